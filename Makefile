@@ -1,0 +1,59 @@
+# What a person types. Each target does its own set-up; README.md says more.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.ONESHELL:
+.DEFAULT_GOAL := help
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON_DIRS := admission certs cli core identity kube policies webhooks tests bench docs
+BUNDLE := policies/compiled/builtin.tar.gz
+REGO := $(shell find policies/rego -name '*.rego' ! -name '*_test.rego')
+
+.PHONY: help setup run test check bench proof docs lock tools clean
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+$(VENV)/.installed: requirements/uv.txt requirements/dev.txt pyproject.toml
+	@echo "setup: making $(VENV)"
+	python3 -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
+	$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements/uv.txt requirements/dev.txt
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	touch $@
+
+$(BUNDLE): $(VENV)/.installed $(REGO) policies/build.py policies/bundle.py
+	@opa="$$(python3 tests/tools/provide.py opa)"
+	$(BIN)/sallyport policy build --opa "$$opa" --output $@
+
+setup: $(VENV)/.installed $(BUNDLE) ## Make .venv and .venv/bin/sallyport, compile the policies
+
+run: setup ## Start the gate on this machine and send it the example reviews
+	@exec $(BIN)/sallyport run
+
+check: setup ## Lint, types, import contracts, licences, documentation, Rego
+	@$(BIN)/python tests/check.py
+
+test: check ## Everything that CI runs
+	@$(BIN)/python -m pytest
+
+bench: setup ## What a review costs, against OPA's server and a null handler
+	@$(BIN)/python -m bench $(BENCH)
+
+proof: setup ## The tests at full size; writes dated results to docs/evidence
+	@SALLYPORT_PROOF=1 $(BIN)/python -m pytest tests/proof
+	SALLYPORT_PROOF=1 $(BIN)/python -m pytest -m proof tests/unit tests/api
+
+docs: setup ## Make the generated pages anew
+	@$(BIN)/python docs/make_names.py
+	$(BIN)/python docs/make_rules.py
+
+lock: $(VENV)/.installed ## Look up newer dependencies and lock them with hashes
+	@lock="$(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --no-header --python-version 3.11"
+	$$lock requirements/uv.in -o requirements/uv.txt
+	$$lock pyproject.toml -o requirements/runtime.txt
+	$$lock pyproject.toml --group dev -o requirements/dev.txt
+
+clean: ## Remove what the targets made here
+	rm -rf $(VENV) policies/compiled .mypy_cache .ruff_cache .pytest_cache .hypothesis

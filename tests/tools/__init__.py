@@ -1,0 +1,1 @@
+"""The programs that the tests and the Makefile need, built from pinned Go modules."""

@@ -1,0 +1,277 @@
+"""Provide a program that Sallyport is tested or built with, building it once if need be.
+
+    python tests/tools/provide.py opa|etcd|kube-apiserver
+
+prints the program's path. It is taken from the environment, else from PATH, else built
+from the `go.mod` beside this file into a cache outside the repository. Needs nothing but
+Python's standard library, since the Makefile runs it before there is a virtual environment.
+"""
+
+import argparse
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+HERE: Final = Path(__file__).resolve().parent
+VERSION_TIMEOUT_S: Final = 30
+
+
+class CannotProvideError(Exception):
+    """A program cannot be had; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """Where a program comes from, and which of its versions will do.
+
+    Versions are (major, minor); `newest` is None where any later one will do.
+    """
+
+    name: str
+    module: str
+    package: str
+    environment: str
+    environment_is_folder: bool
+    version_arguments: tuple[str, ...]
+    oldest: tuple[int, int]
+    newest: tuple[int, int] | None
+    linker_flags: str
+    minutes: int
+
+    def suits(self, version: tuple[int, int]) -> bool:
+        """Say whether a program of this version may be used."""
+        return self.oldest <= version and (self.newest is None or version <= self.newest)
+
+    def wanted(self) -> str:
+        """Name the versions that will do, for messages."""
+        oldest = "{}.{}".format(*self.oldest)
+        return oldest if self.oldest == self.newest else f"{oldest} or newer"
+
+
+_KUBERNETES_LINKER_FLAGS = " ".join(
+    ["-s -w"]
+    + [
+        f"-X k8s.io/component-base/version.{name}={{{name}}}"
+        for name in ("gitVersion", "gitMajor", "gitMinor")
+    ],
+)
+
+PROGRAMS: Final[Mapping[str, Program]] = MappingProxyType(
+    {
+        program.name: program
+        for program in (
+            Program(
+                name="opa",
+                module="github.com/open-policy-agent/opa",
+                package="github.com/open-policy-agent/opa",
+                environment="SALLYPORT_OPA",
+                environment_is_folder=False,
+                version_arguments=("version",),
+                # The policies are Rego v1, which is OPA's default from 1.0 on.
+                oldest=(1, 0),
+                newest=None,
+                linker_flags="-s -w",
+                minutes=2,
+            ),
+            Program(
+                name="etcd",
+                module="go.etcd.io/etcd/server/v3",
+                package="go.etcd.io/etcd/server/v3",
+                environment="KUBEBUILDER_ASSETS",
+                environment_is_folder=True,
+                version_arguments=("--version",),
+                # Debian's 3.4.23 was seen to serve kube-apiserver 1.36.
+                oldest=(3, 4),
+                newest=None,
+                linker_flags="-s -w",
+                minutes=1,
+            ),
+            Program(
+                name="kube-apiserver",
+                module="k8s.io/kubernetes",
+                package="k8s.io/kubernetes/cmd/kube-apiserver",
+                environment="KUBEBUILDER_ASSETS",
+                environment_is_folder=True,
+                version_arguments=("--version",),
+                # One minor only: what "latest" means in Pod Security changes with each.
+                oldest=(1, 36),
+                newest=(1, 36),
+                linker_flags=_KUBERNETES_LINKER_FLAGS,
+                minutes=3,
+            ),
+        )
+    },
+)
+
+
+def provide(name: str) -> Path:
+    """Return the absolute path of a program of the table `PROGRAMS`, building it if need be.
+
+    Raises:
+        CannotProvideError: the environment names one that will not do, or it cannot be built.
+    """
+    program = PROGRAMS[name]
+    return _from_environment(program) or _from_path(program) or _built(program)
+
+
+def _from_environment(program: Program) -> Path | None:
+    """Return the one that the environment names; it must do, since someone asked for it."""
+    value = os.environ.get(program.environment)
+    if not value:
+        return None
+    path = Path(value).absolute()
+    if program.environment_is_folder:
+        path /= program.name
+    version = _version(program, path)
+    if version is None or not program.suits(version):
+        found = "no such program" if version is None else "version {}.{}".format(*version)
+        raise CannotProvideError(
+            f"{program.environment}={value}: {path}: {found}, but {program.name} "
+            f"{program.wanted()} is needed: correct {program.environment}, or unset it and "
+            "the program is built from its Go module",
+        )
+    return path
+
+
+def _from_path(program: Program) -> Path | None:
+    """Return the one on PATH if its version will do; another version is passed over, aloud."""
+    found = shutil.which(program.name)
+    if found is None:
+        return None
+    version = _version(program, Path(found))
+    if version is not None and program.suits(version):
+        return Path(found).absolute()
+    _say(f"{found} is not used: {program.name} {program.wanted()} is needed")
+    return None
+
+
+def _version(program: Program, path: Path) -> tuple[int, int] | None:
+    """Ask the program at `path` for its version; None if it does not run or does not say."""
+    try:
+        output = subprocess.run(
+            [path, *program.version_arguments],
+            capture_output=True,
+            text=True,
+            timeout=VERSION_TIMEOUT_S,
+            check=True,
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None
+    match = re.search(r"(\d+)\.(\d+)\.\d+", output)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def _built(program: Program) -> Path:
+    """Return the one in the cache; build it first unless another caller did meanwhile."""
+    folder = _cache() / f"{program.name}-{_key(program)}"
+    path = folder / program.name
+    if path.exists():
+        return path
+    folder.mkdir(parents=True, exist_ok=True)
+    with _locked(folder / "lock"):
+        if not path.exists():
+            _build(program, path)
+    return path
+
+
+def _cache() -> Path:
+    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(root) / "sallyport" / "tools"
+
+
+def _key(program: Program) -> str:
+    """Name what the build depends on: the module's version, its dependencies, the flags."""
+    source = HERE / program.name
+    digest = hashlib.sha256(program.linker_flags.encode())
+    for file in ("go.mod", "go.sum"):
+        digest.update((source / file).read_bytes())
+    return f"{_module_version(program)}-{digest.hexdigest()[:12]}"
+
+
+def _module_version(program: Program) -> str:
+    """Read from `go.mod` the version that is pinned, as `v1.36.3`."""
+    go_mod = HERE / program.name / "go.mod"
+    match = re.search(rf"^\s*{re.escape(program.module)} (v\S+)", go_mod.read_text(), re.MULTILINE)
+    if match is None:
+        raise CannotProvideError(f"{go_mod}: {program.module} is not required; restore the file")
+    return match[1]
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold the file lock at `path`, waiting for whoever else builds the same program."""
+    with path.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def _build(program: Program, path: Path) -> None:
+    """Build the program with Go and put it at `path` in one step."""
+    go = shutil.which("go")
+    if go is None:
+        raise CannotProvideError(
+            f"{program.name} must be built from its Go module, and Go is missing: install "
+            f"Go 1.26 or newer (https://go.dev/dl/), or put {program.name} "
+            f"{program.wanted()} on PATH, or set {program.environment}",
+        )
+    version = _module_version(program)
+    _say(
+        f"building {program.name} {version} from its Go module, once, "
+        f"about {program.minutes} minute{'s' if program.minutes > 1 else ''}",
+    )
+    with tempfile.TemporaryDirectory(dir=path.parent) as work:
+        built = Path(work) / program.name
+        flags = _linker_flags(program, version)
+        arguments = ["-mod=readonly", "-ldflags", flags, "-o", str(built), program.package]
+        # Output goes to stderr (2), live: stdout is for the path alone.
+        done = subprocess.run(
+            [go, "build", *arguments],
+            cwd=HERE / program.name,
+            stdout=2,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise CannotProvideError(
+                f"go build of {program.package} {version} failed (exit {done.returncode}), its "
+                "output is above: most often the Go module proxy cannot be reached (see "
+                f"`go env GOPROXY`); or set {program.environment} to a program you have",
+            )
+        built.replace(path)
+
+
+def _linker_flags(program: Program, version: str) -> str:
+    major, minor, _ = version.removeprefix("v").split(".", 2)
+    return program.linker_flags.format(gitVersion=version, gitMajor=major, gitMinor=minor)
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)
+
+
+def main() -> int:
+    """Print the path of the program that the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("program", choices=sorted(PROGRAMS))
+    name = parser.parse_args().program
+    try:
+        path = provide(name)
+    except CannotProvideError as error:
+        _say(f"provide.py: {error}")
+        return 1
+    print(path)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
