@@ -1,0 +1,102 @@
+"""Every exception of Sallyport, in one tree. This module imports nothing.
+
+A refusal is not an exception: it is a `core.decision.Decision`. What is raised here
+means that something could not be done, and each message says what happened, to what,
+and what to do about it.
+
+    SallyportError
+    ├── SettingsError        a setting is wrong or missing
+    ├── InvalidReviewError         the caller sent something that is no AdmissionReview
+    │   └── ReviewTooLargeError    … or too much of it
+    ├── InvalidObjectError         an object does not have the shape its kind demands
+    ├── BundleRefusedError         a policy bundle cannot be put in force
+    ├── CannotBindError            a certificate or an address cannot be used to listen
+    ├── ClusterError               kube-apiserver did not answer, or answered with a failure
+    └── CannotJudgeError           a review cannot be decided; always ends in a refusal
+        ├── EvaluationError        … because the policies failed on it
+        ├── AccessReviewError      … because the cluster did not say who may do what
+        ├── NotSyncedError         … because what a watch brings is missing or too old
+        └── DeadlineError          … because the caller's time ran out
+"""
+
+
+class SallyportError(Exception):
+    """The root: catch this to catch all that Sallyport raises on purpose."""
+
+
+class SettingsError(SallyportError):
+    """A setting is wrong or missing; the message names the setting and the fix."""
+
+
+class InvalidReviewError(SallyportError):
+    """A request body is no AdmissionReview that can be answered (HTTP 4xx)."""
+
+    status = 400
+
+
+class ReviewTooLargeError(InvalidReviewError):
+    """A request body is larger than any review that kube-apiserver sends."""
+
+    status = 413
+
+
+class InvalidObjectError(SallyportError):
+    """An object does not have the shape that its kind demands.
+
+    `field` is the path from the object's root, empty where the whole object is meant.
+    """
+
+    def __init__(self, what: str, field: str, problem: str) -> None:
+        self.what = what
+        self.field = field
+        self.problem = problem
+        super().__init__(f"{what}: {field}: {problem}" if field else f"{what}: {problem}")
+
+
+class BundleRefusedError(SallyportError):
+    """A policy bundle cannot be put in force; the message says where and why."""
+
+
+class CannotBindError(SallyportError):
+    """A certificate, key or address cannot be used to listen."""
+
+
+class ClusterError(SallyportError):
+    """kube-apiserver did not answer (`status` is 0), or answered with the HTTP `status`."""
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        self.status = status
+        super().__init__(message)
+
+
+class CannotJudgeError(SallyportError):
+    """A review cannot be decided. Never a denial, never silence: it ends in a refusal.
+
+    `kind` is the value of the label `kind` of the metric `sallyport_errors_total`.
+    """
+
+    kind = "unknown"
+
+
+class EvaluationError(CannotJudgeError):
+    """The policies failed, took too long or took too much memory on this input."""
+
+    kind = "evaluation"
+
+
+class AccessReviewError(CannotJudgeError):
+    """The cluster did not answer who may do what."""
+
+    kind = "access-review"
+
+
+class NotSyncedError(CannotJudgeError):
+    """What a watch brings is not there yet, or is too old to decide by."""
+
+    kind = "not-synced"
+
+
+class DeadlineError(CannotJudgeError):
+    """The time that kube-apiserver gave for the review ran out."""
+
+    kind = "deadline"

@@ -1,0 +1,40 @@
+"""Every name that Sallyport puts on, or reads from, a Kubernetes object.
+
+`docs/reference/names.md` is made from this module.
+"""
+
+GROUP = "sallyport.dev"
+"""The API group of Sallyport's objects, and the prefix of its labels and annotations."""
+
+API_VERSION = f"{GROUP}/v1alpha1"
+"""The version of Sallyport's objects that this release reads and writes."""
+
+MODE_LABEL = f"{GROUP}/mode"
+"""On a Namespace: `enforce`, `warn` or `audit`. Guarded by the verb `exempt`."""
+
+CEILING_ANNOTATION = f"{GROUP}/ceiling"
+"""On a Namespace: profiles, comma-separated, that no right exceeds. Guarded by `exempt`."""
+
+PROFILE_ANNOTATION = f"{GROUP}/profile"
+"""On a Pod: the profile it asks for, or was noted under. On a Namespace: the one for all."""
+
+AKS_EXEMPTION_LABEL = "control-plane"
+"""The label by which AKS leaves a namespace out of webhooks. Guarded by `exempt`."""
+
+AKS_LABEL_PREFIX = "kubernetes.azure.com/"
+"""Labels by which AKS marks namespaces as its own. Guarded by `exempt`."""
+
+NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
+"""Set by kube-apiserver to the namespace's name; webhooks are narrowed by it."""
+
+MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
+"""On a mirror Pod: the kubelet already runs it; the object only shows it."""
+
+USE_VERB = "use"
+"""RBAC verb on `containerprofiles.sallyport.dev/<name>`: may run what the profile covers."""
+
+EXEMPT_VERB = "exempt"
+"""RBAC verb on `namespaces.sallyport.dev/<name>`: may set the guarded labels."""
+
+PROFILES_RESOURCE = "containerprofiles"
+NAMESPACES_RESOURCE = "namespaces"

@@ -1,0 +1,68 @@
+"""A namespace's say in how its objects are judged, and the marks that only few may set."""
+
+import enum
+from collections.abc import Mapping
+
+import msgspec
+
+from core import names
+
+
+class Mode(enum.Enum):
+    """What becomes of a refusal. The verdict itself is the same in all three."""
+
+    ENFORCE = "enforce"
+    """The request is refused."""
+    WARN = "warn"
+    """It is admitted, and its author is warned."""
+    AUDIT = "audit"
+    """It is admitted, and the decision is recorded."""
+
+
+class Namespace(msgspec.Struct, frozen=True):
+    """What is read of a Namespace."""
+
+    name: str
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+
+    def mode(self, default: Mode) -> Mode:
+        """Give the mode: the label's; `default` without one; ENFORCE for a word unknown."""
+        label = self.labels.get(names.MODE_LABEL)
+        if label is None:
+            return default
+        try:
+            return Mode(label)
+        except ValueError:
+            return Mode.ENFORCE
+
+    @property
+    def ceiling(self) -> frozenset[str] | None:
+        """The profiles that no right exceeds here; None where no ceiling is set."""
+        value = self.annotations.get(names.CEILING_ANNOTATION)
+        if value is None:
+            return None
+        return frozenset(name.strip() for name in value.split(",") if name.strip())
+
+    @property
+    def profile(self) -> str | None:
+        """The profile that the namespace names for everything in it, if it does."""
+        return self.annotations.get(names.PROFILE_ANNOTATION)
+
+
+def guarded_marks(labels: Mapping[str, str], annotations: Mapping[str, str]) -> dict[str, str]:
+    """Give the marks on a Namespace that only holders of the verb `exempt` may change.
+
+    Keys are field paths (`metadata.labels[sallyport.dev/mode]`). The manifest of the
+    ValidatingAdmissionPolicy `deploy/namespace-guard.yaml` says the same in CEL.
+    """
+    marks = {
+        f"metadata.labels[{key}]": value
+        for key, value in labels.items()
+        if key in {names.MODE_LABEL, names.AKS_EXEMPTION_LABEL}
+        or key.startswith(names.AKS_LABEL_PREFIX)
+    }
+    if names.CEILING_ANNOTATION in annotations:
+        path = f"metadata.annotations[{names.CEILING_ANNOTATION}]"
+        marks[path] = annotations[names.CEILING_ANNOTATION]
+    return marks

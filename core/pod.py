@@ -1,0 +1,184 @@
+"""What Sallyport reads of a Pod, typed; everything else is skipped while decoding.
+
+Field names and meanings: k8s.io/api/core/v1 types.go. A null is an absent field, as it is
+for kube-apiserver.
+"""
+
+import msgspec
+
+
+class _Struct(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", gc=False):
+    """Frozen, camelCase on the wire, absent fields left out when encoded."""
+
+
+class TypedProfile(_Struct, frozen=True):
+    """SeccompProfile and AppArmorProfile share this shape."""
+
+    type: str = ""
+    localhost_profile: str | None = None
+
+
+class SELinuxOptions(_Struct, frozen=True):
+    """`securityContext.seLinuxOptions`."""
+
+    user: str | None = None
+    role: str | None = None
+    type: str | None = None
+
+
+class WindowsOptions(_Struct, frozen=True):
+    """`securityContext.windowsOptions`."""
+
+    host_process: bool | None = None
+
+
+class Capabilities(_Struct, frozen=True):
+    """`securityContext.capabilities`."""
+
+    add: list[str] | None = None
+    drop: list[str] | None = None
+
+
+class Sysctl(_Struct, frozen=True):
+    """One of `spec.securityContext.sysctls`; values are not read."""
+
+    name: str = ""
+
+
+class PodSecurityContext(_Struct, frozen=True):
+    """`spec.securityContext`."""
+
+    run_as_user: int | None = None
+    run_as_non_root: bool | None = None
+    seccomp_profile: TypedProfile | None = None
+    app_armor_profile: TypedProfile | None = None
+    se_linux_options: SELinuxOptions | None = None
+    windows_options: WindowsOptions | None = None
+    sysctls: list[Sysctl] | None = None
+
+
+class SecurityContext(_Struct, frozen=True):
+    """`spec.containers[*].securityContext`."""
+
+    privileged: bool | None = None
+    allow_privilege_escalation: bool | None = None
+    run_as_user: int | None = None
+    run_as_non_root: bool | None = None
+    proc_mount: str | None = None
+    capabilities: Capabilities | None = None
+    seccomp_profile: TypedProfile | None = None
+    app_armor_profile: TypedProfile | None = None
+    se_linux_options: SELinuxOptions | None = None
+    windows_options: WindowsOptions | None = None
+
+
+class HostAction(_Struct, frozen=True):
+    """The `httpGet` or `tcpSocket` of a probe or a lifecycle handler; only its host is read."""
+
+    host: str | None = None
+
+
+class Handler(_Struct, frozen=True):
+    """A probe or a lifecycle handler."""
+
+    http_get: HostAction | None = None
+    tcp_socket: HostAction | None = None
+
+
+class Lifecycle(_Struct, frozen=True):
+    """`spec.containers[*].lifecycle`."""
+
+    post_start: Handler | None = None
+    pre_stop: Handler | None = None
+
+
+class ContainerPort(_Struct, frozen=True):
+    """One of `spec.containers[*].ports`."""
+
+    host_port: int | None = None
+
+
+class VolumeMount(_Struct, frozen=True):
+    """One of `spec.containers[*].volumeMounts`."""
+
+    name: str = ""
+    read_only: bool | None = None
+
+
+class Container(_Struct, frozen=True):
+    """A container, init container or ephemeral container."""
+
+    name: str = ""
+    image: str | None = None
+    security_context: SecurityContext | None = None
+    ports: list[ContainerPort] | None = None
+    volume_mounts: list[VolumeMount] | None = None
+    liveness_probe: Handler | None = None
+    readiness_probe: Handler | None = None
+    startup_probe: Handler | None = None
+    lifecycle: Lifecycle | None = None
+
+
+class PodOS(_Struct, frozen=True):
+    """`spec.os`."""
+
+    name: str = ""
+
+
+class PodSpec(_Struct, frozen=True):
+    """`spec`. Volumes stay maps, since a volume's type is the name of its other key."""
+
+    containers: list[Container] | None = None
+    init_containers: list[Container] | None = None
+    ephemeral_containers: list[Container] | None = None
+    volumes: list[dict[str, msgspec.Raw]] | None = None
+    security_context: PodSecurityContext | None = None
+    host_network: bool | None = None
+    host_pid: bool | None = msgspec.field(default=None, name="hostPID")
+    host_ipc: bool | None = msgspec.field(default=None, name="hostIPC")
+    host_users: bool | None = None
+    os: PodOS | None = None
+    service_account_name: str | None = None
+    service_account: str | None = None
+
+
+class OwnerReference(_Struct, frozen=True):
+    """One of `metadata.ownerReferences`."""
+
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+
+
+class ObjectMeta(_Struct, frozen=True):
+    """`metadata`."""
+
+    name: str | None = None
+    generate_name: str | None = None
+    namespace: str | None = None
+    uid: str | None = None
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+    owner_references: list[OwnerReference] | None = None
+
+
+class Pod(_Struct, frozen=True):
+    """A Pod, as far as it is read."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PodSpec = PodSpec()
+
+
+_DECODER = msgspec.json.Decoder(Pod)
+
+
+def decode_pod(raw: bytes | msgspec.Raw) -> Pod:
+    """Decode a Pod from JSON.
+
+    Raises:
+        msgspec.ValidationError: a field has the wrong type; the message ends with its path.
+        msgspec.DecodeError: this is no JSON.
+    """
+    return _DECODER.decode(raw)

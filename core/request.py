@@ -1,0 +1,53 @@
+"""One request for admission, whoever brings it: kube-apiserver or a file."""
+
+import enum
+
+import msgspec
+
+from core.subject import Subject
+
+
+class Operation(enum.Enum):
+    """What is being done to the object (k8s.io/api/admission/v1 Operation)."""
+
+    CREATE = "CREATE"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+    CONNECT = "CONNECT"
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """Group, version and kind of an object; the core group is empty."""
+
+    kind: str
+    version: str
+    group: str = ""
+
+    @property
+    def api_version(self) -> str:
+        """The kind's `apiVersion`, as manifests write it."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked. Objects stay JSON until a check wants them, typed."""
+
+    uid: str
+    kind: Kind
+    operation: Operation
+    subject: Subject
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    object: msgspec.Raw | None = None
+    old_object: msgspec.Raw | None = None
+    dry_run: bool = False
+    asked_profile: str | None = None
+    """Judge by this profile alone, whoever asks (`sallyport review --profile`)."""
+
+    @property
+    def what(self) -> str:
+        """Name the object for a person: `Pod train/llama-0`."""
+        name = self.name or "(unnamed)"
+        place = f"{self.namespace}/{name}" if self.namespace else name
+        return f"{self.kind.kind} {place}"

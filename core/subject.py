@@ -1,0 +1,54 @@
+"""Who asks: the user of a request, as kube-apiserver authenticated it."""
+
+import hashlib
+import re
+
+import msgspec
+
+SERVICE_ACCOUNT_PREFIX = "system:serviceaccount:"
+
+_OBJECT_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+
+class Subject(msgspec.Struct, frozen=True):
+    """`userInfo` of an AdmissionReview (k8s.io/api/authentication/v1 UserInfo)."""
+
+    username: str = ""
+    uid: str = ""
+    groups: list[str] = []
+    extra: dict[str, list[str]] = {}
+
+    @property
+    def is_service_account(self) -> bool:
+        """Whether this is a service account of the cluster."""
+        return self.username.startswith(SERVICE_ACCOUNT_PREFIX)
+
+    @property
+    def label(self) -> str:
+        """A name fit for logs and evidence: never a person's.
+
+        Identities of the cluster itself (`system:…`) keep their names, since they name no one.
+        A person becomes the Entra object id (`extra.oid`) where there is one, else the first
+        16 hex digits of the SHA-256 of the user name.
+        """
+        if self.username.startswith("system:"):
+            return self.username
+        oid = self.extra.get("oid", [])
+        if len(oid) == 1 and _OBJECT_ID.fullmatch(oid[0]):
+            return f"oid:{oid[0]}"
+        return "user:" + hashlib.sha256(self.username.encode()).hexdigest()[:16]
+
+
+def service_account(namespace: str, name: str) -> Subject:
+    """Give the subject that a Pod running as this service account is.
+
+    Groups as kube-apiserver gives them (k8s.io/apiserver/pkg/authentication/serviceaccount).
+    """
+    return Subject(
+        username=f"{SERVICE_ACCOUNT_PREFIX}{namespace}:{name}",
+        groups=[
+            "system:serviceaccounts",
+            f"system:serviceaccounts:{namespace}",
+            "system:authenticated",
+        ],
+    )

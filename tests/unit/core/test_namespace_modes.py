@@ -1,0 +1,110 @@
+"""What a namespace's labels and annotations say."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core import names
+from core.namespaces import Mode, Namespace, guarded_marks
+
+
+@pytest.mark.parametrize(
+    ("labels", "default", "expected"),
+    [
+        ({}, Mode.ENFORCE, Mode.ENFORCE),
+        ({}, Mode.WARN, Mode.WARN),
+        ({}, Mode.AUDIT, Mode.AUDIT),
+        ({"sallyport.dev/mode": "enforce"}, Mode.AUDIT, Mode.ENFORCE),
+        ({"sallyport.dev/mode": "warn"}, Mode.ENFORCE, Mode.WARN),
+        ({"sallyport.dev/mode": "audit"}, Mode.ENFORCE, Mode.AUDIT),
+        ({"sallyport.dev/mode": "Audit"}, Mode.AUDIT, Mode.ENFORCE),
+        ({"sallyport.dev/mode": " warn"}, Mode.WARN, Mode.ENFORCE),
+        ({"sallyport.dev/mode": ""}, Mode.AUDIT, Mode.ENFORCE),
+        ({"sallyport.dev/mode": "off"}, Mode.AUDIT, Mode.ENFORCE),
+        ({"mode": "audit"}, Mode.ENFORCE, Mode.ENFORCE),
+    ],
+)
+def test_mode_is_the_labels_or_the_default(
+    labels: dict[str, str], default: Mode, expected: Mode
+) -> None:
+    """Without the label the default; with a word that nobody knows the strictest."""
+    assert Namespace("train", labels).mode(default) is expected
+
+
+@given(word=st.text(max_size=12), default=st.sampled_from(Mode))
+def test_unknown_words_enforce(word: str, default: Mode) -> None:
+    """A slip of the pen never opens a namespace."""
+    known = {mode.value: mode for mode in Mode}
+    found = Namespace("train", {names.MODE_LABEL: word}).mode(default)
+    assert found is known.get(word, Mode.ENFORCE)
+
+
+@pytest.mark.parametrize(
+    ("annotations", "expected"),
+    [
+        ({}, None),
+        ({"sallyport.dev/ceiling": ""}, frozenset()),
+        ({"sallyport.dev/ceiling": " , ,"}, frozenset()),
+        ({"sallyport.dev/ceiling": "baseline"}, frozenset({"baseline"})),
+        ({"sallyport.dev/ceiling": " a, b ,a,"}, frozenset({"a", "b"})),
+        ({"sallyport.dev/ceiling": "*"}, frozenset({"*"})),
+        ({"sallyport.dev/profile": "a"}, None),
+    ],
+)
+def test_ceiling_lists_profiles(
+    annotations: dict[str, str], expected: frozenset[str] | None
+) -> None:
+    """No annotation is no ceiling; an empty one leaves nothing; names are never patterns."""
+    assert Namespace("train", annotations=annotations).ceiling == expected
+
+
+@pytest.mark.parametrize(
+    ("annotations", "expected"),
+    [({}, None), ({"sallyport.dev/profile": "rdma"}, "rdma")],
+)
+def test_profile_is_the_annotations(annotations: dict[str, str], expected: str | None) -> None:
+    """A namespace may name one profile for all that is in it."""
+    assert Namespace("train", annotations=annotations).profile == expected
+
+
+@pytest.mark.parametrize(
+    ("labels", "annotations", "expected"),
+    [
+        ({}, {}, {}),
+        ({"team": "nlp"}, {"sallyport.dev/profile": "rdma"}, {}),
+        (
+            {"sallyport.dev/mode": "audit"},
+            {},
+            {"metadata.labels[sallyport.dev/mode]": "audit"},
+        ),
+        ({"control-plane": ""}, {}, {"metadata.labels[control-plane]": ""}),
+        (
+            {"kubernetes.azure.com/managedby": "aks", "kubernetes.azure.comx": "1"},
+            {},
+            {"metadata.labels[kubernetes.azure.com/managedby]": "aks"},
+        ),
+        (
+            {},
+            {"sallyport.dev/ceiling": ""},
+            {"metadata.annotations[sallyport.dev/ceiling]": ""},
+        ),
+        # A label and an annotation are told apart: only the right one is read as a mark.
+        ({"sallyport.dev/ceiling": "a"}, {"sallyport.dev/mode": "audit"}, {}),
+    ],
+)
+def test_guarded_marks_are_those_that_decide_how_a_namespace_is_judged(
+    labels: dict[str, str], annotations: dict[str, str], expected: dict[str, str]
+) -> None:
+    """Mode, ceiling, and the labels by which AKS leaves namespaces out; by field path."""
+    assert guarded_marks(labels, annotations) == expected
+
+
+@given(
+    labels=st.dictionaries(st.text(max_size=20), st.text(max_size=5), max_size=5),
+    annotations=st.dictionaries(st.text(max_size=20), st.text(max_size=5), max_size=5),
+)
+def test_marks_of_others_are_free(labels: dict[str, str], annotations: dict[str, str]) -> None:
+    """What is not of Sallyport or AKS is nobody's business here."""
+    free = {key: v for key, v in labels.items() if "/" not in key and key != "control-plane"}
+    other = {key: v for key, v in annotations.items() if key != names.CEILING_ANNOTATION}
+    assert guarded_marks(free, other) == {}
