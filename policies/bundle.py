@@ -1,0 +1,168 @@
+"""A policy bundle: what `sallyport policy build` makes and a gate puts in force.
+
+It is an OPA bundle (https://www.openpolicyagent.org/docs/management-bundles) compiled to
+WebAssembly. Its manifest carries, under `metadata.sallyport`, the format version and the
+METADATA of each rule, since the gate has no Rego compiler to ask.
+"""
+
+import gzip
+import hashlib
+import io
+import stat
+import tarfile
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from core.errors import BundleRefusedError
+
+FORMAT: Final = 1
+"""Version of what is under `metadata.sallyport`."""
+
+ENTRYPOINT: Final = "sallyport/needs/answer"
+"""The entry point `needs`: a projection in; for each rule, what the object needs."""
+
+MAX_BYTES: Final = 16 * 1024 * 1024
+"""Largest bundle, packed and unpacked; ours take under 1 MiB."""
+
+
+class Rule(msgspec.Struct, frozen=True, rename="camel"):
+    """What the METADATA of a Rego rule says to people."""
+
+    id: str
+    title: str
+    description: str
+    severity: str
+    message: str
+    """With `{value}` for the privilege without its first segment (`adds the capability {value}`),
+    `{rest}` without its first two."""
+    remedy: str
+    since: int
+    """The version of the catalogue in which the rule's privileges appeared."""
+    sources: list[str] = []
+
+
+class Manifest(msgspec.Struct, frozen=True, rename="camel"):
+    """`metadata.sallyport` of a bundle's manifest."""
+
+    format: int
+    rules: list[Rule]
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A bundle, read and checked in shape, not yet compiled."""
+
+    wasm: bytes
+    rules: Mapping[str, Rule]
+    sources: Mapping[str, str] = field(repr=False)
+    """Rego by path, for messages that must name a place."""
+    revision: str
+    """First 12 hex digits of the SHA-256 of the policy and its METADATA."""
+
+
+class _Metadata(msgspec.Struct):
+    sallyport: Manifest
+
+
+class _OpaManifest(msgspec.Struct):
+    metadata: _Metadata
+
+
+def read_bundle(path: Path) -> Bundle:
+    """Read a bundle from a `.tar.gz`.
+
+    Raises:
+        BundleRefusedError: it is missing, damaged, too large, or made by another format version.
+    """
+    files = _files(path)
+    try:
+        wasm, manifest_json = files["policy.wasm"], files[".manifest"]
+    except KeyError as error:
+        message = f"{path}: no {error.args[0]} in it; make it with 'sallyport policy build'"
+        raise BundleRefusedError(message) from error
+    try:
+        manifest = msgspec.json.decode(manifest_json, type=_OpaManifest).metadata.sallyport
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        message = f"{path}: .manifest: {error}; make it with 'sallyport policy build'"
+        raise BundleRefusedError(message) from error
+    if manifest.format != FORMAT:
+        message = f"{path}: format {manifest.format}; this release reads {FORMAT}"
+        raise BundleRefusedError(message)
+    return Bundle(
+        wasm=wasm,
+        rules={rule.id: rule for rule in manifest.rules},
+        sources={n: b.decode(errors="replace") for n, b in files.items() if n.endswith(".rego")},
+        revision=hashlib.sha256(wasm + msgspec.json.encode(manifest)).hexdigest()[:12],
+    )
+
+
+def _files(path: Path) -> dict[str, bytes]:
+    try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise BundleRefusedError(f"{path}: cannot be read as a bundle: not a regular file")
+        if found.st_size > MAX_BYTES:
+            raise BundleRefusedError(f"{path}: larger than {MAX_BYTES >> 20} MiB")
+        with gzip.open(path) as packed:
+            content = packed.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
+            raise BundleRefusedError(f"{path}: unpacks to more than {MAX_BYTES >> 20} MiB")
+        return dict(_entries(content))
+    except FileNotFoundError as error:
+        message = f"{path}: no such bundle; make it with 'sallyport policy build'"
+        raise BundleRefusedError(message) from error
+    except (OSError, EOFError, ValueError, tarfile.TarError, zlib.error) as error:
+        raise BundleRefusedError(f"{path}: cannot be read as a bundle: {error}") from error
+
+
+def _entries(content: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yield name and content of each file of an unpacked archive.
+
+    The blocks are walked here, since `tarfile` follows links and takes any memory for extended
+    headers. OPA and `with_manifest` write neither: files and folders are all there can be.
+    """
+    at = 0
+    while (header := content[at : at + tarfile.BLOCKSIZE]).strip(b"\0"):
+        entry = tarfile.TarInfo.frombuf(header, "utf-8", "replace")
+        at += tarfile.BLOCKSIZE
+        if entry.isdir():
+            continue
+        if entry.type not in {tarfile.REGTYPE, tarfile.AREGTYPE}:
+            raise ValueError(f"{entry.name!r} is neither a file nor a folder")
+        end = at + entry.size
+        if not at <= end <= len(content):
+            raise ValueError(f"{entry.name!r} does not end in it")
+        yield entry.name.lstrip("/"), content[at:end]
+        at = end + -end % tarfile.BLOCKSIZE
+
+
+def with_manifest(archive: bytes, manifest: Manifest, sources: Mapping[str, bytes]) -> bytes:
+    """Give OPA's bundle with `manifest` put into its `.manifest`; same in, same out.
+
+    `sources` are the Rego files as their authors wrote them, by path: OPA puts its own
+    formatting of them into the bundle, in which lines have other numbers.
+    """
+    out = io.BytesIO()
+    with (
+        tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as old,
+        # Without a time in the header, which tarfile's own "w:gz" would put there.
+        gzip.GzipFile(fileobj=out, mode="wb", compresslevel=9, mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as new,
+    ):
+        for member in sorted(old, key=lambda member: member.name):
+            stream = old.extractfile(member)
+            name = member.name.lstrip("/")
+            content = sources.get(name) or (stream.read() if stream else b"")
+            if name == ".manifest":
+                opa = msgspec.json.decode(content)
+                opa["metadata"] = {"sallyport": manifest}
+                content = msgspec.json.encode(opa)
+            entry = tarfile.TarInfo(member.name)
+            entry.size = len(content)
+            new.addfile(entry, io.BytesIO(content))
+    return out.getvalue()

@@ -1,0 +1,35 @@
+package sallyport.lib_test
+
+import data.sallyport.lib
+
+test_plain_text_stands_for_itself if {
+	every text in ["NET_ADMIN", "a", "...", "-", "a.b:c_d-9", "::1"] {
+		lib.segment(text) == text
+	}
+}
+
+test_the_rest_is_encoded if {
+	cases := {
+		"": "%00",
+		".": "%2E",
+		"..": "%2E%2E",
+		"/": "%2F",
+		"a/b": "a%2Fb",
+		"*": "%2A",
+		"**": "%2A%2A",
+		"%2F": "%252F",
+		" ": "%20",
+		"+": "%2B",
+		"~": "%7E",
+		"a:b c": "a:b%20c",
+		"é": "%C3%A9",
+		"😀": "%F0%9F%98%80",
+		"\n": "%0A",
+		"C:\\x": "C:%5Cx",
+	}
+	every text, encoded in cases {
+		lib.segment(text) == encoded
+	}
+}
+
+test_indexed if lib.indexed("spec.volumes", 12) == "spec.volumes[12]"

@@ -1,0 +1,62 @@
+# METADATA
+# scope: package
+# title: Path of the node
+# description: >-
+#   A hostPath volume shows a file or directory of the node. Writable, it can change the node or
+#   other workloads; read-only, it can still show credentials and other tenants' data, and file
+#   systems mounted below the path stay writable unless the mount says recursiveReadOnly:
+#   Enabled. It counts as read-only only when every mount of it is read-only and its type
+#   creates nothing. Forbidden by Pod Security baseline.
+# related_resources:
+# - ref: https://kubernetes.io/docs/concepts/storage/volumes/#hostpath
+#   description: Kubernetes documentation
+# - ref: https://github.com/kubernetes/pod-security-admission/blob/v0.36.3/policy/check_hostPathVolumes.go
+#   description: The check of Kubernetes' Pod Security admission
+# schemas:
+# - input: schema.projection
+# custom:
+#   severity: high
+#   since: 1
+#   privileges:
+#   - "volume/hostPath:ro/**"
+#   - "volume/hostPath:rw/**"
+#   message: mounts /{rest} of the node
+#   remedy: >-
+#     Replace hostPath by an emptyDir (scratch space, node-local cache) or a
+#     persistentVolumeClaim (data). If the path is really needed for reading only, set readOnly:
+#     true on every volumeMount of it, so that the volume/hostPath:ro privilege is enough.
+package sallyport.privileges.volume.host_path
+
+import data.sallyport.lib
+
+needs contains entry if {
+	some volume in input.volumes
+	"hostPath" in volume.types
+	entry := {
+		"privilege": concat("/", array.concat([mode(volume)], segments(volume))),
+		"path": concat("", [volume.path, ".hostPath"]),
+	}
+}
+
+default mode(_) := "volume/hostPath:rw"
+
+mode(volume) := "volume/hostPath:ro" if volume.hostPath.readOnly == true
+
+# The root of the node is %2F: a privilege of two segments would be covered by volume/*.
+default segments(_) := ["%2F"]
+
+segments(volume) := array.concat(climbs(volume.hostPath.path), parts) if {
+	parts := clean(volume.hostPath.path)
+	count(parts) > 0
+}
+
+# Where a path with ".." leads is not known: it begins with %2E%2E, which no pattern that names a
+# path covers.
+default climbs(_) := []
+
+climbs(path) := ["%2E%2E"] if ".." in split(path, "/")
+
+clean(path) := [lib.segment(part) |
+	some part in split(path, "/")
+	not part in {"", "."}
+]

@@ -1,0 +1,37 @@
+"""What takes long leaves the event loop, however small it is."""
+
+import asyncio
+import time
+from pathlib import Path
+
+import msgspec
+
+from policies.bundle import read_bundle
+from policies.engine.embedded import EmbeddedEngine, Limits
+from policies.projection import Container, HostPath, Projection, Volume, encode
+
+# Each part of the path needs a call of the host, which costs much and shows in no size.
+SLOW = encode(
+    Projection(
+        containers=[Container("spec.containers[0]", "c", "container")],
+        volumes=[Volume("spec.volumes[0]", "v", ["hostPath"], HostPath("/\u00e9" * 1_300))],
+    )
+)
+QUICK = msgspec.json.encode({"containers": [], "hostPID": True})
+
+
+async def test_a_small_projection_that_takes_long_holds_up_nobody(built: Path) -> None:
+    """Its neighbours are answered meanwhile; it gets its own answer all the same."""
+    engine = EmbeddedEngine(read_bundle(built), Limits(seconds=5.0))
+    alone = engine.evaluate(SLOW)
+    slow = [asyncio.create_task(engine.needs(SLOW)) for _ in range(4)]
+    longest = 0.0
+    while not all(task.done() for task in slow):
+        start = time.monotonic()
+        await asyncio.sleep(0)
+        assert [need.privilege for need in await engine.needs(QUICK)] == ["host/pid"]
+        longest = max(longest, time.monotonic() - start)
+        await asyncio.sleep(0.001)
+    assert [await task for task in slow] == [alone] * 4
+    engine.close()
+    assert longest < 0.6

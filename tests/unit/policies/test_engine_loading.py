@@ -1,0 +1,152 @@
+"""Which bundles the embedded engine refuses to put in force, and with what words."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from core.decision import Need
+from core.errors import BundleRefusedError, SallyportError
+from policies.bundle import Bundle, read_bundle
+from policies.engine.builtins import SUPPLIED
+from policies.engine.embedded import EmbeddedEngine
+from tests.unit.policies.bundles import make_bundle, rule, write_rego
+
+NOTHING = """package sallyport.needs
+
+# METADATA
+# entrypoint: true
+answer := {"containers": 1, "needs": {}}
+"""
+PRIVILEGED = b"""{"containers": [{"path": "spec.containers[0]", "name": "c", "securityContext":
+    {"privileged": true, "capabilities": {"drop": ["ALL"]}, "runAsNonRoot": true,
+    "seccompProfile": {"type": "RuntimeDefault"}}}]}"""
+
+
+def load(bundle: Path) -> None:
+    """Load a bundle; it is let go at once if that succeeds."""
+    EmbeddedEngine(read_bundle(bundle)).close()
+
+
+def test_built_in_bundle_is_loaded(built: Path) -> None:
+    """The engine has the revision and the rules of the bundle it was made with."""
+    bundle = read_bundle(built)
+    engine = EmbeddedEngine(bundle)
+    assert (engine.revision, engine.rules) == (bundle.revision, bundle.rules)
+    engine.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("http.send", 'http.send({"method": "get", "url": "https://x"}).status_code == 200'),
+        ("time.now_ns", "time.now_ns() > 0"),
+        ("regex.replace", 'regex.replace("a", "b", "c") == "x"'),
+        ("opa.runtime", 'opa.runtime().env.HOME == "/root"'),
+        ("rand.intn", 'rand.intn("x", 10) == 1'),
+        ("net.lookup_ip_addr", 'count(net.lookup_ip_addr("x")) > 0'),
+        ("uuid.rfc4122", 'uuid.rfc4122("x") != ""'),
+    ],
+)
+def test_built_in_functions_that_reach_outside_are_refused(
+    tmp_path: Path, name: str, call: str
+) -> None:
+    """Clock, network, chance and whatever is not supplied: by name, file and line."""
+    bundle = make_bundle(tmp_path, {"site/x.rego": f"# On {name}(\n{rule(call)}"})
+    with pytest.raises(BundleRefusedError) as refused:
+        load(bundle)
+    assert str(refused.value) == (
+        f"the bundle calls what policies may not call here: {name} (rego/site/x.rego:6). "
+        "See docs/reference/builtins.md for what they may"
+    )
+
+
+def test_every_forbidden_call_is_named(tmp_path: Path) -> None:
+    """All at once, so that nobody mends one after the other."""
+    site = {"a.rego": rule("time.now_ns() > 0"), "b.rego": rule('rand.intn("x", 1) == 0')}
+    with pytest.raises(
+        BundleRefusedError, match=r"rand\.intn \(rego/b.rego:5\); time\.now_ns \(rego/a.rego:5\)"
+    ):
+        load(make_bundle(tmp_path, site))
+
+
+def test_what_is_supplied_may_be_called(tmp_path: Path) -> None:
+    """The test above is not vacuous: a supplied function, and those compiled in, are fine."""
+    assert set(SUPPLIED) == {"urlquery.encode"}
+    site = {"x.rego": rule('urlquery.encode(sprintf("%v", [input.os])) != "x"')}
+    with pytest.raises(BundleRefusedError, match="sprintf"):
+        load(make_bundle(tmp_path, site))
+    site = {"x.rego": rule('urlquery.encode(concat("", [input.os])) != "x"')}
+    load(make_bundle(tmp_path / "again", site))
+
+
+def test_bundle_without_the_entry_point_is_refused(built: Path) -> None:
+    """A policy that is compiled for another entry point cannot be asked."""
+    bundle = read_bundle(built)
+    wasm = bundle.wasm.replace(b"sallyport/needs/answer", b"sallyport/needs/answe_")
+    assert wasm != bundle.wasm
+    with pytest.raises(BundleRefusedError) as refused:
+        EmbeddedEngine(Bundle(wasm, bundle.rules, bundle.sources, bundle.revision))
+    assert str(refused.value) == "the bundle has no entry point sallyport/needs/answer"
+
+
+def test_bundle_without_the_built_in_rules_is_refused(tmp_path: Path) -> None:
+    """Policies that find nothing in a privileged container would let everything in."""
+    base = write_rego(tmp_path / "base", {"needs.rego": NOTHING})
+    with pytest.raises(BundleRefusedError) as refused:
+        load(make_bundle(tmp_path, base=base))
+    assert str(refused.value) == (
+        "the bundle finds nothing wrong with a privileged container: "
+        "the built-in rules are missing from it or do not work"
+    )
+
+
+@pytest.mark.parametrize(
+    ("site", "message"),
+    [
+        ("package sallyport.needs\n\nresult := {}\n", "x.rego:3:1: var assignment conflict"),
+        (
+            "package sallyport.privileges.container.privileged\n\nneeds contains 1\n",
+            "sallyport/needs/answer does not have",
+        ),
+    ],
+)
+def test_site_that_breaks_the_answer_to_every_pod_is_refused(
+    tmp_path: Path, site: str, message: str
+) -> None:
+    """What always fails fails at load, before the bundle is in force."""
+    bundle = make_bundle(tmp_path, {"x.rego": site})
+    with pytest.raises(SallyportError, match=message):
+        load(bundle)
+
+
+@pytest.mark.parametrize("wasm", [b"", b"\0asm", b"\0asm\1\0\0\0", b"x" * 1000])
+def test_wasm_that_is_none_is_refused(built: Path, wasm: bytes) -> None:
+    """Broken code does not get as far as being run."""
+    bundle = read_bundle(built)
+    with pytest.raises(BundleRefusedError, match=r"policy\.wasm cannot be loaded: "):
+        EmbeddedEngine(Bundle(wasm, bundle.rules, {}, ""))
+
+
+def test_refused_bundle_leaves_the_engine_in_force(
+    builtin_engine: EmbeddedEngine, tmp_path: Path
+) -> None:
+    """An engine that runs goes on answering when another's bundle is refused."""
+    expected = [
+        Need(
+            "privileges/container/privilege_escalation",
+            "container/privilege-escalation",
+            "spec.containers[0].securityContext.allowPrivilegeEscalation",
+            "c",
+        ),
+        Need(
+            "privileges/container/privileged",
+            "container/privileged",
+            "spec.containers[0].securityContext.privileged",
+            "c",
+        ),
+    ]
+    assert asyncio.run(builtin_engine.needs(PRIVILEGED)) == expected
+    with pytest.raises(BundleRefusedError):
+        load(make_bundle(tmp_path, {"x.rego": rule("time.now_ns() > 0")}))
+    assert asyncio.run(builtin_engine.needs(PRIVILEGED)) == expected
