@@ -1,0 +1,172 @@
+"""A folder of YAML in the place of a cluster: for laptops, pipelines and tests.
+
+Read: ContainerProfile, Namespace, Role, ClusterRole, RoleBinding, ClusterRoleBinding, as
+`kubectl get -o yaml` or their authors write them. Other kinds are left alone.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Final, TypeVar
+
+import msgspec
+import structlog
+
+from core import names
+from core.errors import InvalidObjectError
+from core.namespaces import Namespace
+from core.profiles import (
+    ContainerProfile,
+    ProfileSet,
+    Version,
+    build_profile_set,
+    parse_profile,
+)
+from core.subject import Subject
+from kube.manifests import Manifest, read_paths
+from kube.namespaces import parse_namespace
+from kube.rbac import Question, Rbac
+from kube.rbac_objects import API_VERSION as RBAC_API_VERSION
+from kube.rbac_objects import GROUP as RBAC_GROUP
+from kube.rbac_objects import Binding, Role, check_binding, check_role
+
+NEWEST: Final = (1, 36)
+"""The newest Kubernetes version whose relaxations Sallyport knows."""
+
+_Kind = TypeVar("_Kind", Role, Binding)
+_log = structlog.get_logger(__name__)
+
+
+class FolderCluster:
+    """`core.cluster.Cluster` answered from files, read once when it is made.
+
+    A namespace that the folder does not hold is one without marks: a manifest can be reviewed
+    for a namespace that nobody has written down. Profiles in `shipped` are in force unless
+    the folder has one of the same name.
+    """
+
+    def __init__(
+        self,
+        path: Path | None,
+        *,
+        shipped: Iterable[ContainerProfile] = (),
+        cluster_version: Version = NEWEST,
+    ) -> None:
+        """Read the folder (or one file); None is an empty cluster with the shipped profiles.
+
+        Raises:
+            SettingsError: the folder does not exist or cannot be read.
+            InvalidObjectError: an object is broken; the message names file, document, field.
+        """
+        reading = _Reading()
+        for manifest in read_paths([path] if path else []):
+            reading.take(manifest)
+        profiles = {profile.name: profile for profile in shipped} | reading.profiles
+        self._profiles = build_profile_set(profiles.values(), cluster_version)
+        self._namespaces = reading.namespaces
+        self._rbac = Rbac(reading.roles, reading.bindings)
+        for binding in self._rbac.dangling():
+            _log.warning(
+                "binding gives nothing: its role is not in the folder",
+                binding=f"{binding.kind} {binding.metadata.name}",
+                role=f"{binding.role_ref.kind} {binding.role_ref.name}",
+            )
+
+    def missing(self) -> list[str]:
+        """Give an empty list: a folder that was read is complete."""
+        return []
+
+    def access_reviews(self) -> Mapping[str, int]:
+        """Give zeros: a folder is never asked over a network."""
+        return {"hit": 0, "miss": 0, "error": 0}
+
+    def profiles(self) -> ProfileSet:
+        """Give the profiles in force."""
+        return self._profiles
+
+    async def namespace(self, name: str) -> Namespace:
+        """Give a namespace, with the label that kube-apiserver sets on each."""
+        found = self._namespaces.get(name) or Namespace(name)
+        labels = {**found.labels, names.NAMESPACE_NAME_LABEL: name}
+        return msgspec.structs.replace(found, labels=labels)
+
+    async def allowed(
+        self, subject: Subject, verb: str, resource: str, name: str, namespace: str
+    ) -> bool:
+        """Say whether the folder's RBAC lets `subject` do `verb` on a Sallyport resource."""
+        question = Question(verb, names.GROUP, resource, name, namespace)
+        return self._rbac.allows(subject, question)
+
+
+def read_profiles(paths: Iterable[Path]) -> list[ContainerProfile]:
+    """Read the ContainerProfiles of files and folders, such as the shipped ones.
+
+    Raises:
+        SettingsError, InvalidObjectError: as `FolderCluster`.
+    """
+    reading = _Reading()
+    for manifest in read_paths(paths):
+        reading.take(manifest)
+    return list(reading.profiles.values())
+
+
+class _Reading:
+    """What has been read so far, and where, so that nothing is said twice."""
+
+    def __init__(self) -> None:
+        self.profiles: dict[str, ContainerProfile] = {}
+        self.namespaces: dict[str, Namespace] = {}
+        self.roles: list[Role] = []
+        self.bindings: list[Binding] = []
+        self._seen: dict[tuple[str, str, str], str] = {}
+
+    def take(self, manifest: Manifest) -> None:
+        """Take in one object, if it is of a kind that is read."""
+        key = (manifest.group, manifest.kind)
+        if key == (names.GROUP, "ContainerProfile"):
+            profile = _in_file(manifest, parse_profile)
+            self._note(manifest, "", profile.name)
+            self.profiles[profile.name] = profile
+        elif key == ("", "Namespace"):
+            namespace = _in_file(manifest, parse_namespace)
+            self._note(manifest, "", namespace.name)
+            self.namespaces[namespace.name] = namespace
+        elif key in {(RBAC_GROUP, "Role"), (RBAC_GROUP, "ClusterRole")}:
+            role = _decode(manifest, Role)
+            check_role(role, manifest.source)
+            self._note(manifest, role.metadata.namespace, role.metadata.name)
+            self.roles.append(role)
+        elif key in {(RBAC_GROUP, "RoleBinding"), (RBAC_GROUP, "ClusterRoleBinding")}:
+            binding = _decode(manifest, Binding)
+            check_binding(binding, manifest.source)
+            self._note(manifest, binding.metadata.namespace, binding.metadata.name)
+            self.bindings.append(binding)
+
+    def _note(self, manifest: Manifest, namespace: str, name: str) -> None:
+        key = (manifest.kind, namespace, name)
+        if key in self._seen:
+            message = f"{manifest.kind} {name} stands in {self._seen[key]} too: keep one"
+            raise InvalidObjectError(manifest.source, "metadata.name", message)
+        self._seen[key] = manifest.source
+
+
+_Parsed = TypeVar("_Parsed")
+
+
+def _in_file(manifest: Manifest, parse: Callable[[bytes], _Parsed]) -> _Parsed:
+    """Parse, naming the file where the parser named the object alone."""
+    try:
+        return parse(manifest.raw)
+    except InvalidObjectError as error:
+        what = f"{manifest.source}: {error.what}"
+        raise InvalidObjectError(what, error.field, error.problem) from error
+
+
+def _decode(manifest: Manifest, kind: type[_Kind]) -> _Kind:
+    if manifest.api_version != RBAC_API_VERSION:
+        message = f"{manifest.api_version!r} must be {RBAC_API_VERSION}"
+        raise InvalidObjectError(manifest.source, "apiVersion", message)
+    try:
+        return msgspec.convert(manifest.value, kind)
+    except msgspec.ValidationError as error:
+        problem, _, path = str(error).partition(" - at `$.")
+        raise InvalidObjectError(manifest.source, path.rstrip("`"), problem) from error

@@ -1,0 +1,215 @@
+"""A real cluster: profiles and namespaces kept in memory by watches, rights asked for."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import structlog
+
+from core import names
+from core.errors import ClusterError, InvalidObjectError, NotSyncedError
+from core.namespaces import Namespace
+from core.profiles import (
+    ContainerProfile,
+    ProfileSet,
+    Version,
+    build_profile_set,
+    parse_profile,
+    parse_version,
+)
+from core.subject import Subject
+from kube.access import AccessCache, AccessQuestion
+from kube.accessreview import AccessReviews
+from kube.connection import Connection
+from kube.listwatch import ListWatch, Resource
+from kube.namespaces import parse_namespace
+from kube.settings import LiveSettings
+
+PROFILES_PATH: Final = f"/apis/{names.API_VERSION}/{names.PROFILES_RESOURCE}"
+NAMESPACES_PATH: Final = "/api/v1/namespaces"
+
+RETRY_S: Final = 1.0
+"""Seconds between attempts to learn the cluster's version."""
+
+_log = structlog.get_logger(__name__)
+
+
+class BrokenProfile(msgspec.Struct, frozen=True):
+    """A ContainerProfile that is left out, and why."""
+
+    problem: str
+
+
+class _ServerVersion(msgspec.Struct):
+    major: str
+    minor: str
+
+
+class LiveCluster:
+    """`core.cluster.Cluster` answered by kube-apiserver. `start` it, and `stop` it."""
+
+    def __init__(self, kubeconfig: Path | None, settings: LiveSettings | None = None) -> None:
+        """Take a kubeconfig file; None is the service account of the Pod that this runs in."""
+        self._settings = settings or LiveSettings()
+        self._connection = Connection(kubeconfig)
+        self._version: Version | None = None
+        self._version_error = "no answer yet"
+        self._profile_set: ProfileSet | None = None
+        self._broken: dict[str, str] = {}
+        self._sound: list[ContainerProfile] | None = None
+        self._namespace_changed = asyncio.Event()
+        self._profiles = ListWatch(
+            self._connection,
+            Resource("ContainerProfiles", PROFILES_PATH, _read_profile),
+            self._take_profiles,
+            self._settings,
+        )
+        self._namespaces = ListWatch(
+            self._connection,
+            Resource("Namespaces", NAMESPACES_PATH, parse_namespace),
+            self._take_namespaces,
+            self._settings,
+        )
+        reviews = AccessReviews(self._connection, self._settings)
+        self.access = AccessCache(
+            reviews.ask,
+            size=self._settings.cache_size,
+            allow_age_s=self._settings.allow_age_s,
+            deny_age_s=self._settings.deny_age_s,
+        )
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Read the credentials and begin to load; see `missing` or `wait` for the end of it.
+
+        Raises:
+            SettingsError: the credentials are missing or broken.
+        """
+        await self._connection.open()
+        runs = (self._follow_version(), self._profiles.run(), self._namespaces.run())
+        self._tasks = [asyncio.create_task(run) for run in runs]
+
+    async def stop(self) -> None:
+        """End all tasks and connections."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks = []
+        await self.access.close()
+        await self._connection.close()
+
+    async def wait(self, timeout_s: float) -> None:
+        """Wait until everything has been loaded.
+
+        Raises:
+            NotSyncedError: something is missing after `timeout_s` seconds; it says what.
+        """
+        deadline = asyncio.get_running_loop().time() + timeout_s
+        while missing := self.missing():
+            if asyncio.get_running_loop().time() >= deadline:
+                raise NotSyncedError("; ".join(missing))
+            await asyncio.sleep(0.02)
+
+    def missing(self) -> list[str]:
+        """Name what has not been loaded, or is too old; empty when reviews can be judged."""
+        version = f"version of the cluster: {self._version_error}"
+        found = ["" if self._version else version]
+        found += [self._profiles.problem, self._namespaces.problem]
+        return [problem for problem in found if problem]
+
+    def access_reviews(self) -> Mapping[str, int]:
+        """Give how many access reviews were answered from memory, asked, failed."""
+        cache = self.access
+        return {"hit": cache.hits, "miss": cache.misses, "error": cache.errors}
+
+    def profiles(self) -> ProfileSet:
+        """Give the profiles in force.
+
+        Raises:
+            NotSyncedError: they have not been loaded, or the watch has been down too long.
+        """
+        self._profiles.require()
+        if self._profile_set is None:
+            raise NotSyncedError(f"version of the cluster: {self._version_error}")
+        return self._profile_set
+
+    async def namespace(self, name: str) -> Namespace:
+        """Give a namespace; one that is new is waited for.
+
+        Raises:
+            NotSyncedError: it is unknown, or the watch has been down too long.
+            InvalidObjectError: the name is empty.
+        """
+        if not name:
+            raise InvalidObjectError("review", "namespace", "is empty: name the object's namespace")
+        self._namespaces.require()
+        wait_s = self._settings.namespace_wait_s
+        try:
+            async with asyncio.timeout(wait_s):
+                while (found := self._namespaces.objects.get(name)) is None:
+                    await self._namespace_changed.wait()
+        except TimeoutError:
+            message = f"namespace {name} is not known yet, after a wait of {wait_s:g} s: try again"
+            raise NotSyncedError(message) from None
+        return found
+
+    async def allowed(
+        self, subject: Subject, verb: str, resource: str, name: str, namespace: str
+    ) -> bool:
+        """Say whether the cluster lets `subject` do `verb` on a Sallyport resource.
+
+        Raises:
+            AccessReviewError: the cluster did not say.
+        """
+        question = AccessQuestion(subject, verb, resource, name, namespace)
+        return await self.access.allowed(question)
+
+    def _take_profiles(self, objects: Mapping[str, ContainerProfile | BrokenProfile]) -> None:
+        read = objects.items()
+        broken = {name: one.problem for name, one in read if isinstance(one, BrokenProfile)}
+        for name, problem in broken.items():
+            if self._broken.get(name) != problem:
+                _log.error("ContainerProfile is left out", profile=name, problem=problem)
+        self._broken = broken
+        self._sound = [one for _, one in read if isinstance(one, ContainerProfile)]
+        self._build()
+
+    def _take_namespaces(self, _: Mapping[str, Namespace]) -> None:
+        self._namespace_changed.set()
+        self._namespace_changed.clear()
+
+    def _build(self) -> None:
+        """Put the profiles in force, once they and the cluster's version are known."""
+        if self._sound is not None and self._version is not None:
+            problems = [self._broken[name] for name in sorted(self._broken)]
+            self._profile_set = build_profile_set(self._sound, self._version, problems)
+
+    async def _follow_version(self) -> None:
+        """Keep the cluster's version; an older one stays in force while it cannot be read."""
+        settings = self._settings
+        while True:
+            try:
+                version = await self._read_version()
+            except (ClusterError, InvalidObjectError, msgspec.DecodeError) as error:
+                self._version_error = str(error)
+                _log.warning("version of the cluster cannot be read", error=str(error))
+                await asyncio.sleep(RETRY_S)
+                continue
+            if version != self._version:
+                self._version = version
+                self._build()
+            await asyncio.sleep(settings.version_age_s)
+
+    async def _read_version(self) -> Version:
+        body = await self._connection.get("/version", self._settings.request_timeout_s, {})
+        read = msgspec.json.decode(body, type=_ServerVersion)
+        return parse_version(f"{read.major}.{read.minor}", field="/version", what="cluster")
+
+
+def _read_profile(raw: msgspec.Raw) -> ContainerProfile | BrokenProfile:
+    try:
+        return parse_profile(raw)
+    except InvalidObjectError as error:
+        return BrokenProfile(str(error))
