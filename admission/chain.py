@@ -1,0 +1,24 @@
+"""The chain of checks, in the order in which their findings are shown."""
+
+from collections.abc import Callable
+from typing import Final
+
+from admission.checks.namespace_marks import namespace_marks
+from admission.checks.profiles import profiles
+from admission.facts import Facts
+from admission.outcome import Outcome
+from core.request import Request
+
+Check = Callable[[Request, Facts], Outcome]
+
+CHAIN: Final[tuple[Check, ...]] = (
+    namespace_marks,
+    profiles,
+)
+
+
+def run(request: Request, facts: Facts) -> list[Outcome]:
+    """Run every check; all findings of a request are shown at once."""
+    if facts.left_alone:
+        return []
+    return [check(request, facts) for check in CHAIN]

@@ -1,0 +1,1 @@
+"""The checks of the chain, one a file: `(Request, Facts) -> Outcome`, pure."""

@@ -1,0 +1,151 @@
+"""A Pod is admitted when one profile that its subjects may use covers all that it needs."""
+
+from collections.abc import Collection, Iterable
+
+from admission.candidates import MAX_PRIVILEGES, covering, nearest
+from admission.facts import Facts, NamedProfile, PodFacts
+from admission.outcome import NOTHING, Outcome
+from admission.wording import listed, printable, privilege_message
+from core.decision import Action, Finding, Need
+from core.request import Request
+from core.subject import Subject
+
+NAMED = "profiles/named"
+NONE = "profiles/none"
+MORE = "profiles/more"
+MANY = "profiles/many"
+
+MOST_FINDINGS = 200
+"""A Pod of 1.5 MiB can need tens of thousands of privileges; naming 200 is help enough."""
+
+
+def profiles(request: Request, facts: Facts) -> Outcome:
+    """Choose the profile, or say what keeps every profile from being chosen."""
+    pod = facts.pod
+    if pod is None:
+        return NOTHING
+    if len(pod.privileges) > MAX_PRIVILEGES:
+        return _too_many(pod)
+    if pod.named is not None:
+        return _by_named(pod.named, pod, facts)
+    for candidate in covering(pod.candidates):
+        if pod.usable.get(candidate.name):
+            return Outcome(profile=candidate.name)
+    return _refused(request, facts, pod)
+
+
+def _too_many(pod: PodFacts) -> Outcome:
+    count = len(pod.privileges)
+    message = f"needs {count} different privileges; more than {MAX_PRIVILEGES} are not judged"
+    remedy = (
+        "Split the Pod, or take away what needs them (ports of the node, capabilities, sysctls)."
+    )
+    return Outcome((Finding(MANY, Action.DENY, "spec", message, remedy),), "It needs too much.")
+
+
+def _by_named(named: NamedProfile, pod: PodFacts, facts: Facts) -> Outcome:
+    name = printable(named.name, 80)
+    if named.name not in facts.profiles.by_name:
+        problem = f"there is no ContainerProfile {name}"
+        return _named_refused(named, problem, "Name a profile that exists, or none.")
+    candidate = next((c for c in pod.candidates if c.name == named.name), None)
+    if candidate is None:
+        problem = f"the ceiling of this namespace leaves out the profile {name}"
+        return _named_refused(named, problem, "Name a profile within the ceiling, or none.")
+    if candidate.gaps:
+        headline = f"The profile {name} does not cover {_count(candidate.gaps)} that it needs."
+        advice = f"{named.path} names {name}: its author, or the gate when it was created."
+        advices = (advice, "Without it, another profile may be chosen.") if named.path else ()
+        return Outcome(_findings(candidate.gaps, pod, facts), headline, advices, candidate.name)
+    if not pod.usable.get(named.name):
+        problem = f"{_who(pod.subjects)} may not use the profile {name} here"
+        return _named_refused(named, problem, f"Name another profile, or ask {_grant(name)}.")
+    return Outcome(profile=candidate.name)
+
+
+def _named_refused(named: NamedProfile, problem: str, remedy: str) -> Outcome:
+    finding = Finding(NAMED, Action.DENY, named.path, problem, remedy)
+    return Outcome((finding,), f"{problem[0].upper()}{problem[1:]}.")
+
+
+def _refused(request: Request, facts: Facts, pod: PodFacts) -> Outcome:
+    """Word the refusal from the profile that comes closest among those that may be used."""
+    near = nearest(pod.candidates)
+    own = next((candidate for candidate in near if pod.usable.get(candidate.name)), None)
+    covers_all = [candidate.name for candidate in covering(pod.candidates)]
+    advice = []
+    if covers_all:
+        advice.append(f"Or ask {_grant(*covers_all)}.")
+    elif facts.namespace and facts.namespace.ceiling is not None:
+        advice.append("No profile within the ceiling of this namespace covers all of it.")
+    if own is not None:
+        advice.insert(0, f"The profile {own.name} covers the rest.")
+        headline = f"It needs {_count(own.gaps)} that {_who(pod.subjects)} may not have here."
+        return Outcome(_findings(own.gaps, pod, facts), headline, tuple(advice))
+    if not pod.needs:
+        return _no_profile(request, pod, tuple(advice))
+    if near:
+        advice.append(f"The closest profile, {near[0].name}, lacks {listed(near[0].gaps, 4)}.")
+    who = _who(pod.subjects)
+    headline = f"It needs {_count(pod.privileges)}; no profile that {who} may use covers all."
+    return Outcome(_findings(pod.privileges, pod, facts), headline, tuple(advice))
+
+
+def _no_profile(request: Request, pod: PodFacts, advice: tuple[str, ...]) -> Outcome:
+    who = _who(pod.subjects)
+    finding = Finding(
+        rule=NONE,
+        action=Action.DENY,
+        path="",
+        message=f"needs no privilege, but {who} may use no profile at all",
+        remedy=f"Ask for the right to use one in namespace {request.namespace}.",
+    )
+    return Outcome((finding,), f"{who[0].upper()}{who[1:]} may use no profile here.", advice)
+
+
+def _findings(gaps: Collection[str], pod: PodFacts, facts: Facts) -> tuple[Finding, ...]:
+    """Give a finding for each need that is a gap; beyond what anyone reads, one for the rest."""
+    needs = [need for need in pod.needs if need.privilege in gaps]
+    shown = needs[:MOST_FINDINGS]
+    covered_by = {
+        privilege: [c.name for c in pod.candidates if privilege not in c.gaps]
+        for privilege in {need.privilege for need in shown}
+    }
+    findings = [_finding(need, facts, covered_by[need.privilege]) for need in shown]
+    if len(needs) > MOST_FINDINGS:
+        message = f"needs privileges at {len(needs) - MOST_FINDINGS} more places"
+        findings.append(Finding(MORE, Action.DENY, "", message, "Mend those shown first."))
+    return tuple(findings)
+
+
+def _finding(need: Need, facts: Facts, covered_by: list[str]) -> Finding:
+    rule = facts.rules.get(need.rule)
+    return Finding(
+        rule=need.rule,
+        action=Action.DENY,
+        path=need.path,
+        message=privilege_message(rule.message if rule else "needs {value}", need.privilege),
+        remedy=rule.remedy if rule else "Remove it.",
+        privilege=need.privilege,
+        container=need.container,
+        covered_by=covered_by,
+    )
+
+
+def _count(privileges: Collection[str]) -> str:
+    return "1 privilege" if len(privileges) == 1 else f"{len(privileges)} privileges"
+
+
+def _who(subjects: Iterable[Subject]) -> str:
+    """Name those whose right is missing, to the person who reads it: never a person's name."""
+    names = [
+        "service account " + ":".join(subject.username.split(":")[2:])
+        if subject.is_service_account
+        else "you"
+        for subject in subjects
+    ]
+    return names[0] if len(names) == 1 else f"{' and '.join(names)} both"
+
+
+def _grant(*profiles: str) -> str:
+    return f"for the right to use {listed(profiles, 4)}"

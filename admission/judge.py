@@ -1,0 +1,136 @@
+"""Judges requests: gathers the facts, runs the chain, makes the decision."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+
+from admission.chain import run
+from admission.facts import Facts
+from admission.gather import Gatherer
+from admission.wording import not_judged, refusal, warnings
+from core.decision import Action, Decision, Finding, Verdict
+from core.errors import CannotJudgeError, DeadlineError, InvalidObjectError
+from core.ids import uuid7
+from core.namespaces import Mode
+from core.request import Operation, Request
+
+_OPERATORS = "Try again; if it stays, tell your cluster's operators the decision's id."
+
+
+def new_decision_id() -> str:
+    """Make an id for a decision taken now."""
+    return uuid7(time.time_ns() // 1_000_000)
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Answers requests. Live admission and files both come through here."""
+
+    gatherer: Gatherer
+    default_mode: Mode = Mode.ENFORCE
+    """The mode of namespaces without the label."""
+    new_id: Callable[[], str] = new_decision_id
+
+    def missing(self) -> list[str]:
+        """Name what must be loaded before anything can be judged."""
+        return self.gatherer.cluster.missing()
+
+    async def validate(self, request: Request, *, budget: float) -> Decision:
+        """Judge the final state of a request within `budget` seconds.
+
+        What cannot be judged ends in Verdict.ERROR: refused, where the namespace enforces.
+        """
+        mode = Mode.ENFORCE
+        try:
+            async with asyncio.timeout(budget):
+                namespace = await self.gatherer.namespace_of(request)
+                if namespace is not None:
+                    mode = namespace.mode(self.default_mode)
+                facts = await self.gatherer.gather(request, namespace, mode)
+        except TimeoutError:
+            error = DeadlineError(f"the {budget:.1f} s that kube-apiserver gave were not enough")
+            return self._error(request, mode, error)
+        except (CannotJudgeError, InvalidObjectError) as error:
+            return self._error(request, mode, error)
+        return self._decide(request, facts)
+
+    async def mutate(self, request: Request, *, budget: float) -> Decision:
+        """Judge a request, only to note the chosen profile on it.
+
+        It refuses nothing: what may not be is refused by the validating pass, which trusts
+        nothing that was done here.
+        """
+        decision = await self.validate(request, budget=budget)
+        return msgspec.structs.replace(
+            decision,
+            allowed=True,
+            warnings=[],
+            note_profile=decision.note_profile and decision.verdict is Verdict.ALLOW,
+        )
+
+    def _decide(self, request: Request, facts: Facts) -> Decision:
+        outcomes = run(request, facts)
+        refused = [outcome for outcome in outcomes if outcome.findings]
+        findings = [finding for outcome in refused for finding in outcome.findings]
+        decision_id = self.new_id()
+        enforced = facts.mode is Mode.ENFORCE
+        if findings and not enforced:
+            findings = [msgspec.structs.replace(f, action=Action.WARN) for f in findings]
+        return Decision(
+            id=decision_id,
+            verdict=_verdict(findings, enforced=enforced),
+            allowed=not findings or not enforced,
+            message=refusal(request.what, refused, decision_id) if findings else "",
+            warnings=warnings(refused, decision_id) if findings and facts.mode is Mode.WARN else [],
+            findings=findings,
+            profile=next((outcome.profile for outcome in outcomes if outcome.profile), None),
+            mode=facts.mode.value,
+            policy_revision=facts.policy_revision,
+            profiles_revision=facts.profiles.revision,
+            subjects=[subject.label for subject in facts.pod.subjects] if facts.pod else [],
+            note_profile=_to_be_noted(request, facts),
+        )
+
+    def _error(
+        self, request: Request, mode: Mode, error: CannotJudgeError | InvalidObjectError
+    ) -> Decision:
+        decision_id = self.new_id()
+        if isinstance(error, InvalidObjectError):
+            kind, field, remedy = "object", error.field, "Correct the manifest."
+        else:
+            kind, field, remedy = error.kind, "", _OPERATORS
+        message = not_judged(request.what, str(error), remedy, decision_id)
+        return Decision(
+            id=decision_id,
+            verdict=Verdict.ERROR,
+            allowed=mode is not Mode.ENFORCE,
+            message=message,
+            warnings=[message.splitlines()[0]] if mode is Mode.WARN else [],
+            mode=mode.value,
+            error_kind=kind,
+            reason=str(error),
+            field=field,
+            policy_revision=self.gatherer.engine.revision,
+        )
+
+
+def _verdict(findings: list[Finding], *, enforced: bool) -> Verdict:
+    if not findings:
+        return Verdict.ALLOW
+    return Verdict.DENY if enforced else Verdict.WARN
+
+
+def _to_be_noted(request: Request, facts: Facts) -> bool:
+    """Say whether the profile is to be noted: on what is created, is owned by nothing, names none.
+
+    Never on what a controller made: its note is its root workload's.
+    """
+    return (
+        facts.pod is not None
+        and facts.pod.root
+        and facts.pod.named is None
+        and request.operation is Operation.CREATE
+    )

@@ -1,0 +1,22 @@
+"""What one check says of a request."""
+
+from dataclasses import dataclass
+
+from core.decision import Finding
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The outcome of a check. No findings: the check has nothing against the request."""
+
+    findings: tuple[Finding, ...] = ()
+    headline: str = ""
+    """With findings: what is wrong in one line of under 120 characters, for the person refused."""
+    advice: tuple[str, ...] = ()
+    """With findings: what else could be done than to mend each of them."""
+    profile: str | None = None
+    """The profile that the check admits the object under, or judged it by."""
+
+
+NOTHING = Outcome()
+"""The outcome of a check that has nothing to say."""

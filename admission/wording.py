@@ -1,0 +1,106 @@
+"""Puts decisions into words for the person who is refused."""
+
+import urllib.parse
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from admission.outcome import Outcome
+from core.decision import Finding
+
+_LINE = 120
+"""Longest first line, in characters."""
+
+_PLACES = 5
+"""Further places shown of one finding."""
+
+_SHOWN = 25
+"""Findings shown in a message; the decision holds them all."""
+
+
+def listed(words: Iterable[str], most: int) -> str:
+    """Give `a, b, c or 4 others`; short enough for a sentence."""
+    words = list(words)
+    shown = words[:most]
+    if len(words) > most:
+        return f"{', '.join(shown)} or {len(words) - most} others"
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
+
+
+def privilege_message(template: str, privilege: str) -> str:
+    """Fill a rule's message with the privilege's value, decoded and made safe to print."""
+    _, _, value = privilege.partition("/")
+    _, _, rest = value.partition("/")
+    for name, part in (("{value}", value), ("{rest}", rest)):
+        template = template.replace(name, printable(urllib.parse.unquote(part), 80))
+    return template
+
+
+def printable(text: str, most: int) -> str:
+    """Give `text` without control characters, cut to `most` characters."""
+    safe = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text[: most + 1])
+    return safe if len(safe) <= most else safe[: most - 1] + "…"
+
+
+def refusal(what: str, outcomes: Sequence[Outcome], decision: str) -> str:
+    """Give the message of a refusal: one line of what, then each finding and its remedy."""
+    speaking = [outcome for outcome in outcomes if outcome.findings]
+    first = f"{printable(what, _LINE)}: " + " ".join(outcome.headline for outcome in speaking)
+    lines = [first if len(first) < _LINE else first[: _LINE - 2] + "…", ""]
+    groups = [group for outcome in speaking for group in _grouped(outcome.findings)]
+    for number, group in enumerate(groups[:_SHOWN], 1):
+        lines += _entry(number, group)
+    if len(groups) > _SHOWN:
+        lines.append(f"… and {len(groups) - _SHOWN} more: sallyport review -o json FILE shows all.")
+    lines.append("")
+    lines += [line for outcome in speaking for line in outcome.advice]
+    lines.append(f"Decision {decision}")
+    return "\n".join(lines)
+
+
+def not_judged(what: str, why: str, remedy: str, decision: str) -> str:
+    """Give the message of an error: nobody said no, but nobody could say yes."""
+    return (
+        f"{printable(what, 64)} could not be judged. This is an error, not a denial.\n\n"
+        f"{why}\n{remedy}\nDecision {decision}"
+    )
+
+
+def warnings(outcomes: Sequence[Outcome], decision: str) -> list[str]:
+    """Give one short line for each finding, as kubectl prints warnings; remedies where they fit."""
+    lines = []
+    for outcome in outcomes:
+        for group in _grouped(outcome.findings):
+            line = f"{group[0].path}: {group[0].message}" if group[0].path else group[0].message
+            whole = f"{line}. {group[0].remedy}"
+            lines.append(whole if len(whole) <= _LINE else line)
+    return [
+        *lines,
+        f"Sallyport would refuse this in a namespace that enforces; decision {decision}",
+    ]
+
+
+def _grouped(findings: Sequence[Finding]) -> list[list[Finding]]:
+    """Put the same finding of several containers together, in the order of the first."""
+    order: dict[tuple[str, str], int] = {}
+    for finding in findings:
+        order.setdefault((finding.rule, finding.message), len(order))
+    ranked = sorted(findings, key=lambda finding: order[finding.rule, finding.message])
+    return [list(group) for _, group in groupby(ranked, lambda f: (f.rule, f.message))]
+
+
+def _entry(number: int, group: Sequence[Finding]) -> list[str]:
+    first = group[0]
+    who = f" (container {printable(first.container, 63)})" if first.container else ""
+    place = f"{first.path}{who}: " if first.path else ""
+    lines = [f"{number}. {place}{first.message}"]
+    others = [finding.path for finding in group[1:]]
+    if others:
+        more = f" and {len(others) - _PLACES} more" if len(others) > _PLACES else ""
+        lines.append(f"   also at: {', '.join(others[:_PLACES])}{more}")
+    lines.append(f"   Fix: {first.remedy}")
+    tail = f"rule {first.rule}"
+    if first.privilege:
+        covered = listed(first.covered_by, 4) if first.covered_by else "no profile"
+        tail += f"; privilege {first.privilege}, covered by {covered}"
+    lines.append(f"   ({tail})")
+    return lines

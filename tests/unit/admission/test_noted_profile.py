@@ -1,0 +1,97 @@
+"""When the mutating pass notes the chosen profile on a Pod; it never refuses."""
+
+from typing import Any
+
+import pytest
+
+from core.decision import Verdict
+from core.request import Operation, Request
+from core.subject import service_account
+from policies.engine.embedded import EmbeddedEngine
+from tests.unit.admission.world import (
+    ALICE,
+    NAMESPACE,
+    Folder,
+    judge_of,
+    pod,
+    request,
+    update,
+)
+
+JOB = ("batch/v1", "Job")
+JOBS = service_account("kube-system", "job-controller")
+NAMED = {"sallyport.dev/profile": "net"}
+
+
+@pytest.fixture
+def profiles(folder: Folder) -> Folder:
+    """Researchers, and the Pods of train, may use net."""
+    folder.profile("net", 20, "host/network").grant("Group:researchers", "net")
+    return folder.grant("ServiceAccount:train/default", "net")
+
+
+@pytest.mark.parametrize(
+    ("asked", "profile", "note"),
+    [
+        (request(pod()), "net", True),
+        (request(pod(hostNetwork=True)), "net", True),
+        (request(pod(owner=("v1", "ConfigMap"))), "net", False),
+        (request(pod(owner=JOB), JOBS), "net", False),
+        (request(pod(owner=JOB)), "net", False),
+        (request(pod(annotations=NAMED)), "net", False),
+        (request(pod(annotations={"other": "x"})), "net", True),
+        (update(pod(image="b"), pod(image="a")), "net", False),
+        (request(pod(hostPID=True)), None, False),
+        (request(pod(), operation=Operation.DELETE), None, False),
+        (request({"metadata": {"name": "a"}}, kind=NAMESPACE, name="a"), None, False),
+        (request(b"{"), None, False),
+    ],
+)
+async def test_note_is_for_a_new_pod_of_its_own_without_a_word_of_its_own(
+    engine: EmbeddedEngine, profiles: Folder, asked: Request, profile: str | None, *, note: bool
+) -> None:
+    """On creation, of what nothing owns, that names no profile, and that is admitted."""
+    profiles.documents[0]["rules"] = []
+    decision = await judge_of(profiles.cluster(), engine).mutate(asked, budget=5.0)
+    assert (decision.allowed, decision.warnings) == (True, [])
+    assert (decision.profile, decision.note_profile) == (profile, note)
+
+
+@pytest.mark.parametrize("label", ["enforce", "warn", "audit"])
+async def test_nothing_is_noted_on_what_is_not_admitted_on_its_merits(
+    engine: EmbeddedEngine, profiles: Folder, label: str
+) -> None:
+    """Where it is let in with a warning there is no profile to note."""
+    profiles.namespace("train", mode=label)
+    asked = request(pod(hostPID=True))
+    decision = await judge_of(profiles.cluster(), engine).mutate(asked, budget=5.0)
+    assert decision.verdict in {Verdict.DENY, Verdict.WARN}
+    assert (decision.allowed, decision.note_profile, decision.warnings) == (True, False, [])
+
+
+async def test_namespaces_profile_needs_no_note(engine: EmbeddedEngine, profiles: Folder) -> None:
+    """It is named already; the note would outlive the namespace's choice."""
+    profiles.namespace("train", profile="net")
+    decision = await judge_of(profiles.cluster(), engine).mutate(request(pod()), budget=5.0)
+    assert (decision.verdict, decision.profile, decision.note_profile) == (
+        Verdict.ALLOW,
+        "net",
+        False,
+    )
+
+
+async def test_validating_pass_holds_the_note_to_the_same_rights(
+    engine: EmbeddedEngine, profiles: Folder
+) -> None:
+    """What was noted counts as named: admitted as noted, refused where the note is forged."""
+    judge = judge_of(profiles.cluster(), engine)
+
+    async def verdict(name: str, **spec: Any) -> Verdict:
+        made = pod(annotations={"sallyport.dev/profile": name}, **spec)
+        return (await judge.validate(request(made, ALICE), budget=5.0)).verdict
+
+    noted = (await judge.mutate(request(pod(hostNetwork=True)), budget=5.0)).profile
+    assert noted == "net"
+    assert await verdict("net", hostNetwork=True) is Verdict.ALLOW
+    assert await verdict("pss-privileged", hostNetwork=True) is Verdict.DENY
+    assert await verdict("net", hostNetwork=True, hostPID=True) is Verdict.DENY

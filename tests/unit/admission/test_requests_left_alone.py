@@ -1,0 +1,97 @@
+"""What is not judged is admitted without asking anything of the cluster."""
+
+import pytest
+
+from core.decision import Decision, Verdict
+from core.request import Kind, Operation
+from core.subject import Subject
+from policies.engine.embedded import EmbeddedEngine
+from tests.unit.admission.world import (
+    ALICE,
+    BOB,
+    ID,
+    NAMESPACE,
+    POD,
+    Folder,
+    Watched,
+    decide,
+    pod,
+    request,
+    rules,
+)
+
+NODE = Subject("system:node:n0", groups=["system:nodes", "system:authenticated"])
+BAD = pod(hostNetwork=True, hostPID=True)
+MIRROR = pod(hostNetwork=True, annotations={"kubernetes.io/config.mirror": "f00"})
+
+
+def admitted(engine: EmbeddedEngine, cluster: Watched) -> Decision:
+    """Give the whole decision on what is left alone."""
+    return Decision(
+        id=ID,
+        verdict=Verdict.ALLOW,
+        allowed=True,
+        policy_revision=engine.revision,
+        profiles_revision=cluster.profiles().revision,
+    )
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        Kind("Deployment", "v1", "apps"),
+        Kind("ConfigMap", "v1"),
+        Kind("Pod", "v1", "metrics.k8s.io"),
+        Kind("Namespace", "v1", "example.org"),
+        Kind("PodExecOptions", "v1"),
+        Kind("Eviction", "v1", "policy"),
+        Kind("Binding", "v1"),
+    ],
+)
+@pytest.mark.parametrize("operation", Operation)
+async def test_other_kinds_are_admitted(
+    engine: EmbeddedEngine, folder: Folder, kind: Kind, operation: Operation
+) -> None:
+    """Kinds of other groups that share a name included; whatever stands in them."""
+    cluster = Watched(folder.cluster())
+    asked = request(BAD, BOB, operation=operation, kind=kind)
+    assert await decide(cluster, engine, asked) == admitted(engine, cluster)
+    assert cluster.asked == []
+
+
+@pytest.mark.parametrize("kind", [POD, NAMESPACE])
+@pytest.mark.parametrize("operation", [Operation.DELETE, Operation.CONNECT])
+@pytest.mark.parametrize("made", [BAD, None, b"["])
+async def test_deleting_and_connecting_are_admitted(
+    engine: EmbeddedEngine, folder: Folder, kind: Kind, operation: Operation, made: object
+) -> None:
+    """A bad Pod can be taken away; the object is not even read."""
+    cluster = Watched(folder.cluster())
+    asked = request(made, BOB, old=BAD, operation=operation, kind=kind)
+    assert await decide(cluster, engine, asked) == admitted(engine, cluster)
+    assert cluster.asked == []
+
+
+async def test_pod_of_an_unknown_namespace_can_be_deleted(
+    engine: EmbeddedEngine, folder: Folder
+) -> None:
+    """What is not judged needs no mode."""
+    cluster = Watched(folder.cluster(), lost="namespaces")
+    asked = request(None, BOB, old=BAD, operation=Operation.DELETE)
+    assert (await decide(cluster, engine, asked)).verdict is Verdict.ALLOW
+
+
+async def test_mirror_pod_of_a_node_is_admitted(engine: EmbeddedEngine, folder: Folder) -> None:
+    """The kubelet runs it already; the object only shows it."""
+    cluster = Watched(folder.cluster())
+    assert await decide(cluster, engine, request(MIRROR, NODE)) == admitted(engine, cluster)
+
+
+@pytest.mark.parametrize(("made", "subject"), [(MIRROR, ALICE), (BAD, NODE)])
+async def test_pretended_mirror_pod_is_judged(
+    engine: EmbeddedEngine, folder: Folder, made: object, subject: Subject
+) -> None:
+    """A person with the annotation, a node without it."""
+    decision = await decide(folder.cluster(), engine, request(made, subject))
+    assert decision.verdict is Verdict.DENY
+    assert ("privileges/host/network", "host/network") in rules(decision)

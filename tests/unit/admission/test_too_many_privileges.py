@@ -1,0 +1,34 @@
+"""A Pod made to cost: so many privileges that comparing them with profiles takes long."""
+
+import time
+
+import pytest
+
+from admission.candidates import MAX_PRIVILEGES
+from core.decision import Verdict
+from policies.engine.embedded import EmbeddedEngine
+from tests.unit.admission.world import Folder, decide, pod, request
+
+
+def ports(count: int) -> list[dict[str, int]]:
+    """Give so many ports of the node."""
+    return [{"containerPort": n, "hostPort": n} for n in range(1, count + 1)]
+
+
+@pytest.mark.parametrize("count", [MAX_PRIVILEGES, MAX_PRIVILEGES + 1, 4_000])
+async def test_a_pod_of_many_privileges_is_judged_in_time(
+    engine: EmbeddedEngine, folder: Folder, count: int
+) -> None:
+    """Beside 300 profiles of 20 wildcards each: refused, quickly, and as a denial."""
+    for number in range(300):
+        patterns = [f"host/*/*/{number}-{n}" for n in range(20)]
+        folder.profile(f"wide-{number:03}", 100, *patterns)
+    made = pod()
+    made["spec"]["containers"][0]["ports"] = ports(count)
+    cluster = folder.cluster()
+    start = time.monotonic()
+    decision = await decide(cluster, engine, request(made))
+    assert time.monotonic() - start < 1.5
+    assert decision.verdict is Verdict.DENY
+    too_many = [finding for finding in decision.findings if finding.rule == "profiles/many"]
+    assert bool(too_many) is (count > MAX_PRIVILEGES)

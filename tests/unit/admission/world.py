@@ -1,0 +1,248 @@
+"""A small world to judge in: a folder of YAML for a cluster, requests, and a cluster that fails."""
+
+import asyncio
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+
+from admission.gather import Gatherer
+from admission.judge import Judge
+from core.cluster import Cluster
+from core.decision import Decision
+from core.errors import AccessReviewError, NotSyncedError
+from core.namespaces import Mode, Namespace
+from core.profiles import ProfileSet
+from core.request import Kind, Operation, Request
+from core.subject import Subject
+from identity.subjects import BUILT_IN_CONTROLLERS, Controllers
+from kube.folder import FolderCluster, read_profiles
+from policies import SHIPPED_PROFILES
+from policies.engine import Engine
+
+ID = "0199a0c0-0000-7000-8000-000000000000"
+
+POD = Kind("Pod", "v1")
+NAMESPACE = Kind("Namespace", "v1")
+
+ALICE = Subject("alice@example.com", groups=["researchers", "system:authenticated"])
+BOB = Subject("bob@example.com", groups=["system:authenticated"])
+ADMIN = Subject("root@example.com", groups=["system:masters", "system:authenticated"])
+
+RESTRICTED: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "llama-0", "namespace": "train"},
+    "spec": {
+        "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+        "containers": [
+            {
+                "name": "trainer",
+                "image": "registry.example/trainer:1",
+                "securityContext": {
+                    "allowPrivilegeEscalation": False,
+                    "capabilities": {"drop": ["ALL"]},
+                },
+            }
+        ],
+    },
+}
+"""A Pod that needs no privilege."""
+
+
+def pod(
+    *,
+    annotations: Mapping[str, str] | None = None,
+    owner: tuple[str, str] | None = None,
+    add: list[str] | None = None,
+    image: str = "registry.example/trainer:1",
+    **spec: Any,
+) -> dict[str, Any]:
+    """Give RESTRICTED with changes; `add` are capabilities, `owner` is (apiVersion, kind)."""
+    made = copy.deepcopy(RESTRICTED)
+    if annotations is not None:
+        made["metadata"]["annotations"] = dict(annotations)
+    if owner:
+        reference = {"apiVersion": owner[0], "kind": owner[1], "name": "o", "uid": "u"}
+        made["metadata"]["ownerReferences"] = [reference]
+    container = made["spec"]["containers"][0]
+    container["image"] = image
+    if add:
+        container["securityContext"]["capabilities"]["add"] = add
+    made["spec"].update(spec)
+    return made
+
+
+def raw(value: object) -> msgspec.Raw:
+    """Give a value as the JSON that a request carries."""
+    return msgspec.Raw(msgspec.json.encode(value))
+
+
+def request(
+    made: object,
+    subject: Subject = ALICE,
+    *,
+    old: object = None,
+    operation: Operation = Operation.CREATE,
+    **more: Any,
+) -> Request:
+    """Give a request; `made` and `old` are objects, or JSON as bytes; `more` are its fields."""
+    objects = [
+        msgspec.Raw(value) if isinstance(value, bytes) else raw(value) if value else None
+        for value in (made, old)
+    ]
+    fields: dict[str, Any] = {
+        "uid": "705ab4f5",
+        "kind": POD,
+        "namespace": "train",
+        "name": "llama-0",
+    } | more
+    return Request(
+        operation=operation, subject=subject, object=objects[0], old_object=objects[1], **fields
+    )
+
+
+def update(made: object, old: object, subject: Subject = ALICE, **more: Any) -> Request:
+    """Give a request that changes a Pod."""
+    return request(made, subject, old=old, operation=Operation.UPDATE, **more)
+
+
+@dataclass
+class Folder:
+    """Writes a cluster down as YAML."""
+
+    path: Path
+    documents: list[dict[str, Any]] = field(default_factory=list)
+
+    def profile(self, name: str, rank: int, *privileges: str, includes: str = "") -> "Folder":
+        """Add a profile; `includes` are names with spaces between."""
+        spec = {"rank": rank, "catalogue": 1, "privileges": list(privileges)}
+        return self._add(
+            "sallyport.dev/v1alpha1",
+            "ContainerProfile",
+            {"name": name},
+            spec=spec | {"includes": includes.split()},
+        )
+
+    def namespace(self, name: str, *, mode: str | None = None, **annotations: str) -> "Folder":
+        """Add a namespace; annotations are named without `sallyport.dev/`."""
+        labels = {} if mode is None else {"sallyport.dev/mode": mode}
+        marks = {f"sallyport.dev/{key}": value for key, value in annotations.items()}
+        return self._add("v1", "Namespace", {"name": name, "labels": labels, "annotations": marks})
+
+    def grant(
+        self,
+        who: str,
+        *profiles: str,
+        namespace: str = "",
+        verb: str = "use",
+        resource: str = "containerprofiles",
+    ) -> "Folder":
+        """Let `User:name`, `Group:name` or `ServiceAccount:ns/name` use profiles; none is all."""
+        kind, _, subject = who.partition(":")
+        name = f"grant-{len(self.documents)}"
+        rule: dict[str, Any] = {
+            "apiGroups": ["sallyport.dev"],
+            "resources": [resource],
+            "verbs": [verb],
+        }
+        if profiles:
+            rule["resourceNames"] = list(profiles)
+        self._add("rbac.authorization.k8s.io/v1", "ClusterRole", {"name": name}, rules=[rule])
+        bound: dict[str, Any] = {"kind": kind, "name": subject}
+        if kind == "ServiceAccount":
+            place, _, account = subject.partition("/")
+            bound |= {"namespace": place, "name": account}
+        else:
+            bound["apiGroup"] = "rbac.authorization.k8s.io"
+        scoped = {"namespace": namespace} if namespace else {}
+        return self._add(
+            "rbac.authorization.k8s.io/v1",
+            "RoleBinding" if namespace else "ClusterRoleBinding",
+            {"name": name} | scoped,
+            roleRef={"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+            subjects=[bound],
+        )
+
+    def cluster(self) -> FolderCluster:
+        """Write the folder, and give the cluster that reads it."""
+        self.path.mkdir(exist_ok=True)
+        (self.path / "cluster.yaml").write_text(yaml.safe_dump_all(self.documents))
+        return FolderCluster(self.path, shipped=read_profiles([SHIPPED_PROFILES]))
+
+    def _add(self, api_version: str, kind: str, metadata: dict[str, Any], **more: Any) -> "Folder":
+        document = {"apiVersion": api_version, "kind": kind, "metadata": metadata}
+        self.documents.append(document | more)
+        return self
+
+
+@dataclass
+class Watched:
+    """A cluster that counts what it is asked, answers late, or not at all."""
+
+    inner: Cluster
+    delay: float = 0.0
+    fails: frozenset[str] = frozenset()
+    """Names for which an access review fails; `*` for all."""
+    lost: str = ""
+    """What has not been synced: `namespaces` or `profiles`."""
+    asked: list[tuple[str, str, str]] = field(default_factory=list)
+    """User name, name and namespace of each access review."""
+
+    def missing(self) -> list[str]:
+        """Name what is lost."""
+        return [self.lost] if self.lost else []
+
+    def access_reviews(self) -> Mapping[str, int]:
+        """Count what was asked."""
+        return {"miss": len(self.asked)}
+
+    def profiles(self) -> ProfileSet:
+        """Give the profiles, unless they are lost."""
+        if self.lost == "profiles":
+            raise NotSyncedError("the profiles have not been loaded")
+        return self.inner.profiles()
+
+    async def namespace(self, name: str) -> Namespace:
+        """Give the namespace, unless they are lost."""
+        if self.lost == "namespaces":
+            raise NotSyncedError(f"namespace {name} is unknown")
+        return await self.inner.namespace(name)
+
+    async def allowed(
+        self, subject: Subject, verb: str, resource: str, name: str, namespace: str
+    ) -> bool:
+        """Answer after the delay, or fail."""
+        self.asked.append((subject.username, name, namespace))
+        await asyncio.sleep(self.delay)
+        if self.fails & {name, "*"}:
+            raise AccessReviewError(f"kube-apiserver did not say whether {name} may be used")
+        return await self.inner.allowed(subject, verb, resource, name, namespace)
+
+
+def judge_of(
+    cluster: Cluster,
+    engine: Engine,
+    *,
+    mode: Mode = Mode.ENFORCE,
+    controllers: frozenset[str] = BUILT_IN_CONTROLLERS,
+) -> Judge:
+    """Give a judge whose decisions have the id `ID`."""
+    gatherer = Gatherer(cluster, engine, Controllers(controllers))
+    return Judge(gatherer, mode, lambda: ID)
+
+
+async def decide(
+    cluster: Cluster, engine: Engine, asked: Request, *, budget: float = 10.0, **more: Any
+) -> Decision:
+    """Give the validating decision on a request."""
+    return await judge_of(cluster, engine, **more).validate(asked, budget=budget)
+
+
+def rules(decision: Decision) -> list[tuple[str, str | None]]:
+    """Give rule and privilege of each finding, in order."""
+    return [(finding.rule, finding.privilege) for finding in decision.findings]
