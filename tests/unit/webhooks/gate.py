@@ -1,0 +1,121 @@
+"""A gate on loopback for tests, in their own event loop: real TLS, real uvicorn, a small judge."""
+
+import asyncio
+import datetime as dt
+import json
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from certs.selfsigned import PairFiles, make_pair
+from tests.unit.webhooks.connection import Answer, Connection
+from tests.unit.webhooks.judge import PrivilegedJudge
+from webhooks.app import AdmissionApp, AppSettings
+from webhooks.lines import LineWriter
+from webhooks.logs import LogSettings, configure_logs, get_logger
+from webhooks.metrics import Metrics, Sources
+from webhooks.readiness import Readiness
+from webhooks.server import Addresses, ServerSettings, Stop, serve
+from webhooks.status import build_status_app
+from webhooks.tls import PairWatcher, TlsSettings
+
+
+@dataclass
+class Gate:
+    """A running gate, and what it is made of."""
+
+    judge: PrivilegedJudge
+    app: AdmissionApp
+    readiness: Readiness
+    pair: PairWatcher
+    files: PairFiles
+    metrics: Metrics
+    writer: LineWriter
+    stop: Stop
+    addresses: Addresses
+    log: Path
+
+    async def connect(self) -> Connection:
+        """Open a connection to the admission listener."""
+        return await Connection.open(self.addresses.admission, self.files.ca)
+
+    async def post(self, path: str, body: bytes, headers: str = "") -> Answer:
+        """Send one review on a connection of its own."""
+        connection = await self.connect()
+        try:
+            return await connection.post(path, body, headers)
+        finally:
+            await connection.close()
+
+    async def status(self, path: str) -> Answer:
+        """Ask the status listener."""
+        connection = await Connection.open(self.addresses.status, None)
+        try:
+            return await connection.get(path)
+        finally:
+            await connection.close()
+
+    async def scrape(self) -> str:
+        """Give `/metrics`."""
+        answer = await self.status("/metrics")
+        assert answer.status == 200
+        return answer.body.decode()
+
+    def lines(self) -> list[dict[str, Any]]:
+        """Give the log's lines so far."""
+        assert self.writer.flush()
+        return [json.loads(line) for line in self.log.read_text().splitlines()]
+
+
+@asynccontextmanager
+async def running_gate(
+    folder: Path,
+    judge: PrivilegedJudge | None = None,
+    server: ServerSettings | None = None,
+    app_settings: AppSettings | None = None,
+    client_ca: Path | None = None,
+) -> AsyncIterator[Gate]:
+    """Run a gate in this event loop, on free ports."""
+    judge = judge or PrivilegedJudge()
+    log = folder / "log"
+    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    writer = configure_logs(LogSettings(descriptor=descriptor))
+    files = make_pair(folder / "pair", ["localhost", "127.0.0.1"], dt.timedelta(days=30))
+    logger = get_logger()
+    tls = TlsSettings(files.certificate, files.key, client_ca=client_ca, poll_seconds=0.05)
+    pair = PairWatcher(tls, logger)
+    readiness = Readiness({"certificate": pair.missing, "policies": judge.missing})
+    metrics = Metrics("1.2.3")
+    metrics.watch(_sources(readiness, pair, writer))
+    app = AdmissionApp(judge, readiness, metrics, logger, app_settings)
+    status = build_status_app(readiness, metrics)
+    settings = server or ServerSettings(port=0, status_port=0, drain_seconds=0.0)
+    stop, started = Stop(), asyncio.get_running_loop().create_future()
+    told = started.set_result
+    served = serve(app, status, settings, pair, readiness, logger, stop=stop, on_started=told)
+    run = asyncio.create_task(served)
+    await asyncio.wait([run, started], return_when=asyncio.FIRST_COMPLETED)
+    if run.done():
+        run.result()
+    try:
+        yield Gate(judge, app, readiness, pair, files, metrics, writer, stop, started.result(), log)
+    finally:
+        stop.ask()
+        await run
+        writer.flush()
+        os.close(descriptor)
+
+
+def _sources(readiness: Readiness, pair: PairWatcher, writer: LineWriter) -> Sources:
+    return Sources(
+        missing=readiness.missing,
+        access_reviews=lambda: {"hit": 3, "miss": 2, "error": 1},
+        policy_revision=lambda: "4f0c2a9e11aa",
+        profiles_revision=lambda: "77aa01b2c3d4",
+        certificate_not_after=lambda: pair.not_after,
+        certificate_reloads=lambda: pair.reloads,
+        log_lines_dropped=lambda: writer.dropped,
+    )

@@ -1,0 +1,1 @@
+"""The gate's HTTP: what kube-apiserver, probes and Prometheus talk to."""

@@ -1,0 +1,208 @@
+"""The admission routes, `POST /validate` and `POST /mutate`, as a plain ASGI application.
+
+Plain, because this is the path that every Pod of the cluster takes. Measured with 19 KB reviews
+and a judge that searches the object for one word (one core, TLS, 16 connections; CPU for each
+review, answers a second): 0.14 ms and 7,000 so, 0.22 ms and 4,400 through a FastAPI route that
+reads the same raw body, 0.53 ms and 1,800 through one that declares its body as a dict.
+
+What is not a review gets a 4xx with a reason; what comes before everything is loaded gets a 503
+with Retry-After, which kube-apiserver tries again.
+
+When judging fails in a way nobody foresaw, `/validate` refuses inside an AdmissionReview: that
+holds under `failurePolicy: Ignore` too. `/mutate` answers a 500 without Retry-After and leaves
+it to the failurePolicy: the final state is judged from scratch by `/validate`.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from structlog.typing import FilteringBoundLogger
+
+from core.decision import Decision
+from core.errors import DeadlineError, InvalidReviewError
+from core.request import Request
+from webhooks.answer import encode_failure, encode_mutation, encode_validation
+from webhooks.asgi import (
+    ClientGoneError,
+    Receive,
+    Reply,
+    Scope,
+    Send,
+    read_body,
+    refuse,
+    send_reply,
+)
+from webhooks.bodies import BodyBudget, BodyShare, NoRoomError
+from webhooks.deadline import MARGIN_SECONDS, budget_of_query
+from webhooks.judge import Judge
+from webhooks.logs import log_decision
+from webhooks.metrics import Metrics
+from webhooks.readiness import Readiness
+from webhooks.wire import decode_review
+
+REJECTION_LOG_SECONDS = 1.0
+"""At most one line in this time says that a request was no review: a flood is counted only."""
+
+BODY_SECONDS = 10.0
+"""The longest that a body may take from its head on, however long the caller waits."""
+
+_OK = 200
+_RETRY = (b"retry-after", b"1")
+_ALLOW_POST = (b"allow", b"POST")
+
+
+@dataclass(frozen=True)
+class AppSettings:
+    """What the admission routes accept."""
+
+    max_body_bytes: int = 7 * 1024 * 1024
+    """Old and new object travel together, each at most etcd's 1.5 MiB and rarely half of it;
+    7 MiB is what controller-runtime reads (pkg/webhook/admission/http.go)."""
+    max_held_bytes: int = 64 * 1024 * 1024
+    """Of all bodies that are being read or judged at one time; never less than one body."""
+
+
+class _Judging(Protocol):
+    def __call__(self, request: Request, *, budget: float) -> Awaitable[Decision]: ...
+
+
+@dataclass(frozen=True)
+class _Webhook:
+    name: str
+    judge: _Judging
+    encode: Callable[[Request, Decision], bytes]
+    refuses_on_failure: bool
+
+
+class AdmissionApp:
+    """The ASGI application behind the TLS listener."""
+
+    def __init__(
+        self,
+        judge: Judge,
+        readiness: Readiness,
+        metrics: Metrics,
+        logger: FilteringBoundLogger,
+        settings: AppSettings | None = None,
+    ) -> None:
+        self._settings = settings or AppSettings()
+        self._bodies = BodyBudget(max(self._settings.max_held_bytes, self._settings.max_body_bytes))
+        self._missing = judge.missing
+        self._readiness = readiness
+        self._metrics = metrics
+        self._logger = logger
+        self._routes = {
+            "/validate": _Webhook(
+                "validate", judge.validate, encode_validation, refuses_on_failure=True
+            ),
+            "/mutate": _Webhook("mutate", judge.mutate, encode_mutation, refuses_on_failure=False),
+        }
+        self._next_rejection_log = 0.0
+        self._unlogged = 0
+
+    @property
+    def max_body_bytes(self) -> int:
+        """The largest body that is read."""
+        return self._settings.max_body_bytes
+
+    @property
+    def held_bytes(self) -> int:
+        """How many bytes of bodies are held at this moment."""
+        return self._bodies.held
+
+    def count_dropped(self, reason: str) -> None:
+        """Count a connection that the server dropped."""
+        self._metrics.count_dropped(reason)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one HTTP request (ASGI 3)."""
+        start = time.perf_counter()
+        try:
+            reply = await self._answer(scope, receive, start)
+        except ClientGoneError:
+            return
+        except InvalidReviewError as error:
+            retry = (_RETRY,) if isinstance(error, NoRoomError) else ()
+            unread = error.status != InvalidReviewError.status
+            reply = refuse(error.status, str(error), *retry, unread=unread)
+        if reply.status != _OK:
+            self._note_rejection(scope["path"], reply)
+        await send_reply(reply, send, close=self._readiness.draining)
+
+    async def _answer(self, scope: Scope, receive: Receive, start: float) -> Reply:
+        webhook = self._routes.get(scope["path"])
+        if webhook is None:
+            return refuse(404, "only POST /validate and POST /mutate are served here")
+        if scope["method"] != "POST":
+            return refuse(405, "send a POST with an AdmissionReview", _ALLOW_POST)
+        content_type, length = _read_headers(scope)
+        if content_type.partition(b";")[0].strip().lower() != b"application/json":
+            return refuse(415, "Content-Type must be application/json")
+        if missing := self._missing():
+            return refuse(503, f"not ready: {'; '.join(missing)}", _RETRY)
+        budget = budget_of_query(scope["query_string"])
+        with BodyShare(self._bodies) as share:
+            seconds = min(budget, BODY_SECONDS)
+            body = await read_body(receive, length, self.max_body_bytes, seconds, share)
+            request = decode_review(body)
+            return await self._judge(webhook, request, start, budget)
+
+    async def _judge(
+        self, webhook: _Webhook, request: Request, start: float, budget: float
+    ) -> Reply:
+        try:
+            left = max(budget - (time.perf_counter() - start), 0.001)
+            # The judge keeps to its budget; this holds if one of its awaits does not.
+            async with asyncio.timeout(left + min(MARGIN_SECONDS, left) / 2):
+                decision = await webhook.judge(request, budget=left)
+            body = webhook.encode(request, decision)
+        except InvalidReviewError:
+            raise
+        except Exception as error:  # noqa: BLE001  Whatever it is, it must end in a refusal.
+            return self._fail(webhook, request, error)
+        seconds = time.perf_counter() - start
+        self._metrics.count_decision(webhook.name, request, decision, seconds)
+        log_decision(self._logger, webhook.name, request, decision, seconds)
+        return Reply(_OK, body)
+
+    def _fail(self, webhook: _Webhook, request: Request, error: Exception) -> Reply:
+        kind = DeadlineError.kind if isinstance(error, TimeoutError) else "unexpected"
+        self._metrics.count_error(kind)
+        self._logger.error(
+            "judging failed", webhook=webhook.name, uid=request.uid, kind=kind, exc_info=error
+        )
+        message = (
+            f"Sallyport could not judge this request: internal error {type(error).__name__}; "
+            f"its log has the details under uid {request.uid}"
+        )
+        if webhook.refuses_on_failure:
+            return Reply(_OK, encode_failure(request, message))
+        return refuse(500, message, unread=False)
+
+    def _note_rejection(self, path: str, reply: Reply) -> None:
+        self._metrics.count_rejected(reply.status)
+        now = time.monotonic()
+        if now < self._next_rejection_log:
+            self._unlogged += 1
+            return
+        self._logger.warning(
+            "request rejected",
+            path=path if path in self._routes else "other",
+            status=reply.status,
+            error=reply.body.decode(),
+            unlogged=self._unlogged,
+        )
+        self._next_rejection_log, self._unlogged = now + REJECTION_LOG_SECONDS, 0
+
+
+def _read_headers(scope: Scope) -> tuple[bytes, bytes | None]:
+    content_type, length = b"", None
+    for name, value in scope["headers"]:
+        if name == b"content-type":
+            content_type = value
+        elif name == b"content-length":
+            length = value
+    return content_type, length

@@ -1,0 +1,202 @@
+"""Everything that `/metrics` shows, in a registry of its own.
+
+What happens on each review is counted here; what another part already knows (cache hits,
+revisions, the certificate) is asked of it when Prometheus scrapes.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    GCCollector,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+    disable_created_metrics,
+)
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from core.decision import Decision
+from core.request import Request
+
+KNOWN_KINDS = frozenset({"Namespace", "Pod"})
+"""Values of the label `kind`: what is judged. Others are `other`, since the caller chooses them."""
+
+OTHER = "other"
+
+# Seconds. The target is well under 1 ms of CPU; the end is kube-apiserver's longest timeout.
+DURATION_BUCKETS = (
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
+)  # fmt: skip
+EVALUATION_BUCKETS = (
+    0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1, 5,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What is asked at each scrape. Each must answer from memory, from any thread."""
+
+    missing: Callable[[], list[str]] = list
+    """What the process still needs before it is ready."""
+    access_reviews: Callable[[], Mapping[str, int]] = dict
+    """Totals by result: `hit`, `miss`, `error`."""
+    policy_revision: Callable[[], str] = str
+    profiles_revision: Callable[[], str] = str
+    certificate_not_after: Callable[[], float | None] = lambda: None
+    """Unix time; None while no certificate is loaded."""
+    certificate_reloads: Callable[[], Mapping[str, int]] = dict
+    """Totals by result: `ok`, `error`."""
+    log_lines_dropped: Callable[[], int] = int
+
+
+class Metrics:
+    """Counters of the review path. Safe to use from several threads."""
+
+    def __init__(self, version: str) -> None:
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # They double the series and say little.
+        self.registry = CollectorRegistry(auto_describe=False)
+        counter = partial(Counter, registry=self.registry)
+        histogram = partial(Histogram, registry=self.registry)
+        self._admissions = counter(
+            "sallyport_admissions", "Reviews answered.", ("webhook", "operation", "kind", "verdict")
+        )
+        self._durations = histogram(
+            "sallyport_admission_duration_seconds",
+            "Time from a review's first byte to its answer.",
+            ("webhook",),
+            buckets=DURATION_BUCKETS,
+        )
+        evaluation = histogram(
+            "sallyport_evaluation_seconds",
+            "Time in the policy engine for each evaluation.",
+            buckets=EVALUATION_BUCKETS,
+        )
+        self.observe_evaluation: Callable[[float], None] = evaluation.observe
+        """Count one evaluation that took so many seconds."""
+        self._findings = counter("sallyport_findings", "Findings by rule.", ("rule", "action"))
+        self._errors = counter("sallyport_errors", "Reviews nobody could judge.", ("kind",))
+        self._rejected = counter(
+            "sallyport_rejected_bodies",
+            "Requests answered without a review, by HTTP status.",
+            ("status",),
+        )
+        self._dropped = counter(
+            "sallyport_dropped_connections",
+            "Connections that were cut, by reason.",
+            ("reason",),
+        )
+        self._admission_children: dict[tuple[str, str, str, str], Counter] = {}
+        self._duration_children = {
+            webhook: self._durations.labels(webhook) for webhook in ("validate", "mutate")
+        }
+        self._finding_children: dict[tuple[str, str], Counter] = {}
+        _watch_process(self.registry)
+        self.registry.register(_Build(version))
+
+    def watch(self, sources: Sources) -> None:
+        """Ask `sources` at each scrape. Call once."""
+        self.registry.register(_Scraped(sources))
+
+    def count_decision(
+        self, webhook: str, request: Request, decision: Decision, seconds: float
+    ) -> None:
+        """Count one answered review that took `seconds`."""
+        kind = request.kind.kind if request.kind.kind in KNOWN_KINDS else OTHER
+        key = (webhook, request.operation.value, kind, decision.verdict.value)
+        child = self._admission_children.get(key)
+        if child is None:
+            child = self._admission_children[key] = self._admissions.labels(*key)
+        child.inc()
+        self._duration_children[webhook].observe(seconds)
+        for finding in decision.findings:
+            self._count_finding(finding.rule, finding.action.value)
+        if decision.error_kind:
+            self.count_error(decision.error_kind)
+
+    def _count_finding(self, rule: str, action: str) -> None:
+        child = self._finding_children.get((rule, action))
+        if child is None:
+            child = self._findings.labels(rule, action)
+            self._finding_children[(rule, action)] = child
+        child.inc()
+
+    def count_error(self, kind: str) -> None:
+        """Count one review that nobody could judge."""
+        self._errors.labels(kind).inc()
+
+    def count_rejected(self, status: int) -> None:
+        """Count one request that was answered without a review."""
+        self._rejected.labels(str(status)).inc()
+
+    def count_dropped(self, reason: str) -> None:
+        """Count one connection that was cut."""
+        self._dropped.labels(reason).inc()
+
+
+def _watch_process(registry: CollectorRegistry) -> None:
+    ProcessCollector(registry=registry)
+    PlatformCollector(registry=registry)
+    GCCollector(registry=registry)
+
+
+class _Build(Collector):
+    def __init__(self, version: str) -> None:
+        self._version = version
+
+    def collect(self) -> Iterator[Metric]:
+        yield _info("sallyport_build", "This build of Sallyport.", {"version": self._version})
+
+
+class _Scraped(Collector):
+    """Turns `Sources` into metrics."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+
+    def collect(self) -> Iterator[Metric]:
+        sources = self._sources
+        yield _gauge("sallyport_ready", "1 when reviews can be judged.", not sources.missing())
+        yield _counter(
+            "sallyport_access_reviews", "Access reviews.", "result", sources.access_reviews()
+        )
+        yield _revision("sallyport_policy", "Policies in force.", sources.policy_revision())
+        yield _revision("sallyport_profiles", "Profiles in force.", sources.profiles_revision())
+        yield _counter(
+            "sallyport_certificate_reloads",
+            "Attempts to load a changed certificate pair.",
+            "result",
+            sources.certificate_reloads(),
+        )
+        dropped = CounterMetricFamily(
+            "sallyport_log_lines_dropped", "Log lines that could not be written."
+        )
+        dropped.add_metric([], sources.log_lines_dropped())
+        yield dropped
+        not_after = sources.certificate_not_after()
+        if not_after is not None:
+            text = "Unix time at which the serving certificate expires."
+            yield _gauge("sallyport_certificate_not_after_seconds", text, not_after)
+
+
+def _gauge(name: str, text: str, value: float) -> Metric:
+    return GaugeMetricFamily(name, text, value=float(value))
+
+
+def _counter(name: str, text: str, label: str, totals: Mapping[str, int]) -> Metric:
+    family = CounterMetricFamily(name, text, labels=[label])
+    for key, total in totals.items():
+        family.add_metric([key], total)
+    return family
+
+
+def _revision(name: str, text: str, revision: str) -> Metric:
+    return _info(name, text, {"revision": revision})
+
+
+def _info(name: str, text: str, labels: dict[str, str]) -> Metric:
+    return InfoMetricFamily(name, text, value=labels)

@@ -1,0 +1,45 @@
+"""`/livez`, `/readyz` and `/metrics`: for kubelets, Prometheus and people, without TLS."""
+
+from fastapi import FastAPI, Response
+from fastapi.responses import PlainTextResponse
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+from webhooks.metrics import Metrics
+from webhooks.readiness import Readiness
+
+
+def build_status_app(readiness: Readiness, metrics: Metrics) -> FastAPI:
+    """Give the application of the status listener."""
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+
+    @app.get("/livez")
+    async def livez() -> Response:
+        """Say that the event loop turns; nothing else, or a restart would be the cure for it."""
+        return PlainTextResponse("ok\n")
+
+    @app.get("/readyz")
+    async def readyz(verbose: str | None = None) -> Response:
+        """Say whether reviews can be judged, and what is missing if not."""
+        missing = readiness.missing()
+        status = 503 if missing else 200
+        if verbose is not None:
+            return PlainTextResponse(_describe(readiness), status)
+        text = f"not ready: {'; '.join(missing)}\n" if missing else "ok\n"
+        return PlainTextResponse(text, status)
+
+    @app.get("/metrics")
+    def show_metrics() -> Response:
+        """Give the metrics in Prometheus' text format; on a thread, off the reviews' loop."""
+        return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
+
+    return app
+
+
+def _describe(readiness: Readiness) -> str:
+    """Give a line for each check, as kube-apiserver's own `/readyz?verbose` does."""
+    lines = [
+        f"[-]{name}: {'; '.join(found)}" if found else f"[+]{name} ok"
+        for name, found in readiness.report().items()
+    ]
+    failed = any(line.startswith("[-]") for line in lines)
+    return "\n".join([*lines, "readyz check failed" if failed else "readyz check passed", ""])

@@ -1,0 +1,161 @@
+"""AdmissionReview v1 as kube-apiserver sends it, read into a `core.request.Request`.
+
+The shape is k8s.io/api/admission/v1 types.go. Only what a decision needs is typed; fields
+that are not known are skipped, so newer API servers are understood.
+"""
+
+from typing import Annotated, NoReturn
+
+import msgspec
+
+from core.errors import InvalidReviewError
+from core.request import Kind, Operation, Request
+from core.subject import Subject
+
+API_VERSION = "admission.k8s.io/v1"
+KIND = "AdmissionReview"
+
+_FIX = f"send an {API_VERSION} {KIND} as kube-apiserver does"
+_NULL = b"null"
+
+# Echoed, logged and kept, so bounded; kube-apiserver's are UUIDs of 36 characters.
+_Uid = Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
+
+# Keys of caches and of access reviews. kube-apiserver with Entra sends at most 200 groups.
+MAX_GROUPS = 1_000
+MAX_EXTRA_KEYS = 100
+MAX_EXTRA_VALUES = 1_000
+MAX_IDENTITY_CHARACTERS = 1_024
+
+_Name = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_IDENTITY_CHARACTERS)]
+_Text = Annotated[str, msgspec.Meta(max_length=MAX_IDENTITY_CHARACTERS)]
+_Groups = Annotated[list[_Text], msgspec.Meta(max_length=MAX_GROUPS)]
+_Values = Annotated[list[str], msgspec.Meta(max_length=MAX_EXTRA_VALUES)]
+_Extra = Annotated[dict[str, _Values | None], msgspec.Meta(max_length=MAX_EXTRA_KEYS)]
+
+
+class _UserInfo(msgspec.Struct, gc=False):
+    username: _Name
+    uid: _Text | None = None
+    groups: _Groups | None = None
+    extra: _Extra | None = None
+
+
+class _Request(msgspec.Struct, rename="camel", gc=False):
+    uid: _Uid
+    kind: Kind
+    operation: Operation
+    user_info: _UserInfo
+    namespace: str | None = None
+    name: str | None = None
+    sub_resource: str | None = None
+    dry_run: bool | None = None
+    object: msgspec.Raw = msgspec.Raw()
+    old_object: msgspec.Raw = msgspec.Raw()
+
+
+class _Review(msgspec.Struct, rename="camel", gc=False):
+    api_version: str
+    kind: str
+    request: _Request
+
+
+_DECODER = msgspec.json.Decoder(_Review)
+
+
+def decode_review(body: bytes) -> Request:
+    """Read one request body.
+
+    A `null` object is an absent one. The objects in the answer share `body`'s memory.
+
+    Raises:
+        InvalidReviewError: the message names the field and never repeats a value from the body,
+            which may hold names.
+    """
+    if not body:
+        message = f"the body is empty; {_FIX}"
+        raise InvalidReviewError(message)
+    review = _decode(body)
+    if review.api_version != API_VERSION:
+        message = f"apiVersion: must be {API_VERSION}; set it in admissionReviewVersions"
+        raise InvalidReviewError(message)
+    if review.kind != KIND:
+        message = f"kind: must be {KIND}; {_FIX}"
+        raise InvalidReviewError(message)
+    return _to_request(review.request)
+
+
+def _decode(body: bytes) -> _Review:
+    try:
+        if not body.isascii():
+            body.decode()  # Objects are kept raw, which skips msgspec's own check.
+        return _DECODER.decode(body)
+    except UnicodeDecodeError as error:
+        message = f"the body is not UTF-8 at byte {error.start}; {_FIX}"
+        raise InvalidReviewError(message) from None
+    except msgspec.DecodeError as error:
+        _refuse(str(error))
+    except RecursionError:
+        message = f"the body is nested too deeply to be read; {_FIX}"
+        raise InvalidReviewError(message) from None
+
+
+def _refuse(text: str) -> NoReturn:
+    """Turn msgspec's words into ours: the field first, no value, and what to do."""
+    problem, _, path = text.partition(" - at `$")
+    field = path.rstrip("`").removeprefix(".")
+    if problem.startswith("Object missing required field `"):
+        missing = problem.split("`")[1]
+        field, problem = f"{field}.{missing}" if field else missing, "is missing"
+    elif problem.startswith("Invalid enum value"):
+        problem = f"must be one of {', '.join(operation.value for operation in Operation)}"
+    else:
+        problem = problem.replace("`", "")
+    message = f"{field or 'the body'}: {problem}; {_FIX}"
+    raise InvalidReviewError(message) from None
+
+
+def _to_request(wire: _Request) -> Request:
+    kind = wire.kind
+    if not kind.kind or not kind.version:
+        message = f"request.kind: kind and version must not be empty; {_FIX}"
+        raise InvalidReviewError(message)
+    submitted = _to_object(wire.object, "object")
+    if submitted is None and wire.operation in {Operation.CREATE, Operation.UPDATE}:
+        message = f"request.object: is missing for {wire.operation.value}; {_FIX}"
+        raise InvalidReviewError(message)
+    return Request(
+        uid=wire.uid,
+        kind=kind,
+        operation=wire.operation,
+        subject=_to_subject(wire.user_info),
+        namespace=wire.namespace or "",
+        name=wire.name or "",
+        subresource=wire.sub_resource or "",
+        object=submitted,
+        old_object=_to_object(wire.old_object, "oldObject"),
+        dry_run=bool(wire.dry_run),
+    )
+
+
+def _to_object(raw: msgspec.Raw, field: str) -> msgspec.Raw | None:
+    view = memoryview(raw)
+    if not view or view == _NULL:
+        return None
+    if view[0] != ord("{"):
+        message = f"request.{field}: must be an object or null; {_FIX}"
+        raise InvalidReviewError(message)
+    return raw
+
+
+def _to_subject(user: _UserInfo) -> Subject:
+    extra = user.extra or {}
+    if sum(len(values or ()) for values in extra.values()) > MAX_EXTRA_VALUES:
+        message = f"request.userInfo.extra: has more than {MAX_EXTRA_VALUES:,} values; {_FIX}"
+        raise InvalidReviewError(message)
+    return Subject(
+        username=user.username,
+        uid=user.uid or "",
+        groups=user.groups or [],
+        extra={key: values or [] for key, values in extra.items()},
+    )
