@@ -1,0 +1,1 @@
+"""The command line, and the composition root: settings are read and parts joined here only."""

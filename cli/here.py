@@ -1,0 +1,86 @@
+"""`sallyport run`: everything in one process on this machine."""
+
+import datetime as dt
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
+import uvloop
+
+from certs.selfsigned import make_pair
+from cli.serve import Where, serve_until_told
+from cli.settings import Settings
+from cli.showcase import Showcase
+from core.errors import SettingsError
+from webhooks.logs import LogSettings
+
+_EXAMPLES: Final = Path(__file__).parents[1] / "examples"
+"""There in the sources; a wheel has none."""
+
+_LIFETIME: Final = dt.timedelta(days=30)
+
+
+def serve_here(settings: Settings, *, examples: bool) -> None:
+    """Serve on this machine, with a folder for a cluster and a certificate made here.
+
+    Raises:
+        SettingsError: there is no cluster to serve for, or no place for the certificate.
+    """
+    settings = _with_cluster(settings)
+    state = state_folder()
+    try:
+        _make_private(state)
+        pair = make_pair(state, ["localhost", settings.listen.host], _LIFETIME)
+        log = state / "gate.log"
+        descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    except OSError as error:
+        raise SettingsError(
+            f"{error.filename or state}: {error.strerror}: "
+            "set XDG_STATE_HOME to a folder that you can write to"
+        ) from error
+    reviews = _EXAMPLES / "reviews" if examples else None
+    showcase = Showcase(reviews, pair.ca, log, _next_file())
+    where = Where(pair, LogSettings(descriptor=descriptor), 0.0, showcase.start)
+    sys.exit(uvloop.run(serve_until_told(settings, where)))
+
+
+def state_folder() -> Path:
+    """Give the folder of certificate, key and log (XDG Base Directory Specification 0.8).
+
+    Raises:
+        SettingsError: nothing says where this user's home is.
+    """
+    given = Path(os.environ.get("XDG_STATE_HOME", ""))
+    if given.is_absolute():  # The specification: a relative path is to be ignored.
+        return given / "sallyport" / "run"
+    try:
+        return Path.home() / ".local" / "state" / "sallyport" / "run"
+    except RuntimeError as error:
+        raise SettingsError("there is no home folder: set XDG_STATE_HOME") from error
+
+
+def _with_cluster(settings: Settings) -> Settings:
+    if settings.kubeconfig is not None:
+        return settings
+    if settings.cluster is None:
+        if not _EXAMPLES.is_dir():
+            raise SettingsError("the example folder is not installed: give --cluster DIR")
+        settings = settings.model_copy(update={"cluster": _EXAMPLES / "cluster"})
+    if not (settings.cluster and settings.cluster.is_dir()):
+        raise SettingsError(f"--cluster {settings.cluster}: there is no such folder")
+    return settings
+
+
+def _make_private(folder: Path) -> None:
+    """Make a folder that is this user's alone, also where it has been there before."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.chmod(0o700)
+
+
+def _next_file() -> str:
+    example = _EXAMPLES / "pods" / "first-denial.yaml"
+    if not example.exists():
+        return "FILE"
+    here = Path.cwd()
+    return str(example.relative_to(here) if example.is_relative_to(here) else example)

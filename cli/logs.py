@@ -1,0 +1,29 @@
+"""Log lines of commands that are no server: warnings for a person, on standard error.
+
+Standard output belongs to the command's result, which may be JSON that a program reads.
+"""
+
+import logging
+import sys
+
+import structlog
+from structlog.typing import EventDict, WrappedLogger
+
+from cli.text import safe_line
+
+
+def log_to_stderr() -> None:
+    """Send warnings and errors to standard error, one line each."""
+    structlog.configure(
+        processors=[structlog.processors.add_log_level, _render],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+        logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
+        cache_logger_on_first_use=False,
+    )
+
+
+def _render(_logger: WrappedLogger, _name: str, event: EventDict) -> str:
+    level, what = event.pop("level"), event.pop("event")
+    event.pop("exc_info", None)
+    fields = ", ".join(f"{key} {value}" for key, value in event.items())
+    return safe_line(f"sallyport: {level}: {what}" + (f" ({fields})" if fields else ""))

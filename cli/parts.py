@@ -1,0 +1,90 @@
+"""Joins the parts of a process: engine, cluster, judge. The composition root."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from admission.gather import Gatherer
+from admission.judge import Judge
+from cli.settings import MIB, Evaluation, Settings
+from core.cluster import Cluster
+from core.errors import ClusterError, NotSyncedError
+from identity.subjects import BUILT_IN_CONTROLLERS, Controllers
+from kube.connection import Connection
+from kube.folder import FolderCluster, read_profiles
+from kube.live import NAMESPACES_PATH, PROFILES_PATH, LiveCluster
+from kube.settings import LiveSettings
+from policies import BUILT_IN_BUNDLE, SHIPPED_PROFILES
+from policies.bundle import read_bundle
+from policies.engine.embedded import EmbeddedEngine, Limits
+
+_ANSWER_S: Final = 5.0
+"""Seconds that a person waits for the first answer of a cluster."""
+
+
+def make_engine(
+    bundle: Path | None, evaluation: Evaluation, observe: Callable[[float], None] = lambda _: None
+) -> EmbeddedEngine:
+    """Load the bundle into the engine; `observe` gets the seconds of each evaluation.
+
+    Raises:
+        BundleRefusedError: it cannot be put in force.
+    """
+    limits = Limits(seconds=evaluation.seconds, memory_bytes=evaluation.memory_mib * MIB)
+    return EmbeddedEngine(read_bundle(bundle or BUILT_IN_BUNDLE), limits, observe)
+
+
+def make_judge(cluster: Cluster, engine: EmbeddedEngine, settings: Settings) -> Judge:
+    """Join cluster and engine into what answers reviews."""
+    controllers = Controllers(BUILT_IN_CONTROLLERS | frozenset(settings.controllers))
+    return Judge(Gatherer(cluster, engine, controllers), settings.default_mode)
+
+
+async def require_answers(kubeconfig: Path) -> None:
+    """Ask once for all that is watched: a command that a person waits for does not try again.
+
+    Raises:
+        NotSyncedError: the cluster does not answer, or refuses.
+        SettingsError: the credentials are missing or broken.
+    """
+    connection = Connection(kubeconfig)
+    await connection.open()
+    try:
+        for path in ("/version", PROFILES_PATH, NAMESPACES_PATH):
+            await connection.get(path, _ANSWER_S, {"limit": "1"})
+    except ClusterError as error:
+        raise NotSyncedError(f"--kubeconfig {kubeconfig}: {error}") from error
+    finally:
+        await connection.close()
+
+
+@asynccontextmanager
+async def open_cluster(settings: Settings, wait_s: float | None = None) -> AsyncIterator[Cluster]:
+    """Give the cluster that the settings name, started; stop it at the end.
+
+    With `wait_s`, what must be loaded first is waited for so many seconds.
+
+    Raises:
+        NotSyncedError: it was waited for in vain.
+    """
+    if settings.cluster is not None:
+        yield FolderCluster(settings.cluster, shipped=read_profiles([SHIPPED_PROFILES]))
+        return
+    cluster = LiveCluster(settings.kubeconfig, _live_settings(settings))
+    await cluster.start()
+    try:
+        if wait_s is not None:
+            await cluster.wait(wait_s)
+        yield cluster
+    finally:
+        await cluster.stop()
+
+
+def _live_settings(settings: Settings) -> LiveSettings:
+    return LiveSettings(
+        max_staleness_s=settings.max_staleness,
+        allow_age_s=settings.access.allow_age,
+        deny_age_s=settings.access.deny_age,
+        review_timeout_s=settings.access.timeout,
+    )

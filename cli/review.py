@@ -1,0 +1,159 @@
+"""`sallyport review`: what the gate would say of manifests, without asking a gate."""
+
+import sys
+from collections.abc import AsyncIterator, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from admission.judge import Judge
+from cli import exits
+from cli.output import STANDARD_INPUT, Result, Reviewed, as_unicode, of_decision, shown_file
+from cli.parts import make_engine, make_judge, open_cluster, require_answers
+from cli.settings import Settings
+from cli.subjects import Terms, account_of_pod
+from core.cluster import Cluster
+from core.decision import Action, Finding, Verdict
+from core.errors import InvalidObjectError, SettingsError
+from core.request import Kind, Operation, Request
+from core.subject import Subject
+from kube.manifests import Manifest, find_files, read_paths, read_stream
+from policies import SHIPPED_PROFILES
+
+_BUDGET = 30.0
+_CLUSTER_WAIT = 10.0
+_PROGRESS_EVERY = 500
+_POD = ("v1", "Pod")
+_NAMESPACE = ("v1", "Namespace")
+
+
+async def review(settings: Settings, paths: Sequence[str], terms: Terms) -> list[Result]:
+    """Judge every object of the files, folders and (for `-`) standard input, in their order.
+
+    A file that cannot be read gives an element with the verdict `error`; the others are judged.
+
+    Raises:
+        SettingsError: a path or the profile does not exist, or there is no object at all.
+        CannotJudgeError: the cluster does not answer.
+    """
+    if settings.cluster is None and settings.kubeconfig is None:
+        settings = settings.model_copy(update={"cluster": SHIPPED_PROFILES})
+    if settings.kubeconfig is not None:
+        await require_answers(settings.kubeconfig)
+    engine = make_engine(settings.bundle, settings.evaluation)
+    try:
+        async with open_cluster(settings, wait_s=_CLUSTER_WAIT) as cluster:
+            judge = make_judge(cluster, engine, settings)
+            if terms.profile is not None:
+                _must_exist(terms.profile, cluster)
+            results = [result async for result in _each(judge, paths, terms)]
+    finally:
+        engine.close()
+    if not results:
+        raise SettingsError(f"no object found in {', '.join(map(shown_file, paths))}")
+    return results
+
+
+def exit_code(results: Sequence[Result]) -> int:
+    """Give the exit code: what could not be judged weighs more than what was refused."""
+    verdicts = {result.element.verdict for result in results}
+    if Verdict.ERROR in verdicts:
+        return exits.NOT_JUDGED
+    return exits.REFUSED if Verdict.DENY in verdicts else exits.ADMITTED
+
+
+def _must_exist(profile: str, cluster: Cluster) -> None:
+    known = cluster.profiles().by_name
+    if profile not in known:
+        raise SettingsError(f"--profile {profile}: no such profile; there are: {', '.join(known)}")
+
+
+async def _each(judge: Judge, paths: Sequence[str], terms: Terms) -> AsyncIterator[Result]:
+    for number, item in enumerate(_manifests(paths), 1):
+        if number % _PROGRESS_EVERY == 0:
+            sys.stderr.write(f"{number} objects judged\n")
+        yield item if isinstance(item, Result) else await _one(judge, item, terms)
+
+
+def _manifests(paths: Sequence[str]) -> Iterator[Manifest | Result]:
+    for path in paths:
+        for file in [STANDARD_INPUT] if path == STANDARD_INPUT else find_files(Path(path)):
+            try:
+                yield from _read(file)
+            except InvalidObjectError as error:
+                yield _unreadable(str(file), error)
+
+
+def _read(file: Path | str) -> Iterator[Manifest]:
+    if isinstance(file, Path):
+        yield from read_paths([file])
+        return
+    if sys.stdin is None:
+        raise SettingsError("standard input is closed: name a file")
+    yield from read_stream(sys.stdin.buffer, file)
+
+
+def _unreadable(file: str, error: InvalidObjectError) -> Result:
+    """Give the result of what is no object: for people and programs, where it stands."""
+    place = error.what.removeprefix(file)
+    why = f"{error.field}: {error.problem}" if error.field else error.problem
+    remedy = "Mend the file: nothing in it from there on was judged."
+    finding = Finding(
+        "error/object", Action.DENY, error.field, f"{as_unicode(file)}{place}: {why}", remedy
+    )
+    element = Reviewed(file=as_unicode(file), verdict=Verdict.ERROR, findings=[finding])
+    number, _, item = place.removeprefix("#").partition(":")
+    document = f"document {number}" + (f", {item}" if item else "")
+    shown = document if place.startswith("#") else place.removeprefix(", ") or "whole file"
+    message = f"{shown} could not be judged. This is an error, not a denial.\n\n{why}\n{remedy}"
+    return Result(element, message=message[0].upper() + message[1:], place=shown)
+
+
+async def _one(judge: Judge, manifest: Manifest, terms: Terms) -> Result:
+    element = _describe(manifest, terms)
+    subject = _subject(manifest, element, terms)
+    if subject is None:
+        return Result(element, judged=False)
+    request = Request(
+        uid="",
+        kind=Kind(element.kind, element.api_version),
+        operation=Operation.CREATE,
+        subject=subject,
+        namespace=element.namespace,
+        name=element.name,
+        object=msgspec.Raw(manifest.raw),
+        dry_run=True,
+        asked_profile=terms.profile,
+    )
+    return of_decision(element, await judge.validate(request, budget=_BUDGET))
+
+
+def _describe(manifest: Manifest, terms: Terms) -> Reviewed:
+    metadata = manifest.value.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    is_pod = (manifest.api_version, manifest.kind) == _POD
+    return Reviewed(
+        file=as_unicode(manifest.file),
+        api_version=manifest.api_version,
+        kind=manifest.kind,
+        namespace=_text(metadata, "namespace") or (terms.namespace if is_pod else ""),
+        name=_text(metadata, "name") or _text(metadata, "generateName"),
+    )
+
+
+def _text(metadata: dict[str, Any], field: str) -> str:
+    return str(metadata.get(field) or "")
+
+
+def _subject(manifest: Manifest, element: Reviewed, terms: Terms) -> Subject | None:
+    """Give whose right counts; None where the object is not judged.
+
+    A profile answers for itself whoever asks, so with one nobody changes a Namespace.
+    """
+    kind = (element.api_version, element.kind)
+    if kind == _NAMESPACE:
+        return None if terms.profile is not None else terms.subject
+    if kind == _POD:
+        return terms.subject or account_of_pod(manifest.value, element.namespace)
+    return None

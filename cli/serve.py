@@ -1,0 +1,100 @@
+"""The webhooks, as long as the process lives: `sallyport gate`, and what `run` starts."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+
+import uvloop
+
+from certs.selfsigned import PairFiles
+from cli.parts import make_engine, make_judge, open_cluster
+from cli.settings import Settings
+from cli.settings_errors import name_setting
+from core.cluster import Cluster
+from core.errors import NotSyncedError, SettingsError
+from webhooks.app import AdmissionApp, AppSettings
+from webhooks.logs import LogSettings, configure_logs, get_logger
+from webhooks.metrics import Metrics, Sources
+from webhooks.readiness import Readiness
+from webhooks.server import Addresses, ServerSettings, serve
+from webhooks.status import build_status_app
+from webhooks.tls import PairWatcher, TlsSettings
+
+
+@dataclass(frozen=True)
+class Where:
+    """What differs between a gate in a cluster and one on a laptop."""
+
+    pair: PairFiles
+    log: LogSettings
+    drain_seconds: float
+    on_started: Callable[[Addresses], None] | None = None
+
+
+def serve_gate(settings: Settings) -> None:
+    """Serve until told to stop. Exits the process."""
+    listen = settings.listen
+    if listen.cert is None or listen.key is None:
+        names = " and ".join(map(name_setting, ("listen.cert", "listen.key")))
+        raise SettingsError(f"{names}: kube-apiserver speaks TLS only; give both")
+    pair = PairFiles(ca=listen.cert, certificate=listen.cert, key=listen.key)
+    log = LogSettings(form=settings.log_format)
+    where = Where(pair, log, listen.drain_seconds)
+    sys.exit(uvloop.run(serve_until_told(settings, where)))
+
+
+async def serve_until_told(settings: Settings, where: Where) -> int:
+    """Serve until a signal comes; give the exit code."""
+    writer = configure_logs(where.log)
+    logger = get_logger()
+    metrics = Metrics(version("sallyport"))
+    engine = make_engine(settings.bundle, settings.evaluation, metrics.observe_evaluation)
+    tls = TlsSettings(where.pair.certificate, where.pair.key, settings.listen.client_ca)
+    pair = PairWatcher(tls, logger)
+    try:
+        async with open_cluster(settings) as cluster:
+            judge = make_judge(cluster, engine, settings)
+            readiness = Readiness({"certificate": pair.missing, "cluster": cluster.missing})
+            metrics.watch(
+                Sources(
+                    missing=readiness.missing,
+                    access_reviews=cluster.access_reviews,
+                    policy_revision=lambda: engine.revision,
+                    profiles_revision=lambda: _revision(cluster),
+                    certificate_not_after=lambda: pair.not_after,
+                    certificate_reloads=lambda: pair.reloads,
+                    log_lines_dropped=lambda: writer.dropped,
+                )
+            )
+            limits = AppSettings(settings.listen.max_body_bytes, settings.listen.max_held_bytes)
+            app = AdmissionApp(judge, readiness, metrics, logger, limits)
+            return await serve(
+                app,
+                build_status_app(readiness, metrics),
+                _server_settings(settings, where),
+                pair,
+                readiness,
+                logger,
+                on_started=where.on_started,
+            )
+    finally:
+        engine.close()
+        writer.flush()
+
+
+def _revision(cluster: Cluster) -> str:
+    try:
+        return cluster.profiles().revision
+    except NotSyncedError:
+        return ""
+
+
+def _server_settings(settings: Settings, where: Where) -> ServerSettings:
+    return ServerSettings(
+        host=settings.listen.host,
+        port=settings.listen.port,
+        status_host=settings.status.host,
+        status_port=settings.status.port,
+        drain_seconds=where.drain_seconds,
+    )

@@ -1,0 +1,61 @@
+"""`--help`: every command has examples and its exit codes."""
+
+import re
+from importlib.metadata import version
+
+import pytest
+
+from cli import help as texts
+from tests.unit.cli.conftest import Run
+
+COMMANDS = ["review", "gate", "run", "policy build"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+def test_command_has_examples_and_exit_codes(run: Run, command: str, flag: str) -> None:
+    """Examples that name the command, and what its exit codes mean."""
+    done = run(*command.split(), flag)
+    text = re.sub(r"\x1b\[[0-9;]*m", "", done.out)
+    assert (done.code, done.err) == (0, "")
+    assert "Examples" in text
+    assert text.count(f"sallyport {command}") >= 2
+    assert re.search(r"Exit codes: 0 \w+", text)
+
+
+@pytest.mark.parametrize("command", ["", "policy", *COMMANDS])
+def test_help_is_readable_at_80_columns(
+    run: Run, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """No example is broken in two, so that it can be copied."""
+    monkeypatch.setenv("COLUMNS", "80")
+    text = re.sub(r"\x1b\[[0-9;]*m", "", run(*command.split(), "--help").out)
+    lines = [line.strip() for line in text.partition("Examples")[2].splitlines()]
+    assert max(map(len, text.splitlines())) <= 80
+    examples = [line for line in lines if "sallyport " in line and "--help says" not in line]
+    written = getattr(texts, (command.split() or ["root"])[-1].upper())
+    assert all(f"    {example}\n" in written for example in examples)
+    assert len(examples) == written.count("\n    ")
+    assert "Exit codes: 0 " in text
+
+
+@pytest.mark.parametrize("arguments", [[], ["policy"]])
+def test_without_a_command_the_help_is_shown(run: Run, arguments: list[str]) -> None:
+    """And it is wrong use all the same."""
+    done = run(*arguments)
+    assert done.code == 64
+    assert "Usage: sallyport" in done.out
+    assert done.err.startswith("sallyport: name a command\n")
+
+
+def test_help_lists_the_commands(run: Run) -> None:
+    """And no command that the test above leaves out."""
+    text = run("--help").out
+    listed = re.findall(r"^│ (\w+) +\S", text.partition("Commands")[2], re.MULTILINE)
+    assert {command.split()[0] for command in COMMANDS} == set(listed)
+
+
+def test_version_is_printed(run: Run) -> None:
+    """One line, for bug reports."""
+    done = run("--version")
+    assert (done.code, done.out) == (0, f"sallyport {version('sallyport')}\n")
