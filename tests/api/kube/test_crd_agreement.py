@@ -1,0 +1,225 @@
+"""The CRD and the Python types accept and refuse the same ContainerProfiles."""
+
+import json
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
+
+from core.errors import InvalidObjectError
+from core.profiles import parse_profile
+from tests.api.kube.objects import profile
+from tests.harness.client import Client
+
+Spec = dict[str, Any]
+GOOD: Spec = {"rank": 1, "catalogue": 1, "privileges": ["host/network"]}
+
+
+def _with(**fields: Any) -> Spec:
+    return {**GOOD, **fields}
+
+
+def _without(field: str) -> Spec:
+    return {key: value for key, value in GOOD.items() if key != field}
+
+
+def _pattern(pattern: Any) -> Spec:
+    return _with(privileges=[pattern])
+
+
+def _relaxed(**fields: Any) -> Spec:
+    return _with(relaxations=[{"minimumVersion": "1.35", "privileges": ["a"], **fields}])
+
+
+ACCEPTED: dict[str, Spec] = {
+    "plain": GOOD,
+    "no privileges": _with(privileges=[]),
+    "everything": _pattern("**"),
+    "one star": _pattern("*"),
+    "stars inside": _pattern("a/*/b/*/**"),
+    "percent": _pattern("volume/hostPath:ro/a%20b"),
+    "three dots": _pattern("a/..."),
+    "hidden file": _pattern("a/.b/..c"),
+    "longest pattern": _pattern("a" * 1024),
+    "most patterns": _with(privileges=[f"a/{index}" for index in range(512)]),
+    "twice the same": _with(privileges=["a", "a"]),
+    "rank 0": _with(rank=0),
+    "rank 1000": _with(rank=1000),
+    "description": _with(description="ä" * 1024),
+    "includes": _with(includes=["pss-baseline", "a.b-c.d"]),
+    "most includes": _with(includes=[f"p{index}" for index in range(32)]),
+    "null in an optional field": _with(description=None, includes=None, relaxations=None),
+    "rank 5.0": _with(rank=5.0),
+    "relaxed": _relaxed(),
+    "relaxed by v1.36.3": _relaxed(minimumVersion="v1.36.3"),
+    "relaxed by 1.36+": _relaxed(minimumVersion="1.36+"),
+    "relaxed by nothing": _relaxed(privileges=[]),
+}
+
+REFUSED: dict[str, Any] = {
+    "empty spec": {},
+    "spec is a list": [],
+    "spec is null": None,
+    "no rank": _without("rank"),
+    "no catalogue": _without("catalogue"),
+    "no privileges field": _without("privileges"),
+    "unknown field": _with(privilege=["a"]),
+    "privileges is text": _with(privileges="a"),
+    "privilege is a number": _pattern(1),
+    "privilege is null": _pattern(None),
+    "empty pattern": _pattern(""),
+    "empty segment": _pattern("a//b"),
+    "leading slash": _pattern("/a"),
+    "trailing slash": _pattern("a/"),
+    "dot": _pattern("a/./b"),
+    "dots": _pattern("a/../b"),
+    "only dots": _pattern(".."),
+    "rest in the middle": _pattern("a/**/b"),
+    "star in a segment": _pattern("a/b*"),
+    "three stars": _pattern("a/***"),
+    "space": _pattern("a b"),
+    "newline at the end": _pattern("a\n"),
+    "umlaut": _pattern("ä"),
+    "percent lower": _pattern("a%2f"),
+    "percent cut": _pattern("a%2"),
+    "question mark": _pattern("a/?"),
+    "pattern too long": _pattern("a" * 1025),
+    "too many patterns": _with(privileges=[f"a/{index}" for index in range(513)]),
+    "rank -1": _with(rank=-1),
+    "rank 1001": _with(rank=1001),
+    "rank null": _with(rank=None),
+    "privileges null": _with(privileges=None),
+    "include null": _with(includes=[None]),
+    "unknown null": _with(unknown=None),
+    "rank text": _with(rank="1"),
+    "rank half": _with(rank=1.5),
+    "rank true": _with(rank=True),
+    "catalogue 0": _with(catalogue=0),
+    "catalogue 2": _with(catalogue=2),
+    "description too long": _with(description="a" * 1025),
+    "description a number": _with(description=1),
+    "include with capitals": _with(includes=["Pss"]),
+    "include empty": _with(includes=[""]),
+    "include newline": _with(includes=["a\n"]),
+    "include too long": _with(includes=["a" * 254]),
+    "too many includes": _with(includes=[f"p{index}" for index in range(33)]),
+    "relaxed without version": _with(relaxations=[{"privileges": ["a"]}]),
+    "relaxed without privileges": _with(relaxations=[{"minimumVersion": "1.35"}]),
+    "relaxed unknown field": _relaxed(maximumVersion="1.36"),
+    "relaxed bad version": _relaxed(minimumVersion="new"),
+    "relaxed version newline": _relaxed(minimumVersion="1.36\n"),
+    "relaxed version without minor": _relaxed(minimumVersion="1"),
+    "relaxed version spaced": _relaxed(minimumVersion=" 1.36"),
+    "relaxed version other digits": _relaxed(minimumVersion="1.3٦"),
+    "relaxed bad pattern": _relaxed(privileges=["a/**/b"]),
+    "relaxed too many patterns": _relaxed(privileges=["a"] * 33),
+    "too many relaxations": _with(relaxations=_relaxed()["relaxations"] * 17),
+}
+
+
+async def _server_accepts(client: Client, item: dict[str, Any]) -> bool:
+    path = "/apis/sallyport.dev/v1alpha1/containerprofiles"
+    parameters = {"dryRun": "All", "fieldValidation": "Strict"}
+    status, answer = await client.request("POST", path, item, parameters=parameters)
+    assert status in {201, 400, 422}, answer
+    return status == 201
+
+
+def _python_accepts(item: dict[str, Any]) -> bool:
+    try:
+        parse_profile(json.dumps(item).encode())
+    except InvalidObjectError:
+        return False
+    return True
+
+
+def _item(spec: Any) -> dict[str, Any]:
+    return {**profile("agreement"), "spec": spec}
+
+
+@pytest.mark.parametrize("case", ACCEPTED)
+async def test_both_accept(case: str, client: Client, crds: None) -> None:
+    """What is right is accepted by both."""
+    item = _item(ACCEPTED[case])
+    assert _python_accepts(item)
+    assert await _server_accepts(client, item)
+
+
+@pytest.mark.parametrize("case", REFUSED)
+async def test_both_refuse(case: str, client: Client, crds: None) -> None:
+    """What is wrong is refused by both."""
+    item = _item(REFUSED[case])
+    assert not _python_accepts(item)
+    assert not await _server_accepts(client, item)
+
+
+async def test_a_field_beside_spec_is_refused_by_both(client: Client, crds: None) -> None:
+    """A misplaced field is found at the top level too."""
+    item = {**_item(GOOD), "rank": 1}
+    assert not _python_accepts(item)
+    assert not await _server_accepts(client, item)
+
+
+_segments = st.text("aZ9._:-%2F/*~ ", max_size=6)
+_patterns = st.lists(_segments, max_size=4).map("/".join)
+_versions = st.text("v019.+-x", max_size=7)
+_specs = st.fixed_dictionaries(
+    {
+        "rank": st.integers(-2, 1002),
+        "catalogue": st.integers(0, 2) | st.just(1),
+        "privileges": st.lists(_patterns | st.just("host/network"), max_size=3),
+    },
+    optional={
+        "description": st.text(max_size=4),
+        "includes": st.lists(st.text("ab-.A", min_size=1, max_size=4), max_size=2),
+        "relaxations": st.lists(
+            st.fixed_dictionaries(
+                {
+                    "minimumVersion": _versions | st.just("1.35"),
+                    "privileges": st.lists(_patterns, max_size=2),
+                }
+            ),
+            max_size=1,
+        ),
+    },
+)
+
+
+def _generated() -> list[Spec]:
+    found: list[Spec] = []
+
+    @seed(1)
+    @settings(
+        max_examples=400,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(_specs)
+    def collect(spec: Spec) -> None:
+        found.append(spec)
+
+    collect()
+    return found
+
+
+def _single_patterns() -> Iterator[Spec]:
+    """One random pattern at a time, so that its own verdict is what is compared."""
+    rng = random.Random(7)  # noqa: S311 -- must repeat, need not be secret
+    parts = ["a", "B9", ".", "..", "...", "*", "**", "%2F", "%2f", "a*", "", "a.b:c_d-", " "]
+    for _ in range(150):
+        yield _pattern("/".join(rng.choices(parts, k=rng.randint(1, 4))))
+
+
+async def test_both_agree_on_generated_profiles(client: Client, crds: None) -> None:
+    """Whatever is generated, the server and Python say the same of it."""
+    verdicts = []
+    for spec in [*_generated(), *_single_patterns()]:
+        item = _item(spec)
+        ours = _python_accepts(item)
+        assert await _server_accepts(client, item) is ours, spec
+        verdicts.append(ours)
+    assert 30 < sum(verdicts) < len(verdicts) - 30, "the profiles are too alike"

@@ -1,0 +1,74 @@
+"""deploy/rbac.yaml gives the gate what it needs, and nothing more."""
+
+from pathlib import Path
+
+import pytest
+
+from core.subject import Subject
+from kube.live import LiveCluster
+from kube.manifests import read_paths
+from tests.harness.apiserver import ApiServer
+from tests.harness.client import Client
+
+SYSTEM = "sallyport-system"
+
+
+@pytest.fixture
+async def gate_config(client: Client, apiserver: ApiServer, crds: None) -> Path:
+    """A kubeconfig of the gate's service account, with deploy/rbac.yaml applied."""
+    status, _ = await client.request("GET", f"/api/v1/namespaces/{SYSTEM}")
+    if status != 200:
+        await client.create_namespace(SYSTEM)
+    await client.apply(manifest.value for manifest in read_paths([Path("deploy/rbac.yaml")]))
+    token = await client.create_token("sallyport-gate", SYSTEM)
+    return apiserver.kubeconfig_for_token("sallyport-gate", token)
+
+
+async def test_the_gate_can_do_its_work(gate_config: Path) -> None:
+    """With its own account alone it loads everything and asks who may do what."""
+    cluster = LiveCluster(gate_config)
+    await cluster.start()
+    try:
+        await cluster.wait(15)
+        assert cluster.profiles().revision
+        assert (await cluster.namespace("default")).name == "default"
+        nobody = Subject("nobody")
+        assert not await cluster.allowed(nobody, "use", "containerprofiles", "a", "default")
+    finally:
+        await cluster.stop()
+
+
+async def test_the_gate_can_do_nothing_else(gate_config: Path, client: Client) -> None:
+    """Its rules are exactly those of its ClusterRole and what every account has."""
+    gate = client.as_user(
+        f"system:serviceaccount:{SYSTEM}:sallyport-gate",
+        ("system:serviceaccounts", f"system:serviceaccounts:{SYSTEM}", "system:authenticated"),
+    )
+    for path in ("secrets", "pods", "configmaps", "serviceaccounts"):
+        status, _ = await gate.request("GET", f"/api/v1/namespaces/{SYSTEM}/{path}")
+        assert status == 403, path
+    for path in ("/api/v1/secrets", "/api/v1/pods", "/api/v1/nodes", "/api/v1/namespaces/default"):
+        status, _ = await gate.request("GET", path)
+        assert status == 403, path
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectRulesReview",
+        "spec": {"namespace": SYSTEM},
+    }
+    path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
+    _, answer = await gate.request("POST", path, review)
+    rules = {
+        (verb, group, resource)
+        for rule in answer["status"]["resourceRules"]
+        for verb in rule["verbs"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        if not resource.startswith("self")
+    }
+    assert rules == {
+        ("list", "sallyport.dev", "containerprofiles"),
+        ("watch", "sallyport.dev", "containerprofiles"),
+        ("list", "", "namespaces"),
+        ("watch", "", "namespaces"),
+        ("create", "authorization.k8s.io", "subjectaccessreviews"),
+    }

@@ -1,0 +1,39 @@
+"""Lists longer than a page are read whole."""
+
+import asyncio
+from collections.abc import Mapping
+
+from core.namespaces import Namespace
+from kube.connection import Connection
+from kube.listwatch import ListWatch, Resource
+from kube.live import NAMESPACES_PATH
+from kube.namespaces import parse_namespace
+from kube.settings import LiveSettings
+from tests.api.kube.objects import new_name, wait_for
+from tests.harness.apiserver import ApiServer
+from tests.harness.client import Client
+
+
+async def test_a_list_of_many_pages_is_complete(client: Client, apiserver: ApiServer) -> None:
+    """With two objects a page, all are there, in one list, and nothing is told twice."""
+    names = {new_name("page") for _ in range(7)}
+    for name in sorted(names):
+        await client.create_namespace(name)
+    told: list[Mapping[str, Namespace]] = []
+    connection = Connection(apiserver.kubeconfig())
+    await connection.open()
+    namespaces = ListWatch(
+        connection,
+        Resource("Namespaces", NAMESPACES_PATH, parse_namespace),
+        told.append,
+        LiveSettings(page_size=2),
+    )
+    task = asyncio.create_task(namespaces.run())
+    try:
+        await wait_for(lambda: not namespaces.problem, 5)
+        assert names | {"default"} <= namespaces.objects.keys()
+        assert (namespaces.lists, len(told)) == (1, 1)
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await connection.close()

@@ -1,0 +1,23 @@
+"""What the tests of agreement with Pod Security share."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from core.profiles import parse_version
+from tests.harness.apiserver import ApiServer
+from tests.harness.programs import require
+from tests.harness.verdicts import Verdicts
+
+
+@pytest.fixture(scope="module")
+def verdicts(
+    apiserver: ApiServer,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Verdicts]:
+    """Our verdicts, for a cluster of the version that the server has."""
+    require("opa")
+    version = parse_version(apiserver.version(), field="gitVersion", what="kube-apiserver")
+    ours = Verdicts(tmp_path_factory.mktemp("bundle"), version)
+    yield ours
+    ours.close()

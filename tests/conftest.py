@@ -1,0 +1,38 @@
+"""Fixtures for tests against a real kube-apiserver."""
+
+from collections.abc import AsyncIterator, Generator, Iterator
+
+import pytest
+
+from tests.harness.apiserver import ApiServer
+from tests.harness.client import Client, connect
+from tests.harness.programs import require
+
+
+@pytest.fixture(scope="session")
+def apiserver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
+    """A kube-apiserver with etcd, one for the whole run: use namespaces of your own."""
+    for program in ("etcd", "kube-apiserver"):
+        require(program)
+    server = ApiServer(tmp_path_factory.mktemp("apiserver"))
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+async def client(apiserver: ApiServer) -> AsyncIterator[Client]:
+    """A client with all rights, for this test alone."""
+    async with connect(apiserver) as connected:
+        yield connected
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show the servers' logs with the report of a test that failed on them."""
+    report = yield
+    server = getattr(item, "funcargs", {}).get("apiserver")
+    if report.failed and isinstance(server, ApiServer):
+        report.sections.append(("kube-apiserver and etcd", server.log_tail()))
+    return report

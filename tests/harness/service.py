@@ -1,0 +1,63 @@
+"""A Service in miniature: new connections go to gates that are ready, open ones stay."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from itertools import count
+
+from tests.harness.gate import Gate
+
+_LOOK_EVERY_S = 0.1
+"""How soon a gate that is no longer ready gets no new connection; kube-proxy takes longer."""
+
+
+class Service:
+    """Passes TCP connections on, as kube-proxy does: it reads nothing of what is in them."""
+
+    def __init__(self, gates: list[Gate]) -> None:
+        self.gates = gates
+        self.port = 0
+        self._ready: Sequence[Gate] = tuple(gates)
+        self._turn = count()
+
+    async def look(self) -> None:
+        """Keep the list of ready gates."""
+        while True:
+            answers = [await asyncio.to_thread(gate.ready) for gate in list(self.gates)]
+            self._ready = [g for g, ready in zip(self.gates, answers, strict=False) if ready]
+            await asyncio.sleep(_LOOK_EVERY_S)
+
+    async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Pass one connection on to the next ready gate."""
+        if not self._ready:
+            writer.close()
+            return
+        gate = self._ready[next(self._turn) % len(self._ready)]
+        try:
+            there, back = await asyncio.open_connection("127.0.0.1", gate.port)
+        except OSError:
+            writer.close()
+            return
+        await asyncio.gather(_pipe(reader, back), _pipe(there, writer))
+
+
+async def _pipe(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with suppress(OSError):
+        while data := await reader.read(65536):
+            writer.write(data)
+            await writer.drain()
+    writer.close()
+
+
+@asynccontextmanager
+async def serving(gates: list[Gate]) -> AsyncIterator[Service]:
+    """Run a Service for these gates; the list may change while it runs."""
+    service = Service(gates)
+    server = await asyncio.start_server(service.accept, "127.0.0.1", 0)
+    service.port = server.sockets[0].getsockname()[1]
+    looking = asyncio.create_task(service.look())
+    try:
+        yield service
+    finally:
+        looking.cancel()
+        server.close()
