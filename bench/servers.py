@@ -1,0 +1,111 @@
+"""The servers under load, each a process on core 0: Sallyport, a null handler, OPA."""
+
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[1]
+SERVER_CORE: Final = 0
+CLIENT_CORE: Final = 1
+_TICKS: Final = os.sysconf("SC_CLK_TCK")
+_STARTING_SECONDS: Final = 20.0
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server."""
+
+    pid: int
+    port: int
+
+    def cpu_seconds(self) -> float:
+        """Give the CPU time that the process has used, all its threads."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / _TICKS
+
+    def rss_mib(self) -> float:
+        """Give the resident memory of the process."""
+        lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
+
+
+def free_port() -> int:
+    """Give a TCP port of loopback that is free now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def running(command: Sequence[str | Path], port: int, ca: Path, log: Path) -> Iterator[Server]:
+    """Start a server, wait until it takes TLS connections, end it by its pid afterwards."""
+    environment = {**os.environ, "GOMAXPROCS": "1"}
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            ["taskset", "-c", str(SERVER_CORE), *command],
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            cwd=ROOT,
+            env=environment,
+        )
+    try:
+        _wait(process, port, ca, log)
+        yield Server(process.pid, port)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _wait(process: subprocess.Popen[bytes], port: int, ca: Path, log: Path) -> None:
+    context = ssl.create_default_context(cafile=str(ca))
+    end = time.monotonic() + _STARTING_SECONDS
+    while time.monotonic() < end:
+        if process.poll() is not None:
+            break
+        try:
+            with (
+                socket.create_connection(("127.0.0.1", port), 1) as raw,
+                context.wrap_socket(raw, server_hostname="127.0.0.1"),
+            ):
+                return
+        except OSError:
+            time.sleep(0.05)
+    raise SystemExit(f"{process.args!r} did not start:\n{log.read_text()[-2000:]}")
+
+
+def sallyport_command(cert: Path, key: Path, port: int) -> list[str | Path]:
+    """Give the command of the real gate with the example folder for a cluster."""
+    return [
+        Path(sys.executable).parent / "sallyport",
+        "gate",
+        *("--cluster", ROOT / "examples" / "cluster"),
+        *("--cert", cert, "--key", key, "--port", str(port)),
+    ]
+
+
+def null_command(cert: Path, key: Path, port: int) -> list[str | Path]:
+    """Give the command of the null handler."""
+    return [sys.executable, "-m", "bench.null_gate", cert, key, str(port), str(free_port())]
+
+
+def opa_command(opa: Path, rego: Path, cert: Path, key: Path, port: int) -> list[str | Path]:
+    """Give the command of OPA's own server with the same policies."""
+    return [
+        opa,
+        *("run", "--server", "--addr", f"https://127.0.0.1:{port}"),
+        *("--tls-cert-file", cert, "--tls-private-key-file", key),
+        *("--log-level", "error", "--disable-telemetry", rego),
+    ]
