@@ -1,0 +1,124 @@
+"""Makes docs/reference/names.md from the code: `python docs/make_names.py [--check]`."""
+
+import ast
+import inspect
+import sys
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import PydanticUndefined
+
+from cli.settings import Settings
+from core import names
+from webhooks.metrics import Metrics, Sources
+
+PAGE = Path(__file__).parent / "reference" / "names.md"
+
+_INTRO = """# Names
+
+Made from the code by `make docs`; do not edit. What scripts may rely on.
+
+## Labels, annotations, verbs and resources
+From `core/names.py`. Everything that Sallyport adds is under `sallyport.dev/`.
+
+"""
+
+_FORMATS = """
+## Formats
+| What | Format |
+| --- | --- |
+| Decision id | UUID of version 7 (RFC 9562): sorts by time. In the refusal's message, the audit annotation `decision`, the log's `id` |
+| Rule id | Path of the Rego package without its first part, `privileges/host/network`; checks in Python: `profiles/named`, `profiles/none`, `profiles/more`, `profiles/many`, `namespaces/exempt`; what could not be judged: `error/<kind>` |
+| Privilege, pattern | `docs/reference/privileges.md` |
+| Policy revision | First 12 hex digits of the SHA-256 of the compiled policies and their METADATA |
+| Profiles revision | First 12 hex digits of the SHA-256 of all profiles and the cluster's version |
+| Subject in logs | `system:…` names as they are; `oid:<Entra object id>`; else `user:<first 16 hex digits of the SHA-256 of the user name>` |
+
+## Audit annotations
+kube-apiserver puts the webhook's name before each (`validate.sallyport.dev/decision`,
+`namespaces.sallyport.dev/decision`, `mutate.sallyport.dev/decision`): `decision`, `…/verdict`,
+`…/profile`, `…/mode`, `…/policy`, `…/profiles`, `…/findings`.
+
+## Schemas
+| What | Where |
+| --- | --- |
+| Projection, the input of policies | `policies/rego/schema/projection.json` |
+| ContainerProfile | `helm/sallyport-crds/` |
+"""
+
+
+def _attributes() -> Iterator[str]:
+    body = ast.parse(inspect.getsource(names)).body
+    for node, after in pairwise(body):
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and isinstance(after, ast.Expr)
+            and isinstance(after.value, ast.Constant)
+        ):
+            value = getattr(names, node.targets[0].id)
+            text = " ".join(str(after.value.value).split())
+            yield f"| `{value}` | {text} |"
+
+
+def _settings(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        path = f"{prefix}{name}"
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from _settings(field.annotation, f"{path}.")
+            continue
+        default: Any = field.get_default(call_default_factory=True)
+        shown = (
+            ""
+            if default in (None, PydanticUndefined)
+            else f"`{getattr(default, 'value', default)}`"
+        )
+        variable = "SALLYPORT_" + path.upper().replace(".", "__")
+        yield f"| `{path}` | `{variable}` | {shown} | {field.description or ''} |"
+
+
+def _metrics() -> Iterator[str]:
+    metrics = Metrics("0")
+    metrics.watch(Sources())
+    for family in sorted(metrics.registry.collect(), key=lambda family: family.name):
+        if family.name.startswith("sallyport"):
+            suffix = "_total" if family.type == "counter" else ""
+            yield f"| `{family.name}{suffix}` | {family.type} | {family.documentation} |"
+
+
+def page() -> str:
+    """Give the page's text."""
+    return "".join(
+        (
+            _INTRO,
+            "| Name | Meaning |\n| --- | --- |\n",
+            "\n".join(_attributes()),
+            "\n\n## Settings\nFlag, then environment, then the YAML file of `--config`.\n\n",
+            "| Setting | Environment | Default | Meaning |\n| --- | --- | --- | --- |\n",
+            "\n".join(_settings(Settings)),
+            "\n\n## Metrics\n| Metric | Type | Meaning |\n| --- | --- | --- |\n",
+            "\n".join(_metrics()),
+            "\n",
+            _FORMATS,
+        )
+    )
+
+
+def main() -> int:
+    """Write the page, or with --check say whether it is stale."""
+    text = page()
+    if "--check" in sys.argv:
+        stale = not PAGE.exists() or PAGE.read_text() != text
+        if stale:
+            print(f"{PAGE} is stale: make docs")
+        return int(stale)
+    PAGE.parent.mkdir(parents=True, exist_ok=True)
+    PAGE.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
