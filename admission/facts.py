@@ -27,6 +27,8 @@ class PodFacts:
     """What is known of a Pod that is to be judged."""
 
     needs: tuple[Need, ...]
+    privileges: frozenset[str]
+    """The different ones among what is needed."""
     subjects: tuple[Subject, ...]
     """All of them must have the `use` of the profile."""
     root: bool
@@ -36,11 +38,6 @@ class PodFacts:
     named: NamedProfile | None = None
     usable: Mapping[str, bool] = field(default_factory=dict)
     """For each profile that was asked about: whether all subjects may use it."""
-
-    @property
-    def privileges(self) -> frozenset[str]:
-        """The different privileges that are needed."""
-        return frozenset(need.privilege for need in self.needs)
 
 
 @dataclass(frozen=True)

@@ -80,14 +80,17 @@ class Gatherer:
             before, old = _read_pod(request.old_object)
             if encode(old) == encoded and _named_profile(request, before, namespace) == named:
                 return replace(facts, left_alone="the update changes nothing that is judged")
+        needs = tuple(await self.engine.needs(encoded))
+        privileges = frozenset(need.privilege for need in needs)
+        ceiling = None if named and named.whoever_asks else namespace
         known = PodFacts(
-            needs=tuple(await self.engine.needs(encoded)),
+            needs=needs,
+            privileges=privileges,
             subjects=whose_right(request.subject, pod, request.namespace, self.controllers),
             root=not pod.metadata.owner_references,
+            candidates=candidates(facts.profiles, ceiling, privileges),
             named=named,
         )
-        ceiling = None if known.named and known.named.whoever_asks else namespace
-        known = replace(known, candidates=candidates(facts.profiles, ceiling, known.privileges))
         usable = await self._usable(known, facts.mode, request.namespace)
         return replace(facts, pod=replace(known, usable=usable))
 

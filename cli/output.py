@@ -40,7 +40,7 @@ class Format(enum.StrEnum):
 
 
 class Reviewed(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
-    """One element of `sallyport review -o json` (design.md, Contracts)."""
+    """One element of `sallyport review -o json` (docs/reference/review-json.md)."""
 
     file: str
     api_version: str = ""

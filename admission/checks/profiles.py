@@ -85,7 +85,9 @@ def _refused(request: Request, facts: Facts, pod: PodFacts) -> Outcome:
     if not pod.needs:
         return _no_profile(request, pod, tuple(advice))
     if near:
-        advice.append(f"The closest profile, {near[0].name}, lacks {listed(near[0].gaps, 4)}.")
+        advice.append(
+            f"The closest profile, {near[0].name}, lacks {listed(sorted(near[0].gaps), 4)}."
+        )
     who = _who(pod.subjects)
     headline = f"It needs {_count(pod.privileges)}; no profile that {who} may use covers all."
     return Outcome(_findings(pod.privileges, pod, facts), headline, tuple(advice))

@@ -251,3 +251,13 @@ async def test_admin_without_a_ceiling_is_refused_nothing(
     made = pod(hostNetwork=True, hostPID=True, add=["IPC_LOCK"])
     decision = await decide(folder.cluster(), engine, request(made, ADMIN))
     assert (decision.verdict, decision.profile) == (Verdict.ALLOW, "pss-privileged")
+
+
+async def test_what_the_closest_profile_lacks_is_in_order(
+    engine: EmbeddedEngine, folder: Folder
+) -> None:
+    """The same Pod is refused in the same words each time: a set has no order of its own."""
+    folder.documents.clear()
+    made = pod(hostNetwork=True, hostPID=True, hostIPC=True)
+    message = (await decide(folder.cluster(), engine, request(made))).message
+    assert "pss-restricted, lacks host/ipc, host/network or host/pid.\n" in message

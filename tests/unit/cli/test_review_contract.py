@@ -1,4 +1,4 @@
-"""`sallyport review -o json`: the contract of design.md, key by key."""
+"""`sallyport review -o json`: the contract of docs/reference/review-json.md, key by key."""
 
 import json
 import subprocess

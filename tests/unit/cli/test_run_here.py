@@ -82,7 +82,7 @@ def test_without_examples_a_cluster_must_be_given(
 def test_kubeconfig_stands_for_the_example_cluster(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, served: list[Settings]
 ) -> None:
-    """design.md, Contracts: `run` takes either."""
+    """Scripts rely on it: `run` takes either."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     assert run("run", "--quiet", "--kubeconfig", "k").code == 0
     assert (served[0].cluster, served[0].kubeconfig) == (None, Path("k"))

@@ -83,7 +83,7 @@ def test_flag_goes_before_environment_before_file(
 
 
 def test_defaults_are_those_of_the_contract() -> None:
-    """design.md, Contracts: where the gate listens when nothing is said."""
+    """Scripts rely on it: where the gate listens when nothing is said."""
     settings = read_settings(None, {})
     assert same(settings, Settings())
     assert (settings.listen.host, settings.listen.port) == ("127.0.0.1", 9443)
