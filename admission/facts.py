@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from admission.candidates import Candidate
-from core.decision import Need
+from core.decision import Access, Need
 from core.namespaces import Mode, Namespace
 from core.profiles import ProfileSet
 from core.subject import Subject
@@ -38,6 +38,12 @@ class PodFacts:
     named: NamedProfile | None = None
     usable: Mapping[str, bool] = field(default_factory=dict)
     """For each profile that was asked about: whether all subjects may use it."""
+    access: tuple[Access, ...] = ()
+    """The answers of access reviews, as they came."""
+    projection: bytes = b""
+    """What the policies were evaluated on."""
+    evaluation_seconds: float = 0.0
+    access_seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -62,5 +68,7 @@ class Facts:
     namespace: Namespace | None = None
     pod: PodFacts | None = None
     marks: MarkFacts | None = None
+    object_uid: str = ""
+    """Of the object; empty before it has one."""
     left_alone: str = ""
     """Why the object is not judged, if it is not."""

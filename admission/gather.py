@@ -4,34 +4,28 @@ What it reads, for a Pod: memory, and access reviews that are not cached. At 7,5
 memory holds the labels of 2,000 namespaces (about 2 MB) and the profiles (300: about 1 MB).
 """
 
-import asyncio
-from collections.abc import Sequence
+import time
 from dataclasses import dataclass, replace
 
 import msgspec
 
-from admission.candidates import Candidate, candidates, covering, nearest
+from admission.candidates import candidates
 from admission.facts import Facts, MarkFacts, NamedProfile, PodFacts
+from admission.recorded import recorded_needs
+from admission.rights import Rights
 from core import names
 from core.cluster import Cluster
-from core.errors import AccessReviewError, InvalidObjectError
+from core.document import DecisionDocument
+from core.errors import InvalidObjectError
 from core.namespaces import Mode, Namespace, guarded_marks
 from core.pod import ObjectMeta, Pod, decode_pod
 from core.request import Operation, Request
 from core.subject import Subject
-from identity.subjects import Controllers, is_mirror, whose_right
+from identity.subjects import Controllers, is_mirror, pod_service_account, whose_right
 from policies.engine import Engine
 from policies.projection import Projection, encode, project
 
 _JUDGED = frozenset({Operation.CREATE, Operation.UPDATE})
-
-_GROWTH = 4
-"""The first profile is asked about alone, for most subjects have it; then 4 at once, 16, 64 …"""
-
-_ADVICE = 8
-"""Access reviews asked at most to tell a refused person what they have (docs/adr/0006)."""
-
-_ADVICE_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
@@ -72,6 +66,7 @@ class Gatherer:
 
     async def _of_pod(self, request: Request, namespace: Namespace, facts: Facts) -> Facts:
         pod, projection = _read_pod(request.object)
+        facts = replace(facts, object_uid=pod.metadata.uid or "")
         if is_mirror(request.subject, pod):
             return replace(facts, left_alone="a node shows a static Pod that it already runs")
         encoded = encode(projection)
@@ -80,86 +75,72 @@ class Gatherer:
             before, old = _read_pod(request.old_object)
             if encode(old) == encoded and _named_profile(request, before, namespace) == named:
                 return replace(facts, left_alone="the update changes nothing that is judged")
+        began = time.perf_counter()
         needs = tuple(await self.engine.needs(encoded))
+        evaluated = time.perf_counter()
         privileges = frozenset(need.privilege for need in needs)
         ceiling = None if named and named.whoever_asks else namespace
         known = PodFacts(
             needs=needs,
             privileges=privileges,
-            subjects=whose_right(request.subject, pod, request.namespace, self.controllers),
+            subjects=self._subjects(request, pod),
             root=not pod.metadata.owner_references,
             candidates=candidates(facts.profiles, ceiling, privileges),
             named=named,
+            projection=encoded,
+            evaluation_seconds=evaluated - began,
         )
-        usable = await self._usable(known, facts.mode, request.namespace)
-        return replace(facts, pod=replace(known, usable=usable))
+        rights = Rights(self.cluster, known.subjects, request.namespace)
+        usable = await _usable(known, rights, facts.mode)
+        return replace(
+            facts,
+            pod=replace(
+                known,
+                usable=usable,
+                access=tuple(rights.heard),
+                access_seconds=time.perf_counter() - evaluated,
+            ),
+        )
 
-    async def _usable(self, pod: PodFacts, mode: Mode, namespace: str) -> dict[str, bool]:
-        """Ask who may use the profiles that matter: those that cover all, in their order."""
-        named = pod.named
-        if named and named.whoever_asks:
-            return {named.name: True}
-        waiting = covering(c for c in pod.candidates if named is None or c.name == named.name)
-        answers: dict[str, bool] = {}
-        batch = 1
-        while waiting and not any(answers.values()):
-            answers |= await self._ask(waiting[:batch], pod.subjects, namespace)
-            waiting, batch = waiting[batch:], batch * _GROWTH
-        if any(answers.values()) or named or mode is Mode.AUDIT:
-            return answers
-        return answers | await self._advice(nearest(pod.candidates), pod.subjects, namespace)
+    async def regather(
+        self, document: DecisionDocument, request: Request, default_mode: Mode
+    ) -> Facts:
+        """Give the facts of now about what a recorded decision says its object needs.
 
-    async def _ask(
-        self, profiles: Sequence[Candidate], subjects: Sequence[Subject], namespace: str
-    ) -> dict[str, bool]:
-        """Say of each profile whether all subjects may use it.
-
-        Profiles are in the order of choice: an answer that fails matters only where no profile
-        before it may be used. What comes after is left out.
+        Raises:
+            CannotJudgeError: something that must be known cannot be, or not all was recorded.
         """
+        namespace = await self.cluster.namespace(request.namespace)
+        mode = namespace.mode(default_mode)
+        revision = document.revisions.policy
+        facts = Facts(self.cluster.profiles(), revision, self.engine.rules, mode, namespace)
+        known = recorded_needs(document, request.subject, facts)
+        rights = Rights(self.cluster, known.subjects, request.namespace)
+        usable = await _usable(known, rights, mode)
+        return replace(facts, pod=replace(known, usable=usable, access=tuple(rights.heard)))
 
-        async def one(profile: Candidate) -> bool:
-            for subject in subjects:
-                if not await self.cluster.allowed(
-                    subject, names.USE_VERB, names.PROFILES_RESOURCE, profile.name, namespace
-                ):
-                    return False
-            return True
+    def _subjects(self, request: Request, pod: Pod) -> tuple[Subject, ...]:
+        """Give whose rights count.
 
-        if len(profiles) == 1:
-            return {profiles[0].name: await one(profiles[0])}
-        answers = await asyncio.gather(*map(one, profiles), return_exceptions=True)
-        usable: dict[str, bool] = {}
-        for profile, answer in zip(profiles, answers, strict=True):
-            if isinstance(answer, BaseException):
-                if any(usable.values()):
-                    break
-                raise answer
-            usable[profile.name] = answer
-        return usable
-
-    async def _advice(
-        self, profiles: Sequence[Candidate], subjects: Sequence[Subject], namespace: str
-    ) -> dict[str, bool]:
-        """Ask which of the nearest profiles may be used, only to word the refusal well.
-
-        The refusal is settled by now, so a cluster that does not answer costs the advice alone.
+        Of a Pod that runs, nothing says who made it. A profile noted on one that nothing owns
+        was its maker's when the gate admitted it; every other Pod stands on its service account.
         """
-        try:
-            async with asyncio.timeout(_ADVICE_SECONDS):
-                return await self._ask(profiles[:_ADVICE], subjects, namespace)
-        except (AccessReviewError, TimeoutError):
-            return {}
+        if not request.running:
+            return whose_right(request.subject, pod, request.namespace, self.controllers)
+        if _noted(pod) and not pod.metadata.owner_references:
+            return ()
+        return (pod_service_account(pod, request.namespace),)
 
     async def _of_namespace(self, request: Request, facts: Facts) -> Facts:
-        new = _marks(request.object)
-        old = _marks(request.old_object) if request.old_object is not None else {}
+        metadata = _metadata(request.object)
+        new = _marks(metadata)
+        old = _marks(_metadata(request.old_object)) if request.old_object is not None else {}
         paths = sorted(new.keys() | old.keys())
         changed = tuple(path for path in paths if new.get(path) != old.get(path))
         exempt = bool(changed) and await self.cluster.allowed(
             request.subject, names.EXEMPT_VERB, names.NAMESPACES_RESOURCE, request.name, ""
         )
-        return replace(facts, marks=MarkFacts(changed, exempt))
+        return replace(facts, marks=MarkFacts(changed, exempt), object_uid=metadata.uid or "")
 
 
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -186,13 +167,16 @@ class _Object(msgspec.Struct):
     metadata: ObjectMeta = ObjectMeta()
 
 
-def _marks(raw: msgspec.Raw | None) -> dict[str, str]:
+def _metadata(raw: msgspec.Raw | None) -> ObjectMeta:
     if raw is None:
         raise InvalidObjectError("Namespace", "object", "the review holds none")
     try:
-        metadata = msgspec.json.decode(raw, type=_Object).metadata
+        return msgspec.json.decode(raw, type=_Object).metadata
     except _UNREADABLE as error:
         raise _invalid("Namespace", error) from error
+
+
+def _marks(metadata: ObjectMeta) -> dict[str, str]:
     return guarded_marks(metadata.labels or {}, metadata.annotations or {})
 
 
@@ -202,11 +186,23 @@ def _invalid(kind: str, error: Exception) -> InvalidObjectError:
     return InvalidObjectError(kind, path.strip("`."), problem or "nested too deeply")
 
 
+def _noted(pod: Pod) -> str | None:
+    return (pod.metadata.annotations or {}).get(names.PROFILE_ANNOTATION)
+
+
+async def _usable(pod: PodFacts, rights: Rights, mode: Mode) -> dict[str, bool]:
+    named = pod.named
+    if named and named.whoever_asks:
+        return {named.name: True}
+    wanted = [c for c in pod.candidates if named is None or c.name == named.name]
+    return await rights.usable(wanted, advise=named is None and mode is not Mode.AUDIT)
+
+
 def _named_profile(request: Request, pod: Pod, namespace: Namespace) -> NamedProfile | None:
     if request.asked_profile is not None:
         return NamedProfile(request.asked_profile, "", whoever_asks=True)
     path = f"metadata.annotations[{names.PROFILE_ANNOTATION}]"
-    if name := (pod.metadata.annotations or {}).get(names.PROFILE_ANNOTATION):
+    if name := _noted(pod):
         return NamedProfile(name, path)
     if name := namespace.profile:
         return NamedProfile(name, f"{path} of Namespace {namespace.name}")

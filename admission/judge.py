@@ -8,14 +8,18 @@ from dataclasses import dataclass
 import msgspec
 
 from admission.chain import run
+from admission.evidence import evidence_of
 from admission.facts import Facts
 from admission.gather import Gatherer
+from admission.recorded import request_of
 from admission.wording import not_judged, refusal, warnings
-from core.decision import Action, Decision, Finding, Verdict
+from core.decision import Action, Decision, Finding, Unrecorded, Verdict
+from core.document import DecisionDocument
 from core.errors import CannotJudgeError, DeadlineError, InvalidObjectError
 from core.ids import uuid7
 from core.namespaces import Mode
 from core.request import Operation, Request
+from core.subject import Subject
 
 _OPERATORS = "Try again; if it stays, tell your cluster's operators the decision's id."
 
@@ -33,6 +37,8 @@ class Judge:
     default_mode: Mode = Mode.ENFORCE
     """The mode of namespaces without the label."""
     new_id: Callable[[], str] = new_decision_id
+    when_unrecorded: Unrecorded = Unrecorded.REFUSE
+    """The rule of namespaces without the label."""
 
     def missing(self) -> list[str]:
         """Name what must be loaded before anything can be judged."""
@@ -71,6 +77,22 @@ class Judge:
             note_profile=decision.note_profile and decision.verdict is Verdict.ALLOW,
         )
 
+    async def again(
+        self, document: DecisionDocument, subject: Subject, *, budget: float
+    ) -> tuple[Request, Decision]:
+        """Judge what a recorded decision says its object needs, for another requester, today.
+
+        Service accounts that counted still do. The needs are the recorded ones; profiles,
+        rights, mode and ceiling are those of now.
+
+        Raises:
+            CannotJudgeError: something that must be known cannot be.
+        """
+        request = request_of(document, subject)
+        async with asyncio.timeout(budget):
+            facts = await self.gatherer.regather(document, request, self.default_mode)
+        return request, self._decide(request, facts)
+
     def _decide(self, request: Request, facts: Facts) -> Decision:
         outcomes = run(request, facts)
         refused = [outcome for outcome in outcomes if outcome.findings]
@@ -79,6 +101,7 @@ class Judge:
         enforced = facts.mode is Mode.ENFORCE
         if findings and not enforced:
             findings = [msgspec.structs.replace(f, action=Action.WARN) for f in findings]
+        profile = next((outcome.profile for outcome in outcomes if outcome.profile), None)
         return Decision(
             id=decision_id,
             verdict=_verdict(findings, enforced=enforced),
@@ -86,13 +109,23 @@ class Judge:
             message=refusal(request.what, refused, decision_id) if findings else "",
             warnings=warnings(refused, decision_id) if findings and facts.mode is Mode.WARN else [],
             findings=findings,
-            profile=next((outcome.profile for outcome in outcomes if outcome.profile), None),
+            profile=profile,
             mode=facts.mode.value,
             policy_revision=facts.policy_revision,
             profiles_revision=facts.profiles.revision,
             subjects=[subject.label for subject in facts.pod.subjects] if facts.pod else [],
             note_profile=_to_be_noted(request, facts),
+            when_unrecorded=self._when_unrecorded(facts),
+            evidence=evidence_of(facts, None if findings else profile),
         )
+
+    def _when_unrecorded(self, facts: Facts) -> Unrecorded:
+        """Give the rule: what is not judged, or not enforced, is never refused for it."""
+        if facts.left_alone or facts.mode is not Mode.ENFORCE:
+            return Unrecorded.ADMIT
+        if facts.namespace is None:
+            return self.when_unrecorded
+        return facts.namespace.when_unrecorded(self.when_unrecorded)
 
     def _error(
         self, request: Request, mode: Mode, error: CannotJudgeError | InvalidObjectError
@@ -114,6 +147,7 @@ class Judge:
             reason=str(error),
             field=field,
             policy_revision=self.gatherer.engine.revision,
+            when_unrecorded=Unrecorded.REFUSE if mode is Mode.ENFORCE else Unrecorded.ADMIT,
         )
 
 

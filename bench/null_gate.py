@@ -42,7 +42,7 @@ async def _serve(cert: str, key: str, port: str, status_port: str) -> int:
     logger, metrics, readiness = get_logger(), Metrics("bench"), Readiness({})
     return await serve(
         AdmissionApp(NullJudge(), readiness, metrics, logger),
-        build_status_app(readiness, metrics),
+        build_status_app(readiness, metrics.registry),
         ServerSettings(port=int(port), status_port=int(status_port), drain_seconds=0),
         PairWatcher(TlsSettings(Path(cert), Path(key)), logger),
         readiness,

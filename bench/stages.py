@@ -14,7 +14,7 @@ from core.pod import decode_pod
 from kube.folder import FolderCluster, read_profiles
 from policies import SHIPPED_PROFILES
 from policies.projection import encode, project
-from webhooks.answer import encode_validation
+from webhooks.answer import encode_answer
 from webhooks.wire import decode_review
 
 _TIMES = 2000
@@ -40,7 +40,7 @@ def time_stages() -> dict[str, float]:
         "project": lambda: project(pod),
         "encode projection": lambda: encode(projection),
         "evaluate policies": lambda: engine.evaluate(encoded),
-        "encode answer": lambda: encode_validation(request, decision),
+        "encode answer": lambda: encode_answer(request, decision, []),
     }
     result = {name: _median(stage) for name, stage in stages.items()}
     result["judge, all of it"] = runner.run(_median_async(judge, request))

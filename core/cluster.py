@@ -17,6 +17,13 @@ class Cluster(Protocol):
     def missing(self) -> list[str]:
         """Name what has not been loaded, for a person; empty when reviews can be judged."""
 
+    def identity(self) -> str:
+        """Give what tells this cluster from all others: the UID of its Namespace kube-system.
+
+        Raises:
+            NotSyncedError: the namespaces have not been loaded.
+        """
+
     def access_reviews(self) -> Mapping[str, int]:
         """Count access reviews: answered from memory (`hit`), asked (`miss`), failed (`error`)."""
 

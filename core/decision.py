@@ -4,6 +4,8 @@ import enum
 
 import msgspec
 
+from core.subject import Subject
+
 
 class Need(msgspec.Struct, frozen=True):
     """One privilege that an object needs, and the field that makes it so."""
@@ -45,6 +47,56 @@ class Finding(msgspec.Struct, frozen=True, rename="camel"):
     covered_by: list[str] = []
 
 
+class Named(msgspec.Struct, frozen=True):
+    """The one profile that an object was to be judged by."""
+
+    profile: str
+    path: str = ""
+    """The field that names it; empty where a person asked for it."""
+
+
+class Tried(msgspec.Struct, frozen=True):
+    """A profile that was tried: what it lacks, and whether it may be used (None: not asked)."""
+
+    profile: str
+    lacks: frozenset[str] = frozenset()
+    usable: bool | None = None
+
+
+class Access(msgspec.Struct, frozen=True):
+    """One access review's answer: whether `subject` may use `profile` in the namespace."""
+
+    subject: Subject
+    profile: str
+    allowed: bool
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """What a decision was made of, kept for the record and for `sallyport explain`."""
+
+    needs: tuple[Need, ...] = ()
+    subjects: tuple[Subject, ...] = ()
+    named: Named | None = None
+    ceiling: tuple[str, ...] | None = None
+    left_alone: str = ""
+    tried: tuple[Tried, ...] = ()
+    more_tried: int = 0
+    access: tuple[Access, ...] = ()
+    projection: bytes = b""
+    """JSON that the policies were evaluated on; empty where they were not."""
+    object_uid: str = ""
+    evaluation_seconds: float = 0.0
+    access_seconds: float = 0.0
+
+
+class Unrecorded(enum.Enum):
+    """What becomes of a request whose decision cannot be recorded."""
+
+    REFUSE = "refuse"
+    ADMIT = "admit"
+    """It is admitted, and counted."""
+
+
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of one review, complete: nothing else is consulted to answer it."""
 
@@ -71,3 +123,5 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """Whose rights were asked, as `Subject.label`."""
     note_profile: bool = False
     """Whether the mutating webhook should note `profile` on the object."""
+    when_unrecorded: Unrecorded = Unrecorded.REFUSE
+    evidence: Evidence = Evidence()

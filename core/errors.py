@@ -11,12 +11,15 @@ and what to do about it.
     ├── InvalidObjectError         an object does not have the shape its kind demands
     ├── BundleRefusedError         a policy bundle cannot be put in force
     ├── CannotBindError            a certificate or an address cannot be used to listen
+    ├── LedgerError                the ledger did not take, or did not give, what was asked
     ├── ClusterError               kube-apiserver did not answer, or answered with a failure
+    ├── NotLeaderError             what only the leader may do was begun by one who is not
     └── CannotJudgeError           a review cannot be decided; always ends in a refusal
         ├── EvaluationError        … because the policies failed on it
         ├── AccessReviewError      … because the cluster did not say who may do what
         ├── NotSyncedError         … because what a watch brings is missing or too old
-        └── DeadlineError          … because the caller's time ran out
+        ├── DeadlineError          … because the caller's time ran out
+        └── NotRecordedError       … because the decision could not be recorded
 """
 
 
@@ -62,11 +65,23 @@ class CannotBindError(SallyportError):
 
 
 class ClusterError(SallyportError):
-    """kube-apiserver did not answer (`status` is 0), or answered with the HTTP `status`."""
+    """kube-apiserver did not answer (`status` is 0), or answered with the HTTP `status`.
 
-    def __init__(self, message: str, status: int = 0) -> None:
+    With 410 to a list, `continue_token` goes on at the same place, in the cluster as it is now.
+    """
+
+    def __init__(self, message: str, status: int = 0, continue_token: str = "") -> None:
         self.status = status
+        self.continue_token = continue_token
         super().__init__(message)
+
+
+class NotLeaderError(SallyportError):
+    """This process does not lead (any more): what only the leader may do must not go on."""
+
+
+class LedgerError(SallyportError):
+    """The ledger did not take, or did not give, what was asked; the message says what to do."""
 
 
 class CannotJudgeError(SallyportError):
@@ -100,3 +115,9 @@ class DeadlineError(CannotJudgeError):
     """The time that kube-apiserver gave for the review ran out."""
 
     kind = "deadline"
+
+
+class NotRecordedError(CannotJudgeError):
+    """The decision could not be recorded: the spool is full, or its disk is."""
+
+    kind = "not-recorded"

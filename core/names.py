@@ -12,11 +12,20 @@ API_VERSION = f"{GROUP}/v1alpha1"
 MODE_LABEL = f"{GROUP}/mode"
 """On a Namespace: `enforce`, `warn` or `audit`. Guarded by the verb `exempt`."""
 
+UNRECORDED_LABEL = f"{GROUP}/when-unrecorded"
+"""On a Namespace: `refuse` or `admit` when decisions cannot be recorded. Guarded by `exempt`."""
+
 CEILING_ANNOTATION = f"{GROUP}/ceiling"
 """On a Namespace: profiles, comma-separated, that no right exceeds. Guarded by `exempt`."""
 
 PROFILE_ANNOTATION = f"{GROUP}/profile"
 """On a Pod: the profile it asks for, or was noted under. On a Namespace: the one for all."""
+
+SWEEP_ANNOTATION = f"{GROUP}/sweep"
+"""On a Report or ClusterReport of OpenReports: the id of the sweep that wrote it."""
+
+MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
+"""On what Sallyport itself makes in the cluster: `sallyport`."""
 
 AKS_EXEMPTION_LABEL = "control-plane"
 """The label by which AKS leaves a namespace out of webhooks. Guarded by `exempt`."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import msgspec
 
 from core import names
+from core.decision import Unrecorded
 
 
 class Mode(enum.Enum):
@@ -25,6 +26,7 @@ class Namespace(msgspec.Struct, frozen=True):
     name: str
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
+    uid: str = ""
 
     def mode(self, default: Mode) -> Mode:
         """Give the mode: the label's; `default` without one; ENFORCE for a word unknown."""
@@ -35,6 +37,13 @@ class Namespace(msgspec.Struct, frozen=True):
             return Mode(label)
         except ValueError:
             return Mode.ENFORCE
+
+    def when_unrecorded(self, default: Unrecorded) -> Unrecorded:
+        """Give the rule: the label's; `default` without one; REFUSE for a word unknown."""
+        label = self.labels.get(names.UNRECORDED_LABEL)
+        if label is None:
+            return default
+        return Unrecorded.ADMIT if label == Unrecorded.ADMIT.value else Unrecorded.REFUSE
 
     @property
     def ceiling(self) -> frozenset[str] | None:
@@ -59,7 +68,7 @@ def guarded_marks(labels: Mapping[str, str], annotations: Mapping[str, str]) -> 
     marks = {
         f"metadata.labels[{key}]": value
         for key, value in labels.items()
-        if key in {names.MODE_LABEL, names.AKS_EXEMPTION_LABEL}
+        if key in {names.MODE_LABEL, names.UNRECORDED_LABEL, names.AKS_EXEMPTION_LABEL}
         or key.startswith(names.AKS_LABEL_PREFIX)
     }
     if names.CEILING_ANNOTATION in annotations:

@@ -42,6 +42,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     object: msgspec.Raw | None = None
     old_object: msgspec.Raw | None = None
     dry_run: bool = False
+    running: bool = False
+    """The object runs already, and nothing says who made it (the sweep)."""
     asked_profile: str | None = None
     """Judge by this profile alone, whoever asks (`sallyport review --profile`)."""
 

@@ -38,6 +38,10 @@ class Subject(msgspec.Struct, frozen=True):
             return f"oid:{oid[0]}"
         return "user:" + hashlib.sha256(self.username.encode()).hexdigest()[:16]
 
+    def __repr__(self) -> str:
+        """Give the label: what is printed by accident names no one."""
+        return f"Subject({self.label})"
+
 
 def service_account(namespace: str, name: str) -> Subject:
     """Give the subject that a Pod running as this service account is.

@@ -32,9 +32,11 @@ MAX_FAILURE: Final = 64 * 1024
 
 USER_AGENT: Final = "sallyport"
 
+_NONE: Final[Mapping[str, str]] = {}
+
 _HINTS: Final[Mapping[int, str]] = {
     HTTPStatus.UNAUTHORIZED: "check the credentials in the kubeconfig or of the service account",
-    HTTPStatus.FORBIDDEN: "check that deploy/rbac.yaml (ClusterRole sallyport-gate) is applied",
+    HTTPStatus.FORBIDDEN: "check that deploy/rbac.yaml, or the chart's RBAC, is applied",
     HTTPStatus.NOT_FOUND: "check that the CRDs (helm/sallyport-crds) are installed",
 }
 
@@ -56,13 +58,19 @@ class _Call:
     path: str
     parameters: Mapping[str, str]
     body: object = None
+    content_type: str = "application/json"
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
 
 
+class _StatusMetadata(msgspec.Struct, frozen=True):
+    continue_: str = msgspec.field(default="", name="continue")
+
+
 class _Status(msgspec.Struct):
     message: str = ""
+    metadata: _StatusMetadata = _StatusMetadata()
 
 
 class Connection:
@@ -116,6 +124,26 @@ class Connection:
         async with self._request(_Call("POST", path, {}, body), limits) as response:
             return await response.read()
 
+    async def send(  # noqa: PLR0913  An HTTP request has this many parts.
+        self,
+        method: str,
+        path: str,
+        timeout_s: float,
+        *,
+        body: object = None,
+        parameters: Mapping[str, str] = _NONE,
+        content_type: str = "application/json",
+    ) -> bytes:
+        """Send any other request and return the answer's body.
+
+        Raises:
+            ClusterError: as `get`.
+        """
+        limits = aiohttp.ClientTimeout(total=timeout_s)
+        call = _Call(method, path, parameters, body, content_type)
+        async with self._request(call, limits) as response:
+            return await response.read()
+
     @asynccontextmanager
     async def stream(
         self, path: str, parameters: Mapping[str, str], *, answer_s: float, silence_s: float
@@ -159,7 +187,7 @@ class Connection:
                 call.method,
                 call.path,
                 query_params=list(call.parameters.items()),
-                header_params={"Accept": "application/json"},
+                header_params={"Accept": "application/json", "Content-Type": call.content_type},
                 body=call.body,
                 auth_settings=["BearerToken"],
             )
@@ -174,12 +202,13 @@ class Connection:
 async def _failure(call: _Call, response: aiohttp.ClientResponse) -> ClusterError:
     content = await response.content.read(MAX_FAILURE)
     try:
-        message = msgspec.json.decode(content, type=_Status).message
+        status = msgspec.json.decode(content, type=_Status)
     except msgspec.DecodeError:
-        message = ""
+        status = _Status()
     hint = _HINTS.get(response.status)
-    text = f"{call}: {response.status} {message or response.reason or 'failed'}"
-    return ClusterError(f"{text}: {hint}" if hint else text, response.status)
+    text = f"{call}: {response.status} {status.message or response.reason or 'failed'}"
+    token = status.metadata.continue_
+    return ClusterError(f"{text}: {hint}" if hint else text, response.status, token)
 
 
 async def _lines(response: aiohttp.ClientResponse) -> AsyncGenerator[list[bytes]]:

@@ -75,6 +75,10 @@ class FolderCluster:
         """Give an empty list: a folder that was read is complete."""
         return []
 
+    def identity(self) -> str:
+        """Give `local`: a folder is this machine's."""
+        return "local"
+
     def access_reviews(self) -> Mapping[str, int]:
         """Give zeros: a folder is never asked over a network."""
         return {"hit": 0, "miss": 0, "error": 0}

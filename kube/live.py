@@ -30,6 +30,8 @@ from kube.settings import LiveSettings
 PROFILES_PATH: Final = f"/apis/{names.API_VERSION}/{names.PROFILES_RESOURCE}"
 NAMESPACES_PATH: Final = "/api/v1/namespaces"
 
+SYSTEM_NAMESPACE: Final = "kube-system"
+
 RETRY_S: Final = 1.0
 """Seconds between attempts to learn the cluster's version."""
 
@@ -118,6 +120,17 @@ class LiveCluster:
         found = ["" if self._version else version]
         found += [self._profiles.problem, self._namespaces.problem]
         return [problem for problem in found if problem]
+
+    def identity(self) -> str:
+        """Give the UID of the Namespace kube-system, which every cluster has and none shares.
+
+        Raises:
+            NotSyncedError: the namespaces have not been loaded.
+        """
+        system = self._namespaces.objects.get(SYSTEM_NAMESPACE)
+        if system is None or not system.uid:
+            raise NotSyncedError(f"Namespace {SYSTEM_NAMESPACE} has not been loaded")
+        return system.uid
 
     def access_reviews(self) -> Mapping[str, int]:
         """Give how many access reviews were answered from memory, asked, failed."""

@@ -1,4 +1,4 @@
-"""Reading a Namespace object: its name, labels and annotations."""
+"""Reading a Namespace object: its name, UID, labels and annotations."""
 
 import msgspec
 
@@ -8,6 +8,7 @@ from core.namespaces import Namespace
 
 class _Meta(msgspec.Struct):
     name: str
+    uid: str = ""
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
 
@@ -32,4 +33,5 @@ def parse_namespace(raw: bytes | msgspec.Raw) -> Namespace:
         raise InvalidObjectError("Namespace", path.rstrip("`"), problem) from error
     if not metadata.name:
         raise InvalidObjectError("Namespace", "metadata.name", "is missing")
-    return Namespace(metadata.name, metadata.labels or {}, metadata.annotations or {})
+    labels, annotations = metadata.labels or {}, metadata.annotations or {}
+    return Namespace(metadata.name, labels, annotations, metadata.uid)

@@ -55,23 +55,32 @@ class _Review(msgspec.Struct, rename="camel", gc=False):
     response: _Response
 
 
-def encode_validation(request: Request, decision: Decision) -> bytes:
-    """Give the body that answers `/validate`; it never has a patch."""
-    return _encode(_respond(request, decision))
+Patches = list[dict[str, Any]]
+"""A JSONPatch (RFC 6902)."""
 
 
-def encode_mutation(request: Request, decision: Decision) -> bytes:
-    """Give the body that answers `/mutate`, with a patch where the decision notes a profile.
+def encode_answer(request: Request, decision: Decision, patches: Patches) -> bytes:
+    """Give the body that answers a review; an answer of `/validate` never has patches."""
+    response = _respond(request, decision)
+    if patches:
+        response.patch, response.patch_type = _ENCODER.encode(patches), "JSONPatch"
+    return _encode(response)
+
+
+def no_patches(_request: Request, _decision: Decision) -> Patches:
+    """Give the patches of `/validate`."""
+    return []
+
+
+def mutation_patches(request: Request, decision: Decision) -> Patches:
+    """Give the patches of `/mutate`: the profile is noted, where the decision says so.
 
     Raises:
         InvalidReviewError: the object's metadata has not the shape that Kubernetes gives it.
     """
-    response = _respond(request, decision)
     if decision.allowed and decision.note_profile and decision.profile:
-        patch = profile_patch(request, decision.profile)
-        if patch:
-            response.patch, response.patch_type = _ENCODER.encode(patch), "JSONPatch"
-    return _encode(response)
+        return profile_patch(request, decision.profile)
+    return []
 
 
 def encode_failure(request: Request, message: str) -> bytes:
@@ -175,7 +184,7 @@ class _Annotated(msgspec.Struct, gc=False):
 _ANNOTATED = msgspec.json.Decoder(_Annotated)
 
 
-def profile_patch(request: Request, profile: str) -> list[dict[str, Any]]:
+def profile_patch(request: Request, profile: str) -> Patches:
     """Give the JSONPatch (RFC 6902) that notes `profile` on the object; empty if it is there.
 
     Only ever `add`, which also replaces. Without an object, as on DELETE, there is nothing to patch

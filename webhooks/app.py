@@ -21,10 +21,11 @@ from typing import Protocol
 
 from structlog.typing import FilteringBoundLogger
 
+from admission.unrecorded import unrecorded
 from core.decision import Decision
-from core.errors import DeadlineError, InvalidReviewError
+from core.errors import DeadlineError, InvalidReviewError, NotRecordedError
 from core.request import Request
-from webhooks.answer import encode_failure, encode_mutation, encode_validation
+from webhooks.answer import Patches, encode_answer, encode_failure, mutation_patches, no_patches
 from webhooks.asgi import (
     ClientGoneError,
     Receive,
@@ -41,6 +42,7 @@ from webhooks.judge import Judge
 from webhooks.logs import log_decision
 from webhooks.metrics import Metrics
 from webhooks.readiness import Readiness
+from webhooks.recorder import Recorder, Webhook
 from webhooks.wire import decode_review
 
 REJECTION_LOG_SECONDS = 1.0
@@ -63,6 +65,8 @@ class AppSettings:
     7 MiB is what controller-runtime reads (pkg/webhook/admission/http.go)."""
     max_held_bytes: int = 64 * 1024 * 1024
     """Of all bodies that are being read or judged at one time; never less than one body."""
+    log_recorded: bool = True
+    """Whether decisions that are recorded get a line in the log too."""
 
 
 class _Judging(Protocol):
@@ -71,34 +75,34 @@ class _Judging(Protocol):
 
 @dataclass(frozen=True)
 class _Webhook:
-    name: str
+    name: Webhook
     judge: _Judging
-    encode: Callable[[Request, Decision], bytes]
+    patches: Callable[[Request, Decision], Patches]
     refuses_on_failure: bool
 
 
 class AdmissionApp:
     """The ASGI application behind the TLS listener."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  The composition root hands over all that it made.
         self,
         judge: Judge,
         readiness: Readiness,
         metrics: Metrics,
         logger: FilteringBoundLogger,
         settings: AppSettings | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
         self._settings = settings or AppSettings()
+        self._recorder = recorder
         self._bodies = BodyBudget(max(self._settings.max_held_bytes, self._settings.max_body_bytes))
         self._missing = judge.missing
         self._readiness = readiness
         self._metrics = metrics
         self._logger = logger
         self._routes = {
-            "/validate": _Webhook(
-                "validate", judge.validate, encode_validation, refuses_on_failure=True
-            ),
-            "/mutate": _Webhook("mutate", judge.mutate, encode_mutation, refuses_on_failure=False),
+            "/validate": _Webhook("validate", judge.validate, no_patches, refuses_on_failure=True),
+            "/mutate": _Webhook("mutate", judge.mutate, mutation_patches, refuses_on_failure=False),
         }
         self._next_rejection_log = 0.0
         self._unlogged = 0
@@ -158,15 +162,43 @@ class AdmissionApp:
             # The judge keeps to its budget; this holds if one of its awaits does not.
             async with asyncio.timeout(left + min(MARGIN_SECONDS, left) / 2):
                 decision = await webhook.judge(request, budget=left)
-            body = webhook.encode(request, decision)
+            patches = webhook.patches(request, decision)
+            decision = self._record(webhook, request, decision, patches, start)
+            body = encode_answer(request, decision, patches)
         except InvalidReviewError:
             raise
         except Exception as error:  # noqa: BLE001  Whatever it is, it must end in a refusal.
             return self._fail(webhook, request, error)
         seconds = time.perf_counter() - start
         self._metrics.count_decision(webhook.name, request, decision, seconds)
-        log_decision(self._logger, webhook.name, request, decision, seconds)
+        if self._settings.log_recorded or request.dry_run or self._recorder is None:
+            log_decision(self._logger, webhook.name, request, decision, seconds)
         return Reply(_OK, body)
+
+    def _record(
+        self,
+        webhook: _Webhook,
+        request: Request,
+        decision: Decision,
+        patches: Patches,
+        start: float,
+    ) -> Decision:
+        """Have the decision kept; give the one to answer with.
+
+        Dry runs have no side effects. Of `/mutate` only what changes an object is kept: the
+        final state is judged, and kept, by `/validate`.
+        """
+        refusing = webhook.refuses_on_failure
+        if self._recorder is None or request.dry_run or not (refusing or patches):
+            return decision
+        seconds = time.perf_counter() - start
+        try:
+            self._recorder.record(webhook.name, request, decision, patches, seconds)
+        except NotRecordedError as error:
+            if refusing:
+                decision = unrecorded(request, decision, error)
+                self._metrics.count_unrecorded(allowed=decision.allowed)
+        return decision
 
     def _fail(self, webhook: _Webhook, request: Request, error: Exception) -> Reply:
         kind = DeadlineError.kind if isinstance(error, TimeoutError) else "unexpected"

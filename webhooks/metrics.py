@@ -58,8 +58,7 @@ class Metrics:
     """Counters of the review path. Safe to use from several threads."""
 
     def __init__(self, version: str) -> None:
-        disable_created_metrics()  # type: ignore[no-untyped-call]  # They double the series and say little.
-        self.registry = CollectorRegistry(auto_describe=False)
+        self.registry = process_registry(version)
         counter = partial(Counter, registry=self.registry)
         histogram = partial(Histogram, registry=self.registry)
         self._admissions = counter(
@@ -90,13 +89,16 @@ class Metrics:
             "Connections that were cut, by reason.",
             ("reason",),
         )
+        self._unrecorded = counter(
+            "sallyport_unrecorded_decisions",
+            "Decisions that could not be recorded, by what the caller was told.",
+            ("outcome",),
+        )
         self._admission_children: dict[tuple[str, str, str, str], Counter] = {}
         self._duration_children = {
             webhook: self._durations.labels(webhook) for webhook in ("validate", "mutate")
         }
         self._finding_children: dict[tuple[str, str], Counter] = {}
-        _watch_process(self.registry)
-        self.registry.register(_Build(version))
 
     def watch(self, sources: Sources) -> None:
         """Ask `sources` at each scrape. Call once."""
@@ -129,6 +131,10 @@ class Metrics:
         """Count one review that nobody could judge."""
         self._errors.labels(kind).inc()
 
+    def count_unrecorded(self, *, allowed: bool) -> None:
+        """Count one decision that could not be recorded."""
+        self._unrecorded.labels("admitted" if allowed else "refused").inc()
+
     def count_rejected(self, status: int) -> None:
         """Count one request that was answered without a review."""
         self._rejected.labels(str(status)).inc()
@@ -138,10 +144,15 @@ class Metrics:
         self._dropped.labels(reason).inc()
 
 
-def _watch_process(registry: CollectorRegistry) -> None:
+def process_registry(version: str) -> CollectorRegistry:
+    """Give a registry that knows this process and its build."""
+    disable_created_metrics()  # type: ignore[no-untyped-call]  # They double the series and say little.
+    registry = CollectorRegistry(auto_describe=False)
     ProcessCollector(registry=registry)
     PlatformCollector(registry=registry)
     GCCollector(registry=registry)
+    registry.register(_Build(version))
+    return registry
 
 
 class _Build(Collector):

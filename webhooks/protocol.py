@@ -8,6 +8,7 @@ read buffer in uvloop, so idle ones alone could fill the memory.
 import asyncio
 import time
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from uvicorn.config import Config
@@ -83,6 +84,8 @@ class AdmissionProtocol(HttpToolsProtocol):
         """Since when the client has not read its answers; None while it reads."""
         self._head_bytes = 0
         self._wire_bytes = 0
+        self._peer: dict[str, Any] | None = None
+        """The ASGI extensions of each request on the connection."""
         self._began = int(self.waits_since)
         server_state.shaking[self._began] += 1
 
@@ -90,6 +93,8 @@ class AdmissionProtocol(HttpToolsProtocol):
         """Take a connection; where there are too many, drop the one that is missed least."""
         super().connection_made(transport)
         self.waits_since = time.monotonic()
+        if certificate := transport.get_extra_info("peercert"):
+            self._peer = {"sallyport.peer": {"uris": _uris(certificate)}}
         shaking = self.server_state.shaking
         if self._began in shaking:
             shaking[self._began] -= 1
@@ -143,6 +148,8 @@ class AdmissionProtocol(HttpToolsProtocol):
         """Start the clock of a head."""
         super().on_message_begin()
         self.head_since = time.monotonic()
+        if self._peer is not None:
+            self.scope["extensions"] = self._peer
 
     def on_headers_complete(self) -> None:
         """Stop the clock of a head, and start that of its body."""
@@ -189,3 +196,8 @@ class AdmissionProtocol(HttpToolsProtocol):
             self.cut("body")
         elif now - self.waits_since > self.timeout_keep_alive + HEAD_SECONDS:
             self.cut("idle")  # uvicorn's own timer ends with any byte, a blank line's too.
+
+
+def _uris(certificate: Mapping[str, Any]) -> list[str]:
+    """Give the URIs among a verified certificate's alternative names (`ssl` gives it as a dict)."""
+    return [name for kind, name in certificate.get("subjectAltName", ()) if kind == "URI"]

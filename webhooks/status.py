@@ -2,13 +2,12 @@
 
 from fastapi import FastAPI, Response
 from fastapi.responses import PlainTextResponse
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
-from webhooks.metrics import Metrics
 from webhooks.readiness import Readiness
 
 
-def build_status_app(readiness: Readiness, metrics: Metrics) -> FastAPI:
+def build_status_app(readiness: Readiness, registry: CollectorRegistry) -> FastAPI:
     """Give the application of the status listener."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
 
@@ -30,7 +29,7 @@ def build_status_app(readiness: Readiness, metrics: Metrics) -> FastAPI:
     @app.get("/metrics")
     def show_metrics() -> Response:
         """Give the metrics in Prometheus' text format; on a thread, off the reviews' loop."""
-        return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
+        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
     return app
 

@@ -25,7 +25,9 @@ class TlsSettings:
     key: Path
     """PEM, without a password."""
     client_ca: Path | None = None
-    """PEM: with it, every client must show a certificate of these CAs. Read once."""
+    """PEM: with it, every client must show a certificate of these CAs. CAs that are added are
+    trusted when the files are looked at; one that is taken away is trusted until the process ends.
+    """
     poll_seconds: float = 1.5
     """How often the pair's content is looked at. Secret volumes swap a symlink: no mtime."""
 
@@ -134,6 +136,7 @@ class PairWatcher:
         self._problem = "has not been looked at yet"
         self._loaded = b""
         self._refused = b""
+        self._client_cas = b""
 
     @property
     def not_after(self) -> float | None:
@@ -150,6 +153,7 @@ class PairWatcher:
 
     def look(self) -> bool:
         """Look at the files once; say whether a new pair was loaded."""
+        self._look_at_client_cas()
         digest = self._digest()
         if self._pair is not None and digest == self._loaded:
             self._problem = ""
@@ -172,6 +176,20 @@ class PairWatcher:
         while True:
             await asyncio.sleep(self._settings.poll_seconds)
             self.look()
+
+    def _look_at_client_cas(self) -> None:
+        """Trust the CAs that were added to the file. What cannot be read changes nothing."""
+        if self._settings.client_ca is None:
+            return
+        try:
+            content = self._settings.client_ca.read_bytes()
+            if content != self._client_cas:
+                self.context.load_verify_locations(cadata=content.decode("ascii"))
+                self._client_cas = content
+        except (OSError, ValueError) as error:  # of OSError, SSLError is one
+            if self._client_cas:
+                self._logger.warning("client CA refused", error=type(error).__name__)
+                self._client_cas = b""
 
     def _digest(self) -> bytes:
         try:

@@ -146,6 +146,8 @@ def _who(subjects: Iterable[Subject]) -> str:
         else "you"
         for subject in subjects
     ]
+    if not names:
+        return "its maker"
     return names[0] if len(names) == 1 else f"{' and '.join(names)} both"
 
 

@@ -1,5 +1,6 @@
 """A decision goes to logs, audit and evidence: no person's name is in it, whatever happens."""
 
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -7,12 +8,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from core.decision import Evidence
+from core.document import encode_document, make_document
 from core.subject import Subject
 from kube.folder import FolderCluster, read_profiles
 from policies import SHIPPED_PROFILES
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.world import NAMESPACE, Watched, decide, judge_of, pod, request, update
 
+LABEL = attrgetter("label")
 CANARY = "canary-7d1e"
 CLUSTER = FolderCluster(None, shipped=read_profiles([SHIPPED_PROFILES]))
 ASKED: list[tuple[object, dict[str, Any]]] = [
@@ -49,7 +53,13 @@ async def test_no_persons_name_is_in_a_decision(
         await judge.validate(asked, budget=5.0),
         await judge.mutate(asked, budget=5.0),
     ):
-        assert CANARY not in msgspec.json.encode(decision).decode()
+        answered = msgspec.structs.replace(decision, evidence=Evidence())
+        assert CANARY not in msgspec.json.encode(answered).decode()
+        assert CANARY not in repr(decision)
+        document = make_document(
+            "validate", asked, decision, cluster="c", seconds=0.1, name_subject=LABEL
+        )
+        assert CANARY not in encode_document(document).decode()
 
 
 @pytest.mark.parametrize("name", ["alice@example.com", "Alice Example", "eve"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.decision import Decision, Verdict
+from core.decision import Decision, Unrecorded, Verdict
 from core.request import Kind, Operation
 from core.subject import Subject
 from policies.engine.embedded import EmbeddedEngine
@@ -18,6 +18,7 @@ from tests.unit.admission.world import (
     pod,
     request,
     rules,
+    without_evidence,
 )
 
 NODE = Subject("system:node:n0", groups=["system:nodes", "system:authenticated"])
@@ -33,6 +34,7 @@ def admitted(engine: EmbeddedEngine, cluster: Watched) -> Decision:
         allowed=True,
         policy_revision=engine.revision,
         profiles_revision=cluster.profiles().revision,
+        when_unrecorded=Unrecorded.ADMIT,
     )
 
 
@@ -55,7 +57,9 @@ async def test_other_kinds_are_admitted(
     """Kinds of other groups that share a name included; whatever stands in them."""
     cluster = Watched(folder.cluster())
     asked = request(BAD, BOB, operation=operation, kind=kind)
-    assert await decide(cluster, engine, asked) == admitted(engine, cluster)
+    decision = await decide(cluster, engine, asked)
+    assert without_evidence(decision) == admitted(engine, cluster)
+    assert decision.evidence.left_alone
     assert cluster.asked == []
 
 
@@ -68,7 +72,9 @@ async def test_deleting_and_connecting_are_admitted(
     """A bad Pod can be taken away; the object is not even read."""
     cluster = Watched(folder.cluster())
     asked = request(made, BOB, old=BAD, operation=operation, kind=kind)
-    assert await decide(cluster, engine, asked) == admitted(engine, cluster)
+    decision = await decide(cluster, engine, asked)
+    assert without_evidence(decision) == admitted(engine, cluster)
+    assert decision.evidence.left_alone
     assert cluster.asked == []
 
 
@@ -84,7 +90,9 @@ async def test_pod_of_an_unknown_namespace_can_be_deleted(
 async def test_mirror_pod_of_a_node_is_admitted(engine: EmbeddedEngine, folder: Folder) -> None:
     """The kubelet runs it already; the object only shows it."""
     cluster = Watched(folder.cluster())
-    assert await decide(cluster, engine, request(MIRROR, NODE)) == admitted(engine, cluster)
+    decision = await decide(cluster, engine, request(MIRROR, NODE))
+    assert without_evidence(decision) == admitted(engine, cluster)
+    assert decision.evidence.left_alone
 
 
 @pytest.mark.parametrize(("made", "subject"), [(MIRROR, ALICE), (BAD, NODE)])

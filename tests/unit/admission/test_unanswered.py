@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.decision import Decision, Verdict
+from core.decision import Decision, Unrecorded, Verdict
 from core.errors import EvaluationError
 from core.namespaces import Mode
 from policies.bundle import read_bundle
@@ -27,6 +27,7 @@ def failed(engine: EmbeddedEngine, kind: str, reason: str, mode: Mode = Mode.ENF
         error_kind=kind,
         reason=reason,
         policy_revision=engine.revision,
+        when_unrecorded=Unrecorded.REFUSE if mode is Mode.ENFORCE else Unrecorded.ADMIT,
     )
 
 

@@ -13,7 +13,7 @@ import yaml
 from admission.gather import Gatherer
 from admission.judge import Judge
 from core.cluster import Cluster
-from core.decision import Decision
+from core.decision import Decision, Evidence
 from core.errors import AccessReviewError, NotSyncedError
 from core.namespaces import Mode, Namespace
 from core.profiles import ProfileSet
@@ -197,6 +197,10 @@ class Watched:
         """Name what is lost."""
         return [self.lost] if self.lost else []
 
+    def identity(self) -> str:
+        """Give the folder's."""
+        return self.inner.identity()
+
     def access_reviews(self) -> Mapping[str, int]:
         """Count what was asked."""
         return {"miss": len(self.asked)}
@@ -241,6 +245,11 @@ async def decide(
 ) -> Decision:
     """Give the validating decision on a request."""
     return await judge_of(cluster, engine, **more).validate(asked, budget=budget)
+
+
+def without_evidence(decision: Decision) -> Decision:
+    """Give what is answered: the evidence goes to the record, and has times in it."""
+    return msgspec.structs.replace(decision, evidence=Evidence())
 
 
 def rules(decision: Decision) -> list[tuple[str, str | None]]:

@@ -18,6 +18,7 @@ from webhooks.lines import LineWriter
 from webhooks.logs import LogSettings, configure_logs, get_logger
 from webhooks.metrics import Metrics, Sources
 from webhooks.readiness import Readiness
+from webhooks.recorder import Recorder
 from webhooks.server import Addresses, ServerSettings, Stop, serve
 from webhooks.status import build_status_app
 from webhooks.tls import PairWatcher, TlsSettings
@@ -71,12 +72,13 @@ class Gate:
 
 
 @asynccontextmanager
-async def running_gate(
+async def running_gate(  # noqa: PLR0913, PLR0917  Each is what some test changes.
     folder: Path,
     judge: PrivilegedJudge | None = None,
     server: ServerSettings | None = None,
     app_settings: AppSettings | None = None,
     client_ca: Path | None = None,
+    recorder: Recorder | None = None,
 ) -> AsyncIterator[Gate]:
     """Run a gate in this event loop, on free ports."""
     judge = judge or PrivilegedJudge()
@@ -90,8 +92,8 @@ async def running_gate(
     readiness = Readiness({"certificate": pair.missing, "policies": judge.missing})
     metrics = Metrics("1.2.3")
     metrics.watch(_sources(readiness, pair, writer))
-    app = AdmissionApp(judge, readiness, metrics, logger, app_settings)
-    status = build_status_app(readiness, metrics)
+    app = AdmissionApp(judge, readiness, metrics, logger, app_settings, recorder)
+    status = build_status_app(readiness, metrics.registry)
     settings = server or ServerSettings(port=0, status_port=0, drain_seconds=0.0)
     stop, started = Stop(), asyncio.get_running_loop().create_future()
     told = started.set_result

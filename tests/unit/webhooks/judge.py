@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.decision import Action, Decision, Finding, Verdict
+from core.decision import Action, Decision, Finding, Unrecorded, Verdict
 from core.request import Request
 
 BAD = b'"privileged"'
@@ -18,6 +18,7 @@ class PrivilegedJudge:
     lacks: list[str] = field(default_factory=list)
     delay: float = 0.0
     error: Exception | None = None
+    when_unrecorded: Unrecorded = Unrecorded.REFUSE
     budgets: list[float] = field(default_factory=list)
 
     def missing(self) -> list[str]:
@@ -32,7 +33,7 @@ class PrivilegedJudge:
         if self.error:
             raise self.error
         bad = request.object is not None and BAD in bytes(request.object)
-        return refusal() if bad else approval()
+        return refusal() if bad else approval(when_unrecorded=self.when_unrecorded)
 
     async def mutate(self, request: Request, *, budget: float) -> Decision:
         """Note the profile on what `validate` would admit."""

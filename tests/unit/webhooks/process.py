@@ -111,7 +111,7 @@ async def _run(options: argparse.Namespace) -> int:
     metrics = Metrics("1.2.3")
     return await serve(
         AdmissionApp(judge, readiness, metrics, logger),
-        build_status_app(readiness, metrics),
+        build_status_app(readiness, metrics.registry),
         ServerSettings(
             port=options.port,
             status_port=0,

@@ -8,12 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.decision import Action, Finding, Verdict
+from core.decision import Action, Decision, Finding, Verdict
 from core.errors import InvalidReviewError
 from core.request import Request
 from tests.unit.webhooks.judge import DECISION_ID, approval, refusal
 from tests.unit.webhooks.reviews import encode, review
-from webhooks.answer import encode_failure, encode_mutation, encode_validation, fit_warnings
+from webhooks.answer import (
+    encode_answer,
+    encode_failure,
+    fit_warnings,
+    mutation_patches,
+    no_patches,
+)
 from webhooks.wire import decode_review
 
 
@@ -21,6 +27,11 @@ def request(metadata: Any = None, **changes: Any) -> Request:
     """Give a request whose object has this metadata."""
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata or {}, "spec": {}}
     return decode_review(encode(review(**({"object": pod} | changes))))
+
+
+def mutated(asked: Request, decision: Decision) -> bytes:
+    """Give the body that answers `/mutate`."""
+    return encode_answer(asked, decision, mutation_patches(asked, decision))
 
 
 def patch_of(body: bytes) -> Any:
@@ -35,7 +46,7 @@ def patch_of(body: bytes) -> Any:
 
 def test_an_admission_is_answered_exactly() -> None:
     """The uid is echoed, and no status is needed."""
-    assert json.loads(encode_validation(request(), approval())) == {
+    assert json.loads(encode_answer(request(), approval(), [])) == {
         "apiVersion": "admission.k8s.io/v1",
         "kind": "AdmissionReview",
         "response": {
@@ -55,7 +66,7 @@ def test_an_admission_is_answered_exactly() -> None:
 
 def test_a_denial_is_a_403_forbidden() -> None:
     """The message is the decision's, and the finding is in the audit annotations."""
-    response = json.loads(encode_validation(request(), refusal()))["response"]
+    response = json.loads(encode_answer(request(), refusal(), []))["response"]
     assert response["allowed"] is False
     assert response["status"] == {
         "code": 403,
@@ -68,7 +79,7 @@ def test_a_denial_is_a_403_forbidden() -> None:
 def test_an_error_is_told_apart_from_a_denial() -> None:
     """Nobody could judge: code 500, reason InternalError, and refused all the same."""
     decision = refusal(verdict=Verdict.ERROR, error_kind="evaluation", message="cannot judge")
-    response = json.loads(encode_validation(request(), decision))["response"]
+    response = json.loads(encode_answer(request(), decision, []))["response"]
     assert response["allowed"] is False
     assert response["status"] == {
         "code": 500,
@@ -87,7 +98,7 @@ def test_a_failure_without_a_decision_refuses() -> None:
 def test_a_denial_admitted_by_mode_has_no_status() -> None:
     """A namespace in mode `warn` admits: the author is warned and nothing is refused."""
     decision = refusal(allowed=True, mode="warn", warnings=["would be refused"])
-    response = json.loads(encode_validation(request(), decision))["response"]
+    response = json.loads(encode_answer(request(), decision, []))["response"]
     assert response["allowed"] is True
     assert "status" not in response
     assert response["warnings"] == ["would be refused"]
@@ -96,7 +107,9 @@ def test_a_denial_admitted_by_mode_has_no_status() -> None:
 
 def test_validation_never_has_a_patch() -> None:
     """kube-apiserver fails a validating response with one."""
-    assert patch_of(encode_validation(request(), approval(note_profile=True))) is None
+    noting = approval(note_profile=True)
+    assert no_patches(request(), noting) == []
+    assert patch_of(encode_answer(request(), noting, [])) is None
 
 
 @pytest.mark.parametrize(
@@ -120,13 +133,13 @@ def test_the_profile_is_noted_without_losing_annotations(
 ) -> None:
     """The map is added only where there is none; else only the one key."""
     path, value = patch
-    body = encode_mutation(request(metadata), approval(note_profile=True))
+    body = mutated(request(metadata), approval(note_profile=True))
     assert patch_of(body) == [{"op": "add", "path": path, "value": value}]
 
 
 def test_an_object_without_metadata_gets_it() -> None:
     """JSONPatch cannot add below what is not there."""
-    body = encode_mutation(request(object={"kind": "Pod"}), approval(note_profile=True))
+    body = mutated(request(object={"kind": "Pod"}), approval(note_profile=True))
     value = {"annotations": {"sallyport.dev/profile": "restricted"}}
     assert patch_of(body) == [{"op": "add", "path": "/metadata", "value": value}]
 
@@ -142,20 +155,20 @@ def test_an_object_without_metadata_gets_it() -> None:
 )
 def test_nothing_else_is_patched(changes: Any, decision: Any) -> None:
     """No patch without a note, on a refusal, or on DELETE."""
-    assert patch_of(encode_mutation(request(**changes), decision)) is None
+    assert patch_of(mutated(request(**changes), decision)) is None
 
 
 def test_noting_twice_changes_nothing() -> None:
     """A reinvoked webhook is idempotent."""
     noted = request({"annotations": {"sallyport.dev/profile": "restricted"}})
-    assert patch_of(encode_mutation(noted, approval(note_profile=True))) is None
+    assert patch_of(mutated(noted, approval(note_profile=True))) is None
 
 
 @pytest.mark.parametrize("metadata", [5, {"annotations": ["a"]}, {"annotations": {"a": 1}}])
 def test_mistyped_metadata_is_an_invalid_review(metadata: Any) -> None:
     """kube-apiserver never sends it."""
     with pytest.raises(InvalidReviewError, match="metadata: must be an object"):
-        encode_mutation(request(object={"metadata": metadata}), approval(note_profile=True))
+        mutated(request(object={"metadata": metadata}), approval(note_profile=True))
 
 
 def test_findings_stay_under_ten_kibibytes_and_are_counted() -> None:
@@ -163,7 +176,7 @@ def test_findings_stay_under_ten_kibibytes_and_are_counted() -> None:
     findings = [
         Finding(f"privileges/rule-{i}", Action.DENY, "", "", "", "é" * 40) for i in range(1000)
     ]
-    body = encode_validation(request(), refusal(findings=findings))
+    body = encode_answer(request(), refusal(findings=findings), [])
     value = json.loads(body)["response"]["auditAnnotations"]["findings"]
     assert len(value.encode()) < 10 * 1024
     shown = value.split(",")

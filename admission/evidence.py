@@ -1,0 +1,50 @@
+"""Picks from the facts of a request what the record keeps of them. Pure."""
+
+from collections.abc import Iterable
+from itertools import takewhile
+from typing import Final
+
+from admission.candidates import Candidate, covering, nearest
+from admission.facts import Facts, PodFacts
+from core.decision import Evidence, Named, Tried
+
+_MOST_TRIED: Final = 8
+"""Profiles kept of those that cover all, and as many of the nearest others."""
+
+
+def evidence_of(facts: Facts, chosen: str | None) -> Evidence:
+    """Give what the record keeps; `chosen` is the profile that the object is admitted under."""
+    pod = facts.pod
+    ceiling = facts.namespace.ceiling if facts.namespace else None
+    kept = tuple(sorted(ceiling)) if ceiling is not None else None
+    if pod is None:
+        return Evidence(ceiling=kept, left_alone=facts.left_alone, object_uid=facts.object_uid)
+    tried = _tried(pod, chosen)
+    return Evidence(
+        needs=pod.needs,
+        subjects=pod.subjects,
+        named=Named(pod.named.name, pod.named.path) if pod.named else None,
+        ceiling=kept,
+        tried=tried,
+        more_tried=0 if chosen else len(pod.candidates) - len(tried),
+        access=pod.access,
+        projection=pod.projection,
+        object_uid=facts.object_uid,
+        evaluation_seconds=pod.evaluation_seconds,
+        access_seconds=pod.access_seconds,
+    )
+
+
+def _tried(pod: PodFacts, chosen: str | None) -> tuple[Tried, ...]:
+    """Give the profiles in the order of choice: up to the chosen one, else the closest as well."""
+    if pod.named is not None:
+        return tuple(_each((c for c in pod.candidates if c.name == pod.named.name), pod))
+    covers = covering(pod.candidates)
+    if chosen is not None:
+        before = takewhile(lambda candidate: candidate.name != chosen, covers)
+        return (*_each(list(before)[: _MOST_TRIED - 1], pod), Tried(chosen, usable=True))
+    return tuple(_each([*covers[:_MOST_TRIED], *nearest(pod.candidates)[:_MOST_TRIED]], pod))
+
+
+def _each(candidates: Iterable[Candidate], pod: PodFacts) -> Iterable[Tried]:
+    return (Tried(c.name, c.gaps, pod.usable.get(c.name)) for c in candidates)

@@ -1,0 +1,91 @@
+"""Asks who may use which profiles, no more than a decision needs, and keeps the answers."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from admission.candidates import Candidate, covering, nearest
+from core import names
+from core.cluster import Cluster
+from core.decision import Access
+from core.errors import AccessReviewError
+from core.subject import Subject
+
+_GROWTH: Final = 4
+"""The first profile is asked about alone, for most subjects have it; then 4 at once, 16, 64 …"""
+
+_ADVICE: Final = 8
+"""Access reviews asked at most to tell a refused person what they have (docs/adr/0006)."""
+
+_ADVICE_SECONDS: Final = 0.5
+
+
+@dataclass(frozen=True)
+class Rights:
+    """The rights of the subjects of one request, in one namespace."""
+
+    cluster: Cluster
+    subjects: Sequence[Subject]
+    """All of them must have the `use`; where there are none, nobody's right is in question."""
+    namespace: str
+    heard: list[Access] = field(default_factory=list)
+    """Every answer that was given."""
+
+    async def usable(self, candidates: Sequence[Candidate], *, advise: bool) -> dict[str, bool]:
+        """Say of the profiles that matter, in their order, whether they may be used.
+
+        Those that cover all are asked about until one may be used; with `advise` and none, the
+        nearest ones too, to word the refusal well.
+
+        Raises:
+            AccessReviewError: the cluster did not say, and it matters.
+        """
+        waiting = covering(candidates)
+        answers: dict[str, bool] = {}
+        batch = 1
+        while waiting and not any(answers.values()):
+            answers |= await self._ask(waiting[:batch])
+            waiting, batch = waiting[batch:], batch * _GROWTH
+        if any(answers.values()) or not advise:
+            return answers
+        return answers | await self._advice(nearest(candidates))
+
+    async def _ask(self, profiles: Sequence[Candidate]) -> dict[str, bool]:
+        """Say of each profile whether all subjects may use it.
+
+        Profiles are in the order of choice: an answer that fails matters only where no profile
+        before it may be used. What comes after is left out.
+        """
+        if len(profiles) == 1:
+            return {profiles[0].name: await self._may_use(profiles[0])}
+        answers = await asyncio.gather(*map(self._may_use, profiles), return_exceptions=True)
+        usable: dict[str, bool] = {}
+        for profile, answer in zip(profiles, answers, strict=True):
+            if isinstance(answer, BaseException):
+                if any(usable.values()):
+                    break
+                raise answer
+            usable[profile.name] = answer
+        return usable
+
+    async def _may_use(self, profile: Candidate) -> bool:
+        for subject in self.subjects:
+            allowed = await self.cluster.allowed(
+                subject, names.USE_VERB, names.PROFILES_RESOURCE, profile.name, self.namespace
+            )
+            self.heard.append(Access(subject, profile.name, allowed))
+            if not allowed:
+                return False
+        return True
+
+    async def _advice(self, profiles: Sequence[Candidate]) -> dict[str, bool]:
+        """Ask which of the nearest profiles may be used, only to word the refusal well.
+
+        The refusal is settled by now, so a cluster that does not answer costs the advice alone.
+        """
+        try:
+            async with asyncio.timeout(_ADVICE_SECONDS):
+                return await self._ask(profiles[:_ADVICE])
+        except (AccessReviewError, TimeoutError):
+            return {}

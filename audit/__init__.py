@@ -1,0 +1,1 @@
+"""What happened: the record of decisions, and how it is kept."""

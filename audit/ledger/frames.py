@@ -1,0 +1,95 @@
+"""Frames: the one form of what is recorded, in a spool's files and on the way to the auditor.
+
+    frame  = length checksum body
+    body   = kind id-length id payload
+    length = bytes of body, 4 bytes; checksum = CRC-32 of body, 4 bytes (both big-endian)
+    kind   = 1 byte; id-length = 1 byte
+
+The id stands before the payload, so that whoever ships or acknowledges a frame need not read it.
+"""
+
+import enum
+import struct
+import uuid
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+MAX_BODY: Final = 1024 * 1024
+"""Bytes of one frame's body. The largest document is about 300 KiB."""
+
+_HEAD: Final = struct.Struct(">II")
+_PREFIX: Final = struct.Struct(">BB")
+
+
+class FrameKind(enum.IntEnum):
+    """What a frame's payload is."""
+
+    DECISION = 1
+    """`core.document.DecisionDocument` as JSON; the id is the decision's UUID, 16 bytes."""
+    PROJECTION = 2
+    """A projection as JSON; the id is its SHA-256, 32 bytes."""
+    SWEEP = 3
+    """`core.document.SweepDocument` as JSON; the id is the sweep's UUID, 16 bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One thing that is recorded."""
+
+    kind: int
+    """A FrameKind, or one of a later release."""
+    id: bytes
+    payload: bytes
+
+
+class DamagedFrameError(ValueError):
+    """Bytes are no frame; `offset` is where the whole frames before them end."""
+
+    def __init__(self, offset: int, problem: str) -> None:
+        self.offset = offset
+        super().__init__(f"at byte {offset}: {problem}")
+
+
+def decision_frame_id(decision_id: str) -> bytes:
+    """Give the frame id of a decision's id."""
+    return uuid.UUID(decision_id).bytes
+
+
+def encode_frame(kind: int, frame_id: bytes, payload: bytes) -> bytes:
+    """Give the frame.
+
+    Raises:
+        ValueError: it would be larger than MAX_BODY.
+    """
+    body = _PREFIX.pack(kind, len(frame_id)) + frame_id + payload
+    if len(body) > MAX_BODY:
+        message = f"{len(body)} bytes are more than a frame holds ({MAX_BODY})"
+        raise ValueError(message)
+    return _HEAD.pack(len(body), zlib.crc32(body)) + body
+
+
+def read_frames(content: bytes | memoryview, start: int = 0) -> Iterator[tuple[Frame, int]]:
+    """Yield each whole frame and the offset after it; a last one that is cut short is left.
+
+    Raises:
+        DamagedFrameError: a checksum is wrong, or a length is impossible.
+    """
+    at = start
+    while at + _HEAD.size <= len(content):
+        length, checksum = _HEAD.unpack_from(content, at)
+        if not _PREFIX.size <= length <= MAX_BODY:
+            raise DamagedFrameError(at, f"a frame of {length} bytes")
+        end = at + _HEAD.size + length
+        if end > len(content):
+            return
+        body = bytes(content[at + _HEAD.size : end])
+        if zlib.crc32(body) != checksum:
+            raise DamagedFrameError(at, "the checksum is wrong")
+        kind, id_length = _PREFIX.unpack_from(body)
+        payload = _PREFIX.size + id_length
+        if payload > length:
+            raise DamagedFrameError(at, "the id is longer than the frame")
+        yield Frame(kind, body[_PREFIX.size : payload], body[payload:]), end
+        at = end

@@ -1,0 +1,287 @@
+"""The decision document: what is kept of a decision, in every store and on every wire.
+
+Its JSON Schema is published as `docs/reference/decision.schema.json`, made from this module.
+What is absent has its default. It holds no value of an environment variable, no secret, and
+no person's name that the operator did not choose to keep.
+"""
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Literal
+
+import msgspec
+
+from core.decision import Decision, Finding, Named, Need, Verdict
+from core.request import Request
+from core.subject import Subject
+
+FORMAT: Final = 1
+"""Version of the document. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
+
+MOST_NEEDS: Final = 256
+"""Needs kept; a Pod of 1.5 MiB can have tens of thousands."""
+
+MOST_FINDINGS: Final = 256
+
+MOST_TEXT: Final = 1024
+"""Characters kept of a text that a request may choose: a reason, a message, a path, a name."""
+
+Source = Literal["validate", "mutate", "sweep"]
+"""Which judgement it was: of the final state, of the change on the way to it, of what runs."""
+
+
+class _Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """Frozen, camelCase, defaults left out; fields of later releases are skipped when read."""
+
+
+class Asked(_Part, frozen=True):
+    """What was asked of kube-apiserver."""
+
+    uid: str
+    """Of the AdmissionReview; of a sweep, empty."""
+    operation: str
+    kind: str
+    version: str
+    group: str = ""
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    object_uid: str = ""
+    """Of the object, by which a decision is matched with what lives; empty before it has one."""
+    dry_run: bool = False
+
+
+class AccessAnswer(_Part, frozen=True):
+    """One answer to "may this subject use this profile here?"."""
+
+    subject: str
+    profile: str
+    namespace: str
+    allowed: bool
+
+
+class TriedProfile(_Part, frozen=True):
+    """A profile that was tried, and what it lacks."""
+
+    profile: str
+    usable: bool | None = None
+    """Whether all subjects may use it; None where nobody was asked."""
+    lacks: list[str] = []
+    """Privileges; at most MOST_NEEDS."""
+
+
+class Revisions(_Part, frozen=True):
+    """What the decision depended on, one revision of each."""
+
+    policy: str = ""
+    profiles: str = ""
+
+
+class Durations(_Part, frozen=True):
+    """Milliseconds."""
+
+    total: float = 0.0
+    evaluation: float = 0.0
+    access: float = 0.0
+
+
+class DecisionDocument(_Part, frozen=True):
+    """One decision, complete: who asked for what, what was said, and all that it depended on."""
+
+    format: int
+    id: str
+    """UUIDv7. Its time is the decision's."""
+    time: str
+    """RFC 3339, UTC, milliseconds."""
+    cluster: str
+    """The installation's id of the cluster; ids are unique within one."""
+    source: Source
+    request: Asked
+    requester: str
+    """`Subject.label`, or the user name where the operator chose names."""
+    verdict: Verdict
+    allowed: bool
+    subjects: list[str] = []
+    """Whose rights counted, as `requester`."""
+    mode: str = "enforce"
+    profile: str | None = None
+    named: Named | None = None
+    """The one profile that it was to be judged by, and the field that names it."""
+    ceiling: list[str] | None = None
+    """The profiles that no right exceeds in the namespace; None without a ceiling."""
+    left_alone: str = ""
+    """Why the object was not judged, if it was not."""
+    error_kind: str | None = None
+    reason: str = ""
+    field: str = ""
+    findings: list[Finding] = []
+    more_findings: int = 0
+    """How many findings are not in `findings`."""
+    needs: list[Need] = []
+    more_needs: int = 0
+    tried: list[TriedProfile] = []
+    """In the order of choice: those that cover all, then the closest."""
+    more_tried: int = 0
+    access_reviews: list[AccessAnswer] = []
+    patches: list[dict[str, Any]] = []
+    """JSONPatch (RFC 6902) that the mutating webhook answered with."""
+    sandbox: str | None = None
+    revisions: Revisions = Revisions()
+    durations: Durations = Durations()
+    projection: str = ""
+    """`sha256:` and the digest of the projection, which is stored once; empty without one."""
+
+
+_ENCODER = msgspec.json.Encoder()
+_DECODER = msgspec.json.Decoder(DecisionDocument)
+
+
+def encode_document(document: DecisionDocument) -> bytes:
+    """Give the document as JSON."""
+    return _ENCODER.encode(document)
+
+
+def decode_document(content: bytes) -> DecisionDocument:
+    """Read a document of this format, the one before or the one after.
+
+    Raises:
+        ValueError: it is none; the message names the field.
+    """
+    document = _DECODER.decode(content)
+    _demand_format(document.format)
+    return document
+
+
+def _demand_format(number: int) -> None:
+    if not FORMAT - 1 <= number <= FORMAT + 1:
+        message = f"format {number}: this release reads {FORMAT - 1} to {FORMAT + 1}"
+        raise ValueError(message)
+
+
+def projection_digest(projection: bytes) -> str:
+    """Name a projection by its content."""
+    return f"sha256:{hashlib.sha256(projection).hexdigest()}"
+
+
+def make_document(  # noqa: PLR0913  A decision and all that surrounds it.
+    source: Source,
+    request: Request,
+    decision: Decision,
+    *,
+    cluster: str,
+    seconds: float,
+    name_subject: Callable[[Subject], str],
+    patches: Sequence[Mapping[str, Any]] = (),
+    digest: str = "",
+) -> DecisionDocument:
+    """Put a decision and its request into a document; `digest` is its projection's. Pure."""
+    evidence = decision.evidence
+    return DecisionDocument(
+        format=FORMAT,
+        id=decision.id,
+        time=time_of(decision.id),
+        cluster=cluster,
+        source=source,
+        request=Asked(
+            uid=request.uid,
+            operation=request.operation.value,
+            kind=request.kind.kind,
+            version=request.kind.version,
+            group=request.kind.group,
+            namespace=request.namespace,
+            name=request.name,
+            subresource=request.subresource,
+            object_uid=evidence.object_uid,
+            dry_run=request.dry_run,
+        ),
+        requester=name_subject(request.subject),
+        subjects=[name_subject(subject) for subject in evidence.subjects],
+        verdict=decision.verdict,
+        allowed=decision.allowed,
+        mode=decision.mode,
+        profile=decision.profile,
+        named=evidence.named,
+        ceiling=list(evidence.ceiling) if evidence.ceiling is not None else None,
+        left_alone=evidence.left_alone,
+        error_kind=decision.error_kind,
+        reason=decision.reason[:MOST_TEXT],
+        field=decision.field[:MOST_TEXT],
+        findings=decision.findings[:MOST_FINDINGS],
+        more_findings=max(len(decision.findings) - MOST_FINDINGS, 0),
+        needs=list(evidence.needs[:MOST_NEEDS]),
+        more_needs=max(len(evidence.needs) - MOST_NEEDS, 0),
+        tried=[
+            TriedProfile(profile=t.profile, usable=t.usable, lacks=sorted(t.lacks)[:MOST_NEEDS])
+            for t in evidence.tried
+        ],
+        more_tried=evidence.more_tried,
+        access_reviews=[
+            AccessAnswer(
+                subject=name_subject(answer.subject),
+                profile=answer.profile,
+                namespace=request.namespace,
+                allowed=answer.allowed,
+            )
+            for answer in evidence.access
+        ],
+        patches=[dict(patch) for patch in patches],
+        revisions=Revisions(policy=decision.policy_revision, profiles=decision.profiles_revision),
+        durations=Durations(
+            total=round(seconds * 1000, 3),
+            evaluation=round(evidence.evaluation_seconds * 1000, 3),
+            access=round(evidence.access_seconds * 1000, 3),
+        ),
+        projection=digest,
+    )
+
+
+def time_of(decision_id: str) -> str:
+    """Give the time that a UUIDv7 holds, as RFC 3339 with milliseconds."""
+    seconds, milliseconds = divmod(unix_ms(decision_id), 1000)
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{milliseconds:03d}Z"
+
+
+def unix_ms(decision_id: str) -> int:
+    """Give the time that a UUIDv7 holds, in milliseconds since the epoch (RFC 9562, 5.7)."""
+    return int(decision_id[:8] + decision_id[9:13], 16)
+
+
+class SweepDocument(_Part, frozen=True):
+    """One finished pass over everything that runs: counts; objects have documents of their own."""
+
+    format: int
+    id: str
+    """UUIDv7 of the sweep's beginning."""
+    cluster: str
+    started: str
+    """RFC 3339, as is `finished`."""
+    finished: str
+    objects: int
+    verdicts: dict[str, int]
+    """How many objects had each verdict."""
+    namespaces: int
+    consistent: bool = True
+    """Whether all pages showed the cluster at one moment."""
+    interruptions: int = 0
+    """How often it was taken up again where it had stopped."""
+    revisions: Revisions = Revisions()
+
+
+_SWEEP_DECODER = msgspec.json.Decoder(SweepDocument)
+
+
+def encode_sweep(document: SweepDocument) -> bytes:
+    """Give the document as JSON."""
+    return _ENCODER.encode(document)
+
+
+def decode_sweep(content: bytes) -> SweepDocument:
+    """Read a sweep's document of this format, the one before or the one after.
+
+    Raises:
+        ValueError: it is none; the message names the field.
+    """
+    document = _SWEEP_DECODER.decode(content)
+    _demand_format(document.format)
+    return document

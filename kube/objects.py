@@ -1,0 +1,180 @@
+"""Reads and writes single objects, and lists kinds page by page: what the control loops do.
+
+Paths are those of the API (`/api/v1/namespaces/x/secrets/y`). Writes carry what makes a second
+writer's change a conflict instead of a loss: a resourceVersion, or a field manager.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+
+from core.errors import ClusterError
+from kube.connection import Connection
+
+FIELD_MANAGER: Final = "sallyport-control"
+
+_APPLY: Final = "application/apply-patch+yaml"
+"""JSON is YAML; kube-apiserver 1.36 knows this content type for server-side apply."""
+
+
+class _ListMetadata(msgspec.Struct, frozen=True, rename="camel"):
+    resource_version: str = ""
+    continue_: str = msgspec.field(default="", name="continue")
+    remaining_item_count: int | None = None
+
+
+class _List(msgspec.Struct):
+    metadata: _ListMetadata = _ListMetadata()
+    items: list[msgspec.Raw] = []
+
+
+@dataclass(frozen=True)
+class Page:
+    """A part of a list."""
+
+    items: list[msgspec.Raw]
+    """JSON of each object; objects of a list carry no `kind` and `apiVersion`."""
+    continue_token: str
+    """Asks for the next page; empty on the last."""
+    resource_version: str
+    remaining: int | None
+    """How many objects come after this page, where kube-apiserver says."""
+
+
+class Objects:
+    """Single objects of one cluster."""
+
+    def __init__(self, connection: Connection, timeout_s: float = 5.0) -> None:
+        self._connection = connection
+        self._timeout_s = timeout_s
+
+    @property
+    def timeout_s(self) -> float:
+        """Seconds after which a request for a single object is given up."""
+        return self._timeout_s
+
+    async def get(self, path: str) -> dict[str, Any] | None:
+        """Give an object; None where there is none.
+
+        Raises:
+            ClusterError: kube-apiserver does not answer, or refuses.
+        """
+        try:
+            return _decode(await self._connection.get(path, self._timeout_s, {}))
+        except ClusterError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return None
+            raise
+
+    async def create(self, collection: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Create an object in a collection (`…/secrets`).
+
+        Raises:
+            ClusterError: with the status 409, it is there already.
+        """
+        return await self._write("POST", collection, body)
+
+    async def replace(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Replace an object; with `metadata.resourceVersion`, only as it was when it was read.
+
+        Raises:
+            ClusterError: with the status 409, someone changed it meanwhile.
+        """
+        return await self._write("PUT", path, body)
+
+    async def apply(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Set the fields of `body` (server-side apply), and take those over that others set.
+
+        Raises:
+            ClusterError: kube-apiserver does not answer, or refuses.
+        """
+        parameters = {"fieldManager": FIELD_MANAGER, "force": "true"}
+        return await self._write("PATCH", path, body, parameters, _APPLY)
+
+    async def merge(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Change the fields of `body` (RFC 7396); with a resourceVersion, only as it was read.
+
+        Raises:
+            ClusterError: with the status 409, someone changed it meanwhile.
+        """
+        return await self._write("PATCH", path, body, None, "application/merge-patch+json")
+
+    async def change(self, path: str, operations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Change an object by the operations of a JSON Patch (RFC 6902).
+
+        Raises:
+            ClusterError: with the status 422, a `test` or a path does not fit the object.
+        """
+        return await self._write("PATCH", path, operations, None, "application/json-patch+json")
+
+    async def delete(self, path: str, uid: str = "") -> None:
+        """Delete an object; with `uid`, only the one that has it. One that is gone is no error.
+
+        Raises:
+            ClusterError: with the status 409, another one has its name now.
+        """
+        body = {"preconditions": {"uid": uid}} if uid else {}
+        try:
+            await self._connection.send("DELETE", path, self._timeout_s, body=body)
+        except ClusterError as error:
+            if error.status != HTTPStatus.NOT_FOUND:
+                raise
+
+    async def page(
+        self,
+        collection: str,
+        limit: int,
+        continue_token: str = "",
+        parameters: Mapping[str, str] | None = None,
+    ) -> Page:
+        """Give a page of a list.
+
+        Raises:
+            ClusterError: with the status 410, the token is too old; `continue_token` of the error
+                goes on at the same place, in the cluster as it is now.
+        """
+        query = {**(parameters or {}), "limit": str(limit)}
+        if continue_token:
+            query["continue"] = continue_token
+        body = await self._connection.get(collection, max(self._timeout_s, 30.0), query)
+        try:
+            found = msgspec.json.decode(body, type=_List)
+        except msgspec.DecodeError as error:
+            raise ClusterError(f"GET {collection}: the answer is no list: {error}") from None
+        metadata = found.metadata
+        return Page(
+            found.items,
+            metadata.continue_,
+            metadata.resource_version,
+            metadata.remaining_item_count,
+        )
+
+    async def _write(
+        self,
+        method: str,
+        path: str,
+        body: object,
+        parameters: Mapping[str, str] | None = None,
+        content_type: str = "application/json",
+    ) -> dict[str, Any]:
+        query = {"fieldManager": FIELD_MANAGER} if parameters is None else parameters
+        return _decode(
+            await self._connection.send(
+                method,
+                path,
+                self._timeout_s,
+                body=body,
+                parameters=query,
+                content_type=content_type,
+            )
+        )
+
+
+def _decode(body: bytes) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(body, type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise ClusterError(f"the answer is no object: {error}") from None

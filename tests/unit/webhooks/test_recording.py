@@ -1,0 +1,116 @@
+"""Each decision is recorded before it is answered; what cannot be recorded has its stated rule."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.decision import Decision, Unrecorded
+from core.errors import NotRecordedError
+from core.request import Request
+from tests.unit.webhooks.gate import Gate, running_gate
+from tests.unit.webhooks.judge import PrivilegedJudge
+from tests.unit.webhooks.reviews import encode, review
+from webhooks.recorder import Webhook
+
+GOOD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {}}
+BAD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "privileged"}, "spec": {}}
+
+
+@dataclass
+class Records:
+    """Keeps what it is given, unless it is full."""
+
+    full: bool = False
+    kept: list[tuple[Webhook, str, list[Mapping[str, Any]]]] = field(default_factory=list)
+
+    def record(
+        self,
+        webhook: Webhook,
+        request: Request,
+        decision: Decision,
+        patches: Sequence[Mapping[str, Any]],
+        seconds: float,
+    ) -> None:
+        """Keep it."""
+        assert seconds > 0
+        assert request.uid
+        if self.full:
+            raise NotRecordedError("the disk is full")
+        self.kept.append((webhook, decision.verdict.value, list(patches)))
+
+
+async def answered(gate: Gate, path: str, made: Any, **more: Any) -> Any:
+    """Give the response to a review."""
+    answer = await gate.post(path, encode(review(object=made, **more)))
+    return json.loads(answer.body)["response"]
+
+
+async def test_admissions_refusals_and_patches_are_recorded(tmp_path: Path) -> None:
+    """Of `/mutate` only what changes an object: the final state is judged by `/validate`."""
+    records = Records()
+    async with running_gate(tmp_path, recorder=records) as gate:
+        for path, made in (("/validate", GOOD), ("/validate", BAD), ("/mutate", GOOD)):
+            assert (await gate.post(path, encode(review(object=made)))).status == 200
+        assert (await gate.post("/mutate", encode(review(object=BAD)))).status == 200
+    patch = {"op": "add", "path": "/metadata/annotations"}
+    patch |= {"value": {"sallyport.dev/profile": "restricted"}}  # type: ignore[dict-item]
+    assert records.kept == [
+        ("validate", "allow", []),
+        ("validate", "deny", []),
+        ("mutate", "allow", [patch]),
+    ]
+
+
+async def test_dry_runs_are_not_recorded(tmp_path: Path) -> None:
+    """They have no side effects; the log has them."""
+    records = Records(full=True)
+    async with running_gate(tmp_path, recorder=records) as gate:
+        assert (await answered(gate, "/validate", GOOD, dryRun=True))["allowed"] is True
+        assert [line["dry_run"] for line in gate.lines() if line["event"] == "decision"] == [True]
+    assert records.kept == []
+
+
+async def test_what_cannot_be_recorded_is_refused_as_an_error(tmp_path: Path) -> None:
+    """Code 500, never 403: nobody denied it; and it is counted."""
+    async with running_gate(tmp_path, recorder=Records(full=True)) as gate:
+        response = await answered(gate, "/validate", GOOD)
+        metrics = await gate.scrape()
+    assert response["allowed"] is False
+    assert response["status"]["code"] == 500
+    assert "This is an error, not a denial." in response["status"]["message"]
+    assert "the disk is full" in response["status"]["message"]
+    assert response["auditAnnotations"]["verdict"] == "error"
+    assert 'sallyport_unrecorded_decisions_total{outcome="refused"} 1.0' in metrics
+    assert 'sallyport_errors_total{kind="not-recorded"} 1.0' in metrics
+
+
+async def test_a_namespace_may_admit_and_count(tmp_path: Path) -> None:
+    """The label `when-unrecorded: admit`: it is admitted as it would have been."""
+    judge = PrivilegedJudge(when_unrecorded=Unrecorded.ADMIT)
+    async with running_gate(tmp_path, judge, recorder=Records(full=True)) as gate:
+        response = await answered(gate, "/validate", GOOD)
+        metrics = await gate.scrape()
+    assert response["allowed"] is True
+    assert 'sallyport_unrecorded_decisions_total{outcome="admitted"} 1.0' in metrics
+
+
+@pytest.mark.parametrize("rule", Unrecorded)
+async def test_a_denial_that_cannot_be_recorded_stays_one(tmp_path: Path, rule: Unrecorded) -> None:
+    """It is not turned into an error, and not into an admission."""
+    judge = PrivilegedJudge(when_unrecorded=rule)
+    async with running_gate(tmp_path, judge, recorder=Records(full=True)) as gate:
+        response = await answered(gate, "/validate", BAD)
+    assert response["allowed"] is False
+    assert response["status"]["code"] == 403
+
+
+async def test_a_mutation_that_cannot_be_recorded_goes_on(tmp_path: Path) -> None:
+    """It refuses nothing: `/validate` will."""
+    async with running_gate(tmp_path, recorder=Records(full=True)) as gate:
+        response = await answered(gate, "/mutate", GOOD)
+    assert response["allowed"] is True
+    assert response["patchType"] == "JSONPatch"
