@@ -84,6 +84,15 @@ class Authority:
         certificate.write_bytes(self._sign(_name(name), key, constraints, names))
         return KeyPair(certificate, write_key(self._folder / f"{name}.key", key))
 
+    def issue_client(self, name: str, uri: str) -> KeyPair:
+        """Issue a client certificate that carries a URI: `name`.crt, `name`.key."""
+        key = new_key()
+        certificate = self._folder / f"{name}.crt"
+        constraints = x509.BasicConstraints(ca=False, path_length=None)
+        names: list[x509.GeneralName] = [x509.UniformResourceIdentifier(uri)]
+        certificate.write_bytes(self._sign(_name(name), key, constraints, names))
+        return KeyPair(certificate, write_key(self._folder / f"{name}.key", key))
+
     def _sign(
         self,
         subject: x509.Name,

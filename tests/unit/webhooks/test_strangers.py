@@ -257,7 +257,7 @@ async def test_a_client_that_only_holds_its_place_is_cut(tmp_path: Path, reason:
 
     state = Connections(1_000)
     protocol = AdmissionProtocol(make_config(nothing, None, 120), state, {})
-    protocol.connection_made(Mock())
+    protocol.connection_made(Mock(get_extra_info=Mock(return_value=None)))
     protocol.head_since = None  # As after an answer.
     if reason == "unread":
         protocol.pause_writing()

@@ -1,0 +1,1 @@
+"""What the record is sent to over the network."""

@@ -1,0 +1,220 @@
+"""`POST /v1/frames`, where the auditor takes frames: a plain ASGI application behind mutual TLS.
+
+It answers once all frames of a request are kept. Whoever asks must hold a certificate of the
+cluster whose frames it brings.
+"""
+
+import asyncio
+import re
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+from structlog.typing import FilteringBoundLogger
+
+from audit.ledger.destination import Destination, Receipt
+from audit.ledger.frames import DamagedFrameError, Frame, read_frames
+from audit.ledger.wire import (
+    CLUSTER_HEADER,
+    CONTENT_TYPE,
+    FORMAT,
+    FORMAT_HEADER,
+    PATH,
+    Acknowledged,
+    peer_prefix,
+)
+from core.errors import LedgerError
+
+_Message = MutableMapping[str, Any]
+_Receive = Callable[[], Awaitable[_Message]]
+_Send = Callable[[_Message], Awaitable[None]]
+
+_CLUSTER: Final = re.compile(r"[A-Za-z0-9._-]{1,63}")
+_FORMATS: Final = {str(version) for version in range(FORMAT - 1, FORMAT + 2)}
+_OK: Final = 200
+_RETRY: Final = (b"retry-after", b"1")
+_REJECTION_LOG_S: Final = 1.0
+"""At most one line in this time says that a request was refused."""
+
+
+@dataclass(frozen=True)
+class ReceiverSettings:
+    """What is taken."""
+
+    max_body_bytes: int = 4 * 1024 * 1024
+    """A shipper sends 1 MiB, and at most one frame more."""
+    max_bodies: int = 16
+    """Held at one time; beyond it 503 and try again."""
+    body_seconds: float = 10.0
+    """The longest that a body may take."""
+
+
+class _RefusedError(Exception):
+    """A request is answered with a failure; the text is for a person, the cause for the log."""
+
+    def __init__(
+        self, status: int, text: str, *headers: tuple[bytes, bytes], cause: str = ""
+    ) -> None:
+        self.status = status
+        self.headers = headers
+        self.cause = cause
+        super().__init__(text)
+
+
+class Receiver:
+    """The ASGI application (ASGI 3); its server puts `sallyport.peer` into the extensions."""
+
+    def __init__(
+        self,
+        destination: Destination,
+        logger: FilteringBoundLogger,
+        settings: ReceiverSettings | None = None,
+    ) -> None:
+        self.answers: Counter[int] = Counter()
+        """Requests by HTTP status."""
+        self.received = Receipt(0, 0, 0)
+        """What became of all frames."""
+        self.held = 0
+        """Bodies that are being read or kept."""
+        self._destination = destination
+        self._logger = logger
+        self._settings = settings or ReceiverSettings()
+        self._next_log = 0.0
+
+    async def __call__(
+        self, scope: MutableMapping[str, Any], receive: _Receive, send: _Send
+    ) -> None:
+        """Answer one HTTP request."""
+        headers: tuple[tuple[bytes, bytes], ...]
+        try:
+            body, status = await self._answer(scope, receive), _OK
+            headers = ((b"content-type", b"application/json"),)
+        except _ClientGoneError:
+            return
+        except _RefusedError as refused:
+            body, status = f"{refused}\n".encode(), refused.status
+            # The body may still be on its way.
+            headers = (
+                (b"content-type", b"text/plain"),
+                (b"connection", b"close"),
+                *refused.headers,
+            )
+            self._note_refusal(refused)
+        self.answers[status] += 1
+        headers = (*headers, (b"content-length", b"%d" % len(body)))
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    async def _answer(self, scope: Mapping[str, Any], receive: _Receive) -> bytes:
+        cluster, length = _check(scope, self._settings.max_body_bytes)
+        if self.held >= self._settings.max_bodies:
+            raise _RefusedError(503, "too many requests are being read; try again", _RETRY)
+        self.held += 1
+        try:
+            frames = _decode(await self._read(receive, length))
+            receipt = await self._deliver(cluster, frames)
+        finally:
+            self.held -= 1
+        return msgspec.json.encode(
+            Acknowledged(
+                format=FORMAT,
+                acknowledged=[frame.id.hex() for frame in frames],
+                stored=receipt.stored,
+                known=receipt.known,
+                quarantined=receipt.quarantined,
+            )
+        )
+
+    async def _read(self, receive: _Receive, length: int) -> bytes:
+        body = bytearray()
+        try:
+            async with asyncio.timeout(self._settings.body_seconds):
+                while len(body) < length:
+                    message = await receive()
+                    if message["type"] != "http.request":
+                        raise _ClientGoneError
+                    body += message["body"]
+        except TimeoutError:
+            raise _RefusedError(408, "the body did not arrive in time") from None
+        return bytes(body)
+
+    async def _deliver(self, cluster: str, frames: list[Frame]) -> Receipt:
+        try:
+            receipt = await self._destination.deliver(cluster, frames)
+        except LedgerError as error:
+            text = "the ledger takes nothing now; the auditor's log says why"
+            raise _RefusedError(503, text, _RETRY, cause=str(error)) from error
+        total = self.received
+        self.received = Receipt(
+            total.stored + receipt.stored,
+            total.known + receipt.known,
+            total.quarantined + receipt.quarantined,
+        )
+        return receipt
+
+    def _note_refusal(self, refused: _RefusedError) -> None:
+        now = time.monotonic()
+        if now >= self._next_log:
+            self._next_log = now + _REJECTION_LOG_S
+            problem = refused.cause or str(refused)
+            self._logger.warning("frames refused", status=refused.status, problem=problem)
+
+
+class _ClientGoneError(Exception):
+    """The client left before its request was whole; there is nobody to answer."""
+
+
+def _check(scope: Mapping[str, Any], max_body_bytes: int) -> tuple[str, int]:
+    """Give the cluster that a request may speak for, and the length of its body.
+
+    Raises:
+        _RefusedError: it is not one to take.
+    """
+    if scope["path"] != PATH:
+        raise _RefusedError(404, f"only POST {PATH} is served here")
+    if scope["method"] != "POST":
+        raise _RefusedError(405, "send a POST with frames", (b"allow", b"POST"))
+    headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+    if headers.get(b"content-type", "").lower() != CONTENT_TYPE:
+        raise _RefusedError(415, f"Content-Type must be {CONTENT_TYPE}")
+    length = headers.get(b"content-length", "")
+    if not length.isdecimal():
+        raise _RefusedError(411, "Content-Length is missing")
+    if int(length) > max_body_bytes:
+        raise _RefusedError(413, f"the body is larger than {max_body_bytes:,} bytes; send less")
+    version = headers.get(FORMAT_HEADER.lower().encode(), "")
+    if version not in _FORMATS:
+        raise _RefusedError(400, f"{FORMAT_HEADER} must be {FORMAT - 1} to {FORMAT + 1}")
+    cluster = headers.get(CLUSTER_HEADER.lower().encode(), "")
+    if not _CLUSTER.fullmatch(cluster):
+        raise _RefusedError(400, f"{CLUSTER_HEADER} must be a cluster's id")
+    _check_peer(scope, cluster)
+    return cluster, int(length)
+
+
+def _check_peer(scope: Mapping[str, Any], cluster: str) -> None:
+    peer = (scope.get("extensions") or {}).get("sallyport.peer") or {}
+    prefix = peer_prefix(cluster)
+    if not any(len(uri) > len(prefix) and uri.startswith(prefix) for uri in peer.get("uris", ())):
+        text = f"{CLUSTER_HEADER}: the client certificate does not carry a URI {prefix}PROCESS"
+        raise _RefusedError(403, text)
+
+
+def _decode(body: bytes) -> list[Frame]:
+    """Give the frames of a body.
+
+    Raises:
+        _RefusedError: it is not frames from its first byte to its last.
+    """
+    frames, end = [], 0
+    try:
+        for frame, end in read_frames(body):  # noqa: B007  The last one is what is asked for.
+            frames.append(frame)
+    except DamagedFrameError as error:
+        raise _RefusedError(400, f"a damaged frame {error}; nothing was kept") from None
+    if end != len(body) or not frames:
+        raise _RefusedError(400, f"no whole frame at byte {end}; nothing was kept")
+    return frames

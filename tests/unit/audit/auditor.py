@@ -1,0 +1,99 @@
+"""An auditor on loopback for tests, in their own event loop: a receiver behind mutual TLS."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry
+
+from audit.clients.auditor import AuditorClient
+from audit.ledger.destination import Destination, Receipt
+from audit.ledger.frames import Frame
+from audit.ledger.receiver import Receiver, ReceiverSettings
+from core.errors import LedgerError
+from tests.harness.pki import Authority, KeyPair
+from webhooks.logs import get_logger
+from webhooks.readiness import Readiness
+from webhooks.server import ServerSettings, Stop, serve
+from webhooks.status import build_status_app
+from webhooks.tls import PairWatcher, TlsSettings
+
+CLUSTER = "7d0f9c1e-cluster"
+
+
+@dataclass
+class Memory:
+    """A destination that remembers: each frame once."""
+
+    kept: dict[tuple[str, bytes], Frame] = field(default_factory=dict)
+    failing: bool = False
+    deliveries: list[int] = field(default_factory=list)
+    """Frames of each call."""
+
+    async def deliver(self, cluster: str, frames: Sequence[Frame]) -> Receipt:
+        """Keep frames, or fail."""
+        await asyncio.sleep(0)
+        if self.failing:
+            raise LedgerError("the database ledger.db takes nothing: No space left on device")
+        self.deliveries.append(len(frames))
+        before = len(self.kept)
+        self.kept.update({(cluster, frame.id): frame for frame in frames})
+        stored = len(self.kept) - before
+        return Receipt(stored, len(frames) - stored, 0)
+
+
+@dataclass
+class Auditor:
+    """A running auditor."""
+
+    receiver: Receiver
+    authority: Authority
+    address: tuple[str, int]
+    pair: KeyPair
+    """A client's, of CLUSTER."""
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"https://127.0.0.1:{self.address[1]}"
+
+    def client(self, pair: KeyPair | None = None, timeout_s: float = 30.0) -> AuditorClient:
+        """Give a client, of CLUSTER unless another pair is given."""
+        pair = pair or self.pair
+        ca = self.authority.certificate_path
+        return AuditorClient(self.url, ca, pair.certificate, pair.key, timeout_s)
+
+
+@asynccontextmanager
+async def running_auditor(
+    folder: Path,
+    destination: Destination,
+    settings: ReceiverSettings | None = None,
+    *,
+    asks_for_certificates: bool = True,
+) -> AsyncIterator[Auditor]:
+    """Run an auditor in this event loop, on a free port."""
+    authority = Authority(folder)
+    served = authority.issue_loopback_server("auditor")
+    logger = get_logger()
+    receiver = Receiver(destination, logger, settings)
+    ca = authority.certificate_path if asks_for_certificates else None
+    pair = PairWatcher(TlsSettings(served.certificate, served.key, client_ca=ca), logger)
+    readiness = Readiness({"certificate": pair.missing})
+    status = build_status_app(readiness, CollectorRegistry())
+    server = ServerSettings(port=0, status_port=0, drain_seconds=0.0)
+    stop, started = Stop(), asyncio.get_running_loop().create_future()
+    told = started.set_result
+    serving = serve(receiver, status, server, pair, readiness, logger, stop=stop, on_started=told)
+    run = asyncio.create_task(serving)
+    await asyncio.wait([run, started], return_when=asyncio.FIRST_COMPLETED)
+    if run.done():
+        run.result()
+    client = authority.issue_client("gate", f"sallyport://{CLUSTER}/gate")
+    try:
+        yield Auditor(receiver, authority, started.result().admission, client)
+    finally:
+        stop.ask()
+        await run
