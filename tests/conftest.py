@@ -6,6 +6,8 @@ import pytest
 
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client, connect
+from tests.harness.helm import Helm
+from tests.harness.postgres import Postgres, require_postgres
 from tests.harness.programs import require
 
 
@@ -24,6 +26,20 @@ async def client(apiserver: ApiServer) -> AsyncIterator[Client]:
     """A client with all rights, for this test alone."""
     async with connect(apiserver) as connected:
         yield connected
+
+
+@pytest.fixture(scope="session")
+def helm(tmp_path_factory: pytest.TempPathFactory) -> Helm:
+    """Helm, with what it keeps in a folder of this run."""
+    return Helm(require("helm"), tmp_path_factory.mktemp("helm"))
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A PostgreSQL server, one for the whole run: use databases of your own."""
+    server = Postgres(require_postgres())
+    yield server
+    server.stop()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -100,6 +100,14 @@ class Client:
         self._session = session
         self._headers = CIMultiDict(headers)
         self._resources: dict[tuple[str, str], _Resource] = {}
+        self.warnings: list[str] = []
+        """The `Warning` headers of all answers so far."""
+
+    def with_token(self, token: str) -> "Client":
+        """Return a client that is whoever a bearer token says. It shares the connections."""
+        other = Client(self._session, {"Authorization": f"Bearer {token}"})
+        other._resources = self._resources
+        return other
 
     def as_user(self, name: str, groups: Iterable[str] = ("system:authenticated",)) -> "Client":
         """Return a client that impersonates a user in exactly these groups.
@@ -133,6 +141,7 @@ class Client:
             data=None if body is None else json.dumps(body),
         ) as response:
             text = await response.text()
+            self.warnings += response.headers.getall("Warning", ())
             if response.content_type == "application/json":
                 return response.status, json.loads(text)
             return response.status, {"message": text}
@@ -166,14 +175,17 @@ class Client:
         path = await self._path(item)
         await self._succeed("DELETE", path, parameters={"gracePeriodSeconds": "0"})
 
-    async def apply(self, items: Iterable[Json]) -> None:
-        """Apply objects in their order (server-side apply, forced); raise ApiStatusError."""
+    async def apply(self, items: Iterable[Json], **parameters: str) -> None:
+        """Apply objects in their order (server-side apply, forced); raise ApiStatusError.
+
+        `parameters` are further ones of the request, such as `dryRun="All"`.
+        """
         for item in items:
             await self._succeed(
                 "PATCH",
                 await self._path(item),
                 item,
-                parameters={"fieldManager": FIELD_MANAGER, "force": "true"},
+                parameters={"fieldManager": FIELD_MANAGER, "force": "true", **parameters},
                 content_type=APPLY_PATCH,
             )
 

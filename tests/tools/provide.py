@@ -1,6 +1,6 @@
 """Provide a program that Sallyport is tested or built with, building it once if need be.
 
-    python tests/tools/provide.py opa|etcd|kube-apiserver
+    python tests/tools/provide.py opa|etcd|kube-apiserver|helm
 
 prints the program's path. It is taken from the environment, else from PATH, else built
 from the `go.mod` beside this file into a cache outside the repository. Needs nothing but
@@ -110,6 +110,19 @@ PROGRAMS: Final[Mapping[str, Program]] = MappingProxyType(
                 linker_flags=_KUBERNETES_LINKER_FLAGS,
                 minutes=3,
             ),
+            Program(
+                name="helm",
+                module="helm.sh/helm/v4",
+                package="helm.sh/helm/v4/cmd/helm",
+                environment="SALLYPORT_HELM",
+                environment_is_folder=False,
+                version_arguments=("version", "--short"),
+                # The chart is to install with Helm 3 too; what its tests ask of `helm` is 4's.
+                oldest=(4, 0),
+                newest=None,
+                linker_flags="-s -w -X helm.sh/helm/v4/internal/version.version={gitVersion}",
+                minutes=3,
+            ),
         )
     },
 )
@@ -174,18 +187,19 @@ def _version(program: Program, path: Path) -> tuple[int, int] | None:
 
 def _built(program: Program) -> Path:
     """Return the one in the cache; build it first unless another caller did meanwhile."""
-    folder = _cache() / f"{program.name}-{_key(program)}"
+    folder = cache_folder() / f"{program.name}-{_key(program)}"
     path = folder / program.name
     if path.exists():
         return path
     folder.mkdir(parents=True, exist_ok=True)
-    with _locked(folder / "lock"):
+    with locked(folder / "lock"):
         if not path.exists():
             _build(program, path)
     return path
 
 
-def _cache() -> Path:
+def cache_folder() -> Path:
+    """Return the folder of what is built or fetched, outside the repository."""
     root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(root) / "sallyport" / "tools"
 
@@ -209,7 +223,7 @@ def _module_version(program: Program) -> str:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Iterator[None]:
     """Hold the file lock at `path`, waiting for whoever else builds the same program."""
     with path.open("w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)

@@ -1,0 +1,114 @@
+"""Makes what helm/sallyport has from elsewhere: the README's table of values, and files/.
+
+python docs/make_chart.py [--check]
+
+The table is made from values.schema.json and values.yaml. Helm reads nothing outside a chart, so
+files/ holds copies of what is also shipped without it. With `--check` nothing is written, and the
+exit code is 1 if something is missing, stale or left over.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+CHART = ROOT / "helm" / "sallyport"
+
+COPIES = {
+    "files/namespace-guard.yaml": ROOT / "deploy" / "namespace-guard.yaml",
+    **{
+        f"files/profiles/{path.name}": path
+        for path in sorted((ROOT / "policies" / "profiles").glob("*.yaml"))
+    },
+}
+
+_BEGIN = (
+    "<!-- Made by docs/make_chart.py from values.schema.json and values.yaml; edit those. -->\n"
+)
+_END = "<!-- End of what is made. -->\n"
+
+
+def main() -> int:
+    """Write the files, or check them. Gives the exit code."""
+    parser = argparse.ArgumentParser(description="Make parts of helm/sallyport.")
+    parser.add_argument("--check", action="store_true", help="write nothing; 1 if stale")
+    check = parser.parse_args().check
+    wanted = {name: path.read_text() for name, path in COPIES.items()}
+    wanted["README.md"] = _readme((CHART / "README.md").read_text())
+    present = {
+        path.relative_to(CHART).as_posix(): path.read_text()
+        for path in (*(CHART / "files").rglob("*.yaml"), CHART / "README.md")
+    }
+    changed = sorted(
+        name for name in wanted.keys() | present.keys() if wanted.get(name) != present.get(name)
+    )
+    for name in changed:
+        if check:
+            print(
+                f"helm/sallyport/{name} is stale; run: python docs/make_chart.py", file=sys.stderr
+            )
+        elif name in wanted:
+            (CHART / name).parent.mkdir(parents=True, exist_ok=True)
+            (CHART / name).write_text(wanted[name])
+        else:
+            (CHART / name).unlink()
+    return 1 if check and changed else 0
+
+
+def _readme(text: str) -> str:
+    """Put the table into the README, between its two marks."""
+    before, _, rest = text.partition(_BEGIN)
+    _, mark, after = rest.partition(_END)
+    if not mark:
+        raise SystemExit("helm/sallyport/README.md: the marks of the table of values are missing")
+    return f"{before}{_BEGIN}{_table()}{_END}{after}"
+
+
+def _table() -> str:
+    schema = json.loads((CHART / "values.schema.json").read_text())
+    defaults = yaml.safe_load((CHART / "values.yaml").read_text())
+    rows = [
+        f"| `{path}` | {_type(value)} | {_default(default)} | {value['description']} |\n"
+        for path, value, default in _values(schema["properties"], defaults, schema["definitions"])
+    ]
+    return "".join(["| Value | Type | Default | What it is |\n| --- | --- | --- | --- |\n", *rows])
+
+
+def _values(
+    properties: dict[str, Any],
+    defaults: dict[str, Any],
+    definitions: dict[str, Any],
+    prefix: str = "",
+) -> Iterator[tuple[str, dict[str, Any], Any]]:
+    """Give path, schema and default of each value that values.yaml has no section for."""
+    for name, given in properties.items():
+        if name == "global":
+            continue
+        value = definitions[given["$ref"].rpartition("/")[2]] if "$ref" in given else given
+        inner = value.get("properties")
+        if inner and "$ref" not in given:
+            yield from _values(inner, defaults[name], definitions, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value, defaults[name]
+
+
+def _type(value: dict[str, Any]) -> str:
+    if "enum" in value:
+        return " or ".join(f"`{word}`" for word in value["enum"])
+    kind = str(value["type"])
+    if "minimum" in value:
+        kind += f", {value['minimum']} to {value['maximum']}"
+    return kind
+
+
+def _default(value: Any) -> str:
+    return f"`{json.dumps(value)}`" if value not in ("", [], {}) else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,59 @@
+{{/* The gate's Pod template: of the Deployment, or of the StatefulSet that keeps the spool. */}}
+{{- define "sallyport.gate.podTemplate" -}}
+{{- $gate := dict "root" . "component" "gate" -}}
+metadata:
+  labels:
+    {{- include "sallyport.labels" $gate | nindent 4 }}
+  annotations:
+    checksum/config: {{ include "sallyport.settings.gate" . | sha256sum }}
+    {{- with .Values.gate.podAnnotations }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+spec:
+  {{- include "sallyport.podSpec" $gate | nindent 2 }}
+  automountServiceAccountToken: true
+  # The drain, 20 s for reviews in flight, 30 s for one last delivery to the auditor, 5 s to spare.
+  terminationGracePeriodSeconds: {{ add (int64 .Values.gate.drainSeconds) 55 }}
+  containers:
+    - {{ include "sallyport.container" $gate | indent 6 | trim }}
+      ports:
+        - {name: https, containerPort: 9443, protocol: TCP}
+        - {name: status, containerPort: 9080, protocol: TCP}
+      volumeMounts:
+        - {name: config, mountPath: /etc/sallyport/config, readOnly: true}
+        - {name: tls, mountPath: /etc/sallyport/tls, readOnly: true}
+        {{- if .Values.gate.clientCaConfigMap }}
+        - {name: client-ca, mountPath: /etc/sallyport/client-ca, readOnly: true}
+        {{- end }}
+        {{- if .Values.auditor.enabled }}
+        - {name: shipping, mountPath: /etc/sallyport/shipping, readOnly: true}
+        - {name: spool, mountPath: /var/lib/sallyport/spool}
+        {{- end }}
+  volumes:
+    - name: config
+      configMap:
+        name: sallyport-gate
+    # Made by control; until then the Pod waits for it in ContainerCreating.
+    - name: tls
+      secret:
+        secretName: sallyport-gate-tls
+        defaultMode: 0440
+    {{- with .Values.gate.clientCaConfigMap }}
+    - name: client-ca
+      configMap:
+        name: {{ . }}
+    {{- end }}
+    {{- if .Values.auditor.enabled }}
+    # Optional: reviews must not wait for what only shipping needs.
+    - name: shipping
+      secret:
+        secretName: sallyport-shipping-gate
+        defaultMode: 0440
+        optional: true
+    {{- if not .Values.gate.spool.persistence.enabled }}
+    - name: spool
+      emptyDir:
+        sizeLimit: {{ include "sallyport.spoolSize" .Values.gate.spool }}
+    {{- end }}
+    {{- end }}
+{{- end }}

@@ -1,0 +1,81 @@
+{{/* The files of settings (cli/settings.py), one for each process. */}}
+
+{{- define "sallyport.settings.common" -}}
+{{- with .Values.clusterId -}}
+cluster_id: {{ . | quote }}
+{{ end -}}
+namespace: {{ .Release.Namespace }}
+log_format: {{ .Values.logFormat }}
+status:
+  host: 0.0.0.0
+  port: 9080
+{{- end }}
+
+{{/* Of the processes that judge and record. Takes (dict "root" $ "component" "gate"). */}}
+{{- define "sallyport.settings.judging" -}}
+{{- $values := .root.Values -}}
+{{ include "sallyport.settings.common" .root }}
+default_mode: {{ $values.defaultMode }}
+controllers: {{ toJson $values.controllers }}
+max_staleness: {{ $values.maxStalenessSeconds }}
+access:
+  allow_age: {{ $values.access.allowAgeSeconds }}
+  deny_age: {{ $values.access.denyAgeSeconds }}
+  timeout: {{ $values.access.timeoutSeconds }}
+evaluation:
+  seconds: {{ $values.evaluation.seconds }}
+  memory_mib: {{ int64 $values.evaluation.memoryMib }}
+record:
+  when_full: {{ $values.record.whenFull }}
+  lines: {{ $values.record.lines }}
+  people: {{ $values.record.people }}
+{{- /* Without an auditor nothing would empty the spool: then decisions are logged only. */}}
+{{- if $values.auditor.enabled }}
+spool:
+  folder: /var/lib/sallyport/spool
+  max_bytes: {{ mul (int64 (index $values .component).spool.sizeMib) 1048576 }}
+shipping:
+  url: https://sallyport-auditor.{{ .root.Release.Namespace }}.svc
+  ca: /etc/sallyport/shipping/ca.crt
+  cert: /etc/sallyport/shipping/tls.crt
+  key: /etc/sallyport/shipping/tls.key
+{{- end }}
+{{- end }}
+
+{{- define "sallyport.settings.gate" -}}
+{{ include "sallyport.settings.judging" (dict "root" . "component" "gate") }}
+listen:
+  host: 0.0.0.0
+  port: 9443
+  cert: /etc/sallyport/tls/tls.crt
+  key: /etc/sallyport/tls/tls.key
+  {{- if .Values.gate.clientCaConfigMap }}
+  client_ca: /etc/sallyport/client-ca/ca.crt
+  {{- end }}
+  drain_seconds: {{ .Values.gate.drainSeconds }}
+  max_body_bytes: {{ int64 .Values.gate.maxBodyBytes }}
+  max_held_bytes: {{ int64 .Values.gate.maxHeldBytes }}
+{{- end }}
+
+{{- define "sallyport.settings.control" -}}
+{{ include "sallyport.settings.judging" (dict "root" . "component" "control") }}
+sweep:
+  interval: {{ int64 .Values.control.sweep.intervalSeconds }}
+  pods_per_second: {{ int64 .Values.control.sweep.podsPerSecond }}
+{{- end }}
+
+{{- define "sallyport.settings.auditor" -}}
+{{ include "sallyport.settings.common" . }}
+receive:
+  host: 0.0.0.0
+  port: 9444
+  cert: /etc/sallyport/tls/tls.crt
+  key: /etc/sallyport/tls/tls.key
+  client_ca: /etc/sallyport/tls/ca.crt
+ledger:
+  keep_days: {{ int64 .Values.auditor.ledger.keepDays }}
+  {{- /* PostgreSQL's URL holds a password: it comes from a Secret, as a variable. */}}
+  {{- if not .Values.auditor.ledger.existingSecret }}
+  url: sqlite:////var/lib/sallyport/ledger/ledger.db
+  {{- end }}
+{{- end }}

@@ -1,0 +1,17 @@
+{{/*
+An object of a file below files/, with the labels. files/ holds copies, made by docs/make_chart.py,
+of what is also shipped without the chart.
+Takes (dict "root" $ "component" "profiles" "file" "files/…" "kind" "ClusterRole").
+*/}}
+{{- define "sallyport.shipped" -}}
+{{- $wanted := . -}}
+{{- $found := "" -}}
+{{- range splitList "\n---\n" (.root.Files.Get .file) -}}
+{{- $object := fromYaml . -}}
+{{- if eq (get $object "kind") $wanted.kind -}}
+{{- $_ := set $object.metadata "labels" (include "sallyport.labels" $wanted | fromYaml) -}}
+{{- $found = toYaml $object -}}
+{{- end -}}
+{{- end -}}
+{{- $found | required (printf "%s of the chart holds no %s; get the chart whole" .file .kind) -}}
+{{- end }}

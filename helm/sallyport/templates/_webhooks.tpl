@@ -1,0 +1,32 @@
+{{/* The namespaces that are left out, by name, as a YAML list. */}}
+{{- define "sallyport.excluded" -}}
+{{- concat (list "kube-system" "kube-node-lease" .Release.Namespace) .Values.webhooks.excludedNamespaces | uniq | toYaml -}}
+{{- end }}
+
+{{/*
+What all three webhooks have in common. Takes (dict "root" $ "path" "/validate").
+
+No caBundle: control puts it there, and an upgrade, which does not know the field, leaves it.
+No matchConditions: `rules` already name only Pods and Namespaces, so that node leases, token and
+access reviews, events and Pod status never come here; each condition would be one more way around,
+or, where it fails, one more refusal that the gate cannot explain.
+*/}}
+{{- define "sallyport.webhook" -}}
+admissionReviewVersions: [v1]
+sideEffects: None
+matchPolicy: Equivalent
+clientConfig:
+  service:
+    namespace: {{ .root.Release.Namespace }}
+    name: sallyport-gate
+    path: {{ .path }}
+    port: 443
+namespaceSelector:
+  matchExpressions:
+    # By name, which nobody can set, not by a label that somebody can. A Namespace is matched by its
+    # own labels.
+    - key: kubernetes.io/metadata.name
+      operator: NotIn
+      values:
+        {{- include "sallyport.excluded" .root | nindent 8 }}
+{{- end }}

@@ -1,0 +1,98 @@
+"""control's loops, with the account that the chart makes, complete what the chart begins."""
+
+import asyncio
+import math
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+
+from control.loops.certificates import Certificates
+from control.loops.crds import Definitions
+from control.loops.signing import Signing
+from control.metrics import LoopMetrics
+from control.runner import Runner
+from control.sweep.cursor import Cursor, CursorStore
+from kube.connection import Connection
+from kube.election import LeaseElection
+from kube.lease import Leadership
+from kube.objects import Objects
+from tests.api.chart.attempts import OWN, WEBHOOKS
+from tests.api.chart.conftest import SECRETS
+from tests.harness.apiserver import ApiServer
+from tests.harness.client import Client
+from tests.harness.helm import NAMESPACE, Helm, pod_templates
+from tests.unit.helm.switches import SWITCHES
+
+TIMEOUT_S = 60.0
+
+
+@pytest.fixture
+async def objects(
+    admin: Client, apiserver: ApiServer, nothing_of_control: None
+) -> AsyncIterator[Objects]:
+    """The cluster, as control sees it."""
+    token = await admin.create_token("sallyport-control", NAMESPACE)
+    connection = Connection(apiserver.kubeconfig_for_token("sallyport-control", token))
+    await connection.open()
+    yield Objects(connection, 3.0)
+    await connection.close()
+
+
+async def test_its_loops_have_the_rights_they_need(objects: Objects) -> None:
+    """Each has done its work once: the Lease, the Secrets, the registrations, the kinds."""
+    metrics = LoopMetrics(CollectorRegistry())
+    loops = (
+        Certificates(objects, NAMESPACE, "test").loop,
+        Signing(objects, NAMESPACE).loop,
+        Definitions(objects, metrics.registry).loop,
+    )
+    election = LeaseElection(objects, NAMESPACE, "sallyport-control", "test")
+    runner = Runner(election, loops, metrics)
+    running = asyncio.create_task(runner.run())
+    try:
+        async with asyncio.timeout(TIMEOUT_S):
+            while not election.leads() or runner.missing():  # noqa: ASYNC110 (as /readyz is asked)
+                await asyncio.sleep(0.1)
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+    for loop in ("certificates", "signing", "crds"):
+        errors = metrics.registry.get_sample_value("sallyport_loop_errors_total", {"loop": loop})
+        assert errors == 0, loop
+    healthy = {"crd": "containerprofiles.sallyport.dev"}
+    assert metrics.registry.get_sample_value("sallyport_crd_healthy", healthy) == 1
+
+
+async def test_what_it_makes_is_what_the_pods_mount(
+    admin: Client, objects: Objects, helm: Helm
+) -> None:
+    """Every Secret that a Pod mounts is made, with the files to which the settings point."""
+    leadership = Leadership(1, math.inf, time.monotonic)
+    await Certificates(objects, NAMESPACE, "test").run(leadership)
+    mounted = {
+        volume["secret"]["secretName"]
+        for template in pod_templates(helm.objects(SWITCHES["defaults"])).values()
+        for volume in template["spec"]["volumes"]
+        if "secret" in volume
+    }
+    assert len(mounted) == 4
+    assert mounted < set(SECRETS)
+    for name in mounted:
+        _, secret = await admin.request("GET", f"{OWN}/secrets/{name}")
+        assert secret["type"] == "kubernetes.io/tls"
+        assert all(secret["data"][key] for key in ("ca.crt", "tls.crt", "tls.key"))
+    for kind in ("validatingwebhookconfigurations", "mutatingwebhookconfigurations"):
+        _, item = await admin.request("GET", f"{WEBHOOKS}/{kind}/sallyport")
+        _, secret = await admin.request("GET", f"{OWN}/secrets/sallyport-gate-tls")
+        for webhook in item["webhooks"]:
+            assert webhook["clientConfig"]["caBundle"] == secret["data"]["ca.crt"]
+
+
+async def test_the_sweep_can_keep_its_place(objects: Objects) -> None:
+    """Its cursor is made, and changed."""
+    store = CursorStore(objects, NAMESPACE, "test")
+    await store.load()
+    for _ in range(2):
+        await store.save(Cursor(cluster="test"))
+    assert await store.load() == (Cursor(cluster="test"), "")

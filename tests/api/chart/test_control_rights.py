@@ -1,0 +1,117 @@
+"""control's account can do what its loops do, by real requests, and no more."""
+
+import pytest
+
+from tests.api.chart.attempts import LEASES, MERGE, OTHER, OWN, WEBHOOKS, rules
+from tests.api.chart.conftest import ELSEWHERE, SECRETS
+from tests.api.chart.test_gate_rights import EVERYONE, READS
+from tests.harness.client import Client, Json
+from tests.harness.helm import NAMESPACE
+
+REGISTRATIONS = ("validatingwebhookconfigurations", "mutatingwebhookconfigurations")
+CRD = "containerprofiles.sallyport.dev"
+
+EVERYWHERE = {
+    *READS,
+    ("get", "", "namespaces", ""),
+    ("list", "", "pods", ""),
+    *(
+        (verb, "openreports.io", resource, "")
+        for verb in ("get", "list", "create", "patch", "delete")
+        for resource in ("reports", "clusterreports")
+    ),
+    *(
+        (verb, "admissionregistration.k8s.io", kind, "sallyport")
+        for verb in ("get", "patch")
+        for kind in REGISTRATIONS
+    ),
+    ("get", "apiextensions.k8s.io", "customresourcedefinitions", CRD),
+}
+
+IN_ITS_NAMESPACE = {
+    *(("create", "", resource, "") for resource in ("secrets", "configmaps", "events")),
+    *((verb, "", "secrets", name) for verb in ("get", "update", "patch") for name in SECRETS),
+    *((verb, "", "configmaps", "sallyport-sweep") for verb in ("get", "update", "patch")),
+    ("create", "coordination.k8s.io", "leases", ""),
+    *((verb, "coordination.k8s.io", "leases", "sallyport-control") for verb in ("get", "update")),
+}
+
+
+@pytest.fixture
+async def control(admin: Client, nothing_of_control: None) -> Client:
+    """Whoever has control's token."""
+    return admin.with_token(await admin.create_token("sallyport-control", NAMESPACE))
+
+
+async def write(client: Client, collection: str, item: Json, *, patch: bool) -> None:
+    """Create an object, read it, replace it as it was read and, where it may, change a label."""
+    name = item["metadata"]["name"]
+    status, answer = await client.request("POST", collection, item)
+    assert status == 201, answer
+    status, read = await client.request("GET", f"{collection}/{name}")
+    assert status == 200, read
+    status, answer = await client.request("PUT", f"{collection}/{name}", read)
+    assert status == 200, answer
+    if patch:
+        change: Json = {"metadata": {"labels": {"changed": "yes"}}}
+        path = f"{collection}/{name}"
+        status, answer = await client.request("PATCH", path, change, content_type=MERGE)
+        assert status == 200, answer
+
+
+@pytest.mark.parametrize("name", SECRETS)
+async def test_it_makes_and_renews_its_secrets(control: Client, name: str) -> None:
+    """Each of them, and by name only."""
+    item = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "data": {}}
+    await write(control, f"{OWN}/secrets", item, patch=True)
+    status, _ = await control.request("GET", f"{OTHER}/secrets/{name}")
+    assert status == 403
+
+
+async def test_it_leads_and_keeps_its_place(control: Client) -> None:
+    """Its Lease and the cursor of its sweep, in its own namespace."""
+    lease = {"metadata": {"name": "sallyport-control"}, "spec": {"holderIdentity": "a"}}
+    await write(control, f"{LEASES}/{NAMESPACE}/leases", lease, patch=False)
+    cursor = {"metadata": {"name": "sallyport-sweep"}, "data": {"cursor": "{}"}}
+    await write(control, f"{OWN}/configmaps", cursor, patch=True)
+
+
+async def test_it_sweeps_page_by_page(control: Client) -> None:
+    """All Pods of the cluster can be listed; it needs no watch, and has none."""
+    status, answer = await control.request("GET", "/api/v1/pods?limit=1")
+    assert (status, answer["kind"]) == (200, "PodList")
+    status, _ = await control.request("GET", "/api/v1/pods?watch=true")
+    assert status == 403
+
+
+async def test_it_sees_the_kinds_and_the_registrations(control: Client) -> None:
+    """Those of these names."""
+    kinds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    for path in (f"{kinds}/{CRD}", *(f"{WEBHOOKS}/{kind}/sallyport" for kind in REGISTRATIONS)):
+        status, _ = await control.request("GET", path)
+        assert status == 200, path
+    status, _ = await control.request("GET", OTHER)
+    assert status == 200
+
+
+async def test_it_tells_operators(control: Client) -> None:
+    """An Event about something in its own namespace."""
+    event = {
+        "metadata": {"generateName": "sallyport-"},
+        "involvedObject": {
+            "kind": "Deployment",
+            "name": "sallyport-control",
+            "namespace": NAMESPACE,
+        },
+        "reason": "Test",
+        "message": "A test.",
+        "type": "Warning",
+    }
+    status, answer = await control.request("POST", f"{OWN}/events", event)
+    assert status == 201, answer
+
+
+async def test_it_may_do_nothing_else(control: Client) -> None:
+    """Its rules are these, beside what every account has."""
+    assert await rules(control, ELSEWHERE) == EVERYWHERE | EVERYONE
+    assert await rules(control, NAMESPACE) == EVERYWHERE | EVERYONE | IN_ITS_NAMESPACE

@@ -1,0 +1,54 @@
+"""The gate's account can do the gate's work, and no more; the auditor's can do nothing."""
+
+import pytest
+
+from core.subject import Subject
+from kube.live import LiveCluster
+from tests.api.chart.attempts import rules
+from tests.api.chart.conftest import ELSEWHERE
+from tests.harness.apiserver import ApiServer
+from tests.harness.client import Client
+from tests.harness.helm import NAMESPACE
+
+READS = {
+    ("list", "sallyport.dev", "containerprofiles", ""),
+    ("watch", "sallyport.dev", "containerprofiles", ""),
+    ("list", "", "namespaces", ""),
+    ("watch", "", "namespaces", ""),
+    ("create", "authorization.k8s.io", "subjectaccessreviews", ""),
+}
+"""What judging takes."""
+
+EVERYONE = {("use", "sallyport.dev", "containerprofiles", "pss-restricted")}
+
+
+@pytest.mark.parametrize("account", ["sallyport-gate", "sallyport-control"])
+async def test_it_can_judge(admin: Client, apiserver: ApiServer, account: str) -> None:
+    """With its own token alone it loads everything and asks who may do what."""
+    token = await admin.create_token(account, NAMESPACE)
+    cluster = LiveCluster(apiserver.kubeconfig_for_token(account, token))
+    await cluster.start()
+    try:
+        await cluster.wait(15)
+        assert cluster.profiles().by_name.keys() >= {"pss-baseline"}
+        assert (await cluster.namespace(ELSEWHERE)).name == ELSEWHERE
+        everyone = Subject("someone", groups=["system:authenticated"])
+        asked = ("use", "containerprofiles", "pss-restricted", ELSEWHERE)
+        assert await cluster.allowed(everyone, *asked)
+        assert not await cluster.allowed(Subject("nobody"), *asked)
+    finally:
+        await cluster.stop()
+
+
+@pytest.mark.parametrize("namespace", [NAMESPACE, ELSEWHERE])
+async def test_the_gate_may_do_nothing_else(admin: Client, namespace: str) -> None:
+    """Its rules are these, beside what every account has."""
+    gate = admin.with_token(await admin.create_token("sallyport-gate", NAMESPACE))
+    assert await rules(gate, namespace) == READS | EVERYONE
+
+
+@pytest.mark.parametrize("namespace", [NAMESPACE, ELSEWHERE])
+async def test_the_auditor_may_do_nothing(admin: Client, namespace: str) -> None:
+    """It takes decisions in and asks kube-apiserver for nothing."""
+    auditor = admin.with_token(await admin.create_token("sallyport-auditor", NAMESPACE))
+    assert await rules(auditor, namespace) == EVERYONE

@@ -1,0 +1,62 @@
+"""Each way to set the chart that changes what it renders, by what it is for."""
+
+from types import MappingProxyType
+from typing import Final
+
+from tests.harness.helm import Values
+
+SECRET: Final = "ledger-url"
+
+SWITCHES: Final = MappingProxyType[str, Values](
+    {
+        "defaults": {},
+        "webhooks off": {"webhooks": {"enabled": False}},
+        "namespaces left out": {"webhooks": {"excludedNamespaces": ["calico-system"]}},
+        "trial that fails open": {
+            "webhooks": {
+                "validating": {"failurePolicy": "Ignore", "iKnowThatIgnoreFailsOpen": True}
+            }
+        },
+        "spool on volumes": {
+            "gate": {"spool": {"persistence": {"enabled": True, "storageClassName": "fast"}}}
+        },
+        "no auditor": {"auditor": {"enabled": False}},
+        "PostgreSQL": {"auditor": {"ledger": {"existingSecret": SECRET}}},
+        "SQLite on a class": {"auditor": {"ledger": {"storageClassName": "slow", "size": "1Ti"}}},
+        "mutual TLS": {"gate": {"clientCaConfigMap": "apiserver-ca"}},
+        "one gate": {"gate": {"replicas": 1, "allowSingleReplica": True}},
+        "no profiles": {"profiles": {"install": False, "restrictedForEveryone": False}},
+        "by digest, with a pull secret": {
+            "image": {"repository": "registry.example/s", "digest": f"sha256:{'0a' * 32}"},
+            "imagePullSecrets": ["pull"],
+        },
+        "everything about Pods": {
+            component: {
+                "resources": {"requests": {"cpu": 2, "ephemeral-storage": "2Gi"}},
+                "priorityClassName": "",
+                "nodeSelector": {"pool": "system"},
+                "tolerations": [{"key": "only", "operator": "Exists", "effect": "NoSchedule"}],
+                "podAnnotations": {"example.com/a": "b"},
+            }
+            for component in ("gate", "control", "auditor")
+        },
+        "every setting": {
+            "clusterId": "0123",
+            "defaultMode": "audit",
+            "controllers": ["system:serviceaccount:a:b", "yes"],
+            "maxStalenessSeconds": 3600,
+            "logFormat": "console",
+            "access": {"allowAgeSeconds": 0, "denyAgeSeconds": 0.25, "timeoutSeconds": 10},
+            "evaluation": {"seconds": 5, "memoryMib": 1024},
+            "record": {"whenFull": "admit", "lines": True, "people": "name"},
+            "gate": {
+                "drainSeconds": 120,
+                "maxBodyBytes": 1073741824,
+                "maxHeldBytes": 17179869184,
+                "spool": {"sizeMib": 1048576},
+            },
+            "control": {"sweep": {"intervalSeconds": 604800, "podsPerSecond": 10000}},
+            "auditor": {"ledger": {"keepDays": 3650}},
+        },
+    }
+)

@@ -1,0 +1,55 @@
+"""The chart refuses what would hurt, and says what to do instead."""
+
+import pytest
+
+from tests.harness.helm import IMAGE, NAMESPACE, Helm, HelmFailedError, Values
+
+IGNORE = {"failurePolicy": "Ignore"}
+
+
+@pytest.mark.parametrize("namespace", ["default", "kube-system", "kube-public", "kube-node-lease"])
+def test_namespaces_of_others_are_refused(helm: Helm, namespace: str) -> None:
+    """Its own namespace is left out of the webhooks: it must hold nothing else."""
+    with pytest.raises(HelmFailedError, match="install into a namespace of its own"):
+        helm.template({}, namespace)
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"image": {"repository": ""}}, "image.repository: name the repository"),
+        ({"gate": {"replicas": 1}}, "gate.replicas: with one replica"),
+        ({"gate": {"replicas": 0}}, "minimum: got 0, want 1"),
+        ({"webhooks": {"validating": IGNORE}}, "Ignore admits every Pod unjudged"),
+        (
+            {
+                "auditor": {"enabled": False},
+                "gate": {"spool": {"persistence": {"enabled": True}}},
+            },
+            "there is no spool without the auditor",
+        ),
+        ({"webhooks": {"excludedNamespaces": ["*"]}}, r"'\*' does not match pattern"),
+        ({"webhooks": {"excludedNamespaces": [""]}}, "does not match pattern"),
+        (
+            {"webhooks": {"excludedNamespaces": [f"n{number}" for number in range(33)]}},
+            "maxItems: got 33, want 32",
+        ),
+        ({"auditor": {"replicas": 2}}, "additional properties 'replicas' not allowed"),
+        ({"webhooks": {"mutating": {"failurePolicy": "Fail"}}}, "additional properties"),
+        ({"webhooks": {"matchConditions": []}}, "additional properties"),
+        ({"gate": {"spool": {"sizeMib": 1}}}, "minimum: got 1, want 16"),
+        ({"defaultMode": "off"}, "value must be one of 'enforce', 'warn', 'audit'"),
+        ({"image": {**IMAGE["image"], "digest": "sha256:1"}}, "does not match pattern"),
+    ],
+)
+def test_what_would_hurt_is_refused(helm: Helm, values: Values, says: str) -> None:
+    """The message names the value, and what is wrong with it."""
+    with pytest.raises(HelmFailedError, match=says):
+        helm.template(values)
+
+
+def test_old_clusters_are_refused(helm: Helm) -> None:
+    """Before 1.30 nothing would guard the marks of namespaces while the gate is down."""
+    with pytest.raises(HelmFailedError, match=r"kubeVersion: >=1.30.0-0"):
+        helm.template({}, NAMESPACE, "--kube-version", "1.29.9")
+    assert helm.template({}, NAMESPACE, "--kube-version", "1.30.0")

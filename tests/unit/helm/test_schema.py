@@ -1,0 +1,162 @@
+"""values.schema.json: closed, complete, and of one mind with the settings."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from cli.settings import Settings
+from tests.harness.helm import CHART, CRDS, Helm, HelmFailedError, Values
+
+SCHEMA = json.loads((CHART / "values.schema.json").read_text())
+VALUES = yaml.safe_load((CHART / "values.yaml").read_text())
+
+SETTING_OF = {
+    "clusterId": "cluster_id",
+    "defaultMode": "default_mode",
+    "controllers": "controllers",
+    "maxStalenessSeconds": "max_staleness",
+    "logFormat": "log_format",
+    "access.allowAgeSeconds": "access.allow_age",
+    "access.denyAgeSeconds": "access.deny_age",
+    "access.timeoutSeconds": "access.timeout",
+    "evaluation.seconds": "evaluation.seconds",
+    "evaluation.memoryMib": "evaluation.memory_mib",
+    "record.whenFull": "record.when_full",
+    "record.lines": "record.lines",
+    "record.people": "record.people",
+    "gate.drainSeconds": "listen.drain_seconds",
+    "gate.maxBodyBytes": "listen.max_body_bytes",
+    "gate.maxHeldBytes": "listen.max_held_bytes",
+    "control.sweep.intervalSeconds": "sweep.interval",
+    "control.sweep.podsPerSecond": "sweep.pods_per_second",
+    "auditor.ledger.keepDays": "ledger.keep_days",
+}
+"""Values that are settings, as they are."""
+
+MADE = {
+    *(f"{section}.{end}" for section in ("listen", "receive") for end in ("host", "port")),
+    *(f"{section}.{end}" for section in ("listen", "receive") for end in ("cert", "key")),
+    *("listen.client_ca", "receive.client_ca", "status.host", "status.port"),
+    *("spool.folder", "spool.max_bytes", "shipping.url"),
+    *("shipping.ca", "shipping.cert", "shipping.key", "ledger.url", "namespace"),
+}
+"""Settings that the chart makes from where it puts things."""
+
+LEFT_OUT = {
+    "cluster",  # A folder in place of a cluster.
+    "kubeconfig",  # In a Pod it is the service account.
+    "bundle",  # The built-in one, until control brings others.
+}
+
+
+def closed(schema: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Give each part of the schema that stands for a value, by its path."""
+    for name, part in schema.get("properties", {}).items():
+        yield f"{path}.{name}", part
+        yield from closed(part, f"{path}.{name}")
+    if isinstance(schema.get("items"), dict):
+        yield from closed(schema["items"], f"{path}[]")
+
+
+PARTS = dict(closed(SCHEMA)) | {
+    f"{name}{path}": part
+    for name, definition in SCHEMA["definitions"].items()
+    for path, part in [("", definition), *closed(definition)]
+}
+
+
+def at(tree: Any, path: str) -> Any:
+    """Give what a dotted path leads to."""
+    for name in path.split("."):
+        tree = tree[name]
+    return tree
+
+
+def field_schema(setting: str) -> dict[str, Any]:
+    """Give the JSON schema of a setting, as pydantic says it."""
+    whole = Settings.model_json_schema()
+    field: dict[str, Any] = {"properties": whole["properties"]}
+    for name in setting.split("."):
+        field = field["properties"][name]
+        if "$ref" in field:
+            field = {**whole["$defs"][field["$ref"].rpartition("/")[2]], **field}
+    return field
+
+
+def test_the_schema_is_closed_and_described() -> None:
+    """No object takes names that it does not know, and each value says what it is."""
+    assert len(PARTS) > 60
+    assert SCHEMA["additionalProperties"] is False
+    for path, part in PARTS.items():
+        if part.get("type") == "object" and path != ".global":
+            extra = part["additionalProperties"]
+            assert extra is False or (extra == {"type": "string"} and "properties" not in part), (
+                path
+            )
+        assert "$ref" in part or part["description"].endswith((".", "tolerated.")), path
+
+
+def test_every_value_has_a_default_and_a_place_in_the_schema() -> None:
+    """values.yaml lists all that the schema knows, and nothing else."""
+
+    def compare(properties: dict[str, Any], values: dict[str, Any], path: str) -> None:
+        assert properties.keys() - {"global"} == values.keys(), path
+        for name, part in properties.items():
+            if "properties" in part:
+                compare(part["properties"], values[name], f"{path}.{name}")
+
+    compare(SCHEMA["properties"], VALUES, "")
+
+
+def test_every_setting_is_a_value_or_made() -> None:
+    """A setting that is added must be given a value here, or left out for a reason."""
+    fields = Settings.model_fields
+    names = set()
+    for name, field in fields.items():
+        sections = getattr(field.annotation, "model_fields", None)
+        names |= {f"{name}.{inner}" for inner in sections} if sections else {name}
+    assert names == {*SETTING_OF.values(), *MADE, *LEFT_OUT}
+
+
+@pytest.mark.parametrize("value", SETTING_OF)
+def test_values_have_the_defaults_and_bounds_of_their_settings(value: str) -> None:
+    """What the schema lets through the process takes, and nothing is set by surprise."""
+    setting = SETTING_OF[value]
+    theirs = field_schema(setting)
+    ours = at(SCHEMA, "properties." + value.replace(".", ".properties."))
+    assert at(VALUES, value) == at(json.loads(Settings().model_dump_json()), setting)
+    for word in ("enum", "maximum", "maxLength", "pattern", "exclusiveMinimum"):
+        if word in theirs:
+            assert ours[word] == theirs[word]
+    if "minimum" in theirs:
+        assert ours["minimum"] >= theirs["minimum"]
+
+
+@pytest.mark.parametrize(
+    ("values", "name"),
+    [
+        ({"gate": {"replica": 3}}, "replica"),
+        ({"Gate": {}}, "Gate"),
+        ({"webhooks": {"validating": {"failurepolicy": "Fail"}}}, "failurepolicy"),
+        ({"control": {"resources": {"limit": {"memory": "1Gi"}}}}, "limit"),
+        ({"auditor": {"tolerations": [{"keys": "a"}]}}, "keys"),
+    ],
+)
+def test_a_misspelt_value_is_refused_by_its_name(helm: Helm, values: Values, name: str) -> None:
+    """Helm would render as if nothing had been said."""
+    with pytest.raises(HelmFailedError, match=f"additional properties '{name}' not allowed"):
+        helm.template(values)
+
+
+def test_the_chart_of_kinds_has_no_values_and_keeps_them(helm: Helm) -> None:
+    """Removing it must not remove every profile, and with them all rights to run."""
+    with pytest.raises(HelmFailedError, match="additional properties 'keep' not allowed"):
+        helm.run("template", "crds", CRDS, "--set", "keep=false")
+    kinds = [item for item in yaml.safe_load_all(helm.run("template", "crds", CRDS)) if item]
+    assert kinds
+    for kind in kinds:
+        assert kind["kind"] == "CustomResourceDefinition"
+        assert kind["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"

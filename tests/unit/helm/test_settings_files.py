@@ -1,0 +1,117 @@
+"""The files of settings that the chart writes are what the processes take."""
+
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from cli.settings import Settings, read_settings
+from tests.harness.client import Json
+from tests.harness.helm import Helm, named, pod_templates
+from tests.unit.helm.switches import SECRET, SWITCHES
+
+FOLDER = PurePosixPath("/etc/sallyport")
+
+
+def settings_of(objects: list[Json], component: str, folder: Path) -> Settings:
+    """Read the settings of a process as it does itself."""
+    text = named(objects, "ConfigMap", f"sallyport-{component}")["data"]["config.yaml"]
+    file = folder / f"{component}.yaml"
+    file.write_text(text)
+    return read_settings(file, {})
+
+
+def components(objects: list[Json]) -> list[str]:
+    """Give the processes that are installed."""
+    return [name.removeprefix("sallyport-") for name in pod_templates(objects)]
+
+
+@pytest.mark.parametrize("switch", SWITCHES)
+def test_every_file_is_read(helm: Helm, tmp_path: Path, switch: str) -> None:
+    """No setting is unknown or out of bounds, whatever is switched."""
+    objects = helm.objects(SWITCHES[switch])
+    found = components(objects)
+    assert sorted(found) == sorted(
+        {"gate", "control"} if switch == "no auditor" else {"gate", "control", "auditor"}
+    )
+    for component in found:
+        assert settings_of(objects, component, tmp_path).namespace == "sallyport-system"
+
+
+@pytest.mark.parametrize("switch", SWITCHES)
+def test_every_path_lies_in_a_volume(helm: Helm, tmp_path: Path, switch: str) -> None:
+    """What a setting points at is mounted, to be written where it must be."""
+    objects = helm.objects(SWITCHES[switch])
+    for name, template in pod_templates(objects).items():
+        settings = settings_of(objects, name.removeprefix("sallyport-"), tmp_path)
+        (container,) = template["spec"]["containers"]
+        mounts = {mount["mountPath"]: mount for mount in container["volumeMounts"]}
+        read = [
+            *(settings.listen.cert, settings.listen.key, settings.listen.client_ca),
+            *(settings.shipping.ca, settings.shipping.cert, settings.shipping.key),
+            *(settings.receive.cert, settings.receive.key, settings.receive.client_ca),
+        ]
+        for path in filter(None, read):
+            assert mounts[str(path.parent)]["readOnly"] is True
+        if settings.spool.folder:
+            assert "readOnly" not in mounts[str(settings.spool.folder)]
+        url = settings.ledger.url.get_secret_value() if settings.ledger.url else ""
+        if url:
+            ledger = PurePosixPath(url.removeprefix("sqlite:///"))
+            assert "readOnly" not in mounts[str(ledger.parent)]
+        assert container["args"][-1] == str(FOLDER / "config" / "config.yaml")
+
+
+def test_settings_say_what_the_values_say(helm: Helm, tmp_path: Path) -> None:
+    """Numbers and words arrive as they were given, large and odd ones too."""
+    objects = helm.objects(SWITCHES["every setting"])
+    gate = settings_of(objects, "gate", tmp_path)
+    assert gate.cluster_id == "0123"
+    assert gate.controllers == ["system:serviceaccount:a:b", "yes"]
+    assert gate.access.deny_age == 0.25
+    assert gate.spool.max_bytes == 2**40
+    assert gate.listen.max_held_bytes == 17179869184
+    assert (gate.record.when_full.value, gate.record.lines) == ("admit", True)
+    control = settings_of(objects, "control", tmp_path)
+    assert (control.sweep.interval, control.sweep.pods_per_second) == (604800, 10000)
+    assert control.default_mode is gate.default_mode
+    assert settings_of(objects, "auditor", tmp_path).ledger.keep_days == 3650
+
+
+def test_the_ledgers_url_is_in_no_configmap(helm: Helm, tmp_path: Path) -> None:
+    """PostgreSQL's URL holds a password: it comes from the Secret alone."""
+    objects = helm.objects(SWITCHES["PostgreSQL"])
+    assert settings_of(objects, "auditor", tmp_path).ledger.url is None
+    (container,) = pod_templates(objects)["sallyport-auditor"]["spec"]["containers"]
+    reference = {"secretKeyRef": {"name": SECRET, "key": "url"}}
+    assert container["env"] == [{"name": "SALLYPORT_LEDGER__URL", "valueFrom": reference}]
+    assert "volumeClaimTemplates" not in named(objects, "StatefulSet", "sallyport-auditor")["spec"]
+
+
+def test_without_an_auditor_nothing_fills_a_spool(helm: Helm, tmp_path: Path) -> None:
+    """A spool that nobody empties would in the end refuse every Pod."""
+    objects = helm.objects(SWITCHES["no auditor"])
+    for component in ("gate", "control"):
+        settings = settings_of(objects, component, tmp_path)
+        assert settings.spool.folder is None
+        assert settings.shipping.url is None
+
+
+@pytest.mark.parametrize("mib", [16, 1024, 1048576])
+def test_the_spools_volume_is_larger_than_its_cap(helm: Helm, tmp_path: Path, mib: int) -> None:
+    """Kubelet evicts a Pod that outgrows its emptyDir."""
+    objects = helm.objects({"gate": {"spool": {"sizeMib": mib}}})
+    cap = settings_of(objects, "gate", tmp_path).spool.max_bytes
+    volumes = {
+        volume["name"]: volume
+        for volume in pod_templates(objects)["sallyport-gate"]["spec"]["volumes"]
+    }
+    limit = volumes["spool"]["emptyDir"]["sizeLimit"]
+    assert int(limit.removesuffix("Mi")) * 2**20 >= cap + 64 * 2**20
+
+
+def test_the_grace_period_covers_the_drain(helm: Helm) -> None:
+    """SIGKILL must not come before reviews in flight are answered and decisions are shipped."""
+    for drain in (0, 5, 120):
+        objects = helm.objects({"gate": {"drainSeconds": drain}})
+        spec = pod_templates(objects)["sallyport-gate"]["spec"]
+        assert spec["terminationGracePeriodSeconds"] >= drain + 20 + 30

@@ -1,0 +1,107 @@
+"""What the chart installs is what deploy/ and policies/ ship without it."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from tests.harness.client import Json, read_objects
+from tests.harness.evidence import ROOT
+from tests.harness.helm import Helm, named
+from tests.unit.helm.switches import SWITCHES
+
+DEPLOY = ROOT / "deploy"
+WEBHOOKS = read_objects(DEPLOY / "webhooks.yaml")
+RBAC = read_objects(DEPLOY / "rbac.yaml")
+GUARD = read_objects(DEPLOY / "namespace-guard.yaml")
+PROFILES = [
+    item
+    for path in sorted((ROOT / "policies" / "profiles").glob("*.yaml"))
+    for item in read_objects(path)
+]
+
+
+def bare(item: Json) -> Json:
+    """Give an object without the labels, which only the chart sets."""
+    item = copy.deepcopy(item)
+    item["metadata"].pop("labels", None)
+    return item
+
+
+def identity(item: Json) -> str:
+    """Name an object for people."""
+    return f"{item['kind']} {item['metadata']['name']}"
+
+
+@pytest.mark.parametrize("item", [*GUARD, *PROFILES], ids=identity)
+def test_the_guard_and_the_profiles_are_the_same(helm: Helm, item: Json) -> None:
+    """There is one source; the chart adds labels only."""
+    assert bare(named(helm.objects({}), item["kind"], item["metadata"]["name"])) == item
+
+
+@pytest.mark.parametrize("item", RBAC, ids=identity)
+def test_the_gates_rights_are_the_same(helm: Helm, item: Json) -> None:
+    """Without the chart the gate may do exactly as much."""
+    found = bare(named(helm.objects({}), item["kind"], item["metadata"]["name"]))
+    found.pop("automountServiceAccountToken", None)
+    assert found == item
+
+
+@pytest.mark.parametrize("item", WEBHOOKS, ids=identity)
+def test_the_registrations_are_the_same_but_for_the_ca(helm: Helm, item: Json) -> None:
+    """Control puts the CA there; if the chart named it, an upgrade would take it away."""
+    item = copy.deepcopy(item)
+    for webhook in item["webhooks"]:
+        assert webhook["clientConfig"].pop("caBundle") == "CA_BUNDLE"
+    assert bare(named(helm.objects({}), item["kind"], "sallyport")) == item
+
+
+def webhooks(objects: list[Json]) -> list[Any]:
+    """Give all webhooks of both registrations."""
+    return [webhook for item in objects for webhook in item.get("webhooks", ())]
+
+
+def test_the_validating_webhooks_fail_closed_and_the_mutating_one_open(helm: Helm) -> None:
+    """As the docs promise; and only on someone's word otherwise."""
+    policies = {w["name"]: w["failurePolicy"] for w in webhooks(helm.objects({}))}
+    assert policies == {
+        "validate.sallyport.dev": "Fail",
+        "namespaces.sallyport.dev": "Fail",
+        "mutate.sallyport.dev": "Ignore",
+    }
+    trial = webhooks(helm.objects(SWITCHES["trial that fails open"]))
+    assert {webhook["failurePolicy"] for webhook in trial} == {"Ignore"}
+
+
+def test_the_release_namespace_and_more_are_left_out_by_name(helm: Helm) -> None:
+    """A dependency loop would lock the gate out; and nobody can set this label."""
+    values = {"webhooks": {"excludedNamespaces": ["calico-system", "kube-system"]}}
+    found = webhooks(helm.objects(values, "guards"))
+    assert len(found) == 3
+    for webhook in found:
+        assert webhook["namespaceSelector"]["matchExpressions"] == [
+            {
+                "key": "kubernetes.io/metadata.name",
+                "operator": "NotIn",
+                "values": ["kube-system", "kube-node-lease", "guards", "calico-system"],
+            }
+        ]
+        assert webhook["clientConfig"]["service"]["namespace"] == "guards"
+        assert "matchConditions" not in webhook
+
+
+def test_switches_take_out_what_they_say(helm: Helm) -> None:
+    """And nothing else: the marks of namespaces are guarded always."""
+    all_of = {identity(item) for item in helm.objects({})}
+
+    def without(switch: str) -> set[str]:
+        found = {identity(item) for item in helm.objects(SWITCHES[switch])}
+        assert found < all_of
+        return all_of - found
+
+    assert without("webhooks off") == {identity(item) for item in WEBHOOKS}
+    assert without("no profiles") == {identity(item) for item in PROFILES}
+    assert without("no auditor") == {
+        f"{kind} sallyport-auditor"
+        for kind in ("StatefulSet", "Service", "ServiceAccount", "ConfigMap")
+    }
