@@ -6,7 +6,7 @@ SHELL := /bin/bash
 
 VENV := .venv
 BIN := $(VENV)/bin
-PYTHON_DIRS := admission certs cli core identity kube policies webhooks tests bench docs
+PYTHON_DIRS := admission audit certs cli control core identity kube policies webhooks tests bench docs
 BUNDLE := policies/compiled/builtin.tar.gz
 REGO := $(shell find policies/rego -name '*.rego' ! -name '*_test.rego')
 
@@ -48,6 +48,8 @@ proof: setup ## The tests at full size; writes dated results to docs/evidence
 docs: setup ## Make the generated pages anew
 	@$(BIN)/python docs/make_names.py
 	$(BIN)/python docs/make_rules.py
+	$(BIN)/python docs/make_schemas.py
+	$(BIN)/python docs/make_chart.py
 
 lock: $(VENV)/.installed ## Look up newer dependencies and lock them with hashes
 	@lock="$(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --no-header --python-version 3.11"

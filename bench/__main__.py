@@ -5,21 +5,16 @@ import datetime as dt
 import json
 import os
 import shutil
-import statistics
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
+from bench.contender import Contender
 from bench.load import Order
 from bench.servers import (
-    CLIENT_CORE,
     ROOT,
     Server,
     free_port,
@@ -41,62 +36,12 @@ _HOW = (
 _ALLOWED = {"compliant": '"allowed":true', "violating": '"allowed":false'}
 
 
-@dataclass
-class Contender:
-    """A server, what it is sent, and what was measured."""
-
-    name: str
-    server: Server
-    order: Order
-    rounds: list[dict[str, float]] = field(default_factory=list)
-
-    def measure(self, seconds: float) -> dict[str, float]:
-        """Load the server for so long."""
-        self.order.seconds = seconds
-        before = self.server.cpu_seconds()
-        answer = subprocess.run(
-            [
-                "taskset",
-                "-c",
-                str(CLIENT_CORE),
-                sys.executable,
-                "-m",
-                "bench.load",
-                _json(self.order),
-            ],
-            capture_output=True,
-            text=True,
-            cwd=ROOT,
-            check=False,
-        )
-        if answer.returncode:
-            raise SystemExit(f"{self.name}: {answer.stderr}")
-        result = json.loads(answer.stdout)
-        cpu = self.server.cpu_seconds() - before
-        return {
-            "reviews_per_second": result["requests"] / result["seconds"],
-            "cpu_ms": 1000 * cpu / result["requests"],
-            "p50_ms": 1000 * result["p50"],
-            "p99_ms": 1000 * result["p99"],
-            "requests": result["requests"],
-        }
-
-    def median(self, name: str) -> float:
-        """Give the median of a measure over the rounds."""
-        return statistics.median(entry[name] for entry in self.rounds)
-
-
-def _json(order: Order) -> str:
-    return msgspec.json.encode(order).decode()
-
-
 def _contenders(stack: ExitStack, scratch: Path, pair: PairFiles) -> list[Contender]:
     def start(command: Sequence[str | Path], port: int, name: str) -> Server:
         return stack.enter_context(running(command, port, pair.ca, scratch / f"{name}.log"))
 
     cert, key, ca = pair.certificate, pair.key, str(pair.ca)
     ports = [free_port() for _ in range(3)]
-    os.environ["SALLYPORT_STATUS__PORT"] = str(free_port())
     os.environ["SALLYPORT_LISTEN__DRAIN_SECONDS"] = "0"
     gate = start(sallyport_command(cert, key, ports[0]), ports[0], "gate")
     null = start(null_command(cert, key, ports[1]), ports[1], "null")

@@ -7,7 +7,7 @@ import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ SERVER_CORE: Final = 0
 CLIENT_CORE: Final = 1
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 _STARTING_SECONDS: Final = 20.0
+_NONE: Final[Mapping[str, str]] = {}
 
 
 @dataclass(frozen=True)
@@ -46,15 +47,27 @@ def free_port() -> int:
 
 
 @contextmanager
-def running(command: Sequence[str | Path], port: int, ca: Path, log: Path) -> Iterator[Server]:
-    """Start a server, wait until it takes TLS connections, end it by its pid afterwards."""
-    environment = {**os.environ, "GOMAXPROCS": "1"}
+def running(  # noqa: PLR0913, PLR0917  What a process is started with.
+    command: Sequence[str | Path],
+    port: int,
+    ca: Path | None,
+    log: Path,
+    environment: Mapping[str, str] = _NONE,
+    folder: Path = ROOT,
+) -> Iterator[Server]:
+    """Start a server, wait until it takes connections (TLS with a CA), end it by its pid.
+
+    Without a CA it runs on the clients' core: it is not what is measured.
+    """
+    core = CLIENT_CORE if ca is None else SERVER_CORE
+    status = {"SALLYPORT_STATUS__PORT": str(free_port())}
+    environment = {**os.environ, "GOMAXPROCS": "1", **status, **environment}
     with log.open("wb") as out:
         process = subprocess.Popen(
-            ["taskset", "-c", str(SERVER_CORE), *command],
+            ["taskset", "-c", str(core), *command],
             stdout=out,
             stderr=subprocess.STDOUT,
-            cwd=ROOT,
+            cwd=folder,
             env=environment,
         )
     try:
@@ -69,17 +82,16 @@ def running(command: Sequence[str | Path], port: int, ca: Path, log: Path) -> It
             process.wait()
 
 
-def _wait(process: subprocess.Popen[bytes], port: int, ca: Path, log: Path) -> None:
-    context = ssl.create_default_context(cafile=str(ca))
+def _wait(process: subprocess.Popen[bytes], port: int, ca: Path | None, log: Path) -> None:
+    context = ssl.create_default_context(cafile=str(ca)) if ca else None
     end = time.monotonic() + _STARTING_SECONDS
     while time.monotonic() < end:
         if process.poll() is not None:
             break
         try:
-            with (
-                socket.create_connection(("127.0.0.1", port), 1) as raw,
-                context.wrap_socket(raw, server_hostname="127.0.0.1"),
-            ):
+            with socket.create_connection(("127.0.0.1", port), 1) as raw:
+                if context is not None:
+                    context.wrap_socket(raw, server_hostname="127.0.0.1").close()
                 return
         except OSError:
             time.sleep(0.05)

@@ -26,6 +26,37 @@ REVIEW = """**Examples**
 **Exit codes**: 0 all admitted; 1 something refused; 2 something could not be
 judged, or the cluster does not answer; 64 wrong usage, or nothing to review."""
 
+EXPLAIN = """**Examples**
+
+    sallyport explain 01a1fe42-0ac4-7b5f-946c-9f0144aa65d3
+
+    sallyport explain job.yaml --as alice --cluster examples/cluster
+
+    sallyport explain 01a1fe42 --as bob --kubeconfig ~/.kube/config
+
+    SALLYPORT_LEDGER__URL=postgresql+psycopg://… sallyport explain 01a1fe42
+
+The first eight digits of an id are enough where no other begins so.
+
+**Exit codes**: 0 it was admitted; 1 it was refused; 2 it could not be judged,
+or the ledger or cluster does not answer; 64 wrong usage."""
+
+DECISIONS = """**Examples**
+
+    sallyport decisions --verdict deny --since 2h
+
+    sallyport decisions -n train --user alice
+
+    sallyport decisions --rule privileges/host/network -o json
+
+    sallyport decisions --follow --verdict deny --verdict error
+
+Without --ledger it is that of the setting ledger.url, else what `run` keeps.
+A user name is looked for as its pseudonym too. `explain ID` says more of one.
+
+**Exit codes**: 0 listed, also where none matches; 2 there is no ledger, or it
+does not answer; 64 wrong usage; 130 ended with Ctrl-C."""
+
 GATE = """**Examples**
 
     sallyport gate --cert tls.crt --key tls.key
@@ -37,13 +68,35 @@ GATE = """**Examples**
 **Exit codes**: 0 stopped in order; 1 requests were cut off; 2 could not
 start; 64 wrong usage."""
 
+CONTROL = """**Examples**
+
+    sallyport control --config control.yaml
+
+    sallyport control --kubeconfig ~/.kube/config
+
+Without --kubeconfig it is the cluster that it runs in. Several may run: one
+leads, by the Lease sallyport-control, and another takes over within 20 s.
+
+**Exit codes**: 0 stopped in order; 2 could not start; 64 wrong usage."""
+
+AUDITOR = """**Examples**
+
+    sallyport auditor --config auditor.yaml
+
+    SALLYPORT_LEDGER__URL=postgresql+psycopg://… sallyport auditor --config a.yaml
+
+The settings `receive.cert`, `receive.key` and `receive.client_ca` are needed.
+
+**Exit codes**: 0 stopped in order; 1 requests were cut off; 2 could not
+start; 64 wrong usage."""
+
 RUN = """**Examples**
 
     sallyport run
 
     sallyport run --cluster my-cluster/ --quiet
 
-The certificate, its key and the log of decisions lie in
+The certificate, its key, the log and the ledger of decisions lie in
 $XDG_STATE_HOME/sallyport/run (~/.local/state/sallyport/run).
 
 **Exit codes**: 0 stopped in order; 1 requests were cut off; 2 could not

@@ -3,15 +3,21 @@
 import datetime as dt
 import os
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
 import uvloop
+from structlog.typing import FilteringBoundLogger
 
+from audit.ledger.destination import Destination
 from certs.selfsigned import make_pair
+from cli.auditor import open_kept_ledger
 from cli.serve import Where, serve_until_told
 from cli.settings import Settings
 from cli.showcase import Showcase
+from cli.state import state_folder
 from core.errors import SettingsError
 from webhooks.logs import LogSettings
 
@@ -27,8 +33,8 @@ def serve_here(settings: Settings, *, examples: bool) -> None:
     Raises:
         SettingsError: there is no cluster to serve for, or no place for the certificate.
     """
-    settings = _with_cluster(settings)
     state = state_folder()
+    settings = _with_ledger(_with_cluster(settings), state)
     try:
         _make_private(state)
         pair = make_pair(state, ["localhost", settings.listen.host], _LIFETIME)
@@ -41,23 +47,24 @@ def serve_here(settings: Settings, *, examples: bool) -> None:
         ) from error
     reviews = _EXAMPLES / "reviews" if examples else None
     showcase = Showcase(reviews, pair.ca, log, _next_file())
-    where = Where(pair, LogSettings(descriptor=descriptor), 0.0, showcase.start)
+    where = Where(pair, LogSettings(descriptor=descriptor), 0.0, showcase.start, _open_store)
     sys.exit(uvloop.run(serve_until_told(settings, where)))
 
 
-def state_folder() -> Path:
-    """Give the folder of certificate, key and log (XDG Base Directory Specification 0.8).
+@asynccontextmanager
+async def _open_store(
+    settings: Settings, logger: FilteringBoundLogger
+) -> AsyncIterator[Destination]:
+    """Keep the records in this process: no auditor runs on a laptop."""
+    async with open_kept_ledger(settings, logger) as ledger:
+        yield ledger.store
 
-    Raises:
-        SettingsError: nothing says where this user's home is.
-    """
-    given = Path(os.environ.get("XDG_STATE_HOME", ""))
-    if given.is_absolute():  # The specification: a relative path is to be ignored.
-        return given / "sallyport" / "run"
-    try:
-        return Path.home() / ".local" / "state" / "sallyport" / "run"
-    except RuntimeError as error:
-        raise SettingsError("there is no home folder: set XDG_STATE_HOME") from error
+
+def _with_ledger(settings: Settings, state: Path) -> Settings:
+    if settings.spool.folder is not None:
+        return settings
+    spool = settings.spool.model_copy(update={"folder": state / "spool"})
+    return settings.model_copy(update={"spool": spool})
 
 
 def _with_cluster(settings: Settings) -> Settings:

@@ -16,6 +16,8 @@ from cli.logs import log_to_stderr
 from cli.output import Format, print_json, print_reviewed
 from cli.policy import app as policy_app
 from cli.text import safe_text
+from core.decision import Verdict
+from core.document import Source
 from core.errors import SallyportError, SettingsError
 
 if TYPE_CHECKING:
@@ -44,6 +46,12 @@ ConfigFlag = Annotated[
 BundleFlag = Annotated[
     Path | None, typer.Option(help="A policy bundle instead of the built-in one.", metavar="FILE")
 ]
+
+LedgerFlag = Annotated[
+    str | None,
+    typer.Option(help="The ledger's URL; one with a password belongs in SALLYPORT_LEDGER__URL."),
+]
+OutputFlag = Annotated[Format, typer.Option("--output", "-o", help="How to print.")]
 
 
 def _version(value: bool) -> None:  # noqa: FBT001 (typer's callback)
@@ -78,7 +86,7 @@ def review(
     kubeconfig: KubeconfigFlag = None,
     bundle: BundleFlag = None,
     config: ConfigFlag = None,
-    output: Annotated[Format, typer.Option("--output", "-o", help="How to print.")] = Format.TABLE,
+    output: OutputFlag = Format.TABLE,
 ) -> None:
     """Say what the gate would say of manifests: of Pods, and with --as of Namespaces."""
     log_to_stderr()
@@ -92,9 +100,84 @@ def review(
     if output is Format.JSON:
         print_json([result.element for result in results])
     else:
-        width = None if sys.stdout.isatty() else 160
-        print_reviewed(results, Console(highlight=False, soft_wrap=True, width=width))
+        print_reviewed(results, _console())
     raise typer.Exit(exit_code(results))
+
+
+@app.command(epilog=texts.EXPLAIN)
+def explain(
+    target: Annotated[
+        str, typer.Argument(metavar="ID|FILE", help="A decision's id, a manifest, or a decision.")
+    ],
+    as_user: Annotated[
+        str | None, typer.Option("--as", help="Explain it as if this user had asked, today.")
+    ] = None,
+    as_group: Annotated[
+        Optional[list[str]], typer.Option(help="A group of that user's; may be repeated.")  # noqa: UP045 (typer)
+    ] = None,
+    namespace: Annotated[
+        str, typer.Option("--namespace", "-n", help="For objects that name none.")
+    ] = "default",
+    ledger: LedgerFlag = None,
+    cluster: ClusterFlag = None,
+    kubeconfig: KubeconfigFlag = None,
+    bundle: BundleFlag = None,
+    config: ConfigFlag = None,
+    output: OutputFlag = Format.TABLE,
+) -> None:
+    """Say why a decision was taken, and what would change it: the smallest change first."""
+    log_to_stderr()
+    from cli.explain import exit_code, explain_target, print_explanations  # noqa: PLC0415
+    from cli.subjects import make_terms  # noqa: PLC0415
+
+    terms = make_terms(None, as_user, tuple(as_group or ()), namespace)
+    url = {} if ledger is None else {"url": ledger}
+    settings = _read(config, ledger=url, cluster=cluster, kubeconfig=kubeconfig, bundle=bundle)
+    explanations = asyncio.run(explain_target(settings, target, terms))
+    if output is Format.JSON:
+        print_json(explanations)
+    else:
+        print_explanations(explanations, _console())
+    raise typer.Exit(exit_code(explanations))
+
+
+@app.command(epilog=texts.DECISIONS)
+def decisions(
+    namespace: Annotated[
+        str | None, typer.Option("--namespace", "-n", help="In this namespace.")
+    ] = None,
+    user: Annotated[
+        str | None, typer.Option(help="Asked for by this user, or oid:…, user:…, system:….")
+    ] = None,
+    rule: Annotated[str | None, typer.Option(help="With a finding of this rule.")] = None,
+    verdict: Annotated[
+        Optional[list[Verdict]], typer.Option(help="So decided; may be repeated.")  # noqa: UP045 (typer)
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(help="Not before: 15m, 2h, 3d ago, or a time (RFC 3339).")
+    ] = None,
+    kind: Annotated[str | None, typer.Option(help="Of this kind.")] = None,
+    name: Annotated[str | None, typer.Option(help="Of this name.")] = None,
+    source: Annotated[
+        Source | None, typer.Option(help="Taken by this webhook, or by the sweep.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many.")] = 50,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on with those that come; end with Ctrl-C.")
+    ] = False,
+    ledger: LedgerFlag = None,
+    config: ConfigFlag = None,
+    output: OutputFlag = Format.TABLE,
+) -> None:
+    """List the decisions that were recorded, the newest first; with -f the newest last."""
+    from cli import decisions as listed  # noqa: PLC0415 (keeps --help and completion quick)
+
+    filters = {"namespace": namespace, "rule": rule, "kind": kind, "name": name, "source": source}
+    chosen = {**filters, "verdicts": frozenset(verdict or ()), "limit": limit}
+    query = listed.make_query(chosen, user, since)
+    settings = _read(config, ledger={} if ledger is None else {"url": ledger})
+    ask = listed.follow if follow else listed.show
+    asyncio.run(ask(settings, query, output, _console(400)))
 
 
 @app.command(epilog=texts.GATE)
@@ -124,6 +207,29 @@ def gate(
     serve_gate(settings)
 
 
+@app.command(epilog=texts.CONTROL)
+def control(
+    kubeconfig: KubeconfigFlag = None,
+    bundle: BundleFlag = None,
+    config: ConfigFlag = None,
+) -> None:
+    """Look after a cluster: certificates, keys, definitions, sweeps. One replica leads."""
+    from cli.control import serve_control  # noqa: PLC0415 (keeps --help and completion quick)
+
+    serve_control(_read(config, kubeconfig=kubeconfig, bundle=bundle))
+
+
+@app.command(epilog=texts.AUDITOR)
+def auditor(
+    ledger: LedgerFlag = None,
+    config: ConfigFlag = None,
+) -> None:
+    """Keep what the gates record: takes it over mutual TLS, stores it once, forgets old days."""
+    from cli.auditor import serve_auditor  # noqa: PLC0415 (keeps --help and completion quick)
+
+    serve_auditor(_read(config, ledger={} if ledger is None else {"url": ledger}))
+
+
 @app.command(epilog=texts.RUN)
 def run(
     cluster: ClusterFlag = None,
@@ -137,6 +243,12 @@ def run(
 
     settings = _read(config, cluster=cluster, kubeconfig=kubeconfig, bundle=bundle)
     serve_here(settings, examples=not quiet)
+
+
+def _console(width: int = 160) -> Console:
+    """Give where tables go; `width` is for those that go to a file or a pipe."""
+    shown = None if sys.stdout.isatty() else width
+    return Console(highlight=False, soft_wrap=True, width=shown)
 
 
 def _read(config: Path | None, **flags: Any) -> "Settings":

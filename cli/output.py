@@ -125,12 +125,13 @@ def _what(result: Result) -> str:
     element = result.element
     if not element.kind:
         return f"({result.place})"
-    name = element.name or "(unnamed)"
-    return (
-        f"{element.kind} {element.namespace}/{name}"
-        if element.namespace
-        else (f"{element.kind} {name}")
-    )
+    return name_object(element.kind, element.namespace, element.name)
+
+
+def name_object(kind: str, namespace: str, name: str) -> str:
+    """Name an object for people: `Pod train/worker-0`."""
+    shown = name or "(unnamed)"
+    return f"{kind} {namespace}/{shown}" if namespace else f"{kind} {shown}"
 
 
 def _skipped(results: Sequence[Result]) -> list[str]:

@@ -7,7 +7,8 @@ from typing import Final
 
 from admission.gather import Gatherer
 from admission.judge import Judge
-from cli.settings import MIB, Evaluation, Settings
+from cli.settings import Settings
+from cli.settings_sections import MIB, Evaluation
 from core.cluster import Cluster
 from core.errors import ClusterError, NotSyncedError
 from identity.subjects import BUILT_IN_CONTROLLERS, Controllers
@@ -38,7 +39,8 @@ def make_engine(
 def make_judge(cluster: Cluster, engine: EmbeddedEngine, settings: Settings) -> Judge:
     """Join cluster and engine into what answers reviews."""
     controllers = Controllers(BUILT_IN_CONTROLLERS | frozenset(settings.controllers))
-    return Judge(Gatherer(cluster, engine, controllers), settings.default_mode)
+    gatherer = Gatherer(cluster, engine, controllers)
+    return Judge(gatherer, settings.default_mode, when_unrecorded=settings.record.when_full)
 
 
 async def require_answers(kubeconfig: Path) -> None:
@@ -71,11 +73,22 @@ async def open_cluster(settings: Settings, wait_s: float | None = None) -> Async
     if settings.cluster is not None:
         yield FolderCluster(settings.cluster, shipped=read_profiles([SHIPPED_PROFILES]))
         return
+    async with open_live(settings) as cluster:
+        if wait_s is not None:
+            await cluster.wait(wait_s)
+        yield cluster
+
+
+@asynccontextmanager
+async def open_live(settings: Settings) -> AsyncIterator[LiveCluster]:
+    """Give the real cluster that the settings name, started; stop it at the end.
+
+    Raises:
+        SettingsError: the credentials are missing or broken.
+    """
     cluster = LiveCluster(settings.kubeconfig, _live_settings(settings))
     await cluster.start()
     try:
-        if wait_s is not None:
-            await cluster.wait(wait_s)
         yield cluster
     finally:
         await cluster.stop()

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,9 @@ from core.subject import Subject
 from kube.manifests import Manifest, find_files, read_paths, read_stream
 from policies import SHIPPED_PROFILES
 
-_BUDGET = 30.0
+BUDGET = 30.0
+"""Seconds for one object."""
+
 _CLUSTER_WAIT = 10.0
 _PROGRESS_EVERY = 500
 _POD = ("v1", "Pod")
@@ -37,6 +40,22 @@ async def review(settings: Settings, paths: Sequence[str], terms: Terms) -> list
         SettingsError: a path or the profile does not exist, or there is no object at all.
         CannotJudgeError: the cluster does not answer.
     """
+    async with open_judge(settings) as judge:
+        if terms.profile is not None:
+            _must_exist(terms.profile, judge.gatherer.cluster)
+        results = [result async for result in _each(judge, paths, terms)]
+    if not results:
+        raise SettingsError(f"no object found in {', '.join(map(shown_file, paths))}")
+    return results
+
+
+@asynccontextmanager
+async def open_judge(settings: Settings) -> AsyncIterator[Judge]:
+    """Give a judge for a person who waits; without a cluster, one that knows what is shipped.
+
+    Raises:
+        CannotJudgeError: the cluster does not answer.
+    """
     if settings.cluster is None and settings.kubeconfig is None:
         settings = settings.model_copy(update={"cluster": SHIPPED_PROFILES})
     if settings.kubeconfig is not None:
@@ -44,15 +63,9 @@ async def review(settings: Settings, paths: Sequence[str], terms: Terms) -> list
     engine = make_engine(settings.bundle, settings.evaluation)
     try:
         async with open_cluster(settings, wait_s=_CLUSTER_WAIT) as cluster:
-            judge = make_judge(cluster, engine, settings)
-            if terms.profile is not None:
-                _must_exist(terms.profile, cluster)
-            results = [result async for result in _each(judge, paths, terms)]
+            yield make_judge(cluster, engine, settings)
     finally:
         engine.close()
-    if not results:
-        raise SettingsError(f"no object found in {', '.join(map(shown_file, paths))}")
-    return results
 
 
 def exit_code(results: Sequence[Result]) -> int:
@@ -70,13 +83,14 @@ def _must_exist(profile: str, cluster: Cluster) -> None:
 
 
 async def _each(judge: Judge, paths: Sequence[str], terms: Terms) -> AsyncIterator[Result]:
-    for number, item in enumerate(_manifests(paths), 1):
+    for number, item in enumerate(read_manifests(paths), 1):
         if number % _PROGRESS_EVERY == 0:
             sys.stderr.write(f"{number} objects judged\n")
         yield item if isinstance(item, Result) else await _one(judge, item, terms)
 
 
-def _manifests(paths: Sequence[str]) -> Iterator[Manifest | Result]:
+def read_manifests(paths: Sequence[str]) -> Iterator[Manifest | Result]:
+    """Yield each object of the files, and a Result for what is none."""
     for path in paths:
         for file in [STANDARD_INPUT] if path == STANDARD_INPUT else find_files(Path(path)):
             try:
@@ -111,11 +125,19 @@ def _unreadable(file: str, error: InvalidObjectError) -> Result:
 
 
 async def _one(judge: Judge, manifest: Manifest, terms: Terms) -> Result:
+    element, request = prepare(manifest, terms)
+    if request is None:
+        return Result(element, judged=False)
+    return of_decision(element, await judge.validate(request, budget=BUDGET))
+
+
+def prepare(manifest: Manifest, terms: Terms) -> tuple[Reviewed, Request | None]:
+    """Give the object's element, and the request that would create it; None if nobody judges it."""
     element = _describe(manifest, terms)
     subject = _subject(manifest, element, terms)
     if subject is None:
-        return Result(element, judged=False)
-    request = Request(
+        return element, None
+    return element, Request(
         uid="",
         kind=Kind(element.kind, element.api_version),
         operation=Operation.CREATE,
@@ -126,7 +148,6 @@ async def _one(judge: Judge, manifest: Manifest, terms: Terms) -> Result:
         dry_run=True,
         asked_profile=terms.profile,
     )
-    return of_decision(element, await judge.validate(request, budget=_BUDGET))
 
 
 def _describe(manifest: Manifest, terms: Terms) -> Reviewed:

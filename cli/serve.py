@@ -1,25 +1,50 @@
 """The webhooks, as long as the process lives: `sallyport gate`, and what `run` starts."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 
 import uvloop
+from structlog.typing import FilteringBoundLogger
 
+from audit.ledger.destination import Destination
+from audit.ledger.metrics import SpoolCollector
 from certs.selfsigned import PairFiles
 from cli.parts import make_engine, make_judge, open_cluster
+from cli.recording import Recording, auditor_client, open_recording
 from cli.settings import Settings
 from cli.settings_errors import name_setting
 from core.cluster import Cluster
 from core.errors import NotSyncedError, SettingsError
+from policies.engine import Engine
 from webhooks.app import AdmissionApp, AppSettings
+from webhooks.lines import LineWriter
 from webhooks.logs import LogSettings, configure_logs, get_logger
 from webhooks.metrics import Metrics, Sources
 from webhooks.readiness import Readiness
 from webhooks.server import Addresses, ServerSettings, serve
 from webhooks.status import build_status_app
 from webhooks.tls import PairWatcher, TlsSettings
+
+OpenDestination = Callable[
+    [Settings, FilteringBoundLogger], AbstractAsyncContextManager[Destination | None]
+]
+
+
+@asynccontextmanager
+async def open_auditor(
+    settings: Settings, logger: FilteringBoundLogger
+) -> AsyncIterator[Destination | None]:
+    """Give the auditor that the settings name, if they do."""
+    del logger
+    client = auditor_client(settings)
+    try:
+        yield client
+    finally:
+        if client is not None:
+            await client.close()
 
 
 @dataclass(frozen=True)
@@ -30,6 +55,8 @@ class Where:
     log: LogSettings
     drain_seconds: float
     on_started: Callable[[Addresses], None] | None = None
+    open_destination: OpenDestination = open_auditor
+    """Opens what the records go to."""
 
 
 def serve_gate(settings: Settings) -> None:
@@ -52,26 +79,26 @@ async def serve_until_told(settings: Settings, where: Where) -> int:
     engine = make_engine(settings.bundle, settings.evaluation, metrics.observe_evaluation)
     tls = TlsSettings(where.pair.certificate, where.pair.key, settings.listen.client_ca)
     pair = PairWatcher(tls, logger)
+    write_line = writer.msg if settings.record.lines else None
     try:
-        async with open_cluster(settings) as cluster:
-            judge = make_judge(cluster, engine, settings)
+        async with (
+            open_cluster(settings) as cluster,
+            where.open_destination(settings, logger) as destination,
+            open_recording(settings, cluster, logger, destination, write_line) as recording,
+        ):
             readiness = Readiness({"certificate": pair.missing, "cluster": cluster.missing})
-            metrics.watch(
-                Sources(
-                    missing=readiness.missing,
-                    access_reviews=cluster.access_reviews,
-                    policy_revision=lambda: engine.revision,
-                    profiles_revision=lambda: _revision(cluster),
-                    certificate_not_after=lambda: pair.not_after,
-                    certificate_reloads=lambda: pair.reloads,
-                    log_lines_dropped=lambda: writer.dropped,
-                )
+            _watch(metrics, readiness, cluster, engine, pair, writer, recording)
+            app = AdmissionApp(
+                make_judge(cluster, engine, settings),
+                readiness,
+                metrics,
+                logger,
+                _app_settings(settings),
+                recording.recorder if recording else None,
             )
-            limits = AppSettings(settings.listen.max_body_bytes, settings.listen.max_held_bytes)
-            app = AdmissionApp(judge, readiness, metrics, logger, limits)
             return await serve(
                 app,
-                build_status_app(readiness, metrics),
+                build_status_app(readiness, metrics.registry),
                 _server_settings(settings, where),
                 pair,
                 readiness,
@@ -83,11 +110,42 @@ async def serve_until_told(settings: Settings, where: Where) -> int:
         writer.flush()
 
 
+def _watch(  # noqa: PLR0913, PLR0917  All that Prometheus hears of.
+    metrics: Metrics,
+    readiness: Readiness,
+    cluster: Cluster,
+    engine: Engine,
+    pair: PairWatcher,
+    writer: LineWriter,
+    recording: Recording | None,
+) -> None:
+    metrics.watch(
+        Sources(
+            missing=readiness.missing,
+            access_reviews=cluster.access_reviews,
+            policy_revision=lambda: engine.revision,
+            profiles_revision=lambda: _revision(cluster),
+            certificate_not_after=lambda: pair.not_after,
+            certificate_reloads=lambda: pair.reloads,
+            log_lines_dropped=lambda: writer.dropped,
+        )
+    )
+    if recording is not None:
+        metrics.registry.register(SpoolCollector(recording.spool.status, recording.shipping))
+
+
 def _revision(cluster: Cluster) -> str:
     try:
         return cluster.profiles().revision
     except NotSyncedError:
         return ""
+
+
+def _app_settings(settings: Settings) -> AppSettings:
+    listen = settings.listen
+    return AppSettings(
+        listen.max_body_bytes, listen.max_held_bytes, log_recorded=not settings.record.lines
+    )
 
 
 def _server_settings(settings: Settings, where: Where) -> ServerSettings:

@@ -1,14 +1,13 @@
 """All settings of a process, read once: flag, then `SALLYPORT_…`, then a YAML file.
 
 `__` stands between levels in the environment: `SALLYPORT_STATUS__PORT=9081`.
-`docs/reference/names.md` lists them, made from this module. A default that a room has is
-taken from the room.
+`docs/reference/names.md` lists them, made from this module.
 """
 
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 from pydantic_settings import (
     BaseSettings,
     InitSettingsSource,
@@ -18,92 +17,21 @@ from pydantic_settings import (
 
 from cli.settings_errors import explain, name_setting, refuse_unknown_variables, unreadable_variable
 from cli.settings_file import read_file
+from cli.settings_sections import (
+    LIVE,
+    Access,
+    Evaluation,
+    Ledger,
+    Listen,
+    Receive,
+    Record,
+    Shipping,
+    Spool,
+    Status,
+    SweepSection,
+)
 from core.errors import SettingsError
 from core.namespaces import Mode
-from kube.settings import LiveSettings
-from policies.engine.embedded import Limits
-from webhooks.app import AppSettings
-from webhooks.server import ServerSettings
-
-_STRICT = ConfigDict(extra="forbid", frozen=True)
-
-_SERVER: Final = ServerSettings()
-_LIVE: Final = LiveSettings()
-_LIMITS: Final = Limits()
-MIB: Final = 1024 * 1024
-
-
-class Listen(BaseModel):
-    """Where kube-apiserver reaches the webhooks, over TLS."""
-
-    model_config = _STRICT
-    host: str = Field(_SERVER.host, description="Address; 0.0.0.0 in a Pod.")
-    port: int = Field(_SERVER.port, ge=0, le=65535, description="Port; 0 takes any that is free.")
-    cert: Path | None = Field(None, description="Serving certificate (PEM), with its chain.")
-    key: Path | None = Field(None, description="Its private key (PEM).")
-    client_ca: Path | None = Field(
-        None, description="Demand a client certificate of this CA (PEM) from kube-apiserver."
-    )
-    max_body_bytes: int = Field(
-        AppSettings().max_body_bytes,
-        ge=1024,
-        description="Largest review; both objects travel in an update.",
-    )
-    max_held_bytes: int = Field(
-        AppSettings().max_held_bytes,
-        ge=1024 * 1024,
-        description="Bodies of all reviews being read or judged; beyond it 503 and try again.",
-    )
-    drain_seconds: float = Field(
-        _SERVER.drain_seconds,
-        ge=0,
-        le=120,
-        description="After SIGTERM: how long to go on answering new requests.",
-    )
-
-
-class Status(BaseModel):
-    """Where `/livez`, `/readyz` and `/metrics` are served, in the clear."""
-
-    model_config = _STRICT
-    host: str = Field(_SERVER.status_host, description="Address; 0.0.0.0 in a Pod.")
-    port: int = Field(
-        _SERVER.status_port, ge=0, le=65535, description="Port; 0 takes any that is free."
-    )
-
-
-class Access(BaseModel):
-    """How answers of access reviews are remembered."""
-
-    model_config = _STRICT
-    allow_age: float = Field(
-        _LIVE.allow_age_s,
-        ge=0,
-        le=300,
-        description="Seconds that a yes is believed: a right taken away ends.",
-    )
-    deny_age: float = Field(
-        _LIVE.deny_age_s,
-        ge=0,
-        le=60,
-        description="Seconds that a no is believed: a right given begins.",
-    )
-    timeout: float = Field(
-        _LIVE.review_timeout_s, gt=0, le=10, description="Seconds for one access review."
-    )
-
-
-class Evaluation(BaseModel):
-    """What one evaluation of the policies may take."""
-
-    model_config = _STRICT
-    seconds: float = Field(_LIMITS.seconds, gt=0, le=5, description="Wall time.")
-    memory_mib: int = Field(
-        _LIMITS.memory_bytes // MIB,
-        ge=8,
-        le=1024,
-        description="Memory of the policies, not of the gate.",
-    )
 
 
 class Settings(BaseSettings):
@@ -116,12 +44,25 @@ class Settings(BaseSettings):
     status: Status = Status()
     access: Access = Access()
     evaluation: Evaluation = Evaluation()
+    record: Record = Record()
+    spool: Spool = Spool()
+    shipping: Shipping = Shipping()
+    receive: Receive = Receive()
+    ledger: Ledger = Ledger()
+    sweep: SweepSection = SweepSection()
+    cluster_id: str = Field(
+        "",
+        max_length=63,
+        pattern="^[A-Za-z0-9._-]*$",
+        description="Names this cluster in every record; without it the UID of kube-system.",
+    )
+    namespace: str = Field("sallyport-system", description="Where Sallyport itself is installed.")
     cluster: Path | None = Field(None, description="A folder of YAML that stands in for a cluster.")
     kubeconfig: Path | None = Field(None, description="Without it and `cluster`: in-cluster.")
     bundle: Path | None = Field(None, description="A policy bundle; without it the built-in one.")
     default_mode: Mode = Field(Mode.ENFORCE, description="For namespaces without the label.")
     max_staleness: float = Field(
-        _LIVE.max_staleness_s,
+        LIVE.max_staleness_s,
         ge=5,
         le=3600,
         description="Seconds without the watches before nothing is judged.",

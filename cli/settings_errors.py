@@ -21,8 +21,8 @@ _FLAGS: Final[Mapping[str, str]] = {
 }
 """Settings that have a flag."""
 
-_ELSEWHERE: Final = frozenset({"OPA", "PROOF"})
-"""Variables that are no settings: `policy build --opa`, and the size of `make proof`."""
+_ELSEWHERE: Final = frozenset({"HELM", "OPA", "PROOF"})
+"""Variables that are no settings: programs of builds and tests, and the size of `make proof`."""
 
 _SERVICE_LINK: Final = re.compile(
     r"(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)"

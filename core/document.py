@@ -8,6 +8,7 @@ no person's name that the operator did not choose to keep.
 import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final, Literal
 
 import msgspec
@@ -239,7 +240,13 @@ def make_document(  # noqa: PLR0913  A decision and all that surrounds it.
 def time_of(decision_id: str) -> str:
     """Give the time that a UUIDv7 holds, as RFC 3339 with milliseconds."""
     seconds, milliseconds = divmod(unix_ms(decision_id), 1000)
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{milliseconds:03d}Z"
+    return f"{_second(seconds)}.{milliseconds:03d}Z"
+
+
+@lru_cache(maxsize=8)
+def _second(seconds: int) -> str:
+    """Give a second of Unix time as text; reviews of one second share it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
 
 
 def unix_ms(decision_id: str) -> int:

@@ -8,11 +8,21 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from prometheus_client import CollectorRegistry
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
+from audit.ledger.destination import Receipt
+from audit.ledger.metrics import ReceiverCollector, SpoolCollector
+from audit.ledger.shipper import ShipperStatus
+from audit.ledger.spool import SpoolStatus
 from cli.settings import Settings
+from control.loops.crds import Definitions
+from control.metrics import LoopMetrics
+from control.sweep.metrics import SweepMetrics
 from core import names
+from kube.connection import Connection
+from kube.objects import Objects
 from webhooks.metrics import Metrics, Sources
 
 PAGE = Path(__file__).parent / "reference" / "names.md"
@@ -35,7 +45,9 @@ _FORMATS = """
 | Privilege, pattern | `docs/reference/privileges.md` |
 | Policy revision | First 12 hex digits of the SHA-256 of the compiled policies and their METADATA |
 | Profiles revision | First 12 hex digits of the SHA-256 of all profiles and the cluster's version |
-| Subject in logs | `system:…` names as they are; `oid:<Entra object id>`; else `user:<first 16 hex digits of the SHA-256 of the user name>` |
+| Cluster id | `cluster_id`, else the UID of the Namespace `kube-system`; `local` for a folder |
+| Client certificate for shipping | URI SAN `sallyport://<cluster id>/<process>` |
+| Subject in logs and records | `system:…` names as they are; `oid:<Entra object id>`; else `user:<first 16 hex digits of the SHA-256 of the user name>` |
 
 ## Audit annotations
 kube-apiserver puts the webhook's name before each (`validate.sallyport.dev/decision`,
@@ -45,6 +57,7 @@ kube-apiserver puts the webhook's name before each (`validate.sallyport.dev/deci
 ## Schemas
 | What | Where |
 | --- | --- |
+| Decision document | `docs/reference/decision.schema.json` |
 | Projection, the input of policies | `policies/rego/schema/projection.json` |
 | ContainerProfile | `helm/sallyport-crds/` |
 """
@@ -80,10 +93,21 @@ def _settings(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
         yield f"| `{path}` | `{variable}` | {shown} | {field.description or ''} |"
 
 
-def _metrics() -> Iterator[str]:
+def _registry() -> CollectorRegistry:
+    """Give a registry with the metrics of all processes."""
     metrics = Metrics("0")
     metrics.watch(Sources())
-    for family in sorted(metrics.registry.collect(), key=lambda family: family.name):
+    spool = SpoolStatus(0, 0, 0, 0, 0, 0, 0.0, "", 0, 0)
+    metrics.registry.register(SpoolCollector(lambda: spool, lambda: ShipperStatus(0.0)))
+    metrics.registry.register(ReceiverCollector(lambda: Receipt(0, 0, 0), dict))
+    LoopMetrics(metrics.registry)
+    SweepMetrics(metrics.registry)
+    Definitions(Objects(Connection(None)), metrics.registry)
+    return metrics.registry
+
+
+def _metrics() -> Iterator[str]:
+    for family in sorted(_registry().collect(), key=lambda family: family.name):
         if family.name.startswith("sallyport"):
             suffix = "_total" if family.type == "counter" else ""
             yield f"| `{family.name}{suffix}` | {family.type} | {family.documentation} |"

@@ -93,6 +93,8 @@ CHECKS: dict[str, Callable[[], str]] = {
     "licences": licences,
     "names page": tool("python", "docs/make_names.py", "--check"),
     "rule pages": tool("python", "docs/make_rules.py", "--check"),
+    "schemas": tool("python", "docs/make_schemas.py", "--check"),
+    "chart": tool("python", "docs/make_chart.py", "--check"),
 }
 
 

@@ -8,7 +8,7 @@ and what is in flight is finished. A second signal ends at once.
 
 import asyncio
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -98,6 +98,41 @@ async def serve(  # noqa: PLR0913, PLR0917  The composition root hands over all 
         status = Listener(make_config(status_app, None, keep_alive), status_bound, 1.0)
         run = _Run(admission, status, settings, readiness, logger, asked)
         return await run.until_told(pair, on_started)
+
+
+async def serve_status(  # noqa: PLR0913, PLR0917  As `serve`.
+    app: Application,
+    host: str,
+    port: int,
+    readiness: Readiness,
+    logger: FilteringBoundLogger,
+    work: Coroutine[Any, Any, None],
+) -> int:
+    """Serve probes and metrics while `work` goes on, until a signal; give the exit status.
+
+    `work` is cancelled then, and waited for.
+
+    Raises:
+        CannotBindError: the address is taken or wrong.
+        Exception: what `work` raised.
+    """
+    with bind(host, port, "the status address") as bound, _signals(None) as asked:
+        listener = Listener(make_config(app, None, ServerSettings.keep_alive_seconds), bound, 1.0)
+        working = asyncio.create_task(work)
+        serving = asyncio.create_task(listener.run_until_told())
+        told = asyncio.create_task(asked.drain.wait())
+        try:
+            await asyncio.wait([working, serving, told], return_when=asyncio.FIRST_COMPLETED)
+            _raise_if_failed([working, serving])
+        finally:
+            readiness.draining = True
+            working.cancel()
+            told.cancel()
+            await asyncio.gather(working, told, return_exceptions=True)
+            listener.should_exit = True
+            await serving
+    logger.info("stopped")
+    return EXIT_CLEAN
 
 
 @contextmanager

@@ -5,7 +5,7 @@ import json
 import secrets
 import shutil
 import ssl
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,8 +48,15 @@ class ApiServer:
     what is deleted leaves its dependents behind.
     """
 
-    def __init__(self, folder: Path, users: Iterable[User] = TEST_USERS) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        users: Iterable[User] = TEST_USERS,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         """Start both in `folder`, which must be empty, and wait until they are ready.
+
+        `environment` is added to kube-apiserver's own.
 
         Raises:
             ServerFailedError: one did not come up; the message has its log's tail.
@@ -57,6 +64,7 @@ class ApiServer:
         """
         self.folder = folder
         self.authority = Authority(folder)
+        self._environment = dict(environment or {})
         self._users = {user.name: user for user in (ADMIN, *users)}
         self._serving = self.authority.issue_loopback_server("kube-apiserver")
         self._write_inputs()
@@ -133,6 +141,7 @@ class ApiServer:
 
     def _start(self) -> None:
         etcd_port, peer_port, self.port = free_ports(3)
+        self.etcd_url = f"http://127.0.0.1:{etcd_port}"
         shutil.rmtree(self.folder / "etcd", ignore_errors=True)
         self._etcd = ServerProcess(
             "etcd",
@@ -144,6 +153,7 @@ class ApiServer:
             "kube-apiserver",
             [provide("kube-apiserver"), *self._kube_apiserver_flags(etcd_port)],
             self.folder / "kube-apiserver.log",
+            self._environment,
         )
         try:
             self._kube_apiserver.wait_until(self._ready, START_TIMEOUT_S)

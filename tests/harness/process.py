@@ -53,8 +53,13 @@ class ServerProcess:
         command: Sequence[str | Path],
         log: Path,
         environment: Mapping[str, str] | None = None,
+        *,
+        user: str | None = None,
     ) -> None:
-        """Start `command` with `environment` added to this process's own."""
+        """Start `command`, as another user if one is named.
+
+        `environment` is added to this process's own.
+        """
         self.name = name
         self.log = log
         with log.open("ab") as output:
@@ -64,6 +69,7 @@ class ServerProcess:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, **(environment or {})},
+                user=user,
                 preexec_fn=_die_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509 -- one system call, and nothing else is known to outlive a SIGKILL of pytest
             )
 

@@ -8,7 +8,7 @@ import pytest
 from cli import help as texts
 from tests.unit.cli.conftest import Run
 
-COMMANDS = ["review", "gate", "run", "policy build"]
+COMMANDS = ["review", "decisions", "gate", "run", "policy build"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -12,6 +12,7 @@ from rich.console import Console
 from cli import here
 from cli.settings import Settings
 from cli.showcase import Showcase
+from cli.state import state_folder
 from tests.unit.cli.conftest import Run
 
 
@@ -51,7 +52,7 @@ def test_home_is_where_state_is_by_default(monkeypatch: pytest.MonkeyPatch, give
     """The XDG Base Directory Specification; a relative path is to be ignored."""
     monkeypatch.setenv("XDG_STATE_HOME", given)
     monkeypatch.setenv("HOME", "/home/a")
-    assert here.state_folder() == Path("/home/a/.local/state/sallyport/run")
+    assert state_folder() == Path("/home/a/.local/state/sallyport/run")
 
 
 def test_folder_that_cannot_be_made_is_a_clear_line(

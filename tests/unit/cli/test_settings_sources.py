@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from cli.settings import MIB, Settings, read_settings
+from cli.settings import Settings, read_settings
+from cli.settings_sections import MIB
 from core.errors import SettingsError
 from core.namespaces import Mode
 from kube.settings import LiveSettings

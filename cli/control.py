@@ -1,0 +1,168 @@
+"""`sallyport control`: the loops that look after a cluster, run by whichever replica leads."""
+
+import asyncio
+import platform
+import sys
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Final
+
+import uvloop
+from structlog.typing import FilteringBoundLogger
+
+from audit.ledger.metrics import SpoolCollector
+from cli.parts import make_engine, make_judge, open_live
+from cli.recording import Recording, cluster_id, open_recording
+from cli.serve import open_auditor
+from cli.settings import Settings
+from cli.settings_errors import name_setting
+from control.loop import Loop
+from control.loops.certificates import Certificates
+from control.loops.crds import Definitions
+from control.loops.signing import Signing
+from control.metrics import LoopMetrics
+from control.runner import Runner
+from control.sweep.cursor import CursorStore
+from control.sweep.metrics import SweepMetrics
+from control.sweep.parts import SweepParts
+from control.sweep.publish import ReportWriter
+from control.sweep.settings import SweepSettings
+from control.sweep.sweep import Sweep
+from core.errors import NotSyncedError, SettingsError
+from kube.connection import Connection
+from kube.election import LeaseElection
+from kube.lease import LeaseSettings
+from kube.live import LiveCluster
+from kube.objects import Objects
+from policies.engine.embedded import EmbeddedEngine
+from webhooks.logs import LogSettings, configure_logs, get_logger
+from webhooks.metrics import process_registry
+from webhooks.readiness import Readiness
+from webhooks.server import serve_status
+from webhooks.status import build_status_app
+
+LEASE: Final = "sallyport-control"
+
+_LOOK_S: Final = 5.0
+"""How often the sweep's loop asks whether one is due."""
+
+_LONGEST_SWEEP_S: Final = 6 * 3600.0
+_ASK_AGAIN_S: Final = 0.2
+
+
+def serve_control(settings: Settings) -> None:
+    """Run until told to stop. Exits the process.
+
+    Raises:
+        SettingsError: there is no cluster to look after.
+    """
+    if settings.cluster is not None:
+        raise SettingsError(f"{name_setting('cluster')}: control looks after real clusters only")
+    sys.exit(uvloop.run(_serve(settings)))
+
+
+@dataclass
+class _Control:
+    """The parts of the process."""
+
+    settings: Settings
+    logger: FilteringBoundLogger
+    cluster: LiveCluster
+    engine: EmbeddedEngine
+    objects: Objects
+    recording: Recording | None
+    metrics: LoopMetrics
+    runner: Runner | None = field(default=None, init=False)
+
+    @property
+    def name(self) -> Callable[[], str]:
+        """Gives the cluster's id once that is known."""
+        return cluster_id(self.settings, self.cluster)
+
+    def missing(self) -> list[str]:
+        """Say what keeps the loops from their work."""
+        if self.runner is None:
+            return ["the cluster's id is not known yet"]
+        return self.runner.missing()
+
+    async def work(self) -> None:
+        """Wait for the cluster's id, then take part in the election until cancelled."""
+        while True:
+            try:
+                cluster = self.name()
+            except NotSyncedError:
+                await asyncio.sleep(_ASK_AGAIN_S)
+                continue
+            break
+        self.runner = Runner(self._election(), self._loops(cluster), self.metrics)
+        await self.runner.run()
+
+    def _election(self) -> LeaseElection:
+        return LeaseElection(self.objects, self.settings.namespace, LEASE, platform.node())
+
+    def _loops(self, cluster: str) -> list[Loop]:
+        namespace = self.settings.namespace
+        loops = [
+            Certificates(self.objects, namespace, cluster).loop,
+            Signing(self.objects, namespace).loop,
+            Definitions(self.objects, self.metrics.registry).loop,
+        ]
+        if self.recording is None:
+            self.logger.warning("nothing is swept", fix=f"set {name_setting('spool.folder')}")
+            return loops
+        sweep = Sweep(self._sweep_parts(cluster, self.recording))
+        return [*loops, Loop("sweep", _LOOK_S, sweep.run, longest_s=_LONGEST_SWEEP_S)]
+
+    def _sweep_parts(self, cluster: str, recording: Recording) -> SweepParts:
+        metrics = SweepMetrics(self.metrics.registry)
+        section = self.settings.sweep
+        return SweepParts(
+            objects=self.objects,
+            judge=make_judge(self.cluster, self.engine, self.settings),
+            recorder=recording.recorder,
+            cursors=CursorStore(self.objects, self.settings.namespace, cluster),
+            reports=ReportWriter(self.objects, metrics),
+            metrics=metrics,
+            settings=SweepSettings(
+                interval_s=section.interval, pods_per_second=section.pods_per_second
+            ),
+            severity_of=self._severity,
+            settled=lambda: recording.spool.settled,
+        )
+
+    def _severity(self, rule: str) -> str:
+        known = self.engine.rules.get(rule)
+        return known.severity if known else ""
+
+
+async def _serve(settings: Settings) -> int:
+    writer = configure_logs(LogSettings(form=settings.log_format))
+    logger = get_logger()
+    metrics = LoopMetrics(process_registry(version("sallyport")))
+    engine = make_engine(settings.bundle, settings.evaluation)
+    try:
+        async with AsyncExitStack() as stack:
+            cluster = await stack.enter_async_context(open_live(settings))
+            connection = Connection(settings.kubeconfig)
+            await connection.open()
+            stack.push_async_callback(connection.close)
+            auditor = await stack.enter_async_context(open_auditor(settings, logger))
+            recording = await stack.enter_async_context(
+                open_recording(settings, cluster, logger, auditor)
+            )
+            if recording is not None:
+                spool = SpoolCollector(recording.spool.status, recording.shipping)
+                metrics.registry.register(spool)
+            objects = Objects(connection, LeaseSettings().call_timeout_s)
+            control = _Control(settings, logger, cluster, engine, objects, recording, metrics)
+            readiness = Readiness({"loops": control.missing})
+            status = build_status_app(readiness, metrics.registry)
+            address = settings.status
+            return await serve_status(
+                status, address.host, address.port, readiness, logger, control.work()
+            )
+    finally:
+        engine.close()
+        writer.flush()

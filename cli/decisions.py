@@ -1,0 +1,183 @@
+"""`sallyport decisions`: what the ledger holds, as a table or JSON, and as it comes."""
+
+import asyncio
+import datetime as dt
+import re
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from audit.ledger.store.query import Query
+from audit.ledger.store.store import Store
+from cli.ledger import open_ledger
+from cli.output import COLOURS, WORDS, Format, name_object, print_json
+from cli.settings import Settings
+from cli.text import safe_line
+from core.document import DecisionDocument, decode_document, time_of, unix_ms
+from core.errors import SettingsError
+from core.subject import Subject
+
+POLL_S: Final = 1.0
+
+LATE_MS: Final = 10_000
+"""How much later than a younger one a decision may come and still be shown by --follow: gates
+ship each at its own pace."""
+
+_PAGE: Final = 1000
+_SHORT_ID: Final = 18
+"""Characters of an id: its millisecond, and one of 4096 within it."""
+
+_MOST_RULES: Final = 3
+_LEAST: Final = {"VERDICT": 10, "OBJECT": 12, "WHO": 12}
+"""Least widths, so that what follows later stands below what came first."""
+
+_AGO: Final = re.compile(r"(\d{1,6})([smhdw])")
+_UNIT_MS: Final = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+_LABELS: Final = ("oid:", "user:", "system:")
+
+
+async def show(settings: Settings, query: Query, output: Format, console: Console) -> None:
+    """Print the decisions that the query means.
+
+    Raises:
+        LedgerError: there is no ledger, or it cannot be read.
+    """
+    async with open_ledger(settings) as store:
+        found = await store.find(query)
+    if output is Format.JSON:
+        print_json([msgspec.Raw(document) for document in found])
+    elif found:
+        console.print(_table(list(map(decode_document, found)), head=True))
+    else:
+        sys.stderr.write("no decision matches: ask for fewer things, or further back (--since)\n")
+
+
+async def follow(settings: Settings, query: Query, output: Format, console: Console) -> None:
+    """Print the last decisions that the query means, then each that comes, until cancelled.
+
+    Raises:
+        LedgerError: there is no ledger, or it cannot be read.
+    """
+    async with open_ledger(settings) as store:
+        tail = _Tail(query, int(time.time() * 1000))
+        await tail.read(store)  # What is older than the last ones is not news.
+        shown = (await store.find(query))[::-1]
+        tail.note(shown)
+        head = True
+        while True:
+            if shown and output is Format.TABLE:
+                console.print(_table(list(map(decode_document, shown)), head=head))
+                head = False
+            for document in shown if output is Format.JSON else ():
+                sys.stdout.buffer.write(msgspec.json.format(document, indent=-1) + b"\n")
+            sys.stdout.flush()
+            await asyncio.sleep(POLL_S)
+            shown = await tail.read(store)
+
+
+def make_query(filters: Mapping[str, Any], user: str | None, since: str | None) -> Query:
+    """Make the query of what was typed; `filters` are its fields, None where not given.
+
+    Raises:
+        SettingsError: `since` is no time.
+    """
+    given = {name: value for name, value in filters.items() if value is not None}
+    return Query(
+        requesters=() if user is None else _names_of(user),
+        since_ms=None if since is None else _read_since(since, int(time.time() * 1000)),
+        **given,
+    )
+
+
+def _names_of(user: str) -> tuple[str, ...]:
+    """Give what a user may stand under: the pseudonym, or the name where names are kept."""
+    return (user,) if user.startswith(_LABELS) else (Subject(username=user).label, user)
+
+
+def _read_since(since: str, now_ms: int) -> int:
+    ago = _AGO.fullmatch(since)
+    if ago:
+        return now_ms - int(ago[1]) * _UNIT_MS[ago[2]]
+    try:
+        time_of_day = dt.datetime.fromisoformat(since)
+    except ValueError:
+        time_of_day = None
+    if time_of_day is None or time_of_day.tzinfo is None:
+        raise SettingsError(
+            f"--since {since}: give how long ago (15m, 2h, 3d) or a time with its zone "
+            "(2026-11-21T09:00:00Z)"
+        )
+    return max(int(time_of_day.timestamp() * 1000), 0)
+
+
+class _Tail:
+    """Which decisions have been shown, of the last LATE_MS."""
+
+    def __init__(self, query: Query, now_ms: int) -> None:
+        self._query = query
+        self._newest_ms = now_ms
+        self._seen: set[str] = set()
+
+    async def read(self, store: Store) -> list[bytes]:
+        """Give what has come since, the oldest first."""
+        since = max(self._newest_ms - LATE_MS, self._query.since_ms or 0)
+        self._seen = {each for each in self._seen if unix_ms(each) >= since}
+        fields = {"since_ms": since, "oldest_first": True, "limit": _PAGE}
+        query = msgspec.structs.replace(self._query, **fields)
+        new: list[bytes] = []
+        while page := await store.find(query):
+            query = msgspec.structs.replace(query, after=decode_document(page[-1]).id)
+            new += self.note(page)
+        return new
+
+    def note(self, documents: Iterable[bytes]) -> list[bytes]:
+        """Give those that were not seen before, and see them."""
+        new = []
+        for document in documents:
+            decision_id = decode_document(document).id
+            if decision_id not in self._seen:
+                new.append(document)
+            self._seen.add(decision_id)
+            self._newest_ms = max(self._newest_ms, unix_ms(decision_id))
+        return new
+
+
+def _table(documents: Sequence[DecisionDocument], *, head: bool) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", show_header=head)
+    for column in ("TIME", "VERDICT", "OBJECT", "WHO", "PROFILE", "RULES", "ID"):
+        whole = column in {"TIME", "VERDICT", "ID"}
+        table.add_column(column, overflow="fold", no_wrap=whole, min_width=_LEAST.get(column))
+    short = [document.id[:_SHORT_ID] for document in documents]
+    for document, beginning in zip(documents, short, strict=True):
+        table.add_row(*_row(document, beginning if short.count(beginning) == 1 else document.id))
+    return table
+
+
+def _row(document: DecisionDocument, shown_id: str) -> tuple[Text, ...]:
+    asked = document.request
+    cells = (
+        name_object(asked.kind, asked.namespace, asked.name),
+        document.requester,
+        document.profile or "–",
+        _rules(document),
+        shown_id,
+    )
+    return (
+        Text(f"{time_of(document.id)[:19]}Z"),
+        Text(WORDS[document.verdict], style=COLOURS[document.verdict]),
+        *(Text(safe_line(cell)) for cell in cells),
+    )
+
+
+def _rules(document: DecisionDocument) -> str:
+    if document.error_kind:
+        return f"error/{document.error_kind}"
+    named = list(dict.fromkeys(finding.rule for finding in document.findings))
+    more = [f"and {len(named) - _MOST_RULES} more"] if len(named) > _MOST_RULES else []
+    return ", ".join([*named[:_MOST_RULES], *more]) or "–"

@@ -1,0 +1,235 @@
+"""`sallyport explain`: why a decision was taken, and what would change it."""
+
+import re
+from collections.abc import AsyncIterator
+from operator import attrgetter
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from rich.console import Console
+from rich.text import Text
+
+from admission.explain import Change, Explanation, FieldChange, explain
+from admission.judge import Judge
+from admission.wording import listed
+from cli import exits
+from cli.ledger import open_ledger
+from cli.output import COLOURS, STANDARD_INPUT, Result
+from cli.review import BUDGET, open_judge, prepare, read_manifests
+from cli.settings import Settings
+from cli.subjects import Terms
+from cli.text import safe_line
+from core.decision import Decision, Verdict
+from core.document import DecisionDocument, decode_document, make_document
+from core.errors import InvalidObjectError, LedgerError, SettingsError
+from core.request import Request
+from kube.manifests import Manifest
+
+_ID: Final = re.compile(r"[0-9a-fA-F]{8}[0-9a-fA-F-]{0,28}")
+_LOCAL: Final = "local"
+_MOST_ROWS: Final = 20
+_MOST_PATHS: Final = 4
+
+
+async def explain_target(settings: Settings, target: str, terms: Terms) -> list[Explanation]:
+    """Explain the decision of an id, or those on the objects of a file.
+
+    With an id and a subject in `terms`: what it would be for that subject, today.
+
+    Raises:
+        SettingsError: the target is neither, or the file holds nothing that is judged.
+        LedgerError: the ledger cannot be read, or has no such decision.
+    """
+    if _is_file(target):
+        documents = [document async for document in _of_file(settings, target, terms)]
+        if not documents:
+            raise SettingsError(f"{target}: no object in it is of a kind that is judged")
+    else:
+        documents = await _of_ledger(settings, target)
+        if not documents:
+            message = f"no decision {target} is in the ledger: it is not shipped yet, or too old"
+            raise LedgerError(message)
+        if terms.subject is not None:
+            documents = [await _again(settings, document, terms) for document in documents]
+    return [explain(document) for document in documents]
+
+
+def exit_code(explanations: list[Explanation]) -> int:
+    """Give the exit code, as `sallyport review` does."""
+    verdicts = {explanation.decision.verdict for explanation in explanations}
+    if Verdict.ERROR in verdicts:
+        return exits.NOT_JUDGED
+    return exits.REFUSED if Verdict.DENY in verdicts else exits.ADMITTED
+
+
+def _is_file(target: str) -> bool:
+    if target == STANDARD_INPUT or Path(target).exists():
+        return True
+    if not _ID.fullmatch(target):
+        raise SettingsError(f"{target}: neither a file nor the id of a decision")
+    return False
+
+
+async def _of_ledger(settings: Settings, decision_id: str) -> list[DecisionDocument]:
+    async with open_ledger(settings) as store:
+        return await store.get(decision_id)
+
+
+async def _of_file(settings: Settings, path: str, terms: Terms) -> AsyncIterator[DecisionDocument]:
+    """Yield the document in a file, or one for each manifest that is judged."""
+    if recorded := _recorded(path):
+        yield recorded
+        return
+    async with open_judge(settings) as judge:
+        for item in read_manifests([path]):
+            if isinstance(item, Result):
+                raise SettingsError(item.element.findings[0].message)
+            if document := await _judged(judge, item, terms):
+                yield document
+
+
+def _recorded(path: str) -> DecisionDocument | None:
+    """Read a file as a decision document (a line of the log, an element of `decisions -o json`)."""
+    if path == STANDARD_INPUT or not Path(path).is_file():
+        return None
+    try:
+        return decode_document(Path(path).read_bytes())
+    except (ValueError, msgspec.DecodeError):
+        return None
+
+
+async def _judged(judge: Judge, manifest: Manifest, terms: Terms) -> DecisionDocument | None:
+    _, request = prepare(manifest, terms)
+    if request is None:
+        return None
+    return _document(request, await judge.validate(request, budget=BUDGET))
+
+
+async def _again(settings: Settings, document: DecisionDocument, terms: Terms) -> DecisionDocument:
+    if terms.subject is None:
+        return document
+    async with open_judge(settings) as judge:
+        try:
+            request, decision = await judge.again(document, terms.subject, budget=BUDGET)
+        except InvalidObjectError as error:
+            raise SettingsError(f"{document.id}: {error}") from error
+    return _document(request, decision)
+
+
+def _document(request: Request, decision: Decision) -> DecisionDocument:
+    return make_document(
+        "validate",
+        request,
+        decision,
+        cluster=_LOCAL,
+        seconds=0.0,
+        name_subject=attrgetter("label"),
+    )
+
+
+def print_explanations(explanations: list[Explanation], console: Console) -> None:
+    """Print each: what happened, what to do, then why, for those who read on."""
+    for number, explanation in enumerate(explanations):
+        if number:
+            console.print()
+        _print(explanation, console)
+
+
+def _print(explanation: Explanation, console: Console) -> None:
+    document = explanation.decision
+    style = COLOURS[document.verdict]
+    console.print(Text(safe_line(explanation.headline), style=f"bold {style}"))
+    for number, change in enumerate(explanation.changes):
+        _print_change("Do this" if number == 0 else "Or", change, console)
+    _print_commands(explanation.changes, console)
+    _print_looks(explanation, console)
+    _print_profiles(document, console)
+    _print_answers(document, console)
+    _print_origin(document, console)
+
+
+def _print_change(word: str, change: Change, console: Console) -> None:
+    shown = change.fields[:_MOST_ROWS]
+    console.print(Text(f"{word}: {safe_line(change.what)}"))
+    for remedy, paths in _by_remedy(shown).items():
+        console.print(Text(f"  {safe_line(listed(paths, _MOST_PATHS))}: {safe_line(remedy)}"))
+    if len(change.fields) > len(shown):
+        console.print(Text(f"  … and {len(change.fields) - len(shown)} more"))
+
+
+def _by_remedy(fields: list[FieldChange]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for field in fields:
+        found.setdefault(field.remedy, []).append(field.path)
+    return found
+
+
+def _section(title: str, console: Console) -> None:
+    console.print()
+    console.print(Text(title, style="bold"))
+
+
+def _print_commands(changes: list[Change], console: Console) -> None:
+    granting = next((change for change in changes if change.commands), None)
+    if granting is None:
+        return
+    _section(f"To give the right to use {granting.profile}, an administrator types", console)
+    for command in granting.commands:
+        console.print(Text(f"  {safe_line(command)}"))
+
+
+def _print_looks(explanation: Explanation, console: Console) -> None:
+    document = explanation.decision
+    if document.left_alone or document.verdict is Verdict.ERROR:
+        return
+    if not explanation.looks:
+        _section("No rule found a privilege that it needs", console)
+        return
+    _section("What the rules found that it needs", console)
+    for look in explanation.looks[:_MOST_ROWS]:
+        places = ", ".join(look.paths[:_MOST_PATHS])
+        more = f" and {len(look.paths) - _MOST_PATHS} more" if len(look.paths) > _MOST_PATHS else ""
+        console.print(Text(safe_line(f"  {look.privilege}  at {places}{more}  (rule {look.rule})")))
+    left = len(explanation.looks) - _MOST_ROWS
+    if left > 0 or document.more_needs:
+        console.print(Text(f"  … and {max(left, 0) + document.more_needs} more"))
+
+
+def _print_profiles(document: DecisionDocument, console: Console) -> None:
+    if not document.tried:
+        return
+    _section("Profiles that were tried, in order", console)
+    for tried in document.tried:
+        may = {True: "may be used", False: "may not be used", None: "nobody was asked"}
+        lacks = ", ".join(tried.lacks[:_MOST_PATHS])
+        if len(tried.lacks) > _MOST_PATHS:
+            lacks += f" and {len(tried.lacks) - _MOST_PATHS} more"
+        covers = f"lacks {lacks}" if tried.lacks else "covers all"
+        console.print(Text(safe_line(f"  {tried.profile}: {covers}; {may[tried.usable]}")))
+    if document.more_tried:
+        console.print(Text(f"  … and {document.more_tried} that lack more"))
+    if document.ceiling is not None:
+        ceiling = ", ".join(document.ceiling) or "none at all"
+        console.print(Text(safe_line(f"  The ceiling of the namespace leaves: {ceiling}")))
+
+
+def _print_answers(document: DecisionDocument, console: Console) -> None:
+    if not document.access_reviews:
+        return
+    _section("What the cluster said of rights", console)
+    for answer in document.access_reviews[:_MOST_ROWS]:
+        word = "yes" if answer.allowed else "no"
+        line = f"  may {answer.subject} use {answer.profile} in {answer.namespace}? {word}"
+        console.print(Text(safe_line(line)))
+    if len(document.access_reviews) > _MOST_ROWS:
+        console.print(Text(f"  … and {len(document.access_reviews) - _MOST_ROWS} more answers"))
+
+
+def _print_origin(document: DecisionDocument, console: Console) -> None:
+    console.print()
+    revisions = document.revisions
+    facts = [f"decision {document.id}", document.time, f"mode {document.mode}"]
+    facts += [f"policies {revisions.policy}"] if revisions.policy else []
+    facts += [f"profiles {revisions.profiles}"] if revisions.profiles else []
+    console.print(Text("; ".join(facts), style="dim"))

@@ -1,0 +1,31 @@
+"""Where the ledger is, for the commands that read it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from audit.ledger.store.store import Store
+from cli.settings import Settings
+from cli.state import state_folder
+
+
+def ledger_url(settings: Settings) -> str:
+    """Give the URL of the ledger: the setting's, else of the one that `sallyport run` keeps."""
+    if settings.ledger.url is not None:
+        return settings.ledger.url.get_secret_value()
+    return f"sqlite:///{state_folder() / 'ledger.db'}"
+
+
+@asynccontextmanager
+async def open_ledger(settings: Settings) -> AsyncIterator[Store]:
+    """Open the ledger to read it; it is never made by asking.
+
+    Raises:
+        LedgerError: there is none, or it cannot be read.
+        SettingsError: `ledger.url` is none.
+    """
+    store = Store(ledger_url(settings))
+    try:
+        await store.open(make=False)
+        yield store
+    finally:
+        await store.close()

@@ -1,0 +1,166 @@
+"""The sections of the settings, one class for each.
+
+A default that a room has is taken from the room.
+"""
+
+from pathlib import Path
+from typing import Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+from core.decision import Unrecorded
+from kube.settings import LiveSettings
+from policies.engine.embedded import Limits
+from webhooks.app import AppSettings
+from webhooks.server import ServerSettings
+
+_STRICT = ConfigDict(extra="forbid", frozen=True)
+
+_SERVER: Final = ServerSettings()
+LIVE: Final = LiveSettings()
+_LIMITS: Final = Limits()
+MIB: Final = 1024 * 1024
+
+
+class Listen(BaseModel):
+    """Where kube-apiserver reaches the webhooks, over TLS."""
+
+    model_config = _STRICT
+    host: str = Field(_SERVER.host, description="Address; 0.0.0.0 in a Pod.")
+    port: int = Field(_SERVER.port, ge=0, le=65535, description="Port; 0 takes any that is free.")
+    cert: Path | None = Field(None, description="Serving certificate (PEM), with its chain.")
+    key: Path | None = Field(None, description="Its private key (PEM).")
+    client_ca: Path | None = Field(
+        None, description="Demand a client certificate of this CA (PEM) from kube-apiserver."
+    )
+    max_body_bytes: int = Field(
+        AppSettings().max_body_bytes,
+        ge=1024,
+        description="Largest review; both objects travel in an update.",
+    )
+    max_held_bytes: int = Field(
+        AppSettings().max_held_bytes,
+        ge=1024 * 1024,
+        description="Bodies of all reviews being read or judged; beyond it 503 and try again.",
+    )
+    drain_seconds: float = Field(
+        _SERVER.drain_seconds,
+        ge=0,
+        le=120,
+        description="After SIGTERM: how long to go on answering new requests.",
+    )
+
+
+class Status(BaseModel):
+    """Where `/livez`, `/readyz` and `/metrics` are served, in the clear."""
+
+    model_config = _STRICT
+    host: str = Field(_SERVER.status_host, description="Address; 0.0.0.0 in a Pod.")
+    port: int = Field(
+        _SERVER.status_port, ge=0, le=65535, description="Port; 0 takes any that is free."
+    )
+
+
+class Access(BaseModel):
+    """How answers of access reviews are remembered."""
+
+    model_config = _STRICT
+    allow_age: float = Field(
+        LIVE.allow_age_s,
+        ge=0,
+        le=300,
+        description="Seconds that a yes is believed: a right taken away ends.",
+    )
+    deny_age: float = Field(
+        LIVE.deny_age_s,
+        ge=0,
+        le=60,
+        description="Seconds that a no is believed: a right given begins.",
+    )
+    timeout: float = Field(
+        LIVE.review_timeout_s, gt=0, le=10, description="Seconds for one access review."
+    )
+
+
+class Evaluation(BaseModel):
+    """What one evaluation of the policies may take."""
+
+    model_config = _STRICT
+    seconds: float = Field(_LIMITS.seconds, gt=0, le=5, description="Wall time.")
+    memory_mib: int = Field(
+        _LIMITS.memory_bytes // MIB,
+        ge=8,
+        le=1024,
+        description="Memory of the policies, not of the gate.",
+    )
+
+
+class Record(BaseModel):
+    """How decisions are recorded."""
+
+    model_config = _STRICT
+    when_full: Unrecorded = Field(
+        Unrecorded.REFUSE,
+        description="When decisions cannot be recorded: `refuse`, or `admit` and count. For "
+        "namespaces without the label `sallyport.dev/when-unrecorded`.",
+    )
+    lines: bool = Field(
+        default=False,
+        description="Write whole decision documents to standard output, a line each.",
+    )
+    people: Literal["pseudonym", "name"] = Field(
+        "pseudonym", description="What is kept of a person: a pseudonym, or the user name."
+    )
+
+
+class Spool(BaseModel):
+    """Where decisions wait on this machine until the auditor has them."""
+
+    model_config = _STRICT
+    folder: Path | None = Field(None, description="Without it decisions are logged only.")
+    max_bytes: int = Field(
+        1024 * MIB, ge=64 * MIB, description="The most that waits; beyond it `record.when_full`."
+    )
+
+
+class Shipping(BaseModel):
+    """How decisions reach the auditor, over mutual TLS."""
+
+    model_config = _STRICT
+    url: str | None = Field(None, description="The auditor: `https://host:port`.")
+    ca: Path | None = Field(None, description="CA (PEM) of the auditor's certificate.")
+    cert: Path | None = Field(None, description="Client certificate (PEM).")
+    key: Path | None = Field(None, description="Its private key (PEM).")
+
+
+class Receive(BaseModel):
+    """Where the auditor takes decisions, over mutual TLS."""
+
+    model_config = _STRICT
+    host: str = Field(_SERVER.host, description="Address; 0.0.0.0 in a Pod.")
+    port: int = Field(9444, ge=0, le=65535, description="Port; 0 takes any that is free.")
+    cert: Path | None = Field(None, description="Serving certificate (PEM), with its chain.")
+    key: Path | None = Field(None, description="Its private key (PEM).")
+    client_ca: Path | None = Field(None, description="CA (PEM) of the clients' certificates.")
+
+
+class Ledger(BaseModel):
+    """The database of decisions."""
+
+    model_config = _STRICT
+    url: SecretStr | None = Field(
+        None,
+        description="`sqlite:///PATH` or `postgresql+psycopg://…`; without it the ledger of "
+        "`sallyport run`.",
+    )
+    keep_days: int = Field(90, ge=1, le=3650, description="Whole days (UTC) that are kept.")
+
+
+class SweepSection(BaseModel):
+    """How often, and how fast, what runs is judged again."""
+
+    model_config = _STRICT
+    interval: float = Field(
+        3600, ge=60, le=7 * 86400, description="Seconds from one sweep's beginning to the next's."
+    )
+    pods_per_second: float = Field(500, ge=1, le=10_000, description="The most that are judged.")

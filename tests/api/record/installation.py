@@ -1,0 +1,168 @@
+"""The chart, installed in a real kube-apiserver, and its processes, run by hand as a kubelet would.
+
+The webhook configurations are the chart's own, and their CA is what `control` puts there.
+"""
+
+import asyncio
+import base64
+import http.client
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from tests.harness.apiserver import ApiServer
+from tests.harness.client import ApiStatusError, Client
+from tests.harness.cluster_network import ClusterNetwork
+from tests.harness.helm import NAMESPACE
+from tests.harness.process import ServerProcess, free_ports
+
+PROGRAM: Final = Path(sys.executable).parent / "sallyport"
+START_S: Final = 60.0
+_SECRETS: Final = {
+    "sallyport-gate-tls": "gate/tls",
+    "sallyport-shipping-gate": "gate/shipping",
+    "sallyport-auditor-tls": "auditor/tls",
+    "sallyport-shipping-control": "control/shipping",
+}
+
+
+class Installation:
+    """control, auditor and gate of one cluster."""
+
+    def __init__(self, folder: Path, apiserver: ApiServer, network: ClusterNetwork) -> None:
+        """Prepare; nothing is started."""
+        self.folder = folder
+        self.apiserver = apiserver
+        self.network = network
+        self.ledger = f"sqlite:///{folder / 'ledger.db'}"
+        self.gate_port, self.auditor_port, *self._status = free_ports(5)
+        self.processes: dict[str, ServerProcess] = {}
+        for process in ("gate", "auditor", "control"):
+            (folder / process).mkdir()
+        network.ports[f"sallyport-gate.{NAMESPACE}.svc:443"] = self.gate_port
+
+    async def start_control(self, client: Client) -> None:
+        """Start control, and wait until it has made all Secrets; then mount them."""
+        self._start("control", await self._account(client, "control"), 2, self._shipping("control"))
+        deadline = time.monotonic() + START_S
+        while not await self.mount(client):
+            assert time.monotonic() < deadline, self.processes["control"].log_tail()
+            await asyncio.sleep(0.2)
+
+    async def mount(self, client: Client) -> bool:
+        """Write the Secrets' files where the Pods would have them; say whether all were there."""
+        for name, place in _SECRETS.items():
+            try:
+                secret = await client.get("v1", "Secret", name, NAMESPACE)
+            except ApiStatusError as error:
+                if error.status == http.HTTPStatus.NOT_FOUND:
+                    return False
+                raise
+            target = self.folder / place
+            target.mkdir(exist_ok=True)
+            for file, content in secret["data"].items():
+                (target / file).write_bytes(base64.b64decode(content))
+        return True
+
+    def start_auditor(self) -> None:
+        """Start the auditor, and wait until it is ready."""
+        tls = self.folder / "auditor" / "tls"
+        self._start(
+            "auditor",
+            None,
+            1,
+            {
+                "SALLYPORT_RECEIVE__PORT": str(self.auditor_port),
+                "SALLYPORT_RECEIVE__CERT": str(tls / "tls.crt"),
+                "SALLYPORT_RECEIVE__KEY": str(tls / "tls.key"),
+                "SALLYPORT_RECEIVE__CLIENT_CA": str(tls / "ca.crt"),
+                "SALLYPORT_LEDGER__URL": self.ledger,
+            },
+        )
+        self.processes["auditor"].wait_until(lambda: self._ready(1), START_S)
+
+    async def start_gate(self, client: Client) -> None:
+        """Start the gate, and wait until it is ready."""
+        tls = self.folder / "gate" / "tls"
+        environment = {
+            "SALLYPORT_LISTEN__PORT": str(self.gate_port),
+            "SALLYPORT_LISTEN__CERT": str(tls / "tls.crt"),
+            "SALLYPORT_LISTEN__KEY": str(tls / "tls.key"),
+            "SALLYPORT_LISTEN__DRAIN_SECONDS": "0",
+        }
+        account = await self._account(client, "gate")
+        self._start("gate", account, 0, environment | self._shipping("gate"))
+        self.processes["gate"].wait_until(lambda: self._ready(0), START_S)
+
+    def run(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        """Run the command line against the ledger."""
+        return subprocess.run(
+            [PROGRAM, *arguments, "--ledger", self.ledger],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+    def decisions(self, *arguments: str) -> list[Any]:
+        """Give what `sallyport decisions -o json` lists."""
+        done = self.run("decisions", "-o", "json", *arguments)
+        assert done.returncode == 0, done.stderr
+        listed: list[Any] = json.loads(done.stdout)
+        return listed
+
+    def metrics(self, process: str) -> str:
+        """Give `/metrics` of a process."""
+        number = ("gate", "auditor", "control").index(process)
+        return self._status_of(number, "/metrics")[1]
+
+    def stop(self) -> None:
+        """End all processes."""
+        for process in self.processes.values():
+            process.stop()
+
+    def _shipping(self, process: str) -> dict[str, str]:
+        pair = self.folder / process / "shipping"
+        return {
+            "SALLYPORT_SPOOL__FOLDER": str(self.folder / process / "spool"),
+            "SALLYPORT_SHIPPING__URL": f"https://localhost:{self.auditor_port}",
+            "SALLYPORT_SHIPPING__CA": str(pair / "ca.crt"),
+            "SALLYPORT_SHIPPING__CERT": str(pair / "tls.crt"),
+            "SALLYPORT_SHIPPING__KEY": str(pair / "tls.key"),
+        }
+
+    def _start(
+        self, name: str, kubeconfig: Path | None, number: int, environment: Mapping[str, str]
+    ) -> None:
+        flags: list[str | Path] = ["--kubeconfig", kubeconfig] if kubeconfig else []
+        self.processes[name] = ServerProcess(
+            name,
+            [PROGRAM, name, *flags],
+            self.folder / f"{name}.log",
+            {"SALLYPORT_STATUS__PORT": str(self._status[number]), **environment},
+        )
+
+    def _ready(self, number: int) -> bool:
+        with suppress(OSError):
+            return self._status_of(number, "/readyz")[0] == 200
+        return False
+
+    def _status_of(self, number: int, path: str) -> tuple[int, str]:
+        connection = http.client.HTTPConnection("127.0.0.1", self._status[number], timeout=5)
+        try:
+            connection.request("GET", path)
+            response = connection.getresponse()
+            return response.status, response.read().decode()
+        finally:
+            connection.close()
+
+    async def _account(self, client: Client, process: str) -> Path:
+        """Give the kubeconfig of the service account that the chart made for a process."""
+        name = f"sallyport-{process}"
+        token = await client.create_token(name, NAMESPACE)
+        return self.apiserver.kubeconfig_for_token(name, token)

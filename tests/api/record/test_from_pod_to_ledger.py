@@ -1,0 +1,81 @@
+"""A Pod asked of a real kube-apiserver ends in the ledger, through the chart's own pieces."""
+
+import asyncio
+import json
+import time
+from typing import Any
+
+import pytest
+
+from tests.api.record.conftest import TRAIN
+from tests.api.record.installation import Installation
+from tests.harness.client import ApiStatusError, Client, Json
+from tests.harness.pods import RESTRICTED
+
+SHIPPED_S = 15.0
+
+
+def pod(name: str, **spec: Any) -> Json:
+    """Give a Pod that needs nothing but what `spec` adds."""
+    made = RESTRICTED.pod()
+    made["metadata"] = {"name": name, "namespace": TRAIN}
+    made["spec"] |= spec
+    return made
+
+
+async def listed(installation: Installation, count: int, *filters: str) -> list[Any]:
+    """Wait until the ledger lists so many decisions."""
+    deadline = time.monotonic() + SHIPPED_S
+    while len(found := installation.decisions(*filters)) < count:
+        assert time.monotonic() < deadline, f"{len(found)} of {count} decisions after {SHIPPED_S} s"
+        await asyncio.sleep(0.2)
+    return found
+
+
+async def test_an_admitted_pod_is_in_the_ledger(installation: Installation, admin: Client) -> None:
+    """With the object's UID, and the patch that noted its profile."""
+    made = await admin.create(pod("good"))
+    found = await listed(installation, 2, "--name", "good")
+    by_source = {each["source"]: each for each in found}
+    assert by_source["validate"]["request"]["objectUid"] == made["metadata"]["uid"]
+    assert by_source["validate"]["verdict"] == "allow"
+    assert by_source["mutate"]["patches"]
+    assert made["metadata"]["annotations"]["sallyport.dev/profile"]
+
+
+async def test_a_refusal_can_be_explained_by_the_id_that_it_shows(
+    installation: Installation, admin: Client
+) -> None:
+    """The person who is refused has the id, and it leads to what to change."""
+    with pytest.raises(ApiStatusError) as refused:
+        await admin.as_user("alice").create(pod("bad", hostNetwork=True))
+    decision = refused.value.message.rsplit("Decision ", 1)[1].split()[0]
+    await listed(installation, 1, "--name", "bad", "--verdict", "deny")
+    explained = installation.run("explain", decision, "-o", "json")
+    assert explained.returncode == 1, explained.stderr
+    (explanation,) = json.loads(explained.stdout)
+    assert explanation["changes"][0]["fields"][0]["path"] == "spec.hostNetwork"
+
+
+async def test_a_dry_run_is_not_recorded(installation: Installation, admin: Client) -> None:
+    """It has no side effects."""
+    await admin.dry_run_create(pod("dry"), TRAIN)
+    await admin.create(pod("wet"))
+    await listed(installation, 2, "--name", "wet")
+    assert installation.decisions("--name", "dry") == []
+
+
+async def test_the_cluster_is_named_by_its_uid(installation: Installation, admin: Client) -> None:
+    """Every record carries the UID of kube-system, which no other cluster has."""
+    system = await admin.get("v1", "Namespace", "kube-system")
+    await admin.create(pod("named"))
+    found = await listed(installation, 2, "--name", "named")
+    assert {each["cluster"] for each in found} == {system["metadata"]["uid"]}
+
+
+async def test_the_first_sweep_reports_what_runs(installation: Installation, admin: Client) -> None:
+    """Control swept the cluster, and what it found is in the ledger."""
+    del admin
+    metrics = installation.metrics("control")
+    assert "sallyport_leader 1.0" in metrics
+    assert "sallyport_sweep_last_finished_timestamp_seconds" in metrics
