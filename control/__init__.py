@@ -1,0 +1,1 @@
+"""The loops that look after a cluster; one leader runs them."""

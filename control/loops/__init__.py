@@ -1,0 +1,1 @@
+"""What the leader does again and again, one module for each loop."""

@@ -1,0 +1,85 @@
+"""Watches over the CustomResourceDefinitions that this release needs."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import structlog
+from prometheus_client import CollectorRegistry, Gauge
+
+from control.loop import Loop
+from core import names
+from kube.lease import Leadership
+from kube.objects import Objects
+
+INTERVAL_S: Final = 60.0
+
+NEEDED: Final = (f"{names.PROFILES_RESOURCE}.{names.GROUP}",)
+"""The definitions that this release reads."""
+
+_PATH: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_VERSION: Final = names.API_VERSION.partition("/")[2]
+_INSTALL: Final = "install the chart sallyport-crds of this release"
+
+_CONDITIONS: Final = {
+    "Established": ("True", "kube-apiserver does not serve it yet"),
+    "NamesAccepted": ("True", "another definition has one of its names; remove that one"),
+    "NonStructuralSchema": ("False", f"its schema is not structural; {_INSTALL}"),
+    "Terminating": ("False", "it is being deleted, with all its objects; install it again then"),
+}
+"""What each condition must be, where it is set (apiextensions.k8s.io/v1), and what if not."""
+
+_log = structlog.get_logger(__name__)
+
+
+class Definitions:
+    """Each run looks at them; a trouble is logged once and shown as a metric."""
+
+    def __init__(self, objects: Objects, registry: CollectorRegistry) -> None:
+        self.loop = Loop("crds", INTERVAL_S, self.run)
+        self._objects = objects
+        self._known: dict[str, list[str]] = {}
+        self._healthy = Gauge(
+            "sallyport_crd_healthy",
+            "1 when the definition is as this release needs it.",
+            ("crd",),
+            registry=registry,
+        )
+
+    async def run(self, leadership: Leadership) -> None:
+        """Look at each once; nothing is written.
+
+        Raises:
+            ClusterError: kube-apiserver does not answer, or refuses.
+        """
+        leadership.require()
+        for name in NEEDED:
+            found = list(troubles(await self._objects.get(f"{_PATH}/{name}"), _VERSION))
+            self._healthy.labels(name).set(not found)
+            if found != self._known.get(name, []):
+                self._tell(name, found)
+            self._known[name] = found
+
+    def _tell(self, name: str, found: list[str]) -> None:
+        if found:
+            _log.error("CustomResourceDefinition is not sound", crd=name, troubles=found)
+        else:
+            _log.info("CustomResourceDefinition is sound again", crd=name)
+
+
+def troubles(definition: Mapping[str, Any] | None, version: str) -> Iterator[str]:
+    """Say what is wrong with a definition, and what to do; nothing where it is as needed."""
+    if definition is None:
+        yield f"it is not there; {_INSTALL}"
+        return
+    served = {
+        each.get("name") for each in definition["spec"]["versions"] if each.get("served") is True
+    }
+    if version not in served:
+        yield f"it does not serve {version}; {_INSTALL}"
+    conditions = {
+        each.get("type"): each.get("status")
+        for each in (definition.get("status") or {}).get("conditions") or []
+    }
+    for kind, (good, trouble) in _CONDITIONS.items():
+        if conditions.get(kind, "False") != good:
+            yield f"{kind} is {conditions.get(kind, 'not set')}: {trouble}"

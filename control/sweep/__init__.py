@@ -1,0 +1,1 @@
+"""The sweep: everything that runs is judged by the same `admission/` as what arrives."""

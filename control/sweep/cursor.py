@@ -1,0 +1,119 @@
+"""Keeps how far a sweep has come in a ConfigMap, so that a new leader goes on from there."""
+
+import base64
+import binascii
+import zlib
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from control.sweep.progress import Progress
+from core import names
+from core.document import SweepDocument
+from core.errors import InvalidObjectError
+from kube.objects import Objects
+
+NAME: Final = "sallyport-sweep"
+
+FORMAT: Final = 1
+"""Version of what is stored. Release N reads N - 1 and N + 1 as well; fields only come on top."""
+
+MOST_BYTES: Final = 1024 * 1024
+"""Of what is stored, before it is packed; at most 160 KiB are ever written."""
+
+_WHAT: Final = f"ConfigMap {NAME}"
+
+
+class Cursor(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of the sweeps of a cluster."""
+
+    format: int = FORMAT
+    cluster: str
+    last: SweepDocument | None = None
+    """The last one that was finished."""
+    running: Progress | None = None
+
+
+def encode_cursor(cursor: Cursor) -> dict[str, Any]:
+    """Give the ConfigMap's content: what people may read, and what is read back. Pure."""
+    packed = zlib.compress(msgspec.json.encode(cursor), 6)
+    return {
+        "data": {"about": "How far Sallyport's sweep has come; delete it and one begins anew."}
+        | ({"last": cursor.last.id, "finished": cursor.last.finished} if cursor.last else {})
+        | ({"running": cursor.running.sweep} if cursor.running else {}),
+        "binaryData": {"cursor": base64.b64encode(packed).decode()},
+    }
+
+
+def decode_cursor(body: Mapping[str, Any], cluster: str) -> Cursor:
+    """Read a ConfigMap's content. Pure.
+
+    Raises:
+        InvalidObjectError: it is damaged, of another format, or another cluster's.
+    """
+    try:
+        packed = base64.b64decode(body["binaryData"]["cursor"], validate=True)
+        unpacker = zlib.decompressobj()
+        content = unpacker.decompress(packed, MOST_BYTES)
+        if not unpacker.eof:
+            raise InvalidObjectError(_WHAT, "binaryData[cursor]", "is cut off, or too large")
+        cursor = msgspec.json.decode(content, type=Cursor)
+    except (KeyError, TypeError, ValueError, binascii.Error, zlib.error, RecursionError):
+        raise InvalidObjectError(_WHAT, "binaryData[cursor]", "cannot be read") from None
+    if not FORMAT - 1 <= cursor.format <= FORMAT + 1:
+        raise InvalidObjectError(_WHAT, "binaryData[cursor]", f"has the format {cursor.format}")
+    if cursor.cluster != cluster:
+        raise InvalidObjectError(_WHAT, "binaryData[cursor]", "is that of another cluster")
+    return cursor
+
+
+class CursorStore:
+    """The ConfigMap of one installation."""
+
+    def __init__(self, objects: Objects, namespace: str, cluster: str) -> None:
+        self._objects = objects
+        self._collection = f"/api/v1/namespaces/{namespace}/configmaps"
+        self._namespace = namespace
+        self.cluster = cluster
+        self._version: str | None = None
+
+    async def load(self) -> tuple[Cursor, str]:
+        """Give what is stored, and what is wrong with it: then the cursor knows of no sweep.
+
+        Raises:
+            ClusterError: kube-apiserver does not answer, or refuses.
+        """
+        body = await self._objects.get(f"{self._collection}/{NAME}")
+        self._version = None
+        if body is None:
+            return Cursor(cluster=self.cluster), ""
+        self._version = body["metadata"]["resourceVersion"]
+        try:
+            return decode_cursor(body, self.cluster), ""
+        except InvalidObjectError as error:
+            return Cursor(cluster=self.cluster), str(error)
+
+    async def save(self, cursor: Cursor) -> None:
+        """Store it over what was loaded or stored last.
+
+        Raises:
+            ClusterError: with the status 409, somebody else stored one meanwhile.
+        """
+        metadata: dict[str, Any] = {
+            "name": NAME,
+            "namespace": self._namespace,
+            "labels": {names.MANAGED_BY_LABEL: "sallyport"},
+        }
+        body = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": metadata,
+            **encode_cursor(cursor),
+        }
+        if self._version is None:
+            stored = await self._objects.create(self._collection, body)
+        else:
+            metadata["resourceVersion"] = self._version
+            stored = await self._objects.replace(f"{self._collection}/{NAME}", body)
+        self._version = stored["metadata"]["resourceVersion"]

@@ -1,0 +1,53 @@
+"""The sweep: one pass after another over all Pods, taken up where the last leader left it."""
+
+from dataclasses import dataclass
+
+import structlog
+from msgspec.structs import replace
+
+from control.sweep.parts import SweepParts
+from control.sweep.progress import Progress
+from control.sweep.publish import Leadership
+from control.sweep.run import SweepRun, begin
+from core.document import unix_ms
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Sweeps one cluster. `run` is the body of a control loop that asks more often than it is due.
+
+    What one run may leave undone, at any moment, the next one does; what it does twice is the
+    same both times.
+    """
+
+    parts: SweepParts
+
+    async def run(self, leadership: Leadership) -> None:
+        """Finish the sweep that was begun; or begin one, if it is due; or return at once.
+
+        Raises:
+            ClusterError: kube-apiserver does not answer; call again, and it goes on from there.
+            NotLeaderError: the term is over.
+        """
+        cursor, problem = await self.parts.cursors.load()
+        if problem:
+            _log.error("the sweep begins anew: where it had stopped cannot be read", why=problem)
+        if cursor.last is not None:
+            self.parts.metrics.show_finished(cursor.last)
+        if cursor.running is not None:
+            progress = self._go_on(cursor.running)
+        elif cursor.last is None or self._is_due(cursor.last.id):
+            progress = begin(self.parts)
+        else:
+            return
+        await SweepRun(self.parts, leadership, cursor, progress).finish()
+
+    def _go_on(self, progress: Progress) -> Progress:
+        self.parts.metrics.count_interruption()
+        _log.info("the sweep goes on", sweep=progress.sweep, objects=progress.seen)
+        return replace(progress, interruptions=progress.interruptions + 1)
+
+    def _is_due(self, last: str) -> bool:
+        return self.parts.now() >= unix_ms(last) / 1000 + self.parts.settings.interval_s

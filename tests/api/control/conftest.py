@@ -1,0 +1,39 @@
+"""Fixtures: the cluster as the loops see it, and a field on which processes contend."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from kube.connection import Connection
+from kube.objects import Objects
+from tests.api.control.field import Field
+from tests.api.kube.objects import new_name
+from tests.harness.apiserver import ApiServer
+from tests.harness.client import Client
+
+
+@pytest.fixture
+async def contest(apiserver: ApiServer, client: Client, tmp_path: Path) -> AsyncIterator[Field]:
+    """A field of this test's own; all contenders end with it."""
+    made = Field(apiserver, client, tmp_path)
+    await made.prepare()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+async def objects(apiserver: ApiServer) -> AsyncIterator[Objects]:
+    """The cluster."""
+    connection = Connection(apiserver.kubeconfig())
+    await connection.open()
+    yield Objects(connection, 4.0)
+    await connection.close()
+
+
+@pytest.fixture
+async def namespace(client: Client) -> str:
+    """A namespace of this test's own."""
+    name = new_name("control")
+    await client.create_namespace(name)
+    return name

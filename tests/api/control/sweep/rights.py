@@ -1,0 +1,36 @@
+"""What the sweep may do in a cluster: what it needs, and nothing else."""
+
+from collections.abc import Callable
+from typing import Final
+
+from tests.harness.client import Json
+from tests.harness.rbac import binding, role, rule, service_account
+from tests.harness.sweeper import NAMESPACE
+
+ACCOUNT: Final = "sallyport-control"
+
+_RULES: Final = [
+    rule([""], "pods", "list"),
+    rule([""], "namespaces", "get list watch"),
+    rule(["sallyport.dev"], "containerprofiles", "list watch"),
+    rule(["authorization.k8s.io"], "subjectaccessreviews", "create"),
+    rule(["openreports.io"], "reports", "list create patch delete"),
+    rule(["openreports.io"], "clusterreports", "create patch"),
+]
+_OWN: Final = [
+    rule([""], "configmaps", "create"),
+    rule([""], "configmaps", "get update", "sallyport-sweep"),
+]
+
+
+def rights(account: str = ACCOUNT, keep: Callable[[Json], bool] = lambda _: True) -> list[Json]:
+    """Give roles and bindings of an account: all rules that are to be kept."""
+    return [
+        *_bound(account, None, list(filter(keep, _RULES))),
+        *_bound(account, NAMESPACE, list(filter(keep, _OWN))),
+    ]
+
+
+def _bound(account: str, namespace: str | None, rules: list[Json]) -> list[Json]:
+    bound = binding(account, service_account(account, NAMESPACE), namespace=namespace)
+    return [role(account, {}, namespace) | {"rules": rules}, bound]
