@@ -30,7 +30,7 @@ class Rights:
     """All of them must have the `use`; where there are none, nobody's right is in question."""
     namespace: str
     heard: list[Access] = field(default_factory=list)
-    """Every answer that was given."""
+    """The answers, in the order of the profiles that they are about."""
 
     async def usable(self, candidates: Sequence[Candidate], *, advise: bool) -> dict[str, bool]:
         """Say of the profiles that matter, in their order, whether they may be used.
@@ -57,27 +57,31 @@ class Rights:
         Profiles are in the order of choice: an answer that fails matters only where no profile
         before it may be used. What comes after is left out.
         """
-        if len(profiles) == 1:
-            return {profiles[0].name: await self._may_use(profiles[0])}
-        answers = await asyncio.gather(*map(self._may_use, profiles), return_exceptions=True)
+        if len(profiles) == 1:  # As nearly always: no task is made for it.
+            answers: list[list[Access] | BaseException] = [await self._hear(profiles[0])]
+        else:
+            answers = await asyncio.gather(*map(self._hear, profiles), return_exceptions=True)
         usable: dict[str, bool] = {}
         for profile, answer in zip(profiles, answers, strict=True):
             if isinstance(answer, BaseException):
                 if any(usable.values()):
                     break
                 raise answer
-            usable[profile.name] = answer
+            self.heard.extend(answer)
+            usable[profile.name] = all(access.allowed for access in answer)
         return usable
 
-    async def _may_use(self, profile: Candidate) -> bool:
+    async def _hear(self, profile: Candidate) -> list[Access]:
+        """Ask subject after subject, until one may not."""
+        answers: list[Access] = []
         for subject in self.subjects:
             allowed = await self.cluster.allowed(
                 subject, names.USE_VERB, names.PROFILES_RESOURCE, profile.name, self.namespace
             )
-            self.heard.append(Access(subject, profile.name, allowed))
+            answers.append(Access(subject, profile.name, allowed))
             if not allowed:
-                return False
-        return True
+                break
+        return answers
 
     async def _advice(self, profiles: Sequence[Candidate]) -> dict[str, bool]:
         """Ask which of the nearest profiles may be used, only to word the refusal well.

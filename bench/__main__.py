@@ -26,12 +26,14 @@ from bench.servers import (
 from bench.stages import time_stages
 from certs.selfsigned import PairFiles, make_pair
 from tests.harness.evidence import record
+from tests.harness.recorded import PROGRAM, Certificates
 from tests.tools.provide import provide
 
 _HOW = (
     "one core for the server, one for the client, TLS, HTTP/1.1 keep-alive, 16 connections; a "
     "five-container Pod of 11 KB in a review of 19 KB, 256 different ones, half of them refused; "
-    "access reviews answered from the folder's RBAC, nothing remembered, logs on"
+    "access reviews answered from the folder's RBAC, nothing remembered, logs on, decisions "
+    "recorded and shipped to an auditor that runs on the client's core"
 )
 _ALLOWED = {"compliant": '"allowed":true', "violating": '"allowed":false'}
 
@@ -43,7 +45,7 @@ def _contenders(stack: ExitStack, scratch: Path, pair: PairFiles) -> list[Conten
     cert, key, ca = pair.certificate, pair.key, str(pair.ca)
     ports = [free_port() for _ in range(3)]
     os.environ["SALLYPORT_LISTEN__DRAIN_SECONDS"] = "0"
-    gate = start(sallyport_command(cert, key, ports[0]), ports[0], "gate")
+    gate = _recording_gate(stack, scratch, pair, ports[0])
     null = start(null_command(cert, key, ports[1]), ports[1], "null")
     rego = _stage_rego(scratch / "rego")
     opa = start(opa_command(provide("opa"), rego, cert, key, ports[2]), ports[2], "opa")
@@ -60,6 +62,19 @@ def _contenders(stack: ExitStack, scratch: Path, pair: PairFiles) -> list[Conten
             Order(f"{urls[2]}/v0/data/sallyport/needs/result", ca, 0, needs, projected=True),
         ),
     ]
+
+
+def _recording_gate(stack: ExitStack, scratch: Path, pair: PairFiles, port: int) -> Server:
+    """Start the gate as it runs in a cluster: it records, and ships to an auditor."""
+    folder = scratch / "record"
+    folder.mkdir()
+    files, auditor_port = Certificates(folder), free_port()
+    settings = files.auditor(auditor_port, f"sqlite:///{folder / 'ledger.db'}")
+    auditor = running([PROGRAM, "auditor"], auditor_port, None, folder / "auditor.log", settings)
+    stack.enter_context(auditor)
+    shipping = files.shipping(auditor_port, folder / "spool")
+    command = sallyport_command(pair.certificate, pair.key, port)
+    return stack.enter_context(running(command, port, pair.ca, scratch / "gate.log", shipping))
 
 
 def _stage_rego(target: Path) -> Path:

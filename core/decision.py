@@ -7,7 +7,7 @@ import msgspec
 from core.subject import Subject
 
 
-class Need(msgspec.Struct, frozen=True):
+class Need(msgspec.Struct, frozen=True, gc=False):
     """One privilege that an object needs, and the field that makes it so."""
 
     rule: str
@@ -34,7 +34,7 @@ class Verdict(enum.Enum):
     ERROR = "error"
 
 
-class Finding(msgspec.Struct, frozen=True, rename="camel"):
+class Finding(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """One thing that is wrong, where, and how to put it right."""
 
     rule: str
@@ -47,7 +47,7 @@ class Finding(msgspec.Struct, frozen=True, rename="camel"):
     covered_by: list[str] = []
 
 
-class Named(msgspec.Struct, frozen=True):
+class Named(msgspec.Struct, frozen=True, gc=False):
     """The one profile that an object was to be judged by."""
 
     profile: str
@@ -55,7 +55,7 @@ class Named(msgspec.Struct, frozen=True):
     """The field that names it; empty where a person asked for it."""
 
 
-class Tried(msgspec.Struct, frozen=True):
+class Tried(msgspec.Struct, frozen=True, gc=False):
     """A profile that was tried: what it lacks, and whether it may be used (None: not asked)."""
 
     profile: str
@@ -63,7 +63,7 @@ class Tried(msgspec.Struct, frozen=True):
     usable: bool | None = None
 
 
-class Access(msgspec.Struct, frozen=True):
+class Access(msgspec.Struct, frozen=True, gc=False):
     """One access review's answer: whether `subject` may use `profile` in the namespace."""
 
     subject: Subject
@@ -71,7 +71,7 @@ class Access(msgspec.Struct, frozen=True):
     allowed: bool
 
 
-class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+class Evidence(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What a decision was made of, kept for the record and for `sallyport explain`."""
 
     needs: tuple[Need, ...] = ()
@@ -97,7 +97,7 @@ class Unrecorded(enum.Enum):
     """It is admitted, and counted."""
 
 
-class Decision(msgspec.Struct, frozen=True, kw_only=True):
+class Decision(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """The outcome of one review, complete: nothing else is consulted to answer it."""
 
     id: str

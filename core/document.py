@@ -32,7 +32,7 @@ Source = Literal["validate", "mutate", "sweep"]
 """Which judgement it was: of the final state, of the change on the way to it, of what runs."""
 
 
-class _Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+class _Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", gc=False):
     """Frozen, camelCase, defaults left out; fields of later releases are skipped when read."""
 
 
@@ -178,6 +178,11 @@ def make_document(  # noqa: PLR0913  A decision and all that surrounds it.
 ) -> DecisionDocument:
     """Put a decision and its request into a document; `digest` is its projection's. Pure."""
     evidence = decision.evidence
+    requester = name_subject(request.subject)
+
+    def name(subject: Subject) -> str:
+        return requester if subject is request.subject else name_subject(subject)
+
     return DecisionDocument(
         format=FORMAT,
         id=decision.id,
@@ -196,8 +201,8 @@ def make_document(  # noqa: PLR0913  A decision and all that surrounds it.
             object_uid=evidence.object_uid,
             dry_run=request.dry_run,
         ),
-        requester=name_subject(request.subject),
-        subjects=[name_subject(subject) for subject in evidence.subjects],
+        requester=requester,
+        subjects=[name(subject) for subject in evidence.subjects],
         verdict=decision.verdict,
         allowed=decision.allowed,
         mode=decision.mode,
@@ -219,7 +224,7 @@ def make_document(  # noqa: PLR0913  A decision and all that surrounds it.
         more_tried=evidence.more_tried,
         access_reviews=[
             AccessAnswer(
-                subject=name_subject(answer.subject),
+                subject=name(answer.subject),
                 profile=answer.profile,
                 namespace=request.namespace,
                 allowed=answer.allowed,

@@ -16,7 +16,7 @@ class Operation(enum.Enum):
     CONNECT = "CONNECT"
 
 
-class Kind(msgspec.Struct, frozen=True):
+class Kind(msgspec.Struct, frozen=True, gc=False):
     """Group, version and kind of an object; the core group is empty."""
 
     kind: str
@@ -29,7 +29,7 @@ class Kind(msgspec.Struct, frozen=True):
         return f"{self.group}/{self.version}" if self.group else self.version
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class Request(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What is asked. Objects stay JSON until a check wants them, typed."""
 
     uid: str

@@ -10,7 +10,7 @@ SERVICE_ACCOUNT_PREFIX = "system:serviceaccount:"
 _OBJECT_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
-class Subject(msgspec.Struct, frozen=True):
+class Subject(msgspec.Struct, frozen=True, gc=False):
     """`userInfo` of an AdmissionReview (k8s.io/api/authentication/v1 UserInfo)."""
 
     username: str = ""

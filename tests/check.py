@@ -12,7 +12,8 @@ from tests.tools.provide import CannotProvideError, provide
 
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
-CODE = "admission bench certs cli core docs identity kube policies tests webhooks".split()
+ROOMS = "admission audit certs cli control core identity kube policies webhooks"
+CODE = [*ROOMS.split(), "bench", "docs", "tests"]
 
 LICENCES = {
     "Apache-2.0",
@@ -22,6 +23,7 @@ LICENCES = {
     "BSD-2-Clause",
     "BSD-3-Clause",
     "ISC License (ISCL)",
+    "LGPL-3.0-only",  # psycopg: imported, never changed, replaceable.
     "MIT",
     "MIT License",
     "MIT-0",

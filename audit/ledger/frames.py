@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Final
 
 MAX_BODY: Final = 1024 * 1024
-"""Bytes of one frame's body. The largest document is about 300 KiB."""
+"""Bytes of one frame's body; the recorder keeps documents and projections to 64 KiB each."""
 
 _HEAD: Final = struct.Struct(">II")
 _PREFIX: Final = struct.Struct(">BB")

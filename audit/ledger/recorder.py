@@ -4,14 +4,28 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
+import msgspec
+
 from audit.ledger.frames import FrameKind, decision_frame_id
 from core.decision import Decision
-from core.document import Source, encode_document, make_document, projection_digest, unix_ms
+from core.document import (
+    MOST_NEEDS,
+    DecisionDocument,
+    Source,
+    encode_document,
+    make_document,
+    projection_digest,
+    unix_ms,
+)
 from core.request import Request
 from core.subject import Subject
 
-MAX_PROJECTION: Final = 128 * 1024
+MAX_PROJECTION: Final = 64 * 1024
 """Bytes; of a larger projection only the digest is kept. Ordinary ones have 1 to 4 KiB."""
+
+MAX_DOCUMENT: Final = 64 * 1024
+"""Bytes; a larger one is shortened, or a few hostile Pods would fill the spool. Ordinary ones
+have 1 to 8 KiB."""
 
 _REMEMBERED: Final = 16_384
 """Projections remembered as sent: about 2 MB."""
@@ -68,6 +82,8 @@ class LedgerRecorder:
             digest=digest,
         )
         content = encode_document(document)
+        if len(content) > MAX_DOCUMENT:
+            content = encode_document(_shortened(document))
         self.spool.append(FrameKind.DECISION, decision_frame_id(decision.id), content)
         if self.write_line is not None:
             self.write_line(content)
@@ -96,3 +112,23 @@ class LedgerRecorder:
         self._sent[digest] = day
         if len(self._sent) > _REMEMBERED:
             del self._sent[next(iter(self._sent))]
+
+
+def _shortened(document: DecisionDocument) -> DecisionDocument:
+    """Give the document with so few needs, findings and gaps that it fits MAX_DOCUMENT.
+
+    A path has up to 4,096 characters, and a Pod may name hundreds of them. Counts stay right; a
+    profile's gaps, which have none, lose their last ones.
+    """
+    kept = MOST_NEEDS
+    while kept and len(encode_document(document)) > MAX_DOCUMENT:
+        kept //= 4
+        document = msgspec.structs.replace(
+            document,
+            needs=document.needs[:kept],
+            more_needs=document.more_needs + max(len(document.needs) - kept, 0),
+            findings=document.findings[:kept],
+            more_findings=document.more_findings + max(len(document.findings) - kept, 0),
+            tried=[msgspec.structs.replace(t, lacks=t.lacks[:kept]) for t in document.tried],
+        )
+    return document

@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from control.loops.certificates import Certificates
 from control.loops.crds import Definitions

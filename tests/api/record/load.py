@@ -72,6 +72,8 @@ class Load:
                 self._note(await _read(reader), began)
         finally:
             writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
         return next_at
 
     def _note(self, response: Any, began: float) -> None:

@@ -8,7 +8,7 @@ import pytest
 from cli import help as texts
 from tests.unit.cli.conftest import Run
 
-COMMANDS = ["review", "decisions", "gate", "run", "policy build"]
+COMMANDS = ["review", "explain", "decisions", "gate", "control", "auditor", "run", "policy build"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

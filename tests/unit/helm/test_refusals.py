@@ -37,7 +37,7 @@ def test_namespaces_of_others_are_refused(helm: Helm, namespace: str) -> None:
         ({"auditor": {"replicas": 2}}, "additional properties 'replicas' not allowed"),
         ({"webhooks": {"mutating": {"failurePolicy": "Fail"}}}, "additional properties"),
         ({"webhooks": {"matchConditions": []}}, "additional properties"),
-        ({"gate": {"spool": {"sizeMib": 1}}}, "minimum: got 1, want 16"),
+        ({"gate": {"spool": {"sizeMib": 1}}}, "minimum: got 1, want 64"),
         ({"defaultMode": "off"}, "value must be one of 'enforce', 'warn', 'audit'"),
         ({"image": {**IMAGE["image"], "digest": "sha256:1"}}, "does not match pattern"),
     ],

@@ -96,7 +96,7 @@ def test_without_an_auditor_nothing_fills_a_spool(helm: Helm, tmp_path: Path) ->
         assert settings.shipping.url is None
 
 
-@pytest.mark.parametrize("mib", [16, 1024, 1048576])
+@pytest.mark.parametrize("mib", [64, 1024, 1048576])
 def test_the_spools_volume_is_larger_than_its_cap(helm: Helm, tmp_path: Path, mib: int) -> None:
     """Kubelet evicts a Pod that outgrows its emptyDir."""
     objects = helm.objects({"gate": {"spool": {"sizeMib": mib}}})

@@ -1,0 +1,1 @@
+"""The store: decisions, projections and sweeps in SQLite or PostgreSQL, each exactly once."""

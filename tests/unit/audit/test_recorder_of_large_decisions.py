@@ -1,0 +1,61 @@
+"""No Pod makes a decision that cannot be recorded."""
+
+import msgspec
+import pytest
+
+from audit.ledger.frames import MAX_BODY, FrameKind, encode_frame
+from audit.ledger.recorder import LedgerRecorder
+from core.decision import Action, Decision, Evidence, Finding, Need, Tried, Verdict
+from core.document import DecisionDocument, decode_document
+from core.ids import uuid7
+from tests.unit.audit.test_recorder import REQUEST, Spool
+
+
+def recorded(decision: Decision) -> DecisionDocument:
+    """Give the document that is recorded of a decision; it must fit into a frame."""
+    spool = Spool()
+    recorder = LedgerRecorder(spool, lambda: "c", lambda subject: subject.label)
+    recorder.record("sweep", REQUEST, decision, (), 0.0)
+    ((kind, frame_id, payload),) = spool.frames
+    assert len(encode_frame(kind, frame_id, payload)) <= MAX_BODY
+    assert kind == FrameKind.DECISION
+    return decode_document(payload)
+
+
+def decision(count: int, length: int, covered_by: int) -> Decision:
+    """Give a denial of `count` findings, each about a path of `length` characters."""
+    privileges = [f"volume/hostPath:rw/{number}{'%C3%A9' * length}" for number in range(count)]
+    evidence = Evidence(
+        needs=tuple(Need("privileges/volume/hostPath", p, "spec.volumes") for p in privileges),
+        tried=tuple(Tried(f"p-{n}", frozenset(privileges)) for n in range(16)),
+    )
+    names = [f"profile-{number}" for number in range(covered_by)]
+    findings = [
+        Finding("r", Action.DENY, "spec.volumes", "m", "r", privilege=p, covered_by=names)
+        for p in privileges
+    ]
+    return Decision(
+        id=uuid7(0), verdict=Verdict.DENY, allowed=False, findings=findings, evidence=evidence
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "length", "covered_by"),
+    [(1, 1, 1), (256, 10, 10), (300, 4096, 1), (256, 1, 5000), (1, 200_000, 0)],
+)
+def test_a_large_decision_is_recorded_short(count: int, length: int, covered_by: int) -> None:
+    """It says how much it leaves out; verdict, ids and times are never left out."""
+    made = decision(count, length, covered_by)
+    document = recorded(made)
+    assert (document.id, document.verdict) == (made.id, Verdict.DENY)
+    assert len(document.needs) + document.more_needs == count
+    assert len(document.findings) + document.more_findings == count
+    assert [tried.profile for tried in document.tried] == [f"p-{n}" for n in range(16)]
+
+
+def test_an_ordinary_decision_is_recorded_whole() -> None:
+    """What fits is left alone."""
+    made = decision(20, 10, 5)
+    assert recorded(made).findings == made.findings
+    assert recorded(made).needs == list(made.evidence.needs)
+    assert msgspec.json.encode(recorded(made).tried)

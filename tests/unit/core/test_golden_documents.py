@@ -1,0 +1,143 @@
+"""Documents of every release stay readable: `golden/decision-N.json` is one of format N."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from core.decision import Action, Finding, Named, Need, Verdict
+from core.document import (
+    FORMAT,
+    AccessAnswer,
+    Asked,
+    DecisionDocument,
+    Durations,
+    Revisions,
+    TriedProfile,
+    decode_document,
+    encode_document,
+)
+
+GOLDEN = Path(__file__).parent / "golden"
+
+FIRST = DecisionDocument(
+    format=1,
+    id="01a1fdfa-4600-741a-844b-d5e85b7c5f0f",
+    time="2026-11-21T12:00:00.000Z",
+    cluster="5f0c3c1e-6f0b-4c39-9d0e-2a5c7c4f9f10",
+    source="validate",
+    request=Asked(
+        uid="0d6c6c5e-8a5b-4a0e-9a57-1f6d2c1b7a31",
+        operation="CREATE",
+        kind="Pod",
+        version="v1",
+        group="apps",
+        namespace="train",
+        name="llm-pretrain-7f9c6-worker-0",
+        subresource="ephemeralcontainers",
+        object_uid="c7d3f5a0-1b8e-4f0a-8a57-70f86f3c2b11",
+        dry_run=True,
+    ),
+    requester="user:2bd806c97f0e00af",
+    verdict=Verdict.DENY,
+    allowed=False,
+    subjects=["user:2bd806c97f0e00af", "system:serviceaccount:train:trainer"],
+    mode="warn",
+    profile="pss-baseline",
+    named=Named("pss-baseline", "metadata.annotations[sallyport.dev/profile]"),
+    ceiling=["pss-baseline", "pss-restricted"],
+    left_alone="it is being deleted",
+    error_kind="deadline",
+    reason="time ran out",
+    field="spec.containers",
+    findings=[
+        Finding(
+            rule="privileges/host/network",
+            action=Action.DENY,
+            path="spec.hostNetwork",
+            message="The Pod uses the network of its node.",
+            remedy="Remove hostNetwork.",
+            privilege="host/network",
+            container="main",
+            covered_by=["pss-privileged"],
+        )
+    ],
+    more_findings=3,
+    needs=[Need("privileges/host/network", "host/network", "spec.hostNetwork")],
+    more_needs=4,
+    tried=[
+        TriedProfile(profile="pss-baseline", usable=True, lacks=["host/network"]),
+        TriedProfile(profile="pss-restricted"),
+    ],
+    more_tried=5,
+    access_reviews=[
+        AccessAnswer(
+            subject="user:2bd806c97f0e00af",
+            profile="pss-baseline",
+            namespace="train",
+            allowed=True,
+        )
+    ],
+    patches=[
+        {
+            "op": "add",
+            "path": "/metadata/annotations",
+            "value": {"sallyport.dev/profile": "pss-baseline"},
+        }
+    ],
+    sandbox="gvisor",
+    revisions=Revisions(policy="3f5a9c1b2d4e", profiles="9b8c7d6e5f4a"),
+    durations=Durations(total=0.412, evaluation=0.201, access=0.015),
+    projection="sha256:" + "5e" * 32,
+)
+
+
+def changed(**fields: Any) -> bytes:
+    """Give the first format's document with some fields of its JSON set."""
+    return json.dumps({**json.loads(golden(1)), **fields}).encode()
+
+
+def golden(number: int) -> bytes:
+    """Give the document of a format, as a release of that format wrote it."""
+    return (GOLDEN / f"decision-{number}.json").read_bytes()
+
+
+def test_the_first_format_is_read_as_it_was_meant() -> None:
+    """Every field of it, by the names it had."""
+    assert decode_document(golden(1)) == FIRST
+
+
+def test_the_golden_document_has_every_field() -> None:
+    """A field that is not in it could change unnoticed."""
+    defaults = msgspec.structs.fields(DecisionDocument)
+    unset = [each.name for each in defaults if getattr(FIRST, each.name) == each.default]
+    assert unset == []
+
+
+def test_there_is_a_golden_document_of_each_format() -> None:
+    """A new format brings its own, and the old ones stay."""
+    assert {path.name for path in GOLDEN.glob("decision-*.json")} == {
+        f"decision-{number}.json" for number in range(1, FORMAT + 1)
+    }
+
+
+def test_what_is_written_can_be_read() -> None:
+    """The same document comes back."""
+    assert decode_document(encode_document(FIRST)) == FIRST
+
+
+@pytest.mark.parametrize("number", [FORMAT - 1, FORMAT + 1])
+def test_neighbouring_formats_are_read(number: int) -> None:
+    """Fields that this release does not know are passed over."""
+    read = decode_document(changed(format=number, later={"a": 1}))
+    assert read == msgspec.structs.replace(FIRST, format=number)
+
+
+@pytest.mark.parametrize("number", [FORMAT - 2, FORMAT + 2])
+def test_other_formats_are_refused(number: int) -> None:
+    """The message says which it reads."""
+    message = f"format {number}: this release reads {FORMAT - 1} to {FORMAT + 1}"
+    with pytest.raises(ValueError, match=message):
+        decode_document(changed(format=number))
