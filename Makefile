@@ -10,7 +10,7 @@ PYTHON_DIRS := admission audit certs cli control core identity kube policies web
 BUNDLE := policies/compiled/builtin.tar.gz
 REGO := $(shell find policies/rego -name '*.rego' ! -name '*_test.rego')
 
-.PHONY: help setup run test check bench proof docs lock tools clean
+.PHONY: help setup run test check bench bench-recording proof docs lock tools clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -40,6 +40,9 @@ test: check ## Everything that CI runs
 
 bench: setup ## What a review costs, against OPA's server and a null handler
 	@$(BIN)/python -m bench $(BENCH)
+
+bench-recording: setup ## The CPU that recording adds to a review, in interleaved pairs
+	@$(BIN)/python -m bench.recording $(BENCH)
 
 proof: setup ## The tests at full size; writes dated results to docs/evidence
 	@SALLYPORT_PROOF=1 $(BIN)/python -m pytest tests/proof

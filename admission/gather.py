@@ -83,7 +83,7 @@ class Gatherer:
         known = PodFacts(
             needs=needs,
             privileges=privileges,
-            subjects=self._subjects(request, pod),
+            subjects=self._subjects(request, pod, facts.mode),
             root=not pod.metadata.owner_references,
             candidates=candidates(facts.profiles, ceiling, privileges),
             named=named,
@@ -105,10 +105,10 @@ class Gatherer:
     async def regather(
         self, document: DecisionDocument, request: Request, default_mode: Mode
     ) -> Facts:
-        """Give the facts of now about what a recorded decision says its object needs.
+        """Give the facts of now about what a recorded decision says its Pod needs.
 
         Raises:
-            CannotJudgeError: something that must be known cannot be, or not all was recorded.
+            CannotJudgeError: something that must be known cannot be.
         """
         namespace = await self.cluster.namespace(request.namespace)
         mode = namespace.mode(default_mode)
@@ -119,15 +119,16 @@ class Gatherer:
         usable = await _usable(known, rights, mode)
         return replace(facts, pod=replace(known, usable=usable, access=tuple(rights.heard)))
 
-    def _subjects(self, request: Request, pod: Pod) -> tuple[Subject, ...]:
+    def _subjects(self, request: Request, pod: Pod, mode: Mode) -> tuple[Subject, ...]:
         """Give whose rights count.
 
         Of a Pod that runs, nothing says who made it. A profile noted on one that nothing owns
-        was its maker's when the gate admitted it; every other Pod stands on its service account.
+        was its maker's when the gate admitted it, where the namespace enforces; every other Pod
+        stands on its service account (docs/adr/0013).
         """
         if not request.running:
             return whose_right(request.subject, pod, request.namespace, self.controllers)
-        if _noted(pod) and not pod.metadata.owner_references:
+        if mode is Mode.ENFORCE and _noted(pod) and not pod.metadata.owner_references:
             return ()
         return (pod_service_account(pod, request.namespace),)
 

@@ -86,11 +86,15 @@ class Judge:
         rights, mode and ceiling are those of now.
 
         Raises:
-            CannotJudgeError: something that must be known cannot be.
+            CannotJudgeError: something that must be known cannot be, or not in time.
+            LedgerError: it is not about a Pod, or the record does not hold all that it needs.
         """
         request = request_of(document, subject)
-        async with asyncio.timeout(budget):
-            facts = await self.gatherer.regather(document, request, self.default_mode)
+        try:
+            async with asyncio.timeout(budget):
+                facts = await self.gatherer.regather(document, request, self.default_mode)
+        except TimeoutError as error:
+            raise DeadlineError(f"the cluster did not answer within {budget:.1f} s") from error
         return request, self._decide(request, facts)
 
     def _decide(self, request: Request, facts: Facts) -> Decision:

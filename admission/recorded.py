@@ -3,14 +3,24 @@
 from admission.candidates import candidates
 from admission.facts import Facts, NamedProfile, PodFacts
 from core.document import DecisionDocument
-from core.errors import NotSyncedError
+from core.errors import LedgerError
 from core.request import Kind, Operation, Request
 from core.subject import SERVICE_ACCOUNT_PREFIX, Subject, service_account
 
 
 def request_of(document: DecisionDocument, subject: Subject) -> Request:
-    """Give the request again, without its object, as if `subject` had made it."""
+    """Give the request again, without its object, as if `subject` had made it.
+
+    Raises:
+        LedgerError: it is not about a Pod, or the record does not hold all that the Pod needs.
+    """
     asked = document.request
+    if (asked.group, asked.version, asked.kind) != ("", "v1", "Pod"):
+        what = f"is about a {asked.kind}; only what a Pod needs is recorded"
+        raise LedgerError(f"decision {document.id} {what}: give the manifest instead")
+    if document.error_kind or document.left_alone or document.more_needs:
+        what = "does not record all that its object needs"
+        raise LedgerError(f"decision {document.id} {what}: give the manifest instead")
     return Request(
         uid="",
         kind=Kind(asked.kind, asked.version, asked.group),
@@ -24,14 +34,7 @@ def request_of(document: DecisionDocument, subject: Subject) -> Request:
 
 
 def recorded_needs(document: DecisionDocument, subject: Subject, facts: Facts) -> PodFacts:
-    """Give what was recorded of a Pod, with `subject` in its requester's place.
-
-    Raises:
-        NotSyncedError: the record does not hold all that it needs.
-    """
-    if document.error_kind or document.left_alone or document.more_needs:
-        message = f"decision {document.id} does not record all that its object needs"
-        raise NotSyncedError(f"{message}: give the manifest instead")
+    """Give what was recorded of a Pod, with `subject` in its requester's place."""
     privileges = frozenset(need.privilege for need in document.needs)
     named = document.named
     return PodFacts(

@@ -14,7 +14,7 @@ from webhooks.app import AdmissionApp
 from webhooks.logs import LogSettings, configure_logs, get_logger
 from webhooks.metrics import Metrics
 from webhooks.readiness import Readiness
-from webhooks.server import ServerSettings, serve
+from webhooks.server import Served, ServerSettings, serve
 from webhooks.status import build_status_app
 from webhooks.tls import PairWatcher, TlsSettings
 
@@ -40,8 +40,9 @@ class NullJudge:
 async def _serve(cert: str, key: str, port: str, status_port: str) -> int:
     configure_logs(LogSettings())
     logger, metrics, readiness = get_logger(), Metrics("bench"), Readiness({})
+    app = AdmissionApp(NullJudge(), readiness, metrics, logger)
     return await serve(
-        AdmissionApp(NullJudge(), readiness, metrics, logger),
+        Served(app, "webhooks", "the port", app.max_body_bytes, app.count_dropped),
         build_status_app(readiness, metrics.registry),
         ServerSettings(port=int(port), status_port=int(status_port), drain_seconds=0),
         PairWatcher(TlsSettings(Path(cert), Path(key)), logger),

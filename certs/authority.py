@@ -61,11 +61,6 @@ class Validity:
     until: dt.datetime
 
 
-def client_uri(cluster: str, process: str) -> str:
-    """Give the name by which a process of a cluster shows itself to the auditor."""
-    return f"sallyport://{cluster}/{process}"
-
-
 def validity(now: dt.datetime, lifetime: dt.timedelta) -> Validity:
     """Give the validity of what is made `now`; it begins SKEW ago."""
     return Validity(now - SKEW, now + lifetime)

@@ -113,7 +113,8 @@ class _Control:
             self.logger.warning("nothing is swept", fix=f"set {name_setting('spool.folder')}")
             return loops
         sweep = Sweep(self._sweep_parts(cluster, self.recording))
-        return [*loops, Loop("sweep", _LOOK_S, sweep.run, longest_s=_LONGEST_SWEEP_S)]
+        forget = sweep.parts.metrics.forget
+        return [*loops, Loop("sweep", _LOOK_S, sweep.run, _LONGEST_SWEEP_S, forget)]
 
     def _sweep_parts(self, cluster: str, recording: Recording) -> SweepParts:
         metrics = SweepMetrics(self.metrics.registry)
@@ -140,6 +141,7 @@ class _Control:
 async def _serve(settings: Settings) -> int:
     writer = configure_logs(LogSettings(form=settings.log_format))
     logger = get_logger()
+    write_line = writer.msg if settings.record.lines else None
     metrics = LoopMetrics(process_registry(version("sallyport")))
     engine = make_engine(settings.bundle, settings.evaluation)
     try:
@@ -150,7 +152,7 @@ async def _serve(settings: Settings) -> int:
             stack.push_async_callback(connection.close)
             auditor = await stack.enter_async_context(open_auditor(settings, logger))
             recording = await stack.enter_async_context(
-                open_recording(settings, cluster, logger, auditor)
+                open_recording(settings, cluster, logger, auditor, write_line)
             )
             if recording is not None:
                 spool = SpoolCollector(recording.spool.status, recording.shipping)

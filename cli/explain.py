@@ -6,11 +6,11 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
-import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from admission.explain import Change, Explanation, FieldChange, explain
+from admission.changes import Change, FieldChange
+from admission.explain import Explanation, explain
 from admission.judge import Judge
 from admission.wording import listed
 from cli import exits
@@ -21,12 +21,14 @@ from cli.settings import Settings
 from cli.subjects import Terms
 from cli.text import safe_line
 from core.decision import Decision, Verdict
-from core.document import DecisionDocument, decode_document, make_document
-from core.errors import InvalidObjectError, LedgerError, SettingsError
+from core.document import DecisionDocument, decode_document
+from core.errors import LedgerError, SettingsError
+from core.making import make_document
 from core.request import Request
 from kube.manifests import Manifest
 
 _ID: Final = re.compile(r"[0-9a-fA-F]{8}[0-9a-fA-F-]{0,28}")
+_SHORT_ID: Final = re.compile(r"[0-9a-fA-F-]{1,8}")
 _LOCAL: Final = "local"
 _MOST_ROWS: Final = 20
 _MOST_PATHS: Final = 4
@@ -35,23 +37,21 @@ _MOST_PATHS: Final = 4
 async def explain_target(settings: Settings, target: str, terms: Terms) -> list[Explanation]:
     """Explain the decision of an id, or those on the objects of a file.
 
-    With an id and a subject in `terms`: what it would be for that subject, today.
+    With a recorded decision and a subject in `terms`: what it would be for that subject, today.
 
     Raises:
         SettingsError: the target is neither, or the file holds nothing that is judged.
-        LedgerError: the ledger cannot be read, or has no such decision.
+        LedgerError: the ledger cannot be read, has no such decision, or not all that is asked.
+        CannotJudgeError: the cluster does not answer.
     """
-    if _is_file(target):
-        documents = [document async for document in _of_file(settings, target, terms)]
+    if not _is_file(target):
+        documents = await _again(settings, await _of_ledger(settings, target), terms)
+    elif (recorded := _recorded(target)) is not None:
+        documents = await _again(settings, [recorded], terms)
+    else:
+        documents = [document async for document in _of_manifests(settings, target, terms)]
         if not documents:
             raise SettingsError(f"{target}: no object in it is of a kind that is judged")
-    else:
-        documents = await _of_ledger(settings, target)
-        if not documents:
-            message = f"no decision {target} is in the ledger: it is not shipped yet, or too old"
-            raise LedgerError(message)
-        if terms.subject is not None:
-            documents = [await _again(settings, document, terms) for document in documents]
     return [explain(document) for document in documents]
 
 
@@ -66,21 +66,26 @@ def exit_code(explanations: list[Explanation]) -> int:
 def _is_file(target: str) -> bool:
     if target == STANDARD_INPUT or Path(target).exists():
         return True
-    if not _ID.fullmatch(target):
-        raise SettingsError(f"{target}: neither a file nor the id of a decision")
-    return False
+    if _ID.fullmatch(target):
+        return False
+    if _SHORT_ID.fullmatch(target):
+        raise SettingsError(f"{target}: no such file; of an id give at least 8 digits")
+    raise SettingsError(f"{target}: neither a file nor the id of a decision")
 
 
 async def _of_ledger(settings: Settings, decision_id: str) -> list[DecisionDocument]:
     async with open_ledger(settings) as store:
-        return await store.get(decision_id)
+        documents = await store.get(decision_id)
+    if not documents:
+        message = f"no decision {decision_id} is in the ledger: it is not shipped yet, or too old"
+        raise LedgerError(message)
+    return documents
 
 
-async def _of_file(settings: Settings, path: str, terms: Terms) -> AsyncIterator[DecisionDocument]:
-    """Yield the document in a file, or one for each manifest that is judged."""
-    if recorded := _recorded(path):
-        yield recorded
-        return
+async def _of_manifests(
+    settings: Settings, path: str, terms: Terms
+) -> AsyncIterator[DecisionDocument]:
+    """Yield a document for each manifest that is judged."""
     async with open_judge(settings) as judge:
         for item in read_manifests([path]):
             if isinstance(item, Result):
@@ -95,7 +100,7 @@ def _recorded(path: str) -> DecisionDocument | None:
         return None
     try:
         return decode_document(Path(path).read_bytes())
-    except (ValueError, msgspec.DecodeError):
+    except ValueError:
         return None
 
 
@@ -106,15 +111,15 @@ async def _judged(judge: Judge, manifest: Manifest, terms: Terms) -> DecisionDoc
     return _document(request, await judge.validate(request, budget=BUDGET))
 
 
-async def _again(settings: Settings, document: DecisionDocument, terms: Terms) -> DecisionDocument:
+async def _again(
+    settings: Settings, documents: list[DecisionDocument], terms: Terms
+) -> list[DecisionDocument]:
+    """Judge what is on record for the subject of the terms; without one, leave it as it is."""
     if terms.subject is None:
-        return document
+        return documents
     async with open_judge(settings) as judge:
-        try:
-            request, decision = await judge.again(document, terms.subject, budget=BUDGET)
-        except InvalidObjectError as error:
-            raise SettingsError(f"{document.id}: {error}") from error
-    return _document(request, decision)
+        answers = [await judge.again(each, terms.subject, budget=BUDGET) for each in documents]
+    return [_document(request, decision) for request, decision in answers]
 
 
 def _document(request: Request, decision: Decision) -> DecisionDocument:

@@ -83,8 +83,9 @@ AUDITOR = """**Examples**
 
     sallyport auditor --config auditor.yaml
 
-    SALLYPORT_LEDGER__URL=postgresql+psycopg://… sallyport auditor --config a.yaml
+    sallyport auditor --config auditor.yaml --ledger sqlite:///ledger.db
 
+The URL of a PostgreSQL, with its password, belongs in SALLYPORT_LEDGER__URL.
 The settings `receive.cert`, `receive.key` and `receive.client_ca` are needed.
 
 **Exit codes**: 0 stopped in order; 1 requests were cut off; 2 could not

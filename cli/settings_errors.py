@@ -64,12 +64,19 @@ def explain(problem: Mapping[str, Any]) -> str:
     fields = [part for part in problem["loc"] if isinstance(part, str)]
     path = ".".join(fields)
     if problem["type"] == "extra_forbidden":
-        return f"{name_setting(path)}: there is no such setting"
+        named = "ledger" if "://" in path else path
+        return f"{name_setting(named)}: there is no such setting"
     place = "".join(f"[{part}]" for part in problem["loc"] if isinstance(part, int))
     must = _MUST.get(problem["type"], problem["msg"]).format(**problem.get("ctx", {}))
-    value = str(problem["input"])
-    shown = value if len(value) <= _SHOWN else value[: _SHOWN - 1] + "…"
+    shown = _shown(path, str(problem["input"]))
     return f"{name_setting(path)}{place}: {shown or 'empty'} {must}"
+
+
+def _shown(path: str, value: str) -> str:
+    """Give what may be shown of a wrong value: nothing of what may hold a password."""
+    if path.partition(".")[0] == "ledger" or "://" in value:
+        return "what is given"
+    return value if len(value) <= _SHOWN else value[: _SHOWN - 1] + "…"
 
 
 def unreadable_variable(error: ValueError) -> str:

@@ -34,7 +34,7 @@ class Showcase:
         self._task = asyncio.get_running_loop().create_task(self._show(addresses))
 
     async def _show(self, addresses: Addresses) -> None:
-        host, port = addresses.admission
+        host, port = addresses.served
         url = f"https://{host}:{port}/validate"
         if self.reviews and self.reviews.is_dir():
             self.console.print(f"[bold]Example reviews[/], sent to {url}\n")

@@ -17,7 +17,14 @@ from kube.lease import Leadership
 FIRST_RETRY_S: Final = 1.0
 """Seconds until a loop that failed is tried again; doubled each time, up to its interval."""
 
+LAST_RETRY_S: Final = 300.0
+"""The longest of these waits: the alert on failing loops looks back 15 minutes."""
+
 _log = structlog.get_logger(__name__)
+
+
+def _nothing() -> None:
+    pass
 
 
 @dataclass(frozen=True)
@@ -32,6 +39,8 @@ class Loop:
     """Does it once. It is cancelled when leadership is lost, and calls `require` before writes."""
     longest_s: float = 300.0
     """A run that takes longer is cut off, and counts as failed."""
+    forget: Callable[[], None] = _nothing
+    """Takes back, when a term ends, what only a leader can know: gauges that would grow old."""
 
 
 class RunningLoop:
@@ -46,18 +55,29 @@ class RunningLoop:
         metrics.add(loop.name, loop.interval_s)
 
     def missing(self) -> list[str]:
-        """Say why it has never succeeded, for a person; nothing once it has."""
-        return [] if self._succeeded else [f"loop {self._loop.name}: {self._problem}"]
+        """Say why it has never succeeded, for a person; nothing once it has.
+
+        Nothing either while its first run goes on: a sweep takes as long as the cluster is large.
+        """
+        if self._succeeded or not self._problem:
+            return []
+        return [f"loop {self._loop.name}: {self._problem}"]
 
     async def keep_running(self, leadership: Leadership) -> None:
         """Run it until cancelled, or until the leadership is over."""
-        while leadership.holds():
-            await self._run_once(leadership)
-            await asyncio.sleep(self._pause())
+        try:
+            while leadership.holds():
+                await self._run_once(leadership)
+                await asyncio.sleep(self._pause())
+        finally:
+            self._metrics.forget(self._loop.name)
+            self._loop.forget()
 
     async def _run_once(self, leadership: Leadership) -> None:
         name, began = self._loop.name, time.monotonic()
         self._metrics.begin(name)
+        if not self._failures:
+            self._problem = ""
         try:
             async with asyncio.timeout(self._loop.longest_s) as limit:
                 await self._loop.run(leadership)
@@ -88,7 +108,8 @@ class RunningLoop:
     def _pause(self) -> float:
         interval = self._loop.interval_s
         if self._failures:
-            interval = min(interval, FIRST_RETRY_S * 2.0 ** min(self._failures - 1, 30))
+            retry = FIRST_RETRY_S * 2.0 ** min(self._failures - 1, 30)
+            interval = min(interval, retry, LAST_RETRY_S)
         return interval * random.uniform(0.9, 1.0)  # noqa: S311 -- spreads load
 
 

@@ -24,7 +24,7 @@ class LoopMetrics:
         self._interval = gauge("sallyport_loop_interval_seconds", "Time between runs.", _LOOP)
         self._success = gauge(
             "sallyport_loop_last_success_timestamp_seconds",
-            "Unix time at which the loop last succeeded in this process.",
+            "Unix time at which the loop last succeeded in this term; only the leader shows it.",
             _LOOP,
         )
         self._runs = counter("sallyport_loop_runs", "Runs begun.", _LOOP)
@@ -54,6 +54,10 @@ class LoopMetrics:
     def succeed(self, loop: str) -> None:
         """Note that a run has just succeeded."""
         self._success.labels(loop).set(self._wall())
+
+    def forget(self, loop: str) -> None:
+        """Show no success any more: the term is over, and the next leader has its own."""
+        self._success.remove(loop)
 
     def fail(self, loop: str) -> None:
         """Count a run that failed."""

@@ -7,15 +7,12 @@ no person's name that the operator did not choose to keep.
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, Literal
 
 import msgspec
 
-from core.decision import Decision, Finding, Named, Need, Verdict
-from core.request import Request
-from core.subject import Subject
+from core.decision import Finding, Named, Need, Verdict
 
 FORMAT: Final = 1
 """Version of the document. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
@@ -25,14 +22,24 @@ MOST_NEEDS: Final = 256
 
 MOST_FINDINGS: Final = 256
 
+MOST_ACCESS: Final = 256
+"""Answers of access reviews that are kept."""
+
 MOST_TEXT: Final = 1024
-"""Characters kept of a text that a request may choose: a reason, a message, a path, a name."""
+"""Characters kept of a reason, of the field at fault, of a profile's name that an object names,
+and of the object's uid. What else a request may choose is bounded where it is read
+(`webhooks.wire`) or where it is recorded (`audit.ledger.shortening`)."""
+
+_REMEMBERED_BYTES: Final = 8192
+"""Of a projection whose digest is remembered; at most 512 are, so 4 MiB."""
 
 Source = Literal["validate", "mutate", "sweep"]
 """Which judgement it was: of the final state, of the change on the way to it, of what runs."""
 
 
-class _Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", gc=False):
+class _Part(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", gc=False
+):
     """Frozen, camelCase, defaults left out; fields of later releases are skipped when read."""
 
 
@@ -70,6 +77,8 @@ class TriedProfile(_Part, frozen=True):
     """Whether all subjects may use it; None where nobody was asked."""
     lacks: list[str] = []
     """Privileges; at most MOST_NEEDS."""
+    more_lacks: int = 0
+    """How many are not in `lacks`."""
 
 
 class Revisions(_Part, frozen=True):
@@ -125,6 +134,8 @@ class DecisionDocument(_Part, frozen=True):
     """In the order of choice: those that cover all, then the closest."""
     more_tried: int = 0
     access_reviews: list[AccessAnswer] = []
+    """At most MOST_ACCESS."""
+    more_access_reviews: int = 0
     patches: list[dict[str, Any]] = []
     """JSONPatch (RFC 6902) that the mutating webhook answered with."""
     sandbox: str | None = None
@@ -161,85 +172,16 @@ def _demand_format(number: int) -> None:
 
 
 def projection_digest(projection: bytes) -> str:
-    """Name a projection by its content."""
+    """Name a projection by its content; those of a gang, which are the same, are hashed once."""
+    short = len(projection) <= _REMEMBERED_BYTES
+    return _remembered_digest(projection) if short else _digest(projection)
+
+
+def _digest(projection: bytes) -> str:
     return f"sha256:{hashlib.sha256(projection).hexdigest()}"
 
 
-def make_document(  # noqa: PLR0913  A decision and all that surrounds it.
-    source: Source,
-    request: Request,
-    decision: Decision,
-    *,
-    cluster: str,
-    seconds: float,
-    name_subject: Callable[[Subject], str],
-    patches: Sequence[Mapping[str, Any]] = (),
-    digest: str = "",
-) -> DecisionDocument:
-    """Put a decision and its request into a document; `digest` is its projection's. Pure."""
-    evidence = decision.evidence
-    requester = name_subject(request.subject)
-
-    def name(subject: Subject) -> str:
-        return requester if subject is request.subject else name_subject(subject)
-
-    return DecisionDocument(
-        format=FORMAT,
-        id=decision.id,
-        time=time_of(decision.id),
-        cluster=cluster,
-        source=source,
-        request=Asked(
-            uid=request.uid,
-            operation=request.operation.value,
-            kind=request.kind.kind,
-            version=request.kind.version,
-            group=request.kind.group,
-            namespace=request.namespace,
-            name=request.name,
-            subresource=request.subresource,
-            object_uid=evidence.object_uid,
-            dry_run=request.dry_run,
-        ),
-        requester=requester,
-        subjects=[name(subject) for subject in evidence.subjects],
-        verdict=decision.verdict,
-        allowed=decision.allowed,
-        mode=decision.mode,
-        profile=decision.profile,
-        named=evidence.named,
-        ceiling=list(evidence.ceiling) if evidence.ceiling is not None else None,
-        left_alone=evidence.left_alone,
-        error_kind=decision.error_kind,
-        reason=decision.reason[:MOST_TEXT],
-        field=decision.field[:MOST_TEXT],
-        findings=decision.findings[:MOST_FINDINGS],
-        more_findings=max(len(decision.findings) - MOST_FINDINGS, 0),
-        needs=list(evidence.needs[:MOST_NEEDS]),
-        more_needs=max(len(evidence.needs) - MOST_NEEDS, 0),
-        tried=[
-            TriedProfile(profile=t.profile, usable=t.usable, lacks=sorted(t.lacks)[:MOST_NEEDS])
-            for t in evidence.tried
-        ],
-        more_tried=evidence.more_tried,
-        access_reviews=[
-            AccessAnswer(
-                subject=name(answer.subject),
-                profile=answer.profile,
-                namespace=request.namespace,
-                allowed=answer.allowed,
-            )
-            for answer in evidence.access
-        ],
-        patches=[dict(patch) for patch in patches],
-        revisions=Revisions(policy=decision.policy_revision, profiles=decision.profiles_revision),
-        durations=Durations(
-            total=round(seconds * 1000, 3),
-            evaluation=round(evidence.evaluation_seconds * 1000, 3),
-            access=round(evidence.access_seconds * 1000, 3),
-        ),
-        projection=digest,
-    )
+_remembered_digest = lru_cache(maxsize=512)(_digest)
 
 
 def time_of(decision_id: str) -> str:

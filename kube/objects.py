@@ -1,7 +1,9 @@
 """Reads and writes single objects, and lists kinds page by page: what the control loops do.
 
-Paths are those of the API (`/api/v1/namespaces/x/secrets/y`). Writes carry what makes a second
-writer's change a conflict instead of a loss: a resourceVersion, or a field manager.
+Paths are those of the API (`/api/v1/namespaces/x/secrets/y`). A write whose body names the
+resourceVersion that was read (`replace`, `merge`, `change`) is a conflict where somebody else wrote
+meanwhile; `delete` can name a UID. `apply` alone knows no precondition: it is for objects of which
+the last writer is right, such as reports.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,10 +22,8 @@ _APPLY: Final = "application/apply-patch+yaml"
 """JSON is YAML; kube-apiserver 1.36 knows this content type for server-side apply."""
 
 
-class _ListMetadata(msgspec.Struct, frozen=True, rename="camel"):
-    resource_version: str = ""
+class _ListMetadata(msgspec.Struct, frozen=True):
     continue_: str = msgspec.field(default="", name="continue")
-    remaining_item_count: int | None = None
 
 
 class _List(msgspec.Struct):
@@ -39,9 +39,6 @@ class Page:
     """JSON of each object; objects of a list carry no `kind` and `apiVersion`."""
     continue_token: str
     """Asks for the next page; empty on the last."""
-    resource_version: str
-    remaining: int | None
-    """How many objects come after this page, where kube-apiserver says."""
 
 
 class Objects:
@@ -87,6 +84,8 @@ class Objects:
 
     async def apply(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """Set the fields of `body` (server-side apply), and take those over that others set.
+
+        Without a precondition: what was written meanwhile is overwritten.
 
         Raises:
             ClusterError: kube-apiserver does not answer, or refuses.
@@ -144,13 +143,7 @@ class Objects:
             found = msgspec.json.decode(body, type=_List)
         except msgspec.DecodeError as error:
             raise ClusterError(f"GET {collection}: the answer is no list: {error}") from None
-        metadata = found.metadata
-        return Page(
-            found.items,
-            metadata.continue_,
-            metadata.resource_version,
-            metadata.remaining_item_count,
-        )
+        return Page(found.items, found.metadata.continue_)
 
     async def _write(
         self,

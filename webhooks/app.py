@@ -23,6 +23,7 @@ from structlog.typing import FilteringBoundLogger
 
 from admission.unrecorded import unrecorded
 from core.decision import Decision
+from core.document import Source
 from core.errors import DeadlineError, InvalidReviewError, NotRecordedError
 from core.request import Request
 from webhooks.answer import Patches, encode_answer, encode_failure, mutation_patches, no_patches
@@ -42,7 +43,7 @@ from webhooks.judge import Judge
 from webhooks.logs import log_decision
 from webhooks.metrics import Metrics
 from webhooks.readiness import Readiness
-from webhooks.recorder import Recorder, Webhook
+from webhooks.recorder import Recorder
 from webhooks.wire import decode_review
 
 REJECTION_LOG_SECONDS = 1.0
@@ -75,7 +76,7 @@ class _Judging(Protocol):
 
 @dataclass(frozen=True)
 class _Webhook:
-    name: Webhook
+    name: Source
     judge: _Judging
     patches: Callable[[Request, Decision], Patches]
     refuses_on_failure: bool
@@ -163,7 +164,7 @@ class AdmissionApp:
             async with asyncio.timeout(left + min(MARGIN_SECONDS, left) / 2):
                 decision = await webhook.judge(request, budget=left)
             patches = webhook.patches(request, decision)
-            decision = self._record(webhook, request, decision, patches, start)
+            decision, recorded = self._record(webhook, request, decision, patches, start)
             body = encode_answer(request, decision, patches)
         except InvalidReviewError:
             raise
@@ -171,7 +172,7 @@ class AdmissionApp:
             return self._fail(webhook, request, error)
         seconds = time.perf_counter() - start
         self._metrics.count_decision(webhook.name, request, decision, seconds)
-        if self._settings.log_recorded or request.dry_run or self._recorder is None:
+        if self._settings.log_recorded or not recorded:
             log_decision(self._logger, webhook.name, request, decision, seconds)
         return Reply(_OK, body)
 
@@ -182,15 +183,15 @@ class AdmissionApp:
         decision: Decision,
         patches: Patches,
         start: float,
-    ) -> Decision:
-        """Have the decision kept; give the one to answer with.
+    ) -> tuple[Decision, bool]:
+        """Have the decision kept; give the one to answer with, and whether it was kept.
 
         Dry runs have no side effects. Of `/mutate` only what changes an object is kept: the
         final state is judged, and kept, by `/validate`.
         """
         refusing = webhook.refuses_on_failure
         if self._recorder is None or request.dry_run or not (refusing or patches):
-            return decision
+            return decision, False
         seconds = time.perf_counter() - start
         try:
             self._recorder.record(webhook.name, request, decision, patches, seconds)
@@ -198,7 +199,8 @@ class AdmissionApp:
             if refusing:
                 decision = unrecorded(request, decision, error)
                 self._metrics.count_unrecorded(allowed=decision.allowed)
-        return decision
+            return decision, False
+        return decision, True
 
     def _fail(self, webhook: _Webhook, request: Request, error: Exception) -> Reply:
         kind = DeadlineError.kind if isinstance(error, TimeoutError) else "unexpected"

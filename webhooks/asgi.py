@@ -47,6 +47,9 @@ def refuse(status: int, message: str, *headers: tuple[bytes, bytes], unread: boo
     return Reply(status, msgspec.json.encode({"error": message}), headers, unread)
 
 
+_MOST_DIGITS = 12
+
+
 async def read_body(
     receive: Receive, declared: bytes | None, limit: int, seconds: float, share: BodyShare
 ) -> bytes:
@@ -58,7 +61,8 @@ async def read_body(
         NoRoomError: too much is held for others.
         ClientGoneError: the client left.
     """
-    if declared is not None and int(declared) > limit:
+    # Python refuses to read numbers of thousands of digits, zeros included.
+    if declared is not None and (len(declared) > _MOST_DIGITS or int(declared) > limit):
         raise _too_large(limit)
     # A timer costs ten times as much as a body that is there, as nearly all are: it is set
     # only once `receive` has to wait.

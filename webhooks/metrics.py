@@ -17,9 +17,10 @@ from prometheus_client import (
     ProcessCollector,
     disable_created_metrics,
 )
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from audit.ledger.families import counter, gauge
 from core.decision import Decision
 from core.request import Request
 
@@ -171,13 +172,13 @@ class _Scraped(Collector):
 
     def collect(self) -> Iterator[Metric]:
         sources = self._sources
-        yield _gauge("sallyport_ready", "1 when reviews can be judged.", not sources.missing())
-        yield _counter(
+        yield gauge("sallyport_ready", "1 when reviews can be judged.", not sources.missing())
+        yield counter(
             "sallyport_access_reviews", "Access reviews.", "result", sources.access_reviews()
         )
         yield _revision("sallyport_policy", "Policies in force.", sources.policy_revision())
         yield _revision("sallyport_profiles", "Profiles in force.", sources.profiles_revision())
-        yield _counter(
+        yield counter(
             "sallyport_certificate_reloads",
             "Attempts to load a changed certificate pair.",
             "result",
@@ -191,18 +192,7 @@ class _Scraped(Collector):
         not_after = sources.certificate_not_after()
         if not_after is not None:
             text = "Unix time at which the serving certificate expires."
-            yield _gauge("sallyport_certificate_not_after_seconds", text, not_after)
-
-
-def _gauge(name: str, text: str, value: float) -> Metric:
-    return GaugeMetricFamily(name, text, value=float(value))
-
-
-def _counter(name: str, text: str, label: str, totals: Mapping[str, int]) -> Metric:
-    family = CounterMetricFamily(name, text, labels=[label])
-    for key, total in totals.items():
-        family.add_metric([key], total)
-    return family
+            yield gauge("sallyport_certificate_not_after_seconds", text, not_after)
 
 
 def _revision(name: str, text: str, revision: str) -> Metric:

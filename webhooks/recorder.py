@@ -1,12 +1,11 @@
 """What the webhooks ask of the record: to keep each decision before it is answered."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from core.decision import Decision
+from core.document import Source
 from core.request import Request
-
-Webhook = Literal["validate", "mutate"]
 
 
 class Recorder(Protocol):
@@ -14,7 +13,7 @@ class Recorder(Protocol):
 
     def record(
         self,
-        webhook: Webhook,
+        source: Source,
         request: Request,
         decision: Decision,
         patches: Sequence[Mapping[str, Any]],

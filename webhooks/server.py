@@ -15,9 +15,8 @@ from typing import Any
 
 from structlog.typing import FilteringBoundLogger
 
-from webhooks.app import AdmissionApp
 from webhooks.asgi import Application
-from webhooks.listener import Listener, bind, make_config
+from webhooks.listener import DEFAULT_MAX_BODY_BYTES, Listener, bind, make_config
 from webhooks.readiness import Readiness
 from webhooks.tls import PairWatcher
 
@@ -45,10 +44,24 @@ class ServerSettings:
 
 
 @dataclass(frozen=True)
+class Served:
+    """What the TLS listener serves."""
+
+    app: Application
+    name: str
+    """What the log calls it."""
+    setting: str
+    """What to change where its address is taken."""
+    max_body_bytes: int = DEFAULT_MAX_BODY_BYTES
+    on_dropped: Callable[[str], None] | None = None
+    """Gets the reason for which a connection was cut."""
+
+
+@dataclass(frozen=True)
 class Addresses:
     """Where the listeners are."""
 
-    admission: tuple[str, int]
+    served: tuple[str, int]
     status: tuple[str, int]
 
 
@@ -65,7 +78,7 @@ class Stop:
 
 
 async def serve(  # noqa: PLR0913, PLR0917  The composition root hands over all that it made.
-    app: Application,
+    served: Served,
     status_app: Application,
     settings: ServerSettings,
     pair: PairWatcher,
@@ -85,18 +98,21 @@ async def serve(  # noqa: PLR0913, PLR0917  The composition root hands over all 
     """
     pair.look()
     with (
-        bind(settings.host, settings.port, "the webhook address") as bound,
+        bind(settings.host, settings.port, served.setting) as bound,
         bind(settings.status_host, settings.status_port, "the status address") as status_bound,
         _signals(stop) as asked,
     ):
         keep_alive = settings.keep_alive_seconds
-        config, finish = make_config(app, pair.context, keep_alive), settings.finish_seconds
-        if isinstance(app, AdmissionApp):
-            admission = Listener(config, bound, finish, app.max_body_bytes, app.count_dropped)
-        else:
-            admission = Listener(config, bound, finish)
+        listener = Listener(
+            make_config(served.app, pair.context, keep_alive),
+            bound,
+            settings.finish_seconds,
+            served.max_body_bytes,
+            served.on_dropped,
+        )
         status = Listener(make_config(status_app, None, keep_alive), status_bound, 1.0)
-        run = _Run(admission, status, settings, readiness, logger, asked)
+        logger = logger.bind(served=served.name)
+        run = _Run(listener, status, settings, readiness, logger, asked)
         return await run.until_told(pair, on_started)
 
 
@@ -152,7 +168,7 @@ def _signals(stop: Stop | None) -> Iterator[Stop]:
 
 @dataclass(frozen=True)
 class _Run:
-    admission: Listener
+    listener: Listener
     status: Listener
     settings: ServerSettings
     readiness: Readiness
@@ -165,14 +181,14 @@ class _Run:
         watcher = asyncio.create_task(pair.watch())
         servers = [
             asyncio.create_task(self.status.run_until_told()),
-            asyncio.create_task(self.admission.run_until_told()),
+            asyncio.create_task(self.listener.run_until_told()),
         ]
         asked = asyncio.create_task(self.stop.drain.wait())
         tasks = [watcher, *servers, asked]
         try:
             await self._started(tasks)
-            addresses = Addresses(self.admission.address, self.status.address)
-            self.logger.info("listening", admission=addresses.admission, status=addresses.status)
+            addresses = Addresses(self.listener.address, self.status.address)
+            self.logger.info("listening", address=addresses.served, status=addresses.status)
             if on_started:
                 on_started(addresses)
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -185,7 +201,7 @@ class _Run:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _started(self, tasks: Sequence[asyncio.Task[Any]]) -> None:
-        while not (self.admission.started and self.status.started):
+        while not (self.listener.started and self.status.started):
             _raise_if_failed(tasks)
             await asyncio.sleep(0.005)
 
@@ -195,8 +211,8 @@ class _Run:
         await _wait(self.stop.now, self.settings.drain_seconds)
 
     async def _end(self, servers: list[asyncio.Task[None]]) -> int:
-        """End the admission listener, then the status one, so that probes see it to the end."""
-        for listener, task in ((self.admission, servers[1]), (self.status, servers[0])):
+        """End the TLS listener, then the status one, so that probes see it to the end."""
+        for listener, task in ((self.listener, servers[1]), (self.status, servers[0])):
             listener.should_exit = True
             hurry = asyncio.create_task(self.stop.now.wait())
             await asyncio.wait([task, hurry], return_when=asyncio.FIRST_COMPLETED)
@@ -204,7 +220,7 @@ class _Run:
             if self.stop.now.is_set():
                 listener.force_exit = True
                 await task
-        cut = self.admission.cut_requests
+        cut = self.listener.cut_requests
         self.logger.info("stopped", requests_cut=cut)
         return EXIT_CUT if cut or self.stop.now.is_set() else EXIT_CLEAN
 

@@ -27,6 +27,10 @@ MAX_EXTRA_KEYS = 100
 MAX_EXTRA_VALUES = 1_000
 MAX_IDENTITY_CHARACTERS = 1_024
 
+# Kept, logged and shown, so bounded as Kubernetes bounds them (RFC 1123 and 1035).
+_DnsName = Annotated[str, msgspec.Meta(max_length=253)]
+_DnsLabel = Annotated[str, msgspec.Meta(max_length=63)]
+
 _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_IDENTITY_CHARACTERS)]
 _Text = Annotated[str, msgspec.Meta(max_length=MAX_IDENTITY_CHARACTERS)]
 _Groups = Annotated[list[_Text], msgspec.Meta(max_length=MAX_GROUPS)]
@@ -41,14 +45,20 @@ class _UserInfo(msgspec.Struct, gc=False):
     extra: _Extra | None = None
 
 
+class _Kind(msgspec.Struct, gc=False):
+    kind: _DnsLabel
+    version: _DnsLabel
+    group: _DnsName = ""
+
+
 class _Request(msgspec.Struct, rename="camel", gc=False):
     uid: _Uid
-    kind: Kind
+    kind: _Kind
     operation: Operation
     user_info: _UserInfo
-    namespace: str | None = None
-    name: str | None = None
-    sub_resource: str | None = None
+    namespace: _DnsName | None = None
+    name: _DnsName | None = None
+    sub_resource: _DnsName | None = None
     dry_run: bool | None = None
     object: msgspec.Raw = msgspec.Raw()
     old_object: msgspec.Raw = msgspec.Raw()
@@ -126,7 +136,7 @@ def _to_request(wire: _Request) -> Request:
         raise InvalidReviewError(message)
     return Request(
         uid=wire.uid,
-        kind=kind,
+        kind=Kind(kind.kind, kind.version, kind.group),
         operation=wire.operation,
         subject=_to_subject(wire.user_info),
         namespace=wire.namespace or "",

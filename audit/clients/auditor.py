@@ -57,7 +57,7 @@ class AuditorClient:
             SettingsError: `url` is no `https://host[:port]`.
         """
         parts = urlsplit(url)
-        if parts.scheme != "https" or not parts.hostname or parts.username or parts.query:
+        if parts.scheme != "https" or not parts.hostname or "@" in parts.netloc or parts.query:
             raise SettingsError("shipping.url: must be https://host or https://host:port")
         self._name = parts.netloc
         self._url = f"https://{parts.netloc}{parts.path.rstrip('/')}{PATH}"

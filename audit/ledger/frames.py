@@ -56,16 +56,27 @@ def decision_frame_id(decision_id: str) -> bytes:
     return bytes.fromhex(decision_id.replace("-", ""))
 
 
+def frame_length(frame_id: bytes, payload: bytes) -> int:
+    """Give the bytes of the frame.
+
+    Raises:
+        ValueError: it would be larger than a frame may be.
+    """
+    body = _PREFIX.size + len(frame_id) + len(payload)
+    if body > MAX_BODY:
+        message = f"{body} bytes are more than a frame holds ({MAX_BODY})"
+        raise ValueError(message)
+    return _HEAD.size + body
+
+
 def encode_frame(kind: int, frame_id: bytes, payload: bytes) -> bytes:
     """Give the frame.
 
     Raises:
         ValueError: it would be larger than MAX_BODY.
     """
+    frame_length(frame_id, payload)
     body = _PREFIX.pack(kind, len(frame_id)) + frame_id + payload
-    if len(body) > MAX_BODY:
-        message = f"{len(body)} bytes are more than a frame holds ({MAX_BODY})"
-        raise ValueError(message)
     return _HEAD.pack(len(body), zlib.crc32(body)) + body
 
 

@@ -24,9 +24,9 @@ from audit.ledger.wire import (
     FORMAT_HEADER,
     PATH,
     Acknowledged,
-    peer_prefix,
 )
 from core.errors import LedgerError
+from core.names import process_uri
 
 _Message = MutableMapping[str, Any]
 _Receive = Callable[[], Awaitable[_Message]]
@@ -35,6 +35,7 @@ _Send = Callable[[_Message], Awaitable[None]]
 _CLUSTER: Final = re.compile(r"[A-Za-z0-9._-]{1,63}")
 _FORMATS: Final = {str(version) for version in range(FORMAT - 1, FORMAT + 2)}
 _OK: Final = 200
+_MOST_DIGITS: Final = 12
 _RETRY: Final = (b"retry-after", b"1")
 _REJECTION_LOG_S: Final = 1.0
 """At most one line in this time says that a request was refused."""
@@ -48,6 +49,10 @@ class ReceiverSettings:
     """A shipper sends 1 MiB, and at most one frame more."""
     max_bodies: int = 16
     """Held at one time; beyond it 503 and try again."""
+    max_cluster_bodies: int = 4
+    """Of these, of one cluster: a slow one must not keep the others out."""
+    max_frames: int = 4096
+    """In one body; a shipper sends 2,000."""
     body_seconds: float = 10.0
     """The longest that a body may take."""
 
@@ -77,8 +82,8 @@ class Receiver:
         """Requests by HTTP status."""
         self.received = Receipt(0, 0, 0)
         """What became of all frames."""
-        self.held = 0
-        """Bodies that are being read or kept."""
+        self.held: Counter[str] = Counter()
+        """Bodies that are being read or kept, by cluster."""
         self._destination = destination
         self._logger = logger
         self._settings = settings or ReceiverSettings()
@@ -110,14 +115,17 @@ class Receiver:
 
     async def _answer(self, scope: Mapping[str, Any], receive: _Receive) -> bytes:
         cluster, length = _check(scope, self._settings.max_body_bytes)
-        if self.held >= self._settings.max_bodies:
+        most, most_of_one = self._settings.max_bodies, self._settings.max_cluster_bodies
+        if self.held.total() >= most or self.held[cluster] >= most_of_one:
             raise _RefusedError(503, "too many requests are being read; try again", _RETRY)
-        self.held += 1
+        self.held[cluster] += 1
         try:
-            frames = _decode(await self._read(receive, length))
+            content = await self._read(receive, length)
+            frames = _decode(content, self._settings.max_frames)
             receipt = await self._deliver(cluster, frames)
         finally:
-            self.held -= 1
+            self.held[cluster] -= 1
+            self.held += Counter()  # Forgets clusters that have none.
         return msgspec.json.encode(
             Acknowledged(
                 format=FORMAT,
@@ -181,8 +189,8 @@ def _check(scope: Mapping[str, Any], max_body_bytes: int) -> tuple[str, int]:
     if headers.get(b"content-type", "").lower() != CONTENT_TYPE:
         raise _RefusedError(415, f"Content-Type must be {CONTENT_TYPE}")
     length = headers.get(b"content-length", "")
-    if not length.isdecimal():
-        raise _RefusedError(411, "Content-Length is missing")
+    if not length.isdecimal() or len(length) > _MOST_DIGITS:
+        raise _RefusedError(411, "Content-Length is missing, or is no length")
     if int(length) > max_body_bytes:
         raise _RefusedError(413, f"the body is larger than {max_body_bytes:,} bytes; send less")
     version = headers.get(FORMAT_HEADER.lower().encode(), "")
@@ -197,22 +205,24 @@ def _check(scope: Mapping[str, Any], max_body_bytes: int) -> tuple[str, int]:
 
 def _check_peer(scope: Mapping[str, Any], cluster: str) -> None:
     peer = (scope.get("extensions") or {}).get("sallyport.peer") or {}
-    prefix = peer_prefix(cluster)
+    prefix = process_uri(cluster, "")
     if not any(len(uri) > len(prefix) and uri.startswith(prefix) for uri in peer.get("uris", ())):
         text = f"{CLUSTER_HEADER}: the client certificate does not carry a URI {prefix}PROCESS"
         raise _RefusedError(403, text)
 
 
-def _decode(body: bytes) -> list[Frame]:
+def _decode(body: bytes, most: int) -> list[Frame]:
     """Give the frames of a body.
 
     Raises:
-        _RefusedError: it is not frames from its first byte to its last.
+        _RefusedError: it is not frames from its first byte to its last, or more than `most`.
     """
     frames, end = [], 0
     try:
         for frame, end in read_frames(body):  # noqa: B007  The last one is what is asked for.
             frames.append(frame)
+            if len(frames) > most:
+                raise _RefusedError(413, f"more than {most:,} frames; send fewer at once")
     except DamagedFrameError as error:
         raise _RefusedError(400, f"a damaged frame {error}; nothing was kept") from None
     if end != len(body) or not frames:

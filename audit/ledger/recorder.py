@@ -1,27 +1,29 @@
-"""Puts each decision into the spool, and its projection before it, once a day."""
+"""Puts each decision into the spool, and its projection before it, once a day; or into the log."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-import msgspec
-
 from audit.ledger.frames import FrameKind, decision_frame_id
+from audit.ledger.shortening import shortened
 from core.decision import Decision
 from core.document import (
-    MOST_NEEDS,
-    DecisionDocument,
     Source,
+    SweepDocument,
     encode_document,
-    make_document,
+    encode_sweep,
     projection_digest,
     unix_ms,
 )
+from core.making import make_document
 from core.request import Request
 from core.subject import Subject
 
 MAX_PROJECTION: Final = 64 * 1024
 """Bytes; of a larger projection only the digest is kept. Ordinary ones have 1 to 4 KiB."""
+
+MAX_REFUSED_PROJECTION: Final = 8 * 1024
+"""Bytes; a refused Pod costs its author no quota, so it may be sent again and again."""
 
 MAX_DOCUMENT: Final = 64 * 1024
 """Bytes; a larger one is shortened, or a few hostile Pods would fill the spool. Ordinary ones
@@ -48,18 +50,19 @@ class Appends(Protocol):
 class LedgerRecorder:
     """Records the decisions of one cluster (webhooks.recorder)."""
 
-    spool: Appends
+    spool: Appends | None
+    """None where records are lines only."""
     cluster: Callable[[], str]
     """Gives the cluster's id, from memory."""
     name_subject: Callable[[Subject], str]
     """What is kept of who asked: a pseudonym, or the name where the operator chose names."""
     write_line: Callable[[bytes], None] | None = None
-    """Gets each document as well, to be written to standard output."""
+    """Gets each document that the spool took as well, to be written to standard output."""
     _sent: dict[str, int] = field(default_factory=dict)
 
     def record(
         self,
-        webhook: Source,
+        source: Source,
         request: Request,
         decision: Decision,
         patches: Sequence[Mapping[str, Any]],
@@ -70,9 +73,9 @@ class LedgerRecorder:
         Raises:
             NotRecordedError: the spool does not take it.
         """
-        digest = self.record_projection(decision)
+        digest = self._record_projection(decision)
         document = make_document(
-            webhook,
+            source,
             request,
             decision,
             cluster=self.cluster(),
@@ -83,12 +86,24 @@ class LedgerRecorder:
         )
         content = encode_document(document)
         if len(content) > MAX_DOCUMENT:
-            content = encode_document(_shortened(document))
-        self.spool.append(FrameKind.DECISION, decision_frame_id(decision.id), content)
+            content = encode_document(shortened(document, MAX_DOCUMENT))
+        self._keep(FrameKind.DECISION, decision.id, content)
+
+    def record_sweep(self, document: SweepDocument) -> None:
+        """Keep what a finished sweep came to.
+
+        Raises:
+            NotRecordedError: the spool does not take it.
+        """
+        self._keep(FrameKind.SWEEP, document.id, encode_sweep(document))
+
+    def _keep(self, kind: FrameKind, document_id: str, content: bytes) -> None:
+        if self.spool is not None:
+            self.spool.append(kind, decision_frame_id(document_id), content)
         if self.write_line is not None:
             self.write_line(content)
 
-    def record_projection(self, decision: Decision) -> str:
+    def _record_projection(self, decision: Decision) -> str:
         """Keep the projection of a decision, unless that was done today; give its digest.
 
         It comes again each day, so that a store may forget what no kept day refers to.
@@ -101,7 +116,10 @@ class LedgerRecorder:
             return ""
         digest = projection_digest(projection)
         today = unix_ms(decision.id) // _DAY_MS
-        if self._sent.get(digest) != today and len(projection) <= MAX_PROJECTION:
+        most = MAX_PROJECTION if decision.allowed else MAX_REFUSED_PROJECTION
+        if self.spool is None or self._sent.get(digest) == today:
+            return digest
+        if len(projection) <= most:
             frame_id = bytes.fromhex(digest.removeprefix("sha256:"))
             self.spool.append(FrameKind.PROJECTION, frame_id, projection)
             self._remember(digest, today)
@@ -112,23 +130,3 @@ class LedgerRecorder:
         self._sent[digest] = day
         if len(self._sent) > _REMEMBERED:
             del self._sent[next(iter(self._sent))]
-
-
-def _shortened(document: DecisionDocument) -> DecisionDocument:
-    """Give the document with so few needs, findings and gaps that it fits MAX_DOCUMENT.
-
-    A path has up to 4,096 characters, and a Pod may name hundreds of them. Counts stay right; a
-    profile's gaps, which have none, lose their last ones.
-    """
-    kept = MOST_NEEDS
-    while kept and len(encode_document(document)) > MAX_DOCUMENT:
-        kept //= 4
-        document = msgspec.structs.replace(
-            document,
-            needs=document.needs[:kept],
-            more_needs=document.more_needs + max(len(document.needs) - kept, 0),
-            findings=document.findings[:kept],
-            more_findings=document.more_findings + max(len(document.findings) - kept, 0),
-            tried=[msgspec.structs.replace(t, lacks=t.lacks[:kept]) for t in document.tried],
-        )
-    return document

@@ -20,7 +20,7 @@ class ShipperSettings:
 
     max_bytes: int = 1024 * 1024
     max_frames: int = 2000
-    pause_s: float = 0.2
+    pause_s: float = 0.5
     """After a batch that was not full, so that the next one is worth a request."""
     first_retry_s: float = 0.5
     """Doubled with each failure in a row, up to `last_retry_s`."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from audit.ledger.backlog import Backlog, Batch
-from audit.ledger.frames import encode_frame
+from audit.ledger.frames import frame_length
 from audit.ledger.segments import lock_folder
 from audit.ledger.writing import Pace, SegmentWriter
 from core.errors import LedgerError, NotRecordedError
@@ -136,14 +136,14 @@ class Spool:
             NotRecordedError: it is not taken: the spool is full, or its disk is, or fails.
         """
         try:
-            frame = encode_frame(kind, frame_id, payload)
+            size = frame_length(frame_id, payload)
         except ValueError as error:
             self._refused += 1
             raise NotRecordedError(str(error)) from None
-        if reason := self._closed or self._settle(len(frame)):
+        if reason := self._closed or self._settle(size):
             self._refused += 1
             raise NotRecordedError(reason)
-        self._writer.put(frame)
+        self._writer.put(size, (kind, frame_id, payload))
         self._appended += 1
 
     @property

@@ -1,7 +1,7 @@
 """How frames travel: the words of `POST /v1/frames` that both sides speak.
 
 The body is frames, one after the other; the answer, `Acknowledged` as JSON. Over mutual TLS: the
-client's certificate carries the URI `sallyport://CLUSTER/PROCESS`.
+client's certificate carries the URI of one of the cluster's processes (`core.names.process_uri`).
 """
 
 from typing import Final
@@ -26,8 +26,3 @@ class Acknowledged(msgspec.Struct, frozen=True, kw_only=True):
     stored: int
     known: int
     quarantined: int
-
-
-def peer_prefix(cluster: str) -> str:
-    """Give how the URI of a cluster's certificates begins; the process's name follows."""
-    return f"sallyport://{cluster}/"

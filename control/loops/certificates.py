@@ -10,11 +10,12 @@ from typing import Any, Final
 import msgspec
 import structlog
 
-from certs.authority import KeyPair, LeafNames, Purpose, client_uri
+from certs.authority import KeyPair, LeafNames, Purpose
 from certs.rotation import Authority, Leaf, RotationSettings, State, plan
 from control.loop import Loop
 from control.loops.secrets import OPAQUE, TLS, Secret, Secrets
 from core.errors import ClusterError
+from core.names import process_uri
 from kube.lease import Leadership, wall_time
 from kube.objects import Objects
 
@@ -53,7 +54,7 @@ def wanted_leaves(namespace: str, cluster: str) -> dict[str, LeafNames]:
         "sallyport-auditor-tls": LeafNames(Purpose.SERVER, _hosts("sallyport-auditor", namespace)),
         **{
             f"sallyport-shipping-{process}": LeafNames(
-                Purpose.CLIENT, uris=(client_uri(cluster, process),)
+                Purpose.CLIENT, uris=(process_uri(cluster, process),)
             )
             for process in ("gate", "control")
         },

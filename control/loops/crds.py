@@ -35,7 +35,6 @@ class Definitions:
     """Each run looks at them; a trouble is logged once and shown as a metric."""
 
     def __init__(self, objects: Objects, registry: CollectorRegistry) -> None:
-        self.loop = Loop("crds", INTERVAL_S, self.run)
         self._objects = objects
         self._known: dict[str, list[str]] = {}
         self._healthy = Gauge(
@@ -44,6 +43,7 @@ class Definitions:
             ("crd",),
             registry=registry,
         )
+        self.loop = Loop("crds", INTERVAL_S, self.run, forget=self._healthy.clear)
 
     async def run(self, leadership: Leadership) -> None:
         """Look at each once; nothing is written.

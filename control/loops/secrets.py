@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final
 
+from core import names
 from core.errors import ClusterError
 from kube.lease import Leadership
 from kube.objects import Objects
@@ -14,7 +15,7 @@ from kube.objects import Objects
 TLS: Final = "kubernetes.io/tls"
 OPAQUE: Final = "Opaque"
 
-_LABELS: Final = {"app.kubernetes.io/managed-by": "sallyport"}
+_LABELS: Final = {names.MANAGED_BY_LABEL: "sallyport"}
 
 _REMEDIES: Final[Mapping[int, str]] = {
     HTTPStatus.FORBIDDEN: "apply the chart's RBAC for sallyport-control",

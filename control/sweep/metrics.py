@@ -1,6 +1,10 @@
-"""What Prometheus sees of the sweep. Numbers of a finished sweep outlive a change of leader."""
+"""What Prometheus sees of the sweep: gauges of the leader, counters of each process.
+
+The numbers of a finished sweep outlive a change of leader: the next one shows them.
+"""
 
 import datetime as dt
+import math
 from functools import partial
 from typing import Final
 
@@ -31,10 +35,14 @@ class SweepMetrics:
         )
         self._finished = gauge(
             "sallyport_sweep_last_finished_timestamp_seconds",
-            "Unix time at which a sweep was last finished; 0 before the first.",
+            "Unix time at which a sweep was last finished; 0 before the first. Where another "
+            "replica leads, this and the other gauges of the sweep are NaN.",
         )
         self._duration = gauge(
             "sallyport_sweep_duration_seconds", "From beginning to end of the last finished sweep."
+        )
+        self._interval = gauge(
+            "sallyport_sweep_interval_seconds", "From one sweep's beginning to the next's."
         )
         self._interruptions = counter(
             "sallyport_sweep_interruptions", "Sweeps taken up again where they had stopped."
@@ -47,12 +55,34 @@ class SweepMetrics:
         )
         for result in ("ok", "error"):
             self._reports.labels(result)
+        self.forget()
+
+    def forget(self) -> None:
+        """Show nothing of the sweep: this process does not lead."""
+        for gauge in (
+            self._progress,
+            self._finished,
+            self._duration,
+            self._interval,
+            self._unavailable,
+        ):
+            gauge.set(math.nan)
+        for labelled in (self._objects, self._skipped):
+            labelled.clear()
 
     def show_progress(self, progress: Progress) -> None:
         """Show how far a sweep has come."""
         self._progress.set(progress.seen)
         for reason in _SKIPPED:
             self._skipped.labels(reason).set(progress.passed_over.get(reason, 0))
+
+    def show_last(self, document: SweepDocument | None, interval_s: float) -> None:
+        """Show the last sweep that was finished, by whichever leader, and when the next is due."""
+        self._interval.set(interval_s)
+        if document is None:
+            self._finished.set(0.0)
+        else:
+            self.show_finished(document)
 
     def show_finished(self, document: SweepDocument) -> None:
         """Show the last sweep that was finished."""

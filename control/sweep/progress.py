@@ -40,8 +40,6 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     """UUIDv7 of its beginning."""
     token: str | None = ""
     """Asks for the next page; empty for the first, None when all are listed."""
-    resource_version: str = ""
-    """Of the list; with one that is not consistent, of its last page."""
     consistent: bool = True
     interruptions: int = 0
     verdicts: dict[Verdict, int] = {}

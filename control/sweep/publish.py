@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 from http import HTTPStatus
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 import structlog
@@ -10,23 +10,13 @@ import structlog
 from control.sweep.metrics import SweepMetrics
 from control.sweep.reports import API_PATH, LABELS, is_outdated, report_path
 from core.errors import ClusterError
+from kube.lease import Leadership
 from kube.objects import FIELD_MANAGER, Objects
 
 _PAGE: Final = 20
 """Reports listed at once: each may have 200 KiB."""
 
 _log = structlog.get_logger(__name__)
-
-
-class Leadership(Protocol):
-    """One term of a leader (kube.lease)."""
-
-    def require(self) -> None:
-        """Pass only who may act: call it right before each write.
-
-        Raises:
-            NotLeaderError: the term is over.
-        """
 
 
 class ReportWriter:

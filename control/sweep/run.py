@@ -9,7 +9,6 @@ from typing import Final
 import structlog
 from msgspec.structs import replace
 
-from audit.ledger.frames import FrameKind, decision_frame_id
 from control.sweep import progress as counting
 from control.sweep.cursor import Cursor
 from control.sweep.judging import Judged, Judging
@@ -17,12 +16,12 @@ from control.sweep.pace import Pace
 from control.sweep.parts import SweepParts
 from control.sweep.pods import PATH, ListedPod, read_pod
 from control.sweep.progress import NamespaceTally, Progress
-from control.sweep.publish import Leadership
 from control.sweep.reports import CLUSTER_REPORT_PATH, cluster_report_of, report_of, report_path
 from control.sweep.results import result_of
 from core.decision import Decision, Verdict
-from core.document import Revisions, SweepDocument, encode_sweep
+from core.document import Revisions, SweepDocument
 from core.errors import ClusterError, NotRecordedError
+from kube.lease import Leadership
 from kube.objects import Page
 
 _RECORD_AGAIN_S: Final = 1.0
@@ -67,11 +66,7 @@ class SweepRun:
             if page is None:
                 continue
             await self._judge(page)
-            self.progress = replace(
-                self.progress,
-                token=page.continue_token or None,
-                resource_version=page.resource_version,
-            )
+            self.progress = replace(self.progress, token=page.continue_token or None)
             self._parts.metrics.show_progress(self.progress)
             await self._store_now_and_then()
         await self._end()
@@ -166,8 +161,7 @@ class SweepRun:
         parts, progress = self._parts, self.progress
         document = counting.document_of(progress, self._cursor.cluster, parts.now())
         await self._publish_totals(document)
-        frame_id, payload = decision_frame_id(document.id), encode_sweep(document)
-        await self._record(lambda: parts.recorder.spool.append(FrameKind.SWEEP, frame_id, payload))
+        await self._record(lambda: parts.recorder.record_sweep(document))
         await self._store(Cursor(cluster=self._cursor.cluster, last=document))
         parts.metrics.show_finished(document)
         _log.info(

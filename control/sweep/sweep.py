@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from control.sweep.parts import SweepParts
 from control.sweep.progress import Progress
-from control.sweep.publish import Leadership
 from control.sweep.run import SweepRun, begin
 from core.document import unix_ms
+from kube.lease import Leadership
 
 _log = structlog.get_logger(__name__)
 
@@ -34,14 +34,14 @@ class Sweep:
         cursor, problem = await self.parts.cursors.load()
         if problem:
             _log.error("the sweep begins anew: where it had stopped cannot be read", why=problem)
-        if cursor.last is not None:
-            self.parts.metrics.show_finished(cursor.last)
+        self.parts.metrics.show_last(cursor.last, self.parts.settings.interval_s)
         if cursor.running is not None:
             progress = self._go_on(cursor.running)
         elif cursor.last is None or self._is_due(cursor.last.id):
             progress = begin(self.parts)
         else:
             return
+        self.parts.metrics.show_progress(progress)
         await SweepRun(self.parts, leadership, cursor, progress).finish()
 
     def _go_on(self, progress: Progress) -> Progress:

@@ -11,7 +11,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
-from certs.authority import KeyPair, LeafNames, Purpose, client_uri, issue, make_authority, validity
+from certs.authority import KeyPair, LeafNames, Purpose, issue, make_authority, validity
+from core.names import process_uri
 from tests.harness.evidence import ROOT
 from tests.harness.process import ServerProcess, free_ports
 
@@ -29,7 +30,7 @@ class Certificates:
         now = dt.datetime.now(dt.UTC)
         ca = make_authority("loopback", validity(now, dt.timedelta(days=1)))
         server = LeafNames(Purpose.SERVER, ("localhost", "127.0.0.1"))
-        client = LeafNames(Purpose.CLIENT, uris=(client_uri(CLUSTER, "gate"),))
+        client = LeafNames(Purpose.CLIENT, uris=(process_uri(CLUSTER, "gate"),))
         for name, names in (("server", server), ("client", client)):
             self._write(name, issue(ca, names, validity(now, dt.timedelta(hours=12))))
         self.ca = folder / "ca.crt"

@@ -6,9 +6,11 @@ into FOLDER/samples (a JSON line a time).
 
 import asyncio
 import json
+import math
 import os
 import resource
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -30,6 +32,7 @@ from control.sweep.sweep import Sweep
 from core.subject import Subject
 from identity.subjects import Controllers
 from kube.connection import Connection
+from kube.lease import Leadership
 from kube.live import LiveCluster
 from kube.objects import Objects
 from policies import BUILT_IN_BUNDLE
@@ -41,11 +44,9 @@ NAMESPACE: Final = "sallyport-system"
 _SAMPLE_S: Final = 0.25
 
 
-class AlwaysLeader:
-    """The leadership of the only process there is."""
-
-    def require(self) -> None:
-        """Pass."""
+def lasting() -> Leadership:
+    """Give the leadership of the only process there is."""
+    return Leadership(1, math.inf, time.monotonic)
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ async def sweep(folder: Path, kubeconfig: Path, sweep_id: str, settings: SweepSe
     opening = open_parts(kubeconfig, FrameFile(file), settings, sweep_id)
     async with opening as (parts, registry):
         sampling = asyncio.create_task(_sample(folder / "samples", registry))
-        await Sweep(parts).run(AlwaysLeader())
+        await Sweep(parts).run(lasting())
         _write_sample(folder / "samples", registry)
         sampling.cancel()
 

@@ -12,8 +12,9 @@ metadata:
 spec:
   {{- include "sallyport.podSpec" $gate | nindent 2 }}
   automountServiceAccountToken: true
-  # The drain, 20 s for reviews in flight, 30 s for one last delivery to the auditor, 5 s to spare.
-  terminationGracePeriodSeconds: {{ add (int64 .Values.gate.drainSeconds) 55 }}
+  # The drain, 20 s for reviews in flight, 1 s for probes, 5 s for one last delivery to the auditor,
+  # 5 s to close the spool, 4 s to spare.
+  terminationGracePeriodSeconds: {{ add (int64 .Values.gate.drainSeconds) 35 }}
   containers:
     - {{ include "sallyport.container" $gate | indent 6 | trim }}
       ports:

@@ -26,7 +26,10 @@ evaluation:
   seconds: {{ $values.evaluation.seconds }}
   memory_mib: {{ int64 $values.evaluation.memoryMib }}
 record:
+  {{- /* Only who answers a request can refuse it; the sweep waits. */}}
+  {{- if eq .component "gate" }}
   when_full: {{ $values.record.whenFull }}
+  {{- end }}
   lines: {{ $values.record.lines }}
   people: {{ $values.record.people }}
 {{- /* Without an auditor nothing would empty the spool: then decisions are logged only. */}}

@@ -31,6 +31,7 @@ async def namespace(admin: Client) -> str:
 MARKS = [
     {"labels": {"sallyport.dev/mode": "audit"}},
     {"labels": {"sallyport.dev/mode": "enforce"}},
+    {"labels": {"sallyport.dev/when-unrecorded": "admit"}},
     {"labels": {"control-plane": "true"}},
     {"labels": {"kubernetes.azure.com/managedby": "aks"}},
     {"annotations": {"sallyport.dev/ceiling": "pss-privileged"}},

@@ -87,3 +87,14 @@ async def test_a_note_on_a_running_pod_that_is_owned_proves_nothing(
     made = pod(annotations=noted, owner=("batch/v1", "Job"), hostNetwork=True)
     decision = await decide(folder.cluster(), engine, request(made, running=True))
     assert decision.verdict is Verdict.DENY
+
+
+async def test_a_note_where_nothing_is_enforced_proves_nothing(
+    engine: EmbeddedEngine, folder: Folder
+) -> None:
+    """The gate admitted the Pod whatever its maker's right was."""
+    folder.namespace("train", mode="audit").profile("net", 60, "host/network")
+    made = pod(annotations={"sallyport.dev/profile": "net"})
+    decision = await decide(folder.cluster(), engine, request(made, running=True))
+    assert decision.verdict is Verdict.WARN
+    assert decision.evidence.subjects == (service_account("train", "default"),)

@@ -5,7 +5,8 @@ from typing import Any
 
 from admission.explain import Explanation, explain
 from core.decision import Verdict
-from core.document import DecisionDocument, make_document
+from core.document import DecisionDocument
+from core.making import make_document
 from core.request import Request
 from core.subject import Subject, service_account
 from policies.engine.embedded import EmbeddedEngine

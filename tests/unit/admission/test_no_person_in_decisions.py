@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.decision import Evidence
-from core.document import encode_document, make_document
+from core.document import encode_document
+from core.making import make_document
 from core.subject import Subject
 from kube.folder import FolderCluster, read_profiles
 from policies import SHIPPED_PROFILES

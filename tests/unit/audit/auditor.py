@@ -16,7 +16,7 @@ from core.errors import LedgerError
 from tests.harness.pki import Authority, KeyPair
 from webhooks.logs import get_logger
 from webhooks.readiness import Readiness
-from webhooks.server import ServerSettings, Stop, serve
+from webhooks.server import Served, ServerSettings, Stop, serve
 from webhooks.status import build_status_app
 from webhooks.tls import PairWatcher, TlsSettings
 
@@ -86,14 +86,15 @@ async def running_auditor(
     server = ServerSettings(port=0, status_port=0, drain_seconds=0.0)
     stop, started = Stop(), asyncio.get_running_loop().create_future()
     told = started.set_result
-    serving = serve(receiver, status, server, pair, readiness, logger, stop=stop, on_started=told)
+    served = Served(receiver, "auditor", "the port")
+    serving = serve(served, status, server, pair, readiness, logger, stop=stop, on_started=told)
     run = asyncio.create_task(serving)
     await asyncio.wait([run, started], return_when=asyncio.FIRST_COMPLETED)
     if run.done():
         run.result()
     client = authority.issue_client("gate", f"sallyport://{CLUSTER}/gate")
     try:
-        yield Auditor(receiver, authority, started.result().admission, client)
+        yield Auditor(receiver, authority, started.result().served, client)
     finally:
         stop.ask()
         await run

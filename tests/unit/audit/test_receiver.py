@@ -21,7 +21,9 @@ HEADERS = {
     "Sallyport-Format": "1",
     "Sallyport-Cluster": CLUSTER,
 }
-SETTINGS = ReceiverSettings(max_body_bytes=100_000, max_bodies=2, body_seconds=0.5)
+SETTINGS = ReceiverSettings(
+    max_body_bytes=100_000, max_bodies=3, max_cluster_bodies=2, max_frames=64, body_seconds=0.5
+)
 TWO = b"".join(encode_frame(one.kind, one.id, one.payload) for one in frames(2))
 
 
@@ -199,7 +201,7 @@ async def test_bodies_that_are_held_are_bounded(auditor: Auditor) -> None:
     slow = [await connect(auditor, auditor.pair) for _ in range(2)]
     for connection in slow:
         connection.writer.write(request(TWO)[:-1])
-    await until(lambda: auditor.receiver.held == 2)
+    await until(lambda: auditor.receiver.held.total() == 2)
     answer = await send(auditor, request(TWO))
     assert (answer.status, answer.headers["retry-after"]) == (503, "1")
     slow[0].writer.write(TWO[-1:])
@@ -214,9 +216,9 @@ async def test_a_client_that_leaves_frees_its_room(auditor: Auditor, memory: Mem
     """Half a body is nobody's."""
     connection = await connect(auditor, auditor.pair)
     connection.writer.write(request(TWO)[:-1])
-    await until(lambda: auditor.receiver.held == 1)
+    await until(lambda: auditor.receiver.held.total() == 1)
     await connection.close()
-    await until(lambda: auditor.receiver.held == 0)
+    await until(lambda: auditor.receiver.held.total() == 0)
     assert memory.deliveries == []
 
 
@@ -235,3 +237,28 @@ async def test_what_was_kept_is_what_was_sent(auditor: Auditor, memory: Memory) 
     answer = await send(auditor, request(encode_frame(large.kind, large.id, large.payload)))
     assert answer.status == 200
     assert list(memory.kept.values()) == [large]
+
+
+async def test_one_cluster_does_not_keep_another_out(auditor: Auditor, tmp_path: Path) -> None:
+    """Its own slow requests are bounded below what all may hold."""
+    slow = [await connect(auditor, auditor.pair) for _ in range(2)]
+    for connection in slow:
+        connection.writer.write(request(TWO)[:-1])
+    await until(lambda: auditor.receiver.held.total() == 2)
+    other = auditor.authority.issue_client("other", "sallyport://other/gate")
+    answer = await send(auditor, request(TWO, sallyport_cluster="other"), other)
+    assert answer.status == 200
+    for connection in slow:
+        await connection.close()
+
+
+async def test_a_body_of_many_tiny_frames_is_refused(auditor: Auditor) -> None:
+    """They would cost far more memory than their bytes."""
+    body = b"".join(encode_frame(9, bytes([number]), b"") for number in range(65))
+    assert (await send(auditor, request(body))).status == 413
+
+
+async def test_a_length_of_thousands_of_digits_is_refused(auditor: Auditor) -> None:
+    """Python refuses to read such a number, zeros included."""
+    content = request(TWO).replace(b"Content-Length: ", b"Content-Length: " + b"0" * 5000)
+    assert (await send(auditor, content)).status in {400, 411}

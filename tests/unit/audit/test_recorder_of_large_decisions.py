@@ -50,6 +50,10 @@ def test_a_large_decision_is_recorded_short(count: int, length: int, covered_by:
     assert (document.id, document.verdict) == (made.id, Verdict.DENY)
     assert len(document.needs) + document.more_needs == count
     assert len(document.findings) + document.more_findings == count
+    assert document.findings
+    assert document.needs
+    assert all(len(t.lacks) + t.more_lacks == count for t in document.tried)
+    assert all(t.lacks for t in document.tried), "it would look as if it covered all"
     assert [tried.profile for tried in document.tried] == [f"p-{n}" for n in range(16)]
 
 

@@ -11,7 +11,6 @@ from certs.authority import (
     KeyPair,
     LeafNames,
     Purpose,
-    client_uri,
     is_for,
     is_issued_by,
     is_pair,
@@ -22,11 +21,12 @@ from certs.authority import (
     read_certificates,
     validity,
 )
+from core.names import process_uri
 
 NOW = dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
 YEAR, QUARTER = dt.timedelta(days=365), dt.timedelta(days=90)
 SERVER = LeafNames(Purpose.SERVER, ("gate.ns.svc", "10.0.0.1"))
-CLIENT = LeafNames(Purpose.CLIENT, uris=(client_uri("prod-1", "gate"),))
+CLIENT = LeafNames(Purpose.CLIENT, uris=(process_uri("prod-1", "gate"),))
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from webhooks.logs import LogSettings, configure_logs, get_logger
 from webhooks.metrics import Metrics, Sources
 from webhooks.readiness import Readiness
 from webhooks.recorder import Recorder
-from webhooks.server import Addresses, ServerSettings, Stop, serve
+from webhooks.server import Addresses, Served, ServerSettings, Stop, serve
 from webhooks.status import build_status_app
 from webhooks.tls import PairWatcher, TlsSettings
 
@@ -41,7 +41,7 @@ class Gate:
 
     async def connect(self) -> Connection:
         """Open a connection to the admission listener."""
-        return await Connection.open(self.addresses.admission, self.files.ca)
+        return await Connection.open(self.addresses.served, self.files.ca)
 
     async def post(self, path: str, body: bytes, headers: str = "") -> Answer:
         """Send one review on a connection of its own."""
@@ -97,8 +97,9 @@ async def running_gate(  # noqa: PLR0913, PLR0917  Each is what some test change
     settings = server or ServerSettings(port=0, status_port=0, drain_seconds=0.0)
     stop, started = Stop(), asyncio.get_running_loop().create_future()
     told = started.set_result
-    served = serve(app, status, settings, pair, readiness, logger, stop=stop, on_started=told)
-    run = asyncio.create_task(served)
+    served = Served(app, "webhooks", "the webhook address", app.max_body_bytes, app.count_dropped)
+    serving = serve(served, status, settings, pair, readiness, logger, stop=stop, on_started=told)
+    run = asyncio.create_task(serving)
     await asyncio.wait([run, started], return_when=asyncio.FIRST_COMPLETED)
     if run.done():
         run.result()

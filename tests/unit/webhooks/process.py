@@ -25,7 +25,7 @@ from webhooks.app import AdmissionApp
 from webhooks.logs import LogSettings, configure_logs, get_logger
 from webhooks.metrics import Metrics
 from webhooks.readiness import Readiness
-from webhooks.server import Addresses, ServerSettings, serve
+from webhooks.server import Addresses, Served, ServerSettings, serve
 from webhooks.status import build_status_app
 from webhooks.tls import PairWatcher, TlsSettings
 
@@ -109,8 +109,9 @@ async def _run(options: argparse.Namespace) -> int:
     asyncio.get_running_loop().call_later(options.ready_after, judge.lacks.clear)
     readiness = Readiness({"certificate": pair.missing, "policies": judge.missing})
     metrics = Metrics("1.2.3")
+    app = AdmissionApp(judge, readiness, metrics, logger)
     return await serve(
-        AdmissionApp(judge, readiness, metrics, logger),
+        Served(app, "webhooks", "the webhook address", app.max_body_bytes, app.count_dropped),
         build_status_app(readiness, metrics.registry),
         ServerSettings(
             port=options.port,
@@ -126,7 +127,7 @@ async def _run(options: argparse.Namespace) -> int:
 
 
 def _announce(addresses: Addresses) -> None:
-    sys.stdout.write(f"{addresses.admission[1]} {addresses.status[1]}\n")
+    sys.stdout.write(f"{addresses.served[1]} {addresses.status[1]}\n")
     sys.stdout.flush()
 
 

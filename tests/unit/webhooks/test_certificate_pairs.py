@@ -38,7 +38,7 @@ def watcher(files: PairFiles, now: float | None = None) -> PairWatcher:
 
 def served_by(gate: Gate) -> int:
     """Give the serial number of the certificate that a new handshake gets."""
-    pem = ssl.get_server_certificate(gate.addresses.admission)
+    pem = ssl.get_server_certificate(gate.addresses.served)
     return x509.load_pem_x509_certificate(pem.encode()).serial_number
 
 
@@ -166,7 +166,7 @@ def test_an_encrypted_key_asks_nobody_for_a_password(tmp_path: Path) -> None:
 
 def handshake(gate: Gate, context: ssl.SSLContext) -> str | None:
     """Give the TLS version that a handshake ends in."""
-    raw = socket.create_connection(gate.addresses.admission, timeout=5)
+    raw = socket.create_connection(gate.addresses.served, timeout=5)
     with context.wrap_socket(raw, server_hostname="127.0.0.1") as wrapped:
         return wrapped.version()
 
@@ -195,7 +195,7 @@ async def test_with_a_client_ca_strangers_are_turned_away(tmp_path: Path) -> Non
             context = ssl.create_default_context(cafile=gate.files.ca)
             context.load_cert_chain(certificate, key)
             connection = Connection(
-                *await asyncio.open_connection(*gate.addresses.admission, ssl=context)
+                *await asyncio.open_connection(*gate.addresses.served, ssl=context)
             )
             try:
                 return bool((await connection.post("/validate", GOOD)).response["allowed"])

@@ -237,7 +237,7 @@ async def test_an_address_in_use_is_named(tmp_path: Path) -> None:
     """The message has the address and the setting to change."""
     async with running_gate(tmp_path) as gate:
         (tmp_path / "second").mkdir()
-        taken = ServerSettings(port=gate.addresses.admission[1], status_port=0)
+        taken = ServerSettings(port=gate.addresses.served[1], status_port=0)
         with pytest.raises(CannotBindError, match=r"127\.0\.0\.1:\d+ .*the webhook address"):
             async with running_gate(tmp_path / "second", server=taken):
                 pytest.fail("two gates on one address")

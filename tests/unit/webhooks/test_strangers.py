@@ -144,7 +144,7 @@ async def test_a_handshake_has_its_time(tmp_path: Path, monkeypatch: pytest.Monk
     """One that is never finished is cut and counted."""
     monkeypatch.setattr("webhooks.listener.HANDSHAKE_SECONDS", 0.2)
     async with running_gate(tmp_path) as gate:
-        mute = await Connection.open(gate.addresses.admission, None)
+        mute = await Connection.open(gate.addresses.served, None)
         await ended(mute)
         await dropped(gate, "handshake")
         await mute.close()

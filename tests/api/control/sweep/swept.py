@@ -8,7 +8,6 @@ from prometheus_client import CollectorRegistry
 
 from audit.ledger.frames import Frame, FrameKind
 from control.sweep.parts import SweepParts
-from control.sweep.publish import Leadership
 from control.sweep.sweep import Sweep
 from core.document import (
     DecisionDocument,
@@ -17,8 +16,9 @@ from core.document import (
     decode_document,
     decode_sweep,
 )
+from kube.lease import Leadership
 from tests.harness.client import Client, Json
-from tests.harness.sweeper import AlwaysLeader
+from tests.harness.sweeper import lasting
 
 
 @dataclass
@@ -46,7 +46,7 @@ class Swept:
 
     async def run(self, leadership: Leadership | None = None) -> None:
         """Run it once; without a leadership, as one that lasts."""
-        await Sweep(self.parts).run(leadership or AlwaysLeader())
+        await Sweep(self.parts).run(leadership or lasting())
 
     def later(self, sweep: str) -> "Swept":
         """Give the same, whose next sweep has this id."""

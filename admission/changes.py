@@ -1,0 +1,244 @@
+"""Finds what would change a recorded answer: what surely would, then what may. Pure."""
+
+import shlex
+from collections.abc import Iterable
+from typing import Final, Literal
+
+import msgspec
+
+from admission.checks import namespace_marks, profiles
+from admission.wording import listed
+from core import names
+from core.decision import Verdict
+from core.document import DecisionDocument, TriedProfile
+from core.subject import SERVICE_ACCOUNT_PREFIX
+
+_GRANT_SIZE: Final = 8
+"""A right takes another person, and may be more than is needed: it weighs as much as changing
+so many fields oneself."""
+
+_SHOWN: Final = 4
+
+_OWN_PATH: Final = f"metadata.annotations[{names.PROFILE_ANNOTATION}]"
+_CHOSEN_THEN: Final = "another profile may be chosen then."
+
+
+class FieldChange(msgspec.Struct, frozen=True, rename="camel"):
+    """One field to change, and how."""
+
+    path: str
+    remedy: str
+
+
+class Change(msgspec.Struct, frozen=True, rename="camel"):
+    """One way to another answer."""
+
+    what: str
+    """A sentence that begins with what to do."""
+    who: Literal["author", "administrator"]
+    size: int
+    """Fields to change; a right weighs as much as 8."""
+    profile: str | None = None
+    """The profile that would then be chosen."""
+    fields: list[FieldChange] = []
+    commands: list[str] = []
+    """What an administrator would type."""
+
+
+def changes_of(document: DecisionDocument) -> list[Change]:
+    """Give what would surely change the answer, the smallest first; then what may.
+
+    Of what may, nothing is known but that the answer cannot change without it or the like.
+    """
+    if document.verdict is Verdict.ALLOW:
+        return []
+    if document.verdict is Verdict.ERROR:
+        return [_after_error(document)]
+    rule = document.findings[0].rule if document.findings else ""
+    if rule == namespace_marks.RULE:
+        return [_leave_marks(document)]
+    if rule == profiles.MANY:
+        remedy = document.findings[0].remedy
+        return [_by_author(document, remedy[0].lower() + remedy[1:], 1)]
+    # Sorting keeps the order of choice among equals: the profile that gives least comes first.
+    sure = sorted(_sure(document), key=lambda change: change.size)
+    return [*sure, *_perhaps(document, sure)]
+
+
+def _sure(document: DecisionDocument) -> list[Change]:
+    own = [_fewer_needs(document, tried) for tried in _smallest(document.tried)]
+    grants = _grants(document)
+    return [*own, *grants] if own or grants else _both(document)
+
+
+def _perhaps(document: DecisionDocument, sure: list[Change]) -> list[Change]:
+    """Give what may help: rights nobody asked about, what an administrator sets, another name."""
+    own = any(change.who == "author" for change in sure)
+    unasked = [t for t in document.tried if t.usable is None and t.lacks]
+    found = [] if own else [_fewer_needs(document, tried) for tried in unasked[:1]]
+    found += _another_name(document)
+    if document.ceiling is not None and _ceiling_matters(document):
+        found.append(_wider_ceiling(document))
+    elif not document.tried and document.named is None:
+        what = "ask an administrator for a profile that covers all: the cluster has none at all."
+        found.append(Change(what, "administrator", _GRANT_SIZE))
+    return found
+
+
+def _after_error(document: DecisionDocument) -> Change:
+    reason = document.reason
+    if document.error_kind == "object":
+        path = document.field or document.request.kind
+        problem = reason.removeprefix(f"{document.request.kind}: ").removeprefix(f"{path}: ")
+        return _by_author(document, "correct the manifest:", 1, None, [FieldChange(path, problem)])
+    again = "wait for the next sweep" if document.source == "sweep" else "try again"
+    return Change(f"{again}; if it stays, ask an operator: {reason}.", "administrator", 1)
+
+
+def _leave_marks(document: DecisionDocument) -> Change:
+    fields = [FieldChange(finding.path, finding.remedy) for finding in document.findings]
+    marks = "this mark" if len(fields) == 1 else f"these {len(fields)} marks"
+    return _by_author(document, f"leave {marks} as before:", len(fields), None, fields)
+
+
+def _by_author(
+    document: DecisionDocument,
+    what: str,
+    size: int,
+    profile: str | None = None,
+    fields: list[FieldChange] | None = None,
+) -> Change:
+    """Give what an author does; of what runs, hardly a field can be changed in place."""
+    when = "before it is made anew, " if document.source == "sweep" else ""
+    return Change(when + what, "author", size, profile, fields or [])
+
+
+def _smallest(tried: Iterable[TriedProfile]) -> list[TriedProfile]:
+    """Give the usable profiles that lack something, none that lacks all that another does."""
+    kept: list[TriedProfile] = []
+    for profile in tried:
+        lacks = set(profile.lacks)
+        if profile.usable and lacks and not any(lacks.issuperset(k.lacks) for k in kept):
+            kept.append(profile)
+    return kept
+
+
+def _fewer_needs(document: DecisionDocument, tried: TriedProfile) -> Change:
+    """Give the change of all that a profile lacks."""
+    fields = _mend(document, tried)
+    if tried.usable is None:
+        then = f"then {tried.profile} covers all, if it may be used:"
+    else:
+        right = "that is named" if document.named else "that may be used here"
+        then = f"then {tried.profile}, a profile {right}, covers all:"
+    what = f"{_change(document, tried, fields)}; {then}"
+    return _by_author(document, what, _size(document, fields), tried.profile, fields)
+
+
+def _change(document: DecisionDocument, tried: TriedProfile, fields: list[FieldChange]) -> str:
+    if not fields:
+        return f"do without {listed(tried.lacks, _SHOWN)}"
+    word = "this field" if len(fields) == 1 else f"these {len(fields)} fields"
+    left_out = ", and others that the record leaves out" if document.more_needs else ""
+    return f"change {word}{left_out}"
+
+
+def _size(document: DecisionDocument, fields: list[FieldChange]) -> int:
+    return len(fields) + document.more_needs
+
+
+def _mend(document: DecisionDocument, tried: TriedProfile) -> list[FieldChange]:
+    """Say what to do about each need that a profile lacks: its remedy where it is known."""
+    remedies = {finding.rule: finding.remedy for finding in document.findings}
+    lacks = set(tried.lacks)
+    return [
+        FieldChange(need.path, remedies.get(need.rule, f"Do without {need.privilege}."))
+        for need in document.needs
+        if need.privilege in lacks
+    ]
+
+
+def _grants(document: DecisionDocument) -> list[Change]:
+    """Propose the first profile, in the order of choice, that covers all: it gives least."""
+    refused = [t.profile for t in document.tried if not t.lacks and t.usable is False]
+    return [_grant(document, profile) for profile in refused[:1]]
+
+
+def _grant(document: DecisionDocument, profile: str) -> Change:
+    namespace = document.request.namespace
+    answers = [answer for answer in document.access_reviews if answer.profile == profile]
+    missing = [answer.subject for answer in answers if not answer.allowed]
+    whose = missing or document.subjects
+    asked = {answer.subject for answer in answers}
+    others = [label for label in document.subjects if missing and label not in asked]
+    too = f"; {listed(map(_who, others), 2)} may lack it too" if others else ""
+    return Change(
+        f"ask for the right to use the profile {profile} in namespace {namespace}, "
+        f"for {listed(map(_who, whose), 2) if whose else 'its maker'}{too}.",
+        "administrator",
+        _GRANT_SIZE,
+        profile,
+        commands=_commands(profile, namespace, whose[0] if whose else ""),
+    )
+
+
+def _commands(profile: str, namespace: str, label: str) -> list[str]:
+    """Give what an administrator would type. A person's label is no name: USER stands for it."""
+    role = shlex.quote(f"use-{profile}")
+    place = shlex.quote(namespace)
+    if label.startswith(SERVICE_ACCOUNT_PREFIX):
+        account = label.removeprefix(SERVICE_ACCOUNT_PREFIX)
+        subject = f"--serviceaccount={shlex.quote(account)}"
+    else:
+        subject = "--user=USER"
+    return [
+        f"kubectl create role {role} -n {place} --verb=use "
+        f"--resource=containerprofiles.sallyport.dev --resource-name={shlex.quote(profile)}",
+        f"kubectl create rolebinding {role} -n {place} --role={role} {subject}",
+    ]
+
+
+def _who(label: str) -> str:
+    if label.startswith(SERVICE_ACCOUNT_PREFIX):
+        return "service account " + label.removeprefix(SERVICE_ACCOUNT_PREFIX)
+    return f"who asked ({label})"
+
+
+def _both(document: DecisionDocument) -> list[Change]:
+    """Where no profile would do: ask for the closest, and change what it lacks."""
+    near = next((tried for tried in document.tried if tried.lacks), None)
+    if near is None or near.usable is not False:
+        return []
+    grant, fields = _grant(document, near.profile), _mend(document, near)
+    what = f"{_change(document, near, fields)}, and {grant.what}"
+    size = grant.size + _size(document, fields)
+    return [Change(what, "administrator", size, near.profile, fields, grant.commands)]
+
+
+def _another_name(document: DecisionDocument) -> list[Change]:
+    """Propose to name another profile: what the others cover is not on record."""
+    named = document.named
+    if named is None or not named.path:
+        return []
+    if named.path == _OWN_PATH:
+        what = f"take away {_OWN_PATH} (it names {named.profile}), or name another profile there"
+    else:
+        what = (
+            f"name a profile in the Pod itself ({_OWN_PATH}), which counts before "
+            f"{named.profile}, the one that its namespace names"
+        )
+    return [_by_author(document, f"{what}: {_CHOSEN_THEN}", 1)]
+
+
+def _ceiling_matters(document: DecisionDocument) -> bool:
+    """Say whether the ceiling keeps out what is named, or all that would cover."""
+    if document.named is not None:
+        return document.named.profile not in (document.ceiling or ())
+    return all(tried.lacks for tried in document.tried)
+
+
+def _wider_ceiling(document: DecisionDocument) -> Change:
+    left = listed(document.ceiling, _SHOWN) if document.ceiling else "no profile"
+    place = f"namespace {document.request.namespace} ({names.CEILING_ANNOTATION})"
+    what = f"ask an administrator to widen the ceiling of {place}, which leaves {left}"
+    return Change(f"{what}: {_CHOSEN_THEN}", "administrator", _GRANT_SIZE)

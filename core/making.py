@@ -1,0 +1,106 @@
+"""Makes the document of a decision, for the record and for whoever asks why. Pure."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from core.decision import Decision, Named
+from core.document import (
+    FORMAT,
+    MOST_ACCESS,
+    MOST_FINDINGS,
+    MOST_NEEDS,
+    MOST_TEXT,
+    AccessAnswer,
+    Asked,
+    DecisionDocument,
+    Durations,
+    Revisions,
+    Source,
+    TriedProfile,
+    time_of,
+)
+from core.request import Request
+from core.subject import Subject
+
+
+def make_document(  # noqa: PLR0913  A decision and all that surrounds it.
+    source: Source,
+    request: Request,
+    decision: Decision,
+    *,
+    cluster: str,
+    seconds: float,
+    name_subject: Callable[[Subject], str],
+    patches: Sequence[Mapping[str, Any]] = (),
+    digest: str = "",
+) -> DecisionDocument:
+    """Put a decision and its request into a document; `digest` is its projection's. Pure."""
+    evidence = decision.evidence
+    requester = name_subject(request.subject)
+
+    def name(subject: Subject) -> str:
+        return requester if subject is request.subject else name_subject(subject)
+
+    return DecisionDocument(
+        format=FORMAT,
+        id=decision.id,
+        time=time_of(decision.id),
+        cluster=cluster,
+        source=source,
+        request=Asked(
+            uid=request.uid,
+            operation=request.operation.value,
+            kind=request.kind.kind,
+            version=request.kind.version,
+            group=request.kind.group,
+            namespace=request.namespace,
+            name=request.name,
+            subresource=request.subresource,
+            object_uid=evidence.object_uid[:MOST_TEXT],
+            dry_run=request.dry_run,
+        ),
+        requester=requester,
+        subjects=[name(subject) for subject in evidence.subjects],
+        verdict=decision.verdict,
+        allowed=decision.allowed,
+        mode=decision.mode,
+        profile=decision.profile and decision.profile[:MOST_TEXT],
+        named=evidence.named and Named(evidence.named.profile[:MOST_TEXT], evidence.named.path),
+        ceiling=list(evidence.ceiling) if evidence.ceiling is not None else None,
+        left_alone=evidence.left_alone,
+        error_kind=decision.error_kind,
+        reason=decision.reason[:MOST_TEXT],
+        field=decision.field[:MOST_TEXT],
+        findings=decision.findings[:MOST_FINDINGS],
+        more_findings=max(len(decision.findings) - MOST_FINDINGS, 0),
+        needs=list(evidence.needs[:MOST_NEEDS]),
+        more_needs=max(len(evidence.needs) - MOST_NEEDS, 0),
+        tried=[
+            TriedProfile(
+                profile=t.profile,
+                usable=t.usable,
+                lacks=sorted(t.lacks)[:MOST_NEEDS],
+                more_lacks=max(len(t.lacks) - MOST_NEEDS, 0),
+            )
+            for t in evidence.tried
+        ],
+        more_tried=evidence.more_tried,
+        access_reviews=[
+            AccessAnswer(
+                subject=name(answer.subject),
+                profile=answer.profile,
+                namespace=request.namespace,
+                allowed=answer.allowed,
+            )
+            for answer in evidence.access[:MOST_ACCESS]
+        ],
+        more_access_reviews=max(len(evidence.access) - MOST_ACCESS, 0),
+        patches=[dict(patch) for patch in patches],
+        revisions=Revisions(policy=decision.policy_revision, profiles=decision.profiles_revision),
+        durations=Durations(
+            total=round(seconds * 1000, 3),
+            evaluation=round(evidence.evaluation_seconds * 1000, 3),
+            access=round(evidence.access_seconds * 1000, 3),
+        ),
+        projection=digest,
+    )
