@@ -20,7 +20,6 @@ so many fields oneself."""
 _SHOWN: Final = 4
 
 _OWN_PATH: Final = f"metadata.annotations[{names.PROFILE_ANNOTATION}]"
-_CHOSEN_THEN: Final = "another profile may be chosen then."
 
 
 class FieldChange(msgspec.Struct, frozen=True, rename="camel"):
@@ -74,7 +73,7 @@ def _sure(document: DecisionDocument) -> list[Change]:
 def _perhaps(document: DecisionDocument, sure: list[Change]) -> list[Change]:
     """Give what may help: rights nobody asked about, what an administrator sets, another name."""
     own = any(change.who == "author" for change in sure)
-    unasked = [t for t in document.tried if t.usable is None and t.lacks]
+    unasked = [t for t in document.tried if t.usable is None and not _covers(t)]
     found = [] if own else [_fewer_needs(document, tried) for tried in unasked[:1]]
     found += _another_name(document)
     if document.ceiling is not None and _ceiling_matters(document):
@@ -113,12 +112,20 @@ def _by_author(
     return Change(when + what, "author", size, profile, fields or [])
 
 
+def _covers(tried: TriedProfile) -> bool:
+    return not tried.lacks and not tried.more_lacks
+
+
 def _smallest(tried: Iterable[TriedProfile]) -> list[TriedProfile]:
     """Give the usable profiles that lack something, none that lacks all that another does."""
     kept: list[TriedProfile] = []
     for profile in tried:
         lacks = set(profile.lacks)
-        if profile.usable and lacks and not any(lacks.issuperset(k.lacks) for k in kept):
+        if (
+            profile.usable
+            and not _covers(profile)
+            and not any(lacks.issuperset(k.lacks) for k in kept)
+        ):
             kept.append(profile)
     return kept
 
@@ -137,9 +144,11 @@ def _fewer_needs(document: DecisionDocument, tried: TriedProfile) -> Change:
 
 def _change(document: DecisionDocument, tried: TriedProfile, fields: list[FieldChange]) -> str:
     if not fields:
-        return f"do without {listed(tried.lacks, _SHOWN)}"
+        return f"do without {listed(tried.lacks, _SHOWN) if tried.lacks else 'some privileges'}"
     word = "this field" if len(fields) == 1 else f"these {len(fields)} fields"
-    left_out = ", and others that the record leaves out" if document.more_needs else ""
+    left_out = (
+        ", and others that the record leaves out" if document.more_needs or tried.more_lacks else ""
+    )
     return f"change {word}{left_out}"
 
 
@@ -160,7 +169,7 @@ def _mend(document: DecisionDocument, tried: TriedProfile) -> list[FieldChange]:
 
 def _grants(document: DecisionDocument) -> list[Change]:
     """Propose the first profile, in the order of choice, that covers all: it gives least."""
-    refused = [t.profile for t in document.tried if not t.lacks and t.usable is False]
+    refused = [t.profile for t in document.tried if _covers(t) and t.usable is False]
     return [_grant(document, profile) for profile in refused[:1]]
 
 
@@ -171,6 +180,8 @@ def _grant(document: DecisionDocument, profile: str) -> Change:
     whose = missing or document.subjects
     asked = {answer.subject for answer in answers}
     others = [label for label in document.subjects if missing and label not in asked]
+    if document.more_access_reviews:
+        others = []
     too = f"; {listed(map(_who, others), 2)} may lack it too" if others else ""
     return Change(
         f"ask for the right to use the profile {profile} in namespace {namespace}, "
@@ -206,7 +217,7 @@ def _who(label: str) -> str:
 
 def _both(document: DecisionDocument) -> list[Change]:
     """Where no profile would do: ask for the closest, and change what it lacks."""
-    near = next((tried for tried in document.tried if tried.lacks), None)
+    near = next((tried for tried in document.tried if not _covers(tried)), None)
     if near is None or near.usable is not False:
         return []
     grant, fields = _grant(document, near.profile), _mend(document, near)
@@ -227,18 +238,26 @@ def _another_name(document: DecisionDocument) -> list[Change]:
             f"name a profile in the Pod itself ({_OWN_PATH}), which counts before "
             f"{named.profile}, the one that its namespace names"
         )
-    return [_by_author(document, f"{what}: {_CHOSEN_THEN}", 1)]
+    return [_by_author(document, f"{what}: {_chosen_then(document)}", 1)]
+
+
+def _chosen_then(document: DecisionDocument) -> str:
+    needed = list(dict.fromkeys(need.privilege for need in document.needs))
+    left = len(needed) - _SHOWN
+    needed[_SHOWN:] = [f"{left} more"] if left > 0 else []
+    covers = f", if one covers {' and '.join(needed)}" if needed else ""
+    return f"another profile may be chosen then{covers}."
 
 
 def _ceiling_matters(document: DecisionDocument) -> bool:
     """Say whether the ceiling keeps out what is named, or all that would cover."""
     if document.named is not None:
         return document.named.profile not in (document.ceiling or ())
-    return all(tried.lacks for tried in document.tried)
+    return not any(map(_covers, document.tried))
 
 
 def _wider_ceiling(document: DecisionDocument) -> Change:
     left = listed(document.ceiling, _SHOWN) if document.ceiling else "no profile"
     place = f"namespace {document.request.namespace} ({names.CEILING_ANNOTATION})"
     what = f"ask an administrator to widen the ceiling of {place}, which leaves {left}"
-    return Change(f"{what}: {_CHOSEN_THEN}", "administrator", _GRANT_SIZE)
+    return Change(f"{what}: {_chosen_then(document)}", "administrator", _GRANT_SIZE)

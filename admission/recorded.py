@@ -18,7 +18,8 @@ def request_of(document: DecisionDocument, subject: Subject) -> Request:
     if (asked.group, asked.version, asked.kind) != ("", "v1", "Pod"):
         what = f"is about a {asked.kind}; only what a Pod needs is recorded"
         raise LedgerError(f"decision {document.id} {what}: give the manifest instead")
-    if document.error_kind or document.left_alone or document.more_needs:
+    cut = document.more_needs or any(need.privilege.endswith("…") for need in document.needs)
+    if document.error_kind or document.left_alone or cut:
         what = "does not record all that its object needs"
         raise LedgerError(f"decision {document.id} {what}: give the manifest instead")
     return Request(

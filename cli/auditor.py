@@ -3,7 +3,8 @@
 import asyncio
 import datetime as dt
 import sys
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -13,6 +14,8 @@ import uvloop
 from prometheus_client import CollectorRegistry
 from structlog.typing import FilteringBoundLogger
 
+from audit.ledger.destination import Receipt
+from audit.ledger.frames import Frame
 from audit.ledger.metrics import ReceiverCollector
 from audit.ledger.receiver import Receiver
 from audit.ledger.store.store import Store
@@ -23,11 +26,13 @@ from core.errors import LedgerError, SettingsError
 from webhooks.logs import LogSettings, configure_logs, get_logger
 from webhooks.metrics import process_registry
 from webhooks.readiness import Readiness
-from webhooks.server import ServerSettings, serve
+from webhooks.server import Served, ServerSettings, serve
 from webhooks.status import build_status_app
 from webhooks.tls import PairWatcher, TlsSettings
 
-_OPEN_AGAIN_S: Final = 2.0
+LOOK_EVERY_S: Final = 2.0
+"""How often the ledger is asked whether it is there, and opened again where it was not."""
+
 _RETAIN_EVERY_S: Final = 3600.0
 
 
@@ -56,10 +61,10 @@ async def _serve(settings: Settings, tls: TlsSettings) -> int:
     pair = PairWatcher(tls, logger)
     try:
         async with open_kept_ledger(settings, logger) as ledger:
-            receiver = Receiver(ledger.store, logger)
+            receiver = Receiver(ledger, logger)
             readiness = Readiness({"certificate": pair.missing, "ledger": ledger.missing})
             return await serve(
-                receiver,
+                Served(receiver, "auditor", name_setting("receive.port")),
                 build_status_app(readiness, _registry(receiver)),
                 _server_settings(settings),
                 pair,
@@ -71,46 +76,82 @@ async def _serve(settings: Settings, tls: TlsSettings) -> int:
 
 
 class KeptLedger:
-    """A store that is opened when it can be, and kept to its whole days."""
+    """A store that is opened when it can be, and kept to its whole days (a `Destination`)."""
 
     def __init__(self, store: Store, keep_days: int, logger: FilteringBoundLogger) -> None:
-        self.store = store
+        self._store = store
         self._keep_days = keep_days
         self._logger = logger
         self._problem = "it has not been opened yet"
+        self._retain_at = 0.0
 
     def missing(self) -> list[str]:
         """Say why nothing can be kept; empty when it can."""
         return [self._problem] if self._problem else []
 
-    async def look_after(self) -> None:
-        """Open the store, as often as that takes; then forget what is too old, each hour."""
-        while self._problem:
-            try:
-                await self.store.open()
-            except LedgerError as error:
-                self._note(str(error))
-                await asyncio.sleep(_OPEN_AGAIN_S)
-            else:
-                self._problem = ""
-        while True:
-            await self._retain()
-            await asyncio.sleep(_RETAIN_EVERY_S)
+    async def deliver(self, cluster: str, frames: Sequence[Frame]) -> Receipt:
+        """Keep frames of a cluster, and note for `missing` whether that goes.
 
-    def _note(self, problem: str) -> None:
-        if problem != self._problem:
-            self._logger.error("ledger cannot be opened", problem=problem)
-        self._problem = problem
+        Raises:
+            LedgerError: they are not kept.
+        """
+        try:
+            receipt = await self._store.deliver(cluster, frames)
+        except Exception as error:
+            if not self._problem:  # Else it is known, and better said.
+                self._note(error)
+            raise
+        self._note(None)
+        return receipt
+
+    async def look_after(self) -> None:
+        """Open the store, again whenever it failed, and forget each hour what is too old."""
+        while True:
+            try:
+                await self._step()
+            except Exception as error:  # noqa: BLE001  Nobody else would hear of it before the end.
+                self._note(error)
+            await asyncio.sleep(LOOK_EVERY_S)
+
+    async def close(self) -> None:
+        """Finish what was begun, and close."""
+        await self._store.close()
+
+    async def _step(self) -> None:
+        await self._store.open(make=bool(self._problem))
+        self._note(None)
+        now = time.monotonic()
+        if now >= self._retain_at:
+            self._retain_at = now + _RETAIN_EVERY_S
+            await self._retain()
+
+    def _note(self, error: Exception | None) -> None:
+        """Note how it goes, and say so when that changes."""
+        known = isinstance(error, LedgerError)
+        before, self._problem = self._problem, _describe(error)
+        if self._problem == before:
+            return
+        if error is None:
+            self._logger.info("ledger open")
+        else:
+            details = {} if known else {"exc_info": error}
+            self._logger.error("ledger fails", problem=self._problem, **details)
 
     async def _retain(self) -> None:
         try:
-            removed = await self.store.retain(self._keep_days, dt.datetime.now(dt.UTC).date())
+            removed = await self._store.retain(self._keep_days, dt.datetime.now(dt.UTC).date())
         except LedgerError as error:
             self._logger.warning("retention failed; it is tried again", problem=str(error))
             return
         if removed.days:
             days = [day.isoformat() for day in removed.days]
             self._logger.info("days removed", days=days, projections=removed.projections)
+
+
+def _describe(error: Exception | None) -> str:
+    if error is None:
+        return ""
+    return str(error) if isinstance(error, LedgerError) else f"unexpected {type(error).__name__}"
 
 
 @asynccontextmanager
@@ -129,7 +170,7 @@ async def open_kept_ledger(
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        await ledger.store.close()
+        await ledger.close()
 
 
 def _registry(receiver: Receiver) -> CollectorRegistry:

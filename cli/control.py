@@ -1,9 +1,7 @@
 """`sallyport control`: the loops that look after a cluster, run by whichever replica leads."""
 
-import asyncio
 import platform
 import sys
-from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -12,10 +10,10 @@ from typing import Final
 import uvloop
 from structlog.typing import FilteringBoundLogger
 
-from audit.ledger.metrics import SpoolCollector
+from audit.ledger.recorder import LedgerRecorder
+from audit.ledger.spool import Spool
 from cli.parts import make_engine, make_judge, open_live
-from cli.recording import Recording, cluster_id, open_recording
-from cli.serve import open_auditor
+from cli.recording import Recording, cluster_id, known, open_auditor, open_recording
 from cli.settings import Settings
 from cli.settings_errors import name_setting
 from control.loop import Loop
@@ -30,7 +28,7 @@ from control.sweep.parts import SweepParts
 from control.sweep.publish import ReportWriter
 from control.sweep.settings import SweepSettings
 from control.sweep.sweep import Sweep
-from core.errors import NotSyncedError, SettingsError
+from core.errors import SettingsError
 from kube.connection import Connection
 from kube.election import LeaseElection
 from kube.lease import LeaseSettings
@@ -49,7 +47,6 @@ _LOOK_S: Final = 5.0
 """How often the sweep's loop asks whether one is due."""
 
 _LONGEST_SWEEP_S: Final = 6 * 3600.0
-_ASK_AGAIN_S: Final = 0.2
 
 
 def serve_control(settings: Settings) -> None:
@@ -76,11 +73,6 @@ class _Control:
     metrics: LoopMetrics
     runner: Runner | None = field(default=None, init=False)
 
-    @property
-    def name(self) -> Callable[[], str]:
-        """Gives the cluster's id once that is known."""
-        return cluster_id(self.settings, self.cluster)
-
     def missing(self) -> list[str]:
         """Say what keeps the loops from their work."""
         if self.runner is None:
@@ -89,13 +81,7 @@ class _Control:
 
     async def work(self) -> None:
         """Wait for the cluster's id, then take part in the election until cancelled."""
-        while True:
-            try:
-                cluster = self.name()
-            except NotSyncedError:
-                await asyncio.sleep(_ASK_AGAIN_S)
-                continue
-            break
+        cluster = await known(cluster_id(self.settings, self.cluster))
         self.runner = Runner(self._election(), self._loops(cluster), self.metrics)
         await self.runner.run()
 
@@ -109,20 +95,20 @@ class _Control:
             Signing(self.objects, namespace).loop,
             Definitions(self.objects, self.metrics.registry).loop,
         ]
-        if self.recording is None:
+        if self.recording is None or self.recording.spool is None:
             self.logger.warning("nothing is swept", fix=f"set {name_setting('spool.folder')}")
             return loops
-        sweep = Sweep(self._sweep_parts(cluster, self.recording))
+        sweep = Sweep(self._sweep_parts(cluster, self.recording.recorder, self.recording.spool))
         forget = sweep.parts.metrics.forget
         return [*loops, Loop("sweep", _LOOK_S, sweep.run, _LONGEST_SWEEP_S, forget)]
 
-    def _sweep_parts(self, cluster: str, recording: Recording) -> SweepParts:
+    def _sweep_parts(self, cluster: str, recorder: LedgerRecorder, spool: Spool) -> SweepParts:
         metrics = SweepMetrics(self.metrics.registry)
         section = self.settings.sweep
         return SweepParts(
             objects=self.objects,
             judge=make_judge(self.cluster, self.engine, self.settings),
-            recorder=recording.recorder,
+            recorder=recorder,
             cursors=CursorStore(self.objects, self.settings.namespace, cluster),
             reports=ReportWriter(self.objects, metrics),
             metrics=metrics,
@@ -130,7 +116,7 @@ class _Control:
                 interval_s=section.interval, pods_per_second=section.pods_per_second
             ),
             severity_of=self._severity,
-            settled=lambda: recording.spool.settled,
+            settled=lambda: spool.settled,
         )
 
     def _severity(self, rule: str) -> str:
@@ -150,13 +136,12 @@ async def _serve(settings: Settings) -> int:
             connection = Connection(settings.kubeconfig)
             await connection.open()
             stack.push_async_callback(connection.close)
-            auditor = await stack.enter_async_context(open_auditor(settings, logger))
+            auditor = await stack.enter_async_context(open_auditor(settings))
             recording = await stack.enter_async_context(
                 open_recording(settings, cluster, logger, auditor, write_line)
             )
             if recording is not None:
-                spool = SpoolCollector(recording.spool.status, recording.shipping)
-                metrics.registry.register(spool)
+                recording.show(metrics.registry)
             objects = Objects(connection, LeaseSettings().call_timeout_s)
             control = _Control(settings, logger, cluster, engine, objects, recording, metrics)
             readiness = Readiness({"loops": control.missing})

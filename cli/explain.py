@@ -172,7 +172,7 @@ def _by_remedy(fields: list[FieldChange]) -> dict[str, list[str]]:
 
 def _section(title: str, console: Console) -> None:
     console.print()
-    console.print(Text(title, style="bold"))
+    console.print(Text(safe_line(title), style="bold"))
 
 
 def _print_commands(changes: list[Change], console: Console) -> None:
@@ -208,9 +208,9 @@ def _print_profiles(document: DecisionDocument, console: Console) -> None:
     for tried in document.tried:
         may = {True: "may be used", False: "may not be used", None: "nobody was asked"}
         lacks = ", ".join(tried.lacks[:_MOST_PATHS])
-        if len(tried.lacks) > _MOST_PATHS:
-            lacks += f" and {len(tried.lacks) - _MOST_PATHS} more"
-        covers = f"lacks {lacks}" if tried.lacks else "covers all"
+        left = max(len(tried.lacks) - _MOST_PATHS, 0) + tried.more_lacks
+        lacks += f" and {left} more" if left else ""
+        covers = f"lacks {lacks}" if lacks else "covers all"
         console.print(Text(safe_line(f"  {tried.profile}: {covers}; {may[tried.usable]}")))
     if document.more_tried:
         console.print(Text(f"  … and {document.more_tried} that lack more"))
@@ -237,4 +237,4 @@ def _print_origin(document: DecisionDocument, console: Console) -> None:
     facts = [f"decision {document.id}", document.time, f"mode {document.mode}"]
     facts += [f"policies {revisions.policy}"] if revisions.policy else []
     facts += [f"profiles {revisions.profiles}"] if revisions.profiles else []
-    console.print(Text("; ".join(facts), style="dim"))
+    console.print(Text(safe_line("; ".join(facts)), style="dim"))

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Final
 
 import uvloop
-from structlog.typing import FilteringBoundLogger
 
 from audit.ledger.destination import Destination
 from certs.selfsigned import make_pair
@@ -19,7 +18,7 @@ from cli.settings import Settings
 from cli.showcase import Showcase
 from cli.state import state_folder
 from core.errors import SettingsError
-from webhooks.logs import LogSettings
+from webhooks.logs import LogSettings, get_logger
 
 _EXAMPLES: Final = Path(__file__).parents[1] / "examples"
 """There in the sources; a wheel has none."""
@@ -52,12 +51,10 @@ def serve_here(settings: Settings, *, examples: bool) -> None:
 
 
 @asynccontextmanager
-async def _open_store(
-    settings: Settings, logger: FilteringBoundLogger
-) -> AsyncIterator[Destination]:
+async def _open_store(settings: Settings) -> AsyncIterator[Destination]:
     """Keep the records in this process: no auditor runs on a laptop."""
-    async with open_kept_ledger(settings, logger) as ledger:
-        yield ledger.store
+    async with open_kept_ledger(settings, get_logger()) as ledger:
+        yield ledger
 
 
 def _with_ledger(settings: Settings, state: Path) -> Settings:

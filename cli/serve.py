@@ -1,19 +1,17 @@
 """The webhooks, as long as the process lives: `sallyport gate`, and what `run` starts."""
 
 import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from importlib.metadata import version
 
 import uvloop
-from structlog.typing import FilteringBoundLogger
 
 from audit.ledger.destination import Destination
-from audit.ledger.metrics import SpoolCollector
 from certs.selfsigned import PairFiles
 from cli.parts import make_engine, make_judge, open_cluster
-from cli.recording import Recording, auditor_client, open_recording
+from cli.recording import Recording, open_auditor, open_recording
 from cli.settings import Settings
 from cli.settings_errors import name_setting
 from core.cluster import Cluster
@@ -24,27 +22,11 @@ from webhooks.lines import LineWriter
 from webhooks.logs import LogSettings, configure_logs, get_logger
 from webhooks.metrics import Metrics, Sources
 from webhooks.readiness import Readiness
-from webhooks.server import Addresses, ServerSettings, serve
+from webhooks.server import Addresses, Served, ServerSettings, serve
 from webhooks.status import build_status_app
 from webhooks.tls import PairWatcher, TlsSettings
 
-OpenDestination = Callable[
-    [Settings, FilteringBoundLogger], AbstractAsyncContextManager[Destination | None]
-]
-
-
-@asynccontextmanager
-async def open_auditor(
-    settings: Settings, logger: FilteringBoundLogger
-) -> AsyncIterator[Destination | None]:
-    """Give the auditor that the settings name, if they do."""
-    del logger
-    client = auditor_client(settings)
-    try:
-        yield client
-    finally:
-        if client is not None:
-            await client.close()
+OpenDestination = Callable[[Settings], AbstractAsyncContextManager[Destination | None]]
 
 
 @dataclass(frozen=True)
@@ -83,7 +65,7 @@ async def serve_until_told(settings: Settings, where: Where) -> int:
     try:
         async with (
             open_cluster(settings) as cluster,
-            where.open_destination(settings, logger) as destination,
+            where.open_destination(settings) as destination,
             open_recording(settings, cluster, logger, destination, write_line) as recording,
         ):
             readiness = Readiness({"certificate": pair.missing, "cluster": cluster.missing})
@@ -97,7 +79,13 @@ async def serve_until_told(settings: Settings, where: Where) -> int:
                 recording.recorder if recording else None,
             )
             return await serve(
-                app,
+                Served(
+                    app,
+                    "webhooks",
+                    name_setting("listen.port"),
+                    app.max_body_bytes,
+                    app.count_dropped,
+                ),
                 build_status_app(readiness, metrics.registry),
                 _server_settings(settings, where),
                 pair,
@@ -131,7 +119,7 @@ def _watch(  # noqa: PLR0913, PLR0917  All that Prometheus hears of.
         )
     )
     if recording is not None:
-        metrics.registry.register(SpoolCollector(recording.spool.status, recording.shipping))
+        recording.show(metrics.registry)
 
 
 def _revision(cluster: Cluster) -> str:

@@ -20,7 +20,7 @@ from prometheus_client import (
 from prometheus_client.core import CounterMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from audit.ledger.families import counter, gauge
+from audit.ledger.families import counter_of, gauge_of
 from core.decision import Decision
 from core.request import Request
 
@@ -95,6 +95,8 @@ class Metrics:
             "Decisions that could not be recorded, by what the caller was told.",
             ("outcome",),
         )
+        for outcome in ("admitted", "refused"):  # From zero, or the first would be no increase.
+            self._unrecorded.labels(outcome)
         self._admission_children: dict[tuple[str, str, str, str], Counter] = {}
         self._duration_children = {
             webhook: self._durations.labels(webhook) for webhook in ("validate", "mutate")
@@ -172,13 +174,13 @@ class _Scraped(Collector):
 
     def collect(self) -> Iterator[Metric]:
         sources = self._sources
-        yield gauge("sallyport_ready", "1 when reviews can be judged.", not sources.missing())
-        yield counter(
+        yield gauge_of("sallyport_ready", "1 when reviews can be judged.", not sources.missing())
+        yield counter_of(
             "sallyport_access_reviews", "Access reviews.", "result", sources.access_reviews()
         )
         yield _revision("sallyport_policy", "Policies in force.", sources.policy_revision())
         yield _revision("sallyport_profiles", "Profiles in force.", sources.profiles_revision())
-        yield counter(
+        yield counter_of(
             "sallyport_certificate_reloads",
             "Attempts to load a changed certificate pair.",
             "result",
@@ -192,7 +194,7 @@ class _Scraped(Collector):
         not_after = sources.certificate_not_after()
         if not_after is not None:
             text = "Unix time at which the serving certificate expires."
-            yield gauge("sallyport_certificate_not_after_seconds", text, not_after)
+            yield gauge_of("sallyport_certificate_not_after_seconds", text, not_after)
 
 
 def _revision(name: str, text: str, revision: str) -> Metric:

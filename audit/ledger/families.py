@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 
-def gauge(name: str, text: str, value: float) -> Metric:
+def gauge_of(name: str, text: str, value: float) -> Metric:
     """Give a gauge without labels."""
     return GaugeMetricFamily(name, text, value=float(value))
 
 
-def counter(name: str, text: str, label: str, totals: Mapping[str, int]) -> Metric:
+def counter_of(name: str, text: str, label: str, totals: Mapping[str, int]) -> Metric:
     """Give a counter with one label; `totals` are by its value."""
     family = CounterMetricFamily(name, text, labels=[label])
     for value, total in totals.items():

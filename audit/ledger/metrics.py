@@ -6,7 +6,7 @@ from prometheus_client.core import CounterMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from audit.ledger.destination import Receipt
-from audit.ledger.families import counter, gauge
+from audit.ledger.families import counter_of, gauge_of
 from audit.ledger.shipper import ShipperStatus
 from audit.ledger.spool import SpoolStatus
 
@@ -23,24 +23,26 @@ class SpoolCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         """Give the metrics (prometheus_client)."""
         spool, shipping = self._spool(), self._shipping()
-        yield gauge("sallyport_spool_bytes", "Held, on disk and in memory.", spool.bytes)
-        yield gauge("sallyport_spool_max_bytes", "The most that is held.", spool.max_bytes)
-        yield gauge(
+        yield gauge_of("sallyport_spool_bytes", "Held, on disk and in memory.", spool.bytes)
+        yield gauge_of("sallyport_spool_max_bytes", "The most that is held.", spool.max_bytes)
+        yield gauge_of(
             "sallyport_spool_oldest_seconds",
             "Age of the oldest record that the auditor has not acknowledged; 0 without one.",
             spool.oldest_age_s,
         )
-        yield gauge(
+        yield gauge_of(
             "sallyport_spool_full", "1 while no decision can be recorded.", bool(spool.full)
         )
         totals = {"taken": spool.appended, "refused": spool.refused, "shipped": spool.acknowledged}
-        yield counter("sallyport_spool_records", "Records, by result.", "result", totals)
+        yield counter_of("sallyport_spool_records", "Records, by result.", "result", totals)
         damages = CounterMetricFamily("sallyport_spool_damages", "Damages found on disk.")
         damages.add_metric([], spool.damaged)
         yield damages
-        yield gauge("sallyport_shipping_failures", "Failed attempts in a row.", shipping.failures)
+        yield gauge_of(
+            "sallyport_shipping_failures", "Failed attempts in a row.", shipping.failures
+        )
         if shipping.last_success is not None:
-            yield gauge(
+            yield gauge_of(
                 "sallyport_shipping_last_success_timestamp_seconds",
                 "Unix time of the last acknowledgement.",
                 shipping.last_success,
@@ -64,6 +66,6 @@ class ReceiverCollector(Collector):
             "known": receipt.known,
             "quarantined": receipt.quarantined,
         }
-        yield counter("sallyport_received_records", "Records, by result.", "result", totals)
+        yield counter_of("sallyport_received_records", "Records, by result.", "result", totals)
         answers = {str(status): total for status, total in self._answers().items()}
-        yield counter("sallyport_receive_answers", "Answers by HTTP status.", "status", answers)
+        yield counter_of("sallyport_receive_answers", "Answers by HTTP status.", "status", answers)

@@ -2,6 +2,8 @@
 
 import base64
 import binascii
+import datetime as dt
+import uuid
 import zlib
 from collections.abc import Mapping
 from typing import Any, Final
@@ -10,7 +12,7 @@ import msgspec
 
 from control.sweep.progress import Progress
 from core import names
-from core.document import SweepDocument
+from core.document import SweepDocument, time_of
 from core.errors import InvalidObjectError
 from kube.objects import Objects
 
@@ -19,8 +21,11 @@ NAME: Final = "sallyport-sweep"
 FORMAT: Final = 1
 """Version of what is stored. Release N reads N - 1 and N + 1 as well; fields only come on top."""
 
-MOST_BYTES: Final = 1024 * 1024
-"""Of what is stored, before it is packed; at most 160 KiB are ever written."""
+MOST_BYTES: Final = 512 * 1024
+"""Of what is stored, before it is packed; less than half of it is ever written."""
+
+_MOST_COUNT: Final = 2**53
+_UUID_VERSION: Final = 7
 
 _WHAT: Final = f"ConfigMap {NAME}"
 
@@ -65,7 +70,40 @@ def decode_cursor(body: Mapping[str, Any], cluster: str) -> Cursor:
         raise InvalidObjectError(_WHAT, "binaryData[cursor]", f"has the format {cursor.format}")
     if cursor.cluster != cluster:
         raise InvalidObjectError(_WHAT, "binaryData[cursor]", "is that of another cluster")
+    if cursor.running is not None:
+        _demand_id(cursor.running.sweep, "running.sweep")
+    if cursor.last is not None:
+        _demand_document(cursor.last)
     return cursor
+
+
+def _demand_document(last: SweepDocument) -> None:
+    _demand_id(last.id, "last.id")
+    _demand_time(last.started, "last.started")
+    _demand_time(last.finished, "last.finished")
+    counts = (last.objects, last.namespaces, last.interruptions, *last.verdicts.values())
+    if not all(0 <= count < _MOST_COUNT for count in counts):
+        raise InvalidObjectError(_WHAT, "last", "has a count that cannot be")
+
+
+def _demand_id(text: str, field: str) -> None:
+    """Pass a UUIDv7 as `core.ids` makes it, of a time that can be written."""
+    try:
+        made = uuid.UUID(text)
+    except ValueError:
+        made = uuid.UUID(int=0)
+    if made.version != _UUID_VERSION or str(made) != text:
+        raise InvalidObjectError(_WHAT, field, "is no UUID of version 7")
+    _demand_time(time_of(text), field)
+
+
+def _demand_time(text: str, field: str) -> None:
+    try:
+        readable = dt.datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        readable = False
+    if not readable:
+        raise InvalidObjectError(_WHAT, field, "is not a time of RFC 3339")
 
 
 class CursorStore:

@@ -3,7 +3,7 @@
 import datetime as dt
 import hashlib
 from bisect import bisect_left
-from typing import Final, TypeVar
+from typing import Annotated, Final, TypeVar
 
 import msgspec
 
@@ -15,16 +15,30 @@ from core.ids import uuid7
 MOST_RESULTS: Final = 100
 """Results kept of one namespace, the worst."""
 
+MOST_OF_OWNER: Final = 10
+"""Results kept of one owner, the worst: the Pods of a gang, equally bad, hide nobody else's."""
+
+MOST_UNWRITTEN: Final = 100
+"""Namespaces remembered because their Reports could not be written."""
+
+Count = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
+"""Pods of a cluster, and more than there will ever be. What is stored elsewhere is refused."""
+
+Namespace = Annotated[str, msgspec.Meta(pattern=r"\A[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")]
+"""An RFC 1123 label; it becomes part of a Report's path."""
+
 
 class NamespaceTally(msgspec.Struct, frozen=True):
     """What was found in a namespace: bounded, whatever runs there."""
 
-    namespace: str
-    verdicts: dict[Verdict, int] = {}
+    namespace: Namespace
+    verdicts: dict[Verdict, Count] = {}
     """Pods with each verdict."""
-    passed_over: int = 0
-    worst: list[PodResult] = []
-    """At most MOST_RESULTS, the worst first."""
+    passed_over: Count = 0
+    worst: Annotated[list[PodResult], msgspec.Meta(max_length=MOST_RESULTS)] = []
+    """At most MOST_RESULTS, and MOST_OF_OWNER of one owner; the worst first."""
+    more: Annotated[dict[str, Count], msgspec.Meta(max_length=MOST_RESULTS)] = {}
+    """Pods left out, by owner, of the owners in `worst`; at least so many."""
 
     @property
     def omitted(self) -> int:
@@ -38,16 +52,21 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
     sweep: str
     """UUIDv7 of its beginning."""
-    token: str | None = ""
-    """Asks for the next page; empty for the first, None when all are listed."""
+    token: Annotated[str, msgspec.Meta(max_length=2048)] | None = ""
+    """Asks for the next page; empty for the first, None when all are listed.
+
+    kube-apiserver's holds a key of at most 330 characters and a revision, in Base64.
+    """
     consistent: bool = True
-    interruptions: int = 0
-    verdicts: dict[Verdict, int] = {}
-    passed_over: dict[str, int] = {}
+    interruptions: Count = 0
+    verdicts: dict[Verdict, Count] = {}
+    passed_over: Annotated[dict[str, Count], msgspec.Meta(max_length=16)] = {}
     """Pods that were not judged, by reason."""
-    namespaces: int = 0
-    unwritten: int = 0
+    namespaces: Count = 0
+    unwritten: Count = 0
     """Reports that should be there and could not be written."""
+    unwritten_in: Annotated[list[Namespace], msgspec.Meta(max_length=MOST_UNWRITTEN)] = []
+    """The namespaces of the first MOST_UNWRITTEN of them."""
     revisions: Revisions = Revisions()
     """Of the last decision that names any."""
     current: NamespaceTally | None = None
@@ -62,6 +81,11 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     def seen(self) -> int:
         """Pods that were listed."""
         return self.objects + sum(self.passed_over.values())
+
+    @property
+    def knows_all_unwritten(self) -> bool:
+        """Whether each namespace whose Report could not be written is in `unwritten_in`."""
+        return self.unwritten == len(self.unwritten_in)
 
 
 def enter(progress: Progress, namespace: str) -> tuple[Progress, NamespaceTally | None]:
@@ -78,11 +102,8 @@ def enter(progress: Progress, namespace: str) -> tuple[Progress, NamespaceTally 
 def count_judged(progress: Progress, verdict: Verdict, result: PodResult | None) -> Progress:
     """Count a Pod of the current namespace; `result` where it is not simply allowed."""
     tally = _current(progress)
-    tally = msgspec.structs.replace(
-        tally,
-        verdicts=_plus_one(tally.verdicts, verdict),
-        worst=_insert(tally.worst, result) if result else tally.worst,
-    )
+    tally = msgspec.structs.replace(tally, verdicts=_plus_one(tally.verdicts, verdict))
+    tally = _insert(tally, result) if result else tally
     verdicts = _plus_one(progress.verdicts, verdict)
     return msgspec.structs.replace(progress, verdicts=verdicts, current=tally)
 
@@ -95,6 +116,14 @@ def count_passed_over(progress: Progress, reason: str) -> Progress:
         passed_over=_plus_one(progress.passed_over, reason),
         current=msgspec.structs.replace(tally, passed_over=tally.passed_over + 1),
     )
+
+
+def count_unwritten(progress: Progress, namespace: str) -> Progress:
+    """Count a Report that could not be written, and remember where while there is room."""
+    known = progress.unwritten_in
+    if len(known) < MOST_UNWRITTEN:
+        known = [*known, namespace]
+    return msgspec.structs.replace(progress, unwritten=progress.unwritten + 1, unwritten_in=known)
 
 
 def leave(progress: Progress) -> tuple[Progress, NamespaceTally | None]:
@@ -139,11 +168,23 @@ def _current(progress: Progress) -> NamespaceTally:
     return progress.current
 
 
-def _insert(worst: list[PodResult], result: PodResult) -> list[PodResult]:
-    at = bisect_left(worst, result.order, key=lambda one: one.order)
-    if at >= MOST_RESULTS:
-        return worst
-    return [*worst[:at], result, *worst[at : MOST_RESULTS - 1]]
+def _insert(tally: NamespaceTally, result: PodResult) -> NamespaceTally:
+    at = bisect_left(tally.worst, result.order, key=lambda one: one.order)
+    worst = [*tally.worst[:at], result, *tally.worst[at:]]
+    left_out = _take_excess(worst, result.owner)
+    if left_out is None:
+        return msgspec.structs.replace(tally, worst=worst)
+    more, owners = _plus_one(tally.more, left_out.owner), {one.owner for one in worst} - {""}
+    more = {owner: count for owner, count in more.items() if owner in owners}
+    return msgspec.structs.replace(tally, worst=worst, more=more)
+
+
+def _take_excess(worst: list[PodResult], owner: str) -> PodResult | None:
+    """Take out of `worst` what is one too many, now that one of `owner` is added."""
+    of_owner = [at for at, one in enumerate(worst) if owner and one.owner == owner]
+    if len(of_owner) > MOST_OF_OWNER:
+        return worst.pop(of_owner[-1])
+    return worst.pop() if len(worst) > MOST_RESULTS else None
 
 
 _Key = TypeVar("_Key", bound=Verdict | str)

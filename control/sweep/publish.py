@@ -1,6 +1,6 @@
 """Writes the sweep's reports into the cluster, and takes away what is outdated."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -47,7 +47,8 @@ class ReportWriter:
     async def write(self, leadership: Leadership, path: str, report: Mapping[str, Any]) -> bool:
         """Write a report; a namespace that is gone needs none.
 
-        One that cannot be written holds nothing up: it is logged, counted, and False.
+        One that cannot be written holds nothing up: it is logged, counted, and False. So is one
+        of a namespace that is being deleted, in which nothing can be created; that is no error.
 
         Raises:
             NotLeaderError: the term is over.
@@ -58,14 +59,26 @@ class ReportWriter:
         except ClusterError as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 return True
+            namespace = report["metadata"].get("namespace", "")
+            if error.status == HTTPStatus.FORBIDDEN and await self._is_ending(namespace):
+                _log.warning(
+                    "a namespace takes no report: it is being deleted, and something in it "
+                    "keeps it from ending",
+                    namespace=namespace,
+                )
+                return False
             _log.warning("a report cannot be written", path=path, error=str(error))
             self._metrics.count_report("error")
             return False
         self._metrics.count_report("ok")
         return True
 
-    async def delete_outdated(self, leadership: Leadership, sweep: str) -> None:
+    async def delete_outdated(
+        self, leadership: Leadership, sweep: str, spared: Collection[str]
+    ) -> None:
         """Delete our Reports of namespaces in which `sweep` found nothing to report.
+
+        Those of the namespaces `spared` stay: what it found there could not be written.
 
         A failure holds nothing up: it is logged, and the next sweep deletes them.
 
@@ -74,12 +87,23 @@ class ReportWriter:
         """
         try:
             async for report in self._ours():
+                metadata = report["metadata"]
+                if metadata["namespace"] in spared:
+                    continue
                 if is_outdated(report, sweep, FIELD_MANAGER):
-                    metadata = report["metadata"]
                     leadership.require()
                     await self._objects.delete(report_path(metadata["namespace"]), metadata["uid"])
         except ClusterError as error:
             _log.warning("outdated reports cannot be deleted", error=str(error))
+
+    async def _is_ending(self, namespace: str) -> bool:
+        if not namespace:
+            return False
+        try:
+            found = await self._objects.get(f"/api/v1/namespaces/{namespace}")
+        except ClusterError:
+            return False
+        return found is not None and "deletionTimestamp" in found["metadata"]
 
     async def _ours(self) -> AsyncIterator[dict[str, Any]]:
         selector = {"labelSelector": ",".join(f"{key}={value}" for key, value in LABELS.items())}

@@ -4,6 +4,7 @@ The types are those of `openreports.io/v1alpha1` (github.com/openreports/reports
 apis/openreports.io/v1alpha1). No report names who asked for what runs.
 """
 
+from collections import Counter
 from typing import Any, Final
 
 from control.sweep.progress import (
@@ -42,11 +43,17 @@ CLUSTER_REPORT_PATH: Final = f"{API_PATH}/clusterreports/{NAME}"
 
 def report_of(tally: NamespaceTally, sweep: str) -> dict[str, Any]:
     """Give the Report of a namespace: its worst Pods, and how many more there are."""
-    worst = tally.worst
+    worst, more = tally.worst, Counter(tally.more)
     omitted = tally.omitted
     if omitted:
-        worst, omitted = worst[: MOST_RESULTS - 1], omitted + len(worst[MOST_RESULTS - 1 :])
+        worst, beyond = worst[: MOST_RESULTS - 1], worst[MOST_RESULTS - 1 :]
+        omitted += len(beyond)
+        more.update(one.owner for one in beyond if one.owner)
     results = [_result(one, tally.namespace, sweep) for one in worst]
+    last_of = {one.owner: result for one, result in zip(worst, results, strict=True)}
+    for owner, last in last_of.items():
+        if more[owner]:
+            last["properties"]["more-of-owner"] = str(more[owner])
     if omitted:
         results.append(_note_of_omitted(omitted, sweep))
     scope = {"apiVersion": "v1", "kind": "Namespace", "name": tally.namespace}

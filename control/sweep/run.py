@@ -27,6 +27,14 @@ from kube.objects import Page
 _RECORD_AGAIN_S: Final = 1.0
 _SETTLED_S: Final = 0.02
 
+_TOKEN_REFUSED: Final = frozenset(
+    {HTTPStatus.GONE, HTTPStatus.BAD_REQUEST, HTTPStatus.GATEWAY_TIMEOUT}
+)
+"""Too old; no token; of a later resourceVersion than there is, as after a restore from a backup.
+
+kube-apiserver: k8s.io/apiserver/pkg/storage/etcd3/{errors,store}.go, storage/errors.go.
+"""
+
 _log = structlog.get_logger(__name__)
 
 
@@ -51,6 +59,7 @@ class SweepRun:
         self._pace = Pace(parts.settings)
         self._stored_at = float("-inf")
         self._publishes = False
+        self._begun_anew = False
 
     async def finish(self) -> None:
         """Judge all Pods that are not yet judged, then write what the sweep comes to.
@@ -76,14 +85,18 @@ class SweepRun:
         try:
             return await self._parts.objects.page(PATH, self._parts.settings.page_size, token)
         except ClusterError as error:
-            if error.status != HTTPStatus.GONE or not token:
+            if error.status not in _TOKEN_REFUSED or not token:
                 raise
             if error.continue_token:
                 _log.warning("the sweep took long: it goes on in the cluster as it is now")
                 self.progress = replace(self.progress, token=error.continue_token, consistent=False)
+            elif self._begun_anew:  # The loop calls again, and waits longer each time.
+                raise
             else:
-                _log.warning("the sweep begins anew: the list it was reading is gone")
-                self.progress = begin(self._parts)
+                _log.warning(
+                    "the sweep begins anew: the list that it read is not continued", why=str(error)
+                )
+                self.progress, self._begun_anew = begin(self._parts), True
             return None
 
     async def _judge(self, page: Page) -> None:
@@ -138,7 +151,7 @@ class SweepRun:
         path, report = report_path(tally.namespace), report_of(tally, self.progress.sweep)
         reports = self._parts.reports
         if not (self._publishes and await reports.write(self._leadership, path, report)):
-            self.progress = replace(self.progress, unwritten=self.progress.unwritten + 1)
+            self.progress = counting.count_unwritten(self.progress, tally.namespace)
 
     async def _store_now_and_then(self) -> None:
         if time.monotonic() - self._stored_at >= self._parts.settings.store_every_s:
@@ -177,10 +190,16 @@ class SweepRun:
     async def _publish_totals(self, document: SweepDocument) -> None:
         if not self._publishes:
             return
-        report = cluster_report_of(self.progress, document)
-        await self._parts.reports.write(self._leadership, CLUSTER_REPORT_PATH, report)
-        if not self.progress.unwritten:
-            await self._parts.reports.delete_outdated(self._leadership, document.id)
+        progress, reports = self.progress, self._parts.reports
+        report = cluster_report_of(progress, document)
+        await reports.write(self._leadership, CLUSTER_REPORT_PATH, report)
+        if progress.knows_all_unwritten:
+            spared = frozenset(progress.unwritten_in)
+            await reports.delete_outdated(self._leadership, document.id, spared)
+        else:
+            _log.warning(
+                "outdated reports stay: too many could not be written", reports=progress.unwritten
+            )
 
 
 def _revisions(decision: Decision, known: Revisions) -> Revisions:

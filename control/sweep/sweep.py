@@ -35,9 +35,9 @@ class Sweep:
         if problem:
             _log.error("the sweep begins anew: where it had stopped cannot be read", why=problem)
         self.parts.metrics.show_last(cursor.last, self.parts.settings.interval_s)
-        if cursor.running is not None:
+        if cursor.running is not None and not self._is_ahead(cursor.running.sweep):
             progress = self._go_on(cursor.running)
-        elif cursor.last is None or self._is_due(cursor.last.id):
+        elif cursor.running or cursor.last is None or self._is_due(cursor.last.id):
             progress = begin(self.parts)
         else:
             return
@@ -50,4 +50,12 @@ class Sweep:
         return replace(progress, interruptions=progress.interruptions + 1)
 
     def _is_due(self, last: str) -> bool:
-        return self.parts.now() >= unix_ms(last) / 1000 + self.parts.settings.interval_s
+        due = unix_ms(last) / 1000 + self.parts.settings.interval_s
+        return self.parts.now() >= due or self._is_ahead(last)
+
+    def _is_ahead(self, sweep: str) -> bool:
+        """Say whether a sweep began later than the next one would: by a clock that was wrong."""
+        ahead = unix_ms(sweep) / 1000 > self.parts.now() + self.parts.settings.interval_s
+        if ahead:
+            _log.error("the sweep begins anew: the one on record is of the future", sweep=sweep)
+        return ahead

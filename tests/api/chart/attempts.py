@@ -85,7 +85,7 @@ FORBIDDEN = {
         "PUT", "/apis/certificates.k8s.io/v1/certificatesigningrequests/a/approval"
     ),
     "take another Lease": Attempt("PUT", f"{LEASES}/kube-system/leases/kube-scheduler"),
-    "write an Event elsewhere": Attempt("POST", f"{OTHER}/events"),
+    "write an Event": Attempt("POST", f"{OWN}/events"),
 }
 """By what the request would do."""
 

@@ -51,6 +51,12 @@ class Process:
         """What the metric says."""
         return self.registry.get_sample_value("sallyport_leader") == 1
 
+    @property
+    def last_success(self) -> float | None:
+        """What the metric of the loop that works says."""
+        name = "sallyport_loop_last_success_timestamp_seconds"
+        return self.registry.get_sample_value(name, {"loop": "works"})
+
     async def stop(self) -> None:
         """Stop cleanly."""
         self._task.cancel()
@@ -83,6 +89,8 @@ async def test_the_leader_works_the_other_waits_and_takes_over(
     await wait_for(lambda: second.runs > 2, TIMEOUT_S)
     assert (first.leads, second.leads, first.runs) == (False, True, done)
     assert second.runner.missing() == ["loop fails: no answer"]
+    assert first.last_success is None, "it would set off an alert on its age for ever"
+    assert second.last_success is not None
     await second.stop()
 
 

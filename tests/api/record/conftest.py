@@ -2,18 +2,30 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import pytest
 
 from tests.api.record.installation import Installation
 from tests.harness import rbac
 from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, connect
+from tests.harness.client import Client, Json, connect
 from tests.harness.cluster_network import ClusterNetwork
 from tests.harness.helm import CRDS, NAMESPACE, Helm
+from tests.harness.pods import RESTRICTED
 from tests.harness.programs import require
 
 TRAIN = "train"
+EARLIER = "earlier"
+"""A Pod that nobody may run, created before there was anyone to refuse it."""
+
+
+def pod(name: str, **spec: Any) -> Json:
+    """Give a Pod that needs nothing but what `spec` adds."""
+    made = RESTRICTED.pod()
+    made["metadata"] = {"name": name, "namespace": TRAIN}
+    made["spec"] |= spec
+    return made
 
 
 @pytest.fixture(scope="package")
@@ -45,6 +57,7 @@ async def _install(installed: Installation, helm: Helm) -> None:
         await client.apply(
             rbac.grant("makes-pods", makes_pods, rbac.user("alice"), namespace=TRAIN)
         )
+        await client.create(pod(EARLIER, hostNetwork=True))
         helm.install(kubeconfig, {})
         await installed.start_control(client)
         installed.start_auditor()

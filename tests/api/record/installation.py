@@ -116,10 +116,13 @@ class Installation:
         listed: list[Any] = json.loads(done.stdout)
         return listed
 
-    def metrics(self, process: str) -> str:
-        """Give `/metrics` of a process."""
+    def metric(self, process: str, name: str) -> float:
+        """Give the value of a metric of a process."""
         number = ("gate", "auditor", "control").index(process)
-        return self._status_of(number, "/metrics")[1]
+        for line in self._status_of(number, "/metrics")[1].splitlines():
+            if line.startswith(f"{name} "):
+                return float(line.rpartition(" ")[2])
+        raise LookupError(name)
 
     def stop(self) -> None:
         """End all processes."""

@@ -7,20 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.api.record.conftest import TRAIN
+from tests.api.record.conftest import EARLIER, TRAIN, pod
 from tests.api.record.installation import Installation
-from tests.harness.client import ApiStatusError, Client, Json
-from tests.harness.pods import RESTRICTED
+from tests.harness.client import ApiStatusError, Client
 
 SHIPPED_S = 15.0
-
-
-def pod(name: str, **spec: Any) -> Json:
-    """Give a Pod that needs nothing but what `spec` adds."""
-    made = RESTRICTED.pod()
-    made["metadata"] = {"name": name, "namespace": TRAIN}
-    made["spec"] |= spec
-    return made
 
 
 async def listed(installation: Installation, count: int, *filters: str) -> list[Any]:
@@ -74,8 +65,16 @@ async def test_the_cluster_is_named_by_its_uid(installation: Installation, admin
 
 
 async def test_the_first_sweep_reports_what_runs(installation: Installation, admin: Client) -> None:
-    """Control swept the cluster, and what it found is in the ledger."""
-    del admin
-    metrics = installation.metrics("control")
-    assert "sallyport_leader 1.0" in metrics
-    assert "sallyport_sweep_last_finished_timestamp_seconds" in metrics
+    """A Pod that was there before the webhooks is in the ledger, with what is wrong with it."""
+    running = await admin.get("v1", "Pod", EARLIER, TRAIN)
+    (found,) = await listed(installation, 1, "--source", "sweep")
+    assert found["request"]["name"] == EARLIER
+    assert found["request"]["objectUid"] == running["metadata"]["uid"]
+    assert found["verdict"] == "deny"
+    assert installation.metric("control", "sallyport_leader") == 1
+    finished = "sallyport_sweep_last_finished_timestamp_seconds"
+    deadline = time.monotonic() + SHIPPED_S
+    while not 0 < installation.metric("control", finished) <= time.time():
+        assert time.monotonic() < deadline, "the first sweep does not come to its end"
+        await asyncio.sleep(0.2)
+    assert installation.metric("control", 'sallyport_sweep_objects{verdict="deny"}') == 1

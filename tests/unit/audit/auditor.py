@@ -76,11 +76,11 @@ async def running_auditor(
 ) -> AsyncIterator[Auditor]:
     """Run an auditor in this event loop, on a free port."""
     authority = Authority(folder)
-    served = authority.issue_loopback_server("auditor")
+    keys = authority.issue_loopback_server("auditor")
     logger = get_logger()
     receiver = Receiver(destination, logger, settings)
     ca = authority.certificate_path if asks_for_certificates else None
-    pair = PairWatcher(TlsSettings(served.certificate, served.key, client_ca=ca), logger)
+    pair = PairWatcher(TlsSettings(keys.certificate, keys.key, client_ca=ca), logger)
     readiness = Readiness({"certificate": pair.missing})
     status = build_status_app(readiness, CollectorRegistry())
     server = ServerSettings(port=0, status_port=0, drain_seconds=0.0)

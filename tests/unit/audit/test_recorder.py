@@ -10,7 +10,14 @@ import pytest
 from audit.ledger.frames import FrameKind
 from audit.ledger.recorder import MAX_PROJECTION, LedgerRecorder
 from core.decision import Decision, Evidence, Need, Verdict
-from core.document import FORMAT, decode_document, encode_document
+from core.document import (
+    FORMAT,
+    SweepDocument,
+    decode_document,
+    decode_sweep,
+    encode_document,
+    time_of,
+)
 from core.errors import NotRecordedError
 from core.ids import uuid7
 from core.request import Kind, Operation, Request
@@ -125,3 +132,32 @@ def test_the_next_format_is_read_and_no_later_one(format_: int, *, read: bool) -
         return
     with pytest.raises(ValueError, match=f"format {format_}: this release reads"):
         decode_document(content)
+
+
+def test_a_finished_sweep_is_kept_under_its_id() -> None:
+    """As a frame of its own kind, and as a line where lines are asked for."""
+    spool, lines = Spool(), list[bytes]()
+    sweep = SweepDocument(
+        format=FORMAT,
+        id=uuid7(NOON),
+        cluster="c1",
+        started=time_of(uuid7(NOON)),
+        finished=time_of(uuid7(NOON + 1)),
+        objects=3,
+        verdicts={"deny": 3},
+        namespaces=1,
+    )
+    LedgerRecorder(spool, lambda: "c1", attrgetter("label"), lines.append).record_sweep(sweep)
+    ((kind, frame_id, payload),) = spool.frames
+    assert (kind, frame_id.hex()) == (FrameKind.SWEEP, sweep.id.replace("-", ""))
+    assert decode_sweep(payload) == sweep
+    assert lines == [payload]
+
+
+def test_what_the_spool_does_not_take_is_no_line() -> None:
+    """Its decision may be answered otherwise; the log says how."""
+    lines = list[bytes]()
+    keeps = LedgerRecorder(Spool(full=True), lambda: "c1", attrgetter("label"), lines.append)
+    with pytest.raises(NotRecordedError):
+        keeps.record("validate", REQUEST, decision(projection=b""), [], 0.001)
+    assert lines == []

@@ -4,9 +4,15 @@ import msgspec
 import pytest
 
 from audit.ledger.frames import MAX_BODY, FrameKind, encode_frame
-from audit.ledger.recorder import LedgerRecorder
-from core.decision import Action, Decision, Evidence, Finding, Need, Tried, Verdict
-from core.document import DecisionDocument, decode_document
+from audit.ledger.recorder import MAX_DOCUMENT, LedgerRecorder
+from core.decision import Access, Action, Decision, Evidence, Finding, Named, Need, Tried, Verdict
+from core.document import (
+    MOST_ACCESS,
+    MOST_TEXT,
+    DecisionDocument,
+    decode_document,
+    encode_document,
+)
 from core.ids import uuid7
 from tests.unit.audit.test_recorder import REQUEST, Spool
 
@@ -63,3 +69,37 @@ def test_an_ordinary_decision_is_recorded_whole() -> None:
     assert recorded(made).findings == made.findings
     assert recorded(made).needs == list(made.evidence.needs)
     assert msgspec.json.encode(recorded(made).tried)
+
+
+def test_texts_that_a_request_chooses_are_cut() -> None:
+    """An annotation may have 256 KiB, and on its way to the mutating webhook nothing bounds it."""
+    huge = "x" * 200_000
+    evidence = Evidence(named=Named(huge, "metadata.annotations"), object_uid=huge)
+    made = Decision(
+        id=uuid7(0),
+        verdict=Verdict.ERROR,
+        allowed=False,
+        profile=huge,
+        reason=huge,
+        field=huge,
+        evidence=evidence,
+    )
+    document = recorded(made)
+    assert document.named is not None
+    texts = (document.named.profile, document.request.object_uid, document.profile)
+    assert {len(text or "") for text in (*texts, document.reason, document.field)} == {MOST_TEXT}
+    assert len(encode_document(document)) < MAX_DOCUMENT
+
+
+def test_answers_of_access_reviews_are_bounded_and_counted() -> None:
+    """Profiles without end, each of which somebody was asked for."""
+    asked = tuple(Access(REQUEST.subject, f"p-{number}", allowed=False) for number in range(5000))
+    made = Decision(
+        id=uuid7(0), verdict=Verdict.DENY, allowed=False, evidence=Evidence(access=asked)
+    )
+    document = recorded(made)
+    assert [answer.profile for answer in document.access_reviews[:2]] == ["p-0", "p-1"]
+    assert (len(document.access_reviews), document.more_access_reviews) == (
+        MOST_ACCESS,
+        5000 - MOST_ACCESS,
+    )

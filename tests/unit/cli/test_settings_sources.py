@@ -282,38 +282,3 @@ def test_defaults_are_those_of_the_rooms() -> None:
     assert settings.listen.drain_seconds == ServerSettings().drain_seconds
     assert settings.access.timeout == LiveSettings().review_timeout_s
     assert settings.access.deny_age == LiveSettings().deny_age_s == 2.0
-
-
-@pytest.mark.parametrize(
-    ("variable", "value"),
-    [
-        ("SALLYPORT_LEDGER", '"postgresql+psycopg://u:S3CRET@h/d"'),
-        ("SALLYPORT_LEDGER", '{"url": ["postgresql+psycopg://u:S3CRET@h/d"]}'),
-        ("SALLYPORT_LEDGER__KEEP_DAYS", "postgresql+psycopg://u:S3CRET@h/d"),
-    ],
-)
-def test_a_ledgers_password_is_never_shown(
-    monkeypatch: pytest.MonkeyPatch, variable: str, value: str
-) -> None:
-    """Wherever the URL was put by mistake."""
-    monkeypatch.setenv(variable, value)
-    with pytest.raises(SettingsError) as error:
-        read_settings(None, {})
-    assert "S3CRET" not in str(error.value)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        "ledger: postgresql+psycopg://u:S3CRET@h/d",
-        "ledger: {postgresql+psycopg://u:S3CRET@h/d: 1}",
-        "ledger: {url: [postgresql+psycopg://u:S3CRET@h/d]}",
-    ],
-)
-def test_a_ledgers_password_in_a_file_is_never_shown(tmp_path: Path, content: str) -> None:
-    """Neither as a value nor as a key."""
-    file = tmp_path / "settings.yaml"
-    file.write_text(content)
-    with pytest.raises(SettingsError) as error:
-        read_settings(file, {})
-    assert "S3CRET" not in str(error.value)

@@ -68,7 +68,7 @@ def failing(error: Exception) -> Callable[[Leadership], Awaitable[None]]:
 
 async def test_a_loop_that_fails_or_hangs_holds_up_no_other() -> None:
     """The sound one runs at its interval, whatever the others do."""
-    metrics = LoopMetrics(CollectorRegistry(), lambda: 1234.0)
+    metrics = LoopMetrics(CollectorRegistry())
     sound, broken, stuck = await run_for(
         0.5,
         metrics,
@@ -79,10 +79,8 @@ async def test_a_loop_that_fails_or_hangs_holds_up_no_other() -> None:
     )
     assert (value(metrics, "sallyport_loop_runs_total", "sound") or 0) >= 5
     assert value(metrics, "sallyport_loop_errors_total", "sound") == 0
-    assert value(metrics, "sallyport_loop_last_success_timestamp_seconds", "sound") == 1234
     assert (value(metrics, "sallyport_loop_errors_total", "broken") or 0) >= 1
     assert (value(metrics, "sallyport_loop_errors_total", "stuck") or 0) >= 1
-    assert value(metrics, "sallyport_loop_last_success_timestamp_seconds", "stuck") is None
     assert value(metrics, "sallyport_loop_interval_seconds", "stuck") == 0.02
     assert (value(metrics, "sallyport_loop_duration_seconds_count", "stuck") or 0) >= 1
     assert sound.missing() == []
@@ -111,6 +109,46 @@ async def test_a_failure_is_tried_again_ever_more_slowly_up_to_the_interval(
     await RunningLoop(Loop("loop", 10.0, run), LoopMetrics(CollectorRegistry())).keep_running(held)
     for seconds, longest in zip(slept, [1, 2, 4, 8, 10, 10, 1], strict=True):
         assert longest * 0.9 <= seconds <= longest
+
+
+async def test_a_loop_that_runs_seldom_is_tried_again_within_five_minutes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The alert on failing loops looks back 15 minutes, and must not miss one in between."""
+    slept: list[float] = []
+    held = leadership()
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 12:
+            held.end()
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    loop = Loop("loop", 3600.0, failing(ClusterError("no")))
+    await RunningLoop(loop, LoopMetrics(CollectorRegistry())).keep_running(held)
+    assert 270 <= slept[-1] <= 300
+
+
+async def test_only_a_leader_shows_successes() -> None:
+    """A success grows old when others lead: once the term is over, nothing is shown any more."""
+    metrics = LoopMetrics(CollectorRegistry(), lambda: 1234.0)
+    forgotten: list[str] = []
+    loops = (
+        Loop("sound", 60, fine, forget=lambda: forgotten.append("sound")),
+        Loop("broken", 60, failing(ClusterError("no"))),
+    )
+    held, shown = leadership(), "sallyport_loop_last_success_timestamp_seconds"
+    running = [RunningLoop(each, metrics) for each in loops]
+    for term in (1, 2):
+        tasks = [asyncio.create_task(each.keep_running(held)) for each in running]
+        await asyncio.sleep(0.05)
+        assert value(metrics, shown, "sound") == 1234
+        assert value(metrics, shown, "broken") is None
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        assert value(metrics, shown, "sound") is None
+        assert len(forgotten) == term
 
 
 async def test_a_defect_is_logged_without_its_text(log: CapturingLogger) -> None:
@@ -144,6 +182,28 @@ async def test_lost_leadership_is_no_failure() -> None:
 
 
 async def test_a_loop_that_has_not_run_says_so() -> None:
-    """A new leader is not ready before its loops have succeeded once."""
+    """A new leader is not ready before its loops have begun."""
     running = RunningLoop(Loop("loop", 60, fine), LoopMetrics(CollectorRegistry()))
     assert running.missing() == ["loop loop: has not run yet"]
+
+
+async def test_a_first_run_that_lasts_is_nothing_missing() -> None:
+    """A sweep takes minutes; but a run after one that failed counts once it has succeeded."""
+    outcomes, entered = ["fail", "last"], asyncio.Event()
+
+    async def run(_: Leadership) -> None:
+        if outcomes.pop(0) == "fail":
+            raise ClusterError("no")
+        entered.set()
+        await asyncio.sleep(3600)
+
+    for expected in (["loop loop: no"], []):
+        entered.clear()
+        running = RunningLoop(Loop("loop", 0.01, run), LoopMetrics(CollectorRegistry()))
+        task = asyncio.create_task(running.keep_running(leadership()))
+        async with asyncio.timeout(5):
+            await entered.wait()
+        assert running.missing() == expected
+        task.cancel()
+        await asyncio.wait([task])
+        outcomes.append("last")

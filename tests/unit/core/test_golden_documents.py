@@ -80,6 +80,7 @@ FIRST = DecisionDocument(
             allowed=True,
         )
     ],
+    more_access_reviews=6,
     patches=[
         {
             "op": "add",

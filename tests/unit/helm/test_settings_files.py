@@ -1,15 +1,25 @@
 """The files of settings that the chart writes are what the processes take."""
 
+import inspect
 from pathlib import Path, PurePosixPath
 
 import pytest
 
+from audit.ledger.spool import Spool
+from cli import recording
 from cli.settings import Settings, read_settings
+from kube.lease import LeaseSettings
 from tests.harness.client import Json
 from tests.harness.helm import Helm, named, pod_templates
 from tests.unit.helm.switches import SECRET, SWITCHES
+from webhooks.server import ServerSettings
 
 FOLDER = PurePosixPath("/etc/sallyport")
+
+PROBES_S = 1.0
+"""What the status listener waits for at the end (webhooks/server.py)."""
+LAST_DELIVERY_S = recording._DRAIN_S  # noqa: SLF001 -- no part of what others may rely on
+CLOSE_S = inspect.signature(Spool.close).parameters["seconds"].default
 
 
 def settings_of(objects: list[Json], component: str, folder: Path) -> Settings:
@@ -74,7 +84,19 @@ def test_settings_say_what_the_values_say(helm: Helm, tmp_path: Path) -> None:
     control = settings_of(objects, "control", tmp_path)
     assert (control.sweep.interval, control.sweep.pods_per_second) == (604800, 10000)
     assert control.default_mode is gate.default_mode
+    assert control.record.lines is True
     assert settings_of(objects, "auditor", tmp_path).ledger.keep_days == 3650
+
+
+def test_control_is_told_nothing_that_it_does_not_use(helm: Helm) -> None:
+    """It answers no requests, so it has none to refuse: the sweep waits."""
+    objects = helm.objects(SWITCHES["every setting"])
+    texts = {
+        name: named(objects, "ConfigMap", f"sallyport-{name}")["data"]["config.yaml"]
+        for name in ("gate", "control")
+    }
+    assert "when_full: admit" in texts["gate"]
+    assert "when_full" not in texts["control"]
 
 
 def test_the_ledgers_url_is_in_no_configmap(helm: Helm, tmp_path: Path) -> None:
@@ -114,4 +136,12 @@ def test_the_grace_period_covers_the_drain(helm: Helm) -> None:
     for drain in (0, 5, 120):
         objects = helm.objects({"gate": {"drainSeconds": drain}})
         spec = pod_templates(objects)["sallyport-gate"]["spec"]
-        assert spec["terminationGracePeriodSeconds"] >= drain + 20 + 30
+        needed = drain + ServerSettings.finish_seconds + PROBES_S + LAST_DELIVERY_S + CLOSE_S
+        assert needed < spec["terminationGracePeriodSeconds"] <= needed + 5
+
+
+def test_the_grace_period_of_control_covers_its_end(helm: Helm) -> None:
+    """The Lease is given back, and what the sweep found is shipped, before SIGKILL."""
+    spec = pod_templates(helm.objects({}))["sallyport-control"]["spec"]
+    needed = LeaseSettings().call_timeout_s + PROBES_S + LAST_DELIVERY_S + CLOSE_S
+    assert needed < spec["terminationGracePeriodSeconds"] <= needed + 5

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from core.decision import Decision, Unrecorded
+from core.document import Source
 from core.errors import NotRecordedError
 from core.request import Request
 from tests.unit.webhooks.gate import Gate, running_gate
 from tests.unit.webhooks.judge import PrivilegedJudge
 from tests.unit.webhooks.reviews import encode, review
-from webhooks.recorder import Webhook
+from webhooks.app import AppSettings
 
 GOOD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {}}
 BAD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "privileged"}, "spec": {}}
@@ -25,11 +26,11 @@ class Records:
     """Keeps what it is given, unless it is full."""
 
     full: bool = False
-    kept: list[tuple[Webhook, str, list[Mapping[str, Any]]]] = field(default_factory=list)
+    kept: list[tuple[Source, str, list[Mapping[str, Any]]]] = field(default_factory=list)
 
     def record(
         self,
-        webhook: Webhook,
+        source: Source,
         request: Request,
         decision: Decision,
         patches: Sequence[Mapping[str, Any]],
@@ -40,7 +41,7 @@ class Records:
         assert request.uid
         if self.full:
             raise NotRecordedError("the disk is full")
-        self.kept.append((webhook, decision.verdict.value, list(patches)))
+        self.kept.append((source, decision.verdict.value, list(patches)))
 
 
 async def answered(gate: Gate, path: str, made: Any, **more: Any) -> Any:
@@ -114,3 +115,20 @@ async def test_a_mutation_that_cannot_be_recorded_goes_on(tmp_path: Path) -> Non
         response = await answered(gate, "/mutate", GOOD)
     assert response["allowed"] is True
     assert response["patchType"] == "JSONPatch"
+
+
+@pytest.mark.parametrize("full", [True, False])
+async def test_what_is_not_recorded_is_in_the_log(tmp_path: Path, *, full: bool) -> None:
+    """Also where the log is not to repeat what is recorded: no decision leaves no trace."""
+    quiet = AppSettings(log_recorded=False)
+    async with running_gate(tmp_path, app_settings=quiet, recorder=Records(full=full)) as gate:
+        for path, made in (("/validate", GOOD), ("/validate", BAD), ("/mutate", BAD)):
+            assert (await gate.post(path, encode(review(object=made)))).status == 200
+        logged = [
+            (line["webhook"], line["verdict"])
+            for line in gate.lines()
+            if line["event"] == "decision"
+        ]
+    unpatched = ("mutate", "deny")
+    lost = [("validate", "error"), ("validate", "deny")] if full else []
+    assert logged == [*lost, unpatched]

@@ -93,6 +93,15 @@ def test_null_groups_and_extra_are_none() -> None:
     assert (subject.groups, subject.extra) == ([], {"scopes": []})
 
 
+def test_the_longest_names_of_kubernetes_are_read() -> None:
+    """253 characters of a DNS name, 63 of a label (RFC 1123)."""
+    kind = {"kind": "K" * 63, "version": "v" * 63, "group": "g" * 253}
+    names: dict[str, Any] = {"namespace": "n" * 253, "name": "n" * 253, "subResource": "s" * 253}
+    request = decode_review(encode(review(kind=kind, **names)))
+    assert request.kind == Kind("K" * 63, "v" * 63, "g" * 253)
+    assert {len(request.namespace), len(request.name), len(request.subresource)} == {253}
+
+
 MANY_KEYS: dict[str, list[str]] = {f"key-{number}": [] for number in range(101)}
 MANY_VALUES = {"a": ["v"] * 600, "b": ["v"] * 401}
 
@@ -138,6 +147,12 @@ def test_the_largest_identity_is_read() -> None:
         ("request.object", None, "request.object: is missing for CREATE"),
         ("request.oldObject", "canary", "request.oldObject: must be an object or null"),
         ("request.dryRun", "true", "request.dryRun: Expected bool | null, got str"),
+        ("request.namespace", "n" * 254, "request.namespace: Expected str of length <= 253"),
+        ("request.name", "n" * 900_000, "request.name: Expected str of length <= 253"),
+        ("request.subResource", "n" * 254, "request.subResource: Expected str of length <= 253"),
+        ("request.kind.kind", "K" * 64, "request.kind.kind: Expected str of length <= 63"),
+        ("request.kind.version", "v" * 64, "request.kind.version: Expected str of length <= 63"),
+        ("request.kind.group", "g" * 254, "request.kind.group: Expected str of length <= 253"),
     ],
 )
 def test_what_is_wrong_is_named_by_its_field(path: str, value: Any, says: str) -> None:

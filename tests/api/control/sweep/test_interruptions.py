@@ -1,6 +1,8 @@
 """A sweep that is stopped anywhere goes on where it was, and comes to the same."""
 
+import math
 import random
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +13,7 @@ from structlog.testing import capture_logs
 from audit.ledger.frames import FrameKind
 from core.document import DecisionDocument, SweepDocument
 from core.errors import ClusterError, NotLeaderError
+from kube.lease import Leadership
 from kube.objects import Objects, Page
 from tests.api.control.sweep.conftest import SWEEP, SweptCluster, forget
 from tests.api.control.sweep.swept import Swept, document_of, essence, said
@@ -34,10 +37,11 @@ async def pods(cluster: SweptCluster, admin: Client) -> None:
     await put_pods(cluster.server.etcd_url, running_pods(PODS, PER_NAMESPACE))
 
 
-class LostAfter:
+class LostAfter(Leadership):
     """A leadership that is lost after so many writes."""
 
     def __init__(self, writes: int) -> None:
+        super().__init__(1, math.inf, time.monotonic)
         self.left = writes
 
     def require(self) -> None:

@@ -8,8 +8,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from control.sweep.cursor import Cursor, decode_cursor, encode_cursor
-from control.sweep.progress import MOST_RESULTS, Progress, count_judged, document_of, enter
+from control.sweep.cursor import MOST_BYTES, Cursor, decode_cursor, encode_cursor
+from control.sweep.progress import (
+    MOST_RESULTS,
+    MOST_UNWRITTEN,
+    Progress,
+    count_judged,
+    count_unwritten,
+    document_of,
+    enter,
+)
 from control.sweep.results import result_of
 from core.decision import Verdict
 from core.errors import InvalidObjectError
@@ -26,9 +34,12 @@ def full(seed: int = 0) -> Progress:
         return "".join(chr(rng.randrange(0x80, 0x2FFF)) for _ in range(600))
 
     progress, _ = enter(Progress(sweep=SWEEP, token=noise()), "n" * 63)
-    for number in range(MOST_RESULTS + 50):
+    for _ in range(MOST_UNWRITTEN + 1):
+        progress = count_unwritten(progress, f"{rng.getrandbits(250):063x}")
+    owners = [noise() for _ in range(MOST_RESULTS)]
+    for number in range(2 * MOST_RESULTS):
         bad = finding(noise(), path=noise(), message=noise(), privilege=noise())
-        pod = listed(noise(), f"{number:036d}", owner=noise())
+        pod = listed(noise(), f"{number:036d}", owner=owners[number % MOST_RESULTS])
         kept = result_of(pod, decision(Verdict.DENY, bad), lambda _: "critical")
         progress = count_judged(progress, Verdict.DENY, kept)
     return progress
@@ -47,6 +58,11 @@ def test_the_largest_fits_into_a_configmap() -> None:
     """256 KiB at the most; etcd takes 1.5 MiB."""
     body = encode_cursor(Cursor(cluster=CLUSTER, running=full()))
     assert 100_000 < len(msgspec.json.encode(body)) < 256 * 1024
+
+
+def test_what_is_stored_at_its_fullest_can_be_read_again() -> None:
+    """It takes less than half of what is read: a later release may store more."""
+    assert len(msgspec.json.encode(Cursor(cluster=CLUSTER, running=full()))) < MOST_BYTES // 2
 
 
 def packed(content: bytes) -> dict[str, Any]:
@@ -77,6 +93,59 @@ def written(**more: Any) -> dict[str, Any]:
 )
 def test_what_is_damaged_or_foreign_is_refused(body: dict[str, Any], problem: str) -> None:
     """A sweep never goes on from what it cannot be sure of."""
+    with pytest.raises(InvalidObjectError, match=problem):
+        decode_cursor(body, CLUSTER)
+
+
+def finished(**more: Any) -> dict[str, Any]:
+    """Give a ConfigMap with fields of the last sweep's document changed."""
+    document = document_of(Progress(sweep=SWEEP), CLUSTER, 1763731100.5)
+    return written(last=msgspec.to_builtins(document) | more)
+
+
+def running(**more: Any) -> dict[str, Any]:
+    """Give a ConfigMap with a sweep under way."""
+    return written(running={"sweep": SWEEP} | more)
+
+
+BEYOND_TIMES = "ffffffff-ffff-7000-8000-000000000000"
+"""UUIDv7 of the year 10889, which RFC 3339 cannot write."""
+
+
+@pytest.mark.parametrize("body", [running(), finished()], ids=["running", "finished"])
+def test_what_is_in_order_is_read(body: dict[str, Any]) -> None:
+    """The cases of the next test differ from these in one field."""
+    assert decode_cursor(body, CLUSTER).cluster == CLUSTER
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        (running(sweep="zz"), "running.sweep.*no UUID"),
+        (running(sweep=""), "running.sweep.*no UUID"),
+        (running(sweep=SWEEP.upper()), "running.sweep.*no UUID"),
+        (running(sweep=SWEEP.replace("-", "")), "running.sweep.*no UUID"),
+        (running(sweep=SWEEP.replace("-791c", "-491c")), "running.sweep.*no UUID"),
+        (running(sweep=BEYOND_TIMES), "running.sweep.*no.* time"),
+        (running(token="t" * 2049), "cannot be read"),
+        (running(interruptions=-1), "cannot be read"),
+        (running(verdicts={"deny": 2**53}), "cannot be read"),
+        (running(passed_over={str(number): 1 for number in range(17)}), "cannot be read"),
+        (running(current={"namespace": "../secrets/x?"}), "cannot be read"),
+        (running(current={"namespace": "a\n"}), "cannot be read"),
+        (running(current={"namespace": ""}), "cannot be read"),
+        (running(unwritten_in=["a"] * 101), "cannot be read"),
+        (finished(id="zz"), "last.id.*no UUID"),
+        (finished(id=BEYOND_TIMES), "last.id.*no.* time"),
+        (finished(started="yesterday"), "last.started.*no.* time"),
+        (finished(finished=""), "last.finished.*no.* time"),
+        (finished(finished="2025-11-21T13:18:20"), "last.finished.*no.* time"),
+        (finished(verdicts={"deny": 10**400}), "last: has a count"),
+        (finished(objects=-1), "last: has a count"),
+    ],
+)
+def test_what_could_stop_a_sweep_is_refused(body: dict[str, Any], problem: str) -> None:
+    """Whoever may write the ConfigMap cannot make each sweep fail where it goes on."""
     with pytest.raises(InvalidObjectError, match=problem):
         decode_cursor(body, CLUSTER)
 

@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 from control.sweep.cursor import Cursor, decode_cursor, encode_cursor
 from control.sweep.progress import (
     MOST_RESULTS,
+    MOST_UNWRITTEN,
     NamespaceTally,
     Progress,
     count_judged,
     count_passed_over,
+    count_unwritten,
     document_of,
     enter,
     leave,
@@ -103,3 +105,20 @@ def test_the_worst_are_kept(seen: list[tuple[Verdict, int]]) -> None:
     )[:MOST_RESULTS]
     assert [one.name for one in tally.worst] == [f"p-{number:03d}" for _, _, number in expected]
     assert tally.omitted == max(0, len(seen) - MOST_RESULTS)
+
+
+def test_namespaces_without_their_report_are_remembered_while_there_is_room() -> None:
+    """All are counted; with one too many it is known that not all are known."""
+    progress = Progress(sweep=SWEEP)
+    for number in range(MOST_UNWRITTEN):
+        progress = count_unwritten(progress, f"ns-{number}")
+    assert progress.unwritten_in == [f"ns-{number}" for number in range(MOST_UNWRITTEN)]
+    assert progress.knows_all_unwritten
+    progress = count_unwritten(progress, "one-more")
+    assert (progress.unwritten, len(progress.unwritten_in)) == (MOST_UNWRITTEN + 1, MOST_UNWRITTEN)
+    assert not progress.knows_all_unwritten
+
+
+def test_a_release_before_that_remembered_none_is_taken_at_its_word() -> None:
+    """It counted only: then it is not known which."""
+    assert not Progress(sweep=SWEEP, unwritten=1).knows_all_unwritten

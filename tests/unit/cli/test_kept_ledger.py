@@ -1,0 +1,126 @@
+"""The auditor's ledger comes and goes; whoever asks `/readyz` hears of both."""
+
+import asyncio
+import datetime as dt
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from audit.ledger.frames import Frame, FrameKind
+from audit.ledger.store.store import Removed, Store
+from cli import auditor
+from cli.auditor import KeptLedger
+from core.errors import LedgerError
+from tests.harness.postgres import Postgres, require_postgres
+from webhooks.logs import get_logger
+
+CLUSTER = "c1"
+FRAMES = [Frame(FrameKind.PROJECTION, b"\0" * 32, b"{}")]
+"""Kept, as quarantined: what matters here is whether the ledger takes it."""
+
+SOON_S = 30.0
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look after the ledger more often."""
+    monkeypatch.setattr(auditor, "LOOK_EVERY_S", 0.05)
+
+
+@pytest.fixture
+def server() -> Iterator[Postgres]:
+    """A PostgreSQL server of the test's own, to be killed."""
+    server = Postgres(require_postgres())
+    yield server
+    server.stop()
+
+
+@asynccontextmanager
+async def looked_after(store: Store) -> AsyncIterator[KeptLedger]:
+    """Give a ledger that is looked after; at the end its task must still run."""
+    ledger = KeptLedger(store, 30, get_logger())
+    task = asyncio.create_task(ledger.look_after())
+    try:
+        yield ledger
+        assert not task.done()
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await ledger.close()
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds."""
+    async with asyncio.timeout(SOON_S):
+        while not holds():  # noqa: ASYNC110  The ledger has no event for it.
+            await asyncio.sleep(0.01)
+
+
+async def test_a_database_that_goes_away_and_comes_back(server: Postgres) -> None:
+    """It is missing while it is away, although nothing is delivered; then it takes frames again."""
+    async with looked_after(Store(server.url())) as ledger:
+        await until(lambda: not ledger.missing())
+        assert (await ledger.deliver(CLUSTER, FRAMES)).quarantined == 1
+        server.crash()
+        await until(lambda: bool(ledger.missing()))
+        assert server.password not in ledger.missing()[0]
+        with pytest.raises(LedgerError):
+            await ledger.deliver(CLUSTER, FRAMES)
+        server.start(server.port)
+        await until(lambda: not ledger.missing())
+        await ledger.deliver(CLUSTER, FRAMES)
+
+
+async def test_a_ledger_that_cannot_be_made_is_made_later(tmp_path: Path) -> None:
+    """A folder stands where the file shall be; the log says so once, and when it is open."""
+    path = tmp_path / "ledger.db"
+    path.mkdir()
+    with capture_logs() as lines:
+        async with looked_after(Store(f"sqlite:///{path}")) as ledger:
+            await until(lambda: "ledger.db" in ledger.missing()[0])
+            await asyncio.sleep(0.2)
+            path.rmdir()
+            await until(lambda: not ledger.missing())
+            await ledger.deliver(CLUSTER, FRAMES)
+    assert [line["event"] for line in lines] == ["ledger fails", "ledger open"]
+
+
+async def test_a_failed_delivery_is_missed_at_once(tmp_path: Path) -> None:
+    """Before the next look, and until a delivery or a look succeeds."""
+    store = Store(f"sqlite:///{tmp_path / 'ledger.db'}")
+    ledger = KeptLedger(store, 30, get_logger())
+    with pytest.raises(LedgerError):
+        await ledger.deliver(CLUSTER, FRAMES)
+    assert ledger.missing() == ["it has not been opened yet"]
+    await store.open()
+    await ledger.deliver(CLUSTER, FRAMES)
+    assert ledger.missing() == []
+    await ledger.close()
+    with pytest.raises(RuntimeError):  # What nobody foresaw: its worker has ended.
+        await ledger.deliver(CLUSTER, FRAMES)
+    assert ledger.missing() == ["unexpected RuntimeError"]
+
+
+async def test_nothing_unforeseen_ends_the_looking_after(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A defect in retention is logged with its place, and the next look goes on."""
+    looks = 0
+
+    async def retain(_store: Store, _days: int, _today: dt.date) -> Removed:
+        nonlocal looks
+        looks += 1
+        await asyncio.sleep(0)
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Store, "retain", retain)
+    monkeypatch.setattr(auditor, "_RETAIN_EVERY_S", 0.0)
+    with capture_logs() as lines:
+        async with looked_after(Store(f"sqlite:///{tmp_path / 'ledger.db'}")):
+            await until(lambda: looks > 2)
+    failed = [line for line in lines if line["event"] == "ledger fails"]
+    assert {line["problem"] for line in failed} == {"unexpected ZeroDivisionError"}
+    assert isinstance(failed[0]["exc_info"], ZeroDivisionError)
