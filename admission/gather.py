@@ -66,15 +66,17 @@ class Gatherer:
 
     async def _of_pod(self, request: Request, namespace: Namespace, facts: Facts) -> Facts:
         pod, projection = _read_pod(request.object)
-        facts = replace(facts, object_uid=pod.metadata.uid or "")
+        uid = pod.metadata.uid or ""
         if is_mirror(request.subject, pod):
-            return replace(facts, left_alone="a node shows a static Pod that it already runs")
+            why = "a node shows a static Pod that it already runs"
+            return replace(facts, left_alone=why, object_uid=uid)
         encoded = encode(projection)
         named = _named_profile(request, pod, namespace)
         if request.operation is Operation.UPDATE and request.old_object is not None:
             before, old = _read_pod(request.old_object)
             if encode(old) == encoded and _named_profile(request, before, namespace) == named:
-                return replace(facts, left_alone="the update changes nothing that is judged")
+                why = "the update changes nothing that is judged"
+                return replace(facts, left_alone=why, object_uid=uid)
         began = time.perf_counter()
         needs = tuple(await self.engine.needs(encoded))
         evaluated = time.perf_counter()
@@ -94,6 +96,7 @@ class Gatherer:
         usable = await _usable(known, rights, facts.mode)
         return replace(
             facts,
+            object_uid=uid,
             pod=replace(
                 known,
                 usable=usable,

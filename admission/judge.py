@@ -1,6 +1,5 @@
 """Judges requests: gathers the facts, runs the chain, makes the decision."""
 
-import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from core.ids import uuid7
 from core.namespaces import Mode
 from core.request import Operation, Request
 from core.subject import Subject
+from core.within import within
 
 _OPERATORS = "Try again; if it stays, tell your cluster's operators the decision's id."
 
@@ -27,6 +27,13 @@ _OPERATORS = "Try again; if it stays, tell your cluster's operators the decision
 def new_decision_id() -> str:
     """Make an id for a decision taken now."""
     return uuid7(time.time_ns() // 1_000_000)
+
+
+@dataclass
+class _Place:
+    """What is known of where a request acts, also when gathering its facts fails."""
+
+    mode: Mode = Mode.ENFORCE
 
 
 @dataclass(frozen=True)
@@ -49,18 +56,13 @@ class Judge:
 
         What cannot be judged ends in Verdict.ERROR: refused, where the namespace enforces.
         """
-        mode = Mode.ENFORCE
+        place = _Place()
         try:
-            async with asyncio.timeout(budget):
-                namespace = await self.gatherer.namespace_of(request)
-                if namespace is not None:
-                    mode = namespace.mode(self.default_mode)
-                facts = await self.gatherer.gather(request, namespace, mode)
+            facts = await within(budget, self._facts(request, place))
         except TimeoutError:
-            error = DeadlineError(f"the {budget:.1f} s that kube-apiserver gave were not enough")
-            return self._error(request, mode, error)
+            return self._error(request, place.mode, _too_late(budget))
         except (CannotJudgeError, InvalidObjectError) as error:
-            return self._error(request, mode, error)
+            return self._error(request, place.mode, error)
         return self._decide(request, facts)
 
     async def mutate(self, request: Request, *, budget: float) -> Decision:
@@ -91,11 +93,17 @@ class Judge:
         """
         request = request_of(document, subject)
         try:
-            async with asyncio.timeout(budget):
-                facts = await self.gatherer.regather(document, request, self.default_mode)
+            work = self.gatherer.regather(document, request, self.default_mode)
+            facts = await within(budget, work)
         except TimeoutError as error:
             raise DeadlineError(f"the cluster did not answer within {budget:.1f} s") from error
         return request, self._decide(request, facts)
+
+    async def _facts(self, request: Request, place: _Place) -> Facts:
+        namespace = await self.gatherer.namespace_of(request)
+        if namespace is not None:
+            place.mode = namespace.mode(self.default_mode)
+        return await self.gatherer.gather(request, namespace, place.mode)
 
     def _decide(self, request: Request, facts: Facts) -> Decision:
         outcomes = run(request, facts)
@@ -153,6 +161,10 @@ class Judge:
             policy_revision=self.gatherer.engine.revision,
             when_unrecorded=Unrecorded.REFUSE if mode is Mode.ENFORCE else Unrecorded.ADMIT,
         )
+
+
+def _too_late(budget: float) -> DeadlineError:
+    return DeadlineError(f"the {budget:.1f} s that kube-apiserver gave were not enough")
 
 
 def _verdict(findings: list[Finding], *, enforced: bool) -> Verdict:

@@ -57,10 +57,22 @@ class Rights:
         Profiles are in the order of choice: an answer that fails matters only where no profile
         before it may be used. What comes after is left out.
         """
-        if len(profiles) == 1:  # As nearly always: no task is made for it.
-            answers: list[list[Access] | BaseException] = [await self._hear(profiles[0])]
+        answers: list[list[Access] | BaseException] = []
+        for profile in profiles:
+            if (remembered := self._remembered(profile)) is None:
+                break
+            answers.append(remembered)
+        else:
+            return self._usable(profiles, answers)
+        if len(profiles) == 1:
+            answers = [await self._hear(profiles[0])]
         else:
             answers = await asyncio.gather(*map(self._hear, profiles), return_exceptions=True)
+        return self._usable(profiles, answers)
+
+    def _usable(
+        self, profiles: Sequence[Candidate], answers: Sequence[list[Access] | BaseException]
+    ) -> dict[str, bool]:
         usable: dict[str, bool] = {}
         for profile, answer in zip(profiles, answers, strict=True):
             if isinstance(answer, BaseException):
@@ -70,6 +82,20 @@ class Rights:
             self.heard.extend(answer)
             usable[profile.name] = all(access.allowed for access in answer)
         return usable
+
+    def _remembered(self, profile: Candidate) -> list[Access] | None:
+        """Give the answers without asking anyone, as nearly always; None where that cannot be."""
+        answers: list[Access] = []
+        for subject in self.subjects:
+            allowed = self.cluster.known(
+                subject, names.USE_VERB, names.PROFILES_RESOURCE, profile.name, self.namespace
+            )
+            if allowed is None:
+                return None
+            answers.append(Access(subject, profile.name, allowed))
+            if not allowed:
+                break
+        return answers
 
     async def _hear(self, profile: Candidate) -> list[Access]:
         """Ask subject after subject, until one may not."""

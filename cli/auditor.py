@@ -163,7 +163,8 @@ async def open_kept_ledger(
     Raises:
         SettingsError: `ledger.url` is none.
     """
-    ledger = KeptLedger(Store(ledger_url(settings)), settings.ledger.keep_days, logger)
+    keep_days = settings.ledger.keep_days
+    ledger = KeptLedger(Store(ledger_url(settings), keep_days=keep_days), keep_days, logger)
     task = asyncio.create_task(ledger.look_after())
     try:
         yield ledger

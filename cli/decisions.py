@@ -5,7 +5,7 @@ import datetime as dt
 import re
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -19,7 +19,7 @@ from cli.ledger import open_ledger
 from cli.output import COLOURS, WORDS, Format, name_object, print_json
 from cli.settings import Settings
 from cli.text import safe_line
-from core.document import DecisionDocument, decode_document, time_of, unix_ms
+from core.document import DecisionDocument, Source, decode_document, time_of, unix_ms
 from core.errors import SettingsError
 from core.subject import Subject
 
@@ -34,7 +34,8 @@ _SHORT_ID: Final = 18
 """Characters of an id: its millisecond, and one of 4096 within it."""
 
 _MOST_RULES: Final = 3
-_LEAST: Final = {"VERDICT": 10, "OBJECT": 12, "WHO": 12}
+_SOURCES: Final[dict[Source, str]] = {"validate": "gate", "mutate": "mutate", "sweep": "sweep"}
+_LEAST: Final = {"VERDICT": 10, "SOURCE": 6, "CLUSTER": 36, "OBJECT": 12, "WHO": 12}
 """Least widths, so that what follows later stands below what came first."""
 
 _AGO: Final = re.compile(r"(\d{1,6})([smhdw])")
@@ -53,7 +54,8 @@ async def show(settings: Settings, query: Query, output: Format, console: Consol
     if output is Format.JSON:
         print_json([msgspec.Raw(document) for document in found])
     elif found:
-        console.print(_table(list(map(decode_document, found)), head=True))
+        documents = list(map(decode_document, found))
+        console.print(_table(documents, head=True, clusters=len(_clusters(documents)) > 1))
     else:
         sys.stderr.write("no decision matches: ask for fewer things, or further back (--since)\n")
 
@@ -65,18 +67,13 @@ async def follow(settings: Settings, query: Query, output: Format, console: Cons
         LedgerError: there is no ledger, or it cannot be read.
     """
     async with open_ledger(settings) as store:
-        tail = _Tail(query, int(time.time() * 1000))
+        tail = _Tail(query, _now_ms)
         await tail.read(store)  # What is older than the last ones is not news.
         shown = (await store.find(query))[::-1]
         tail.note(shown)
-        head = True
+        printer = _Printer(output, console)
         while True:
-            if shown and output is Format.TABLE:
-                console.print(_table(list(map(decode_document, shown)), head=head))
-                head = False
-            for document in shown if output is Format.JSON else ():
-                sys.stdout.buffer.write(msgspec.json.format(document, indent=-1) + b"\n")
-            sys.stdout.flush()
+            printer.print(shown)
             await asyncio.sleep(POLL_S)
             shown = await tail.read(store)
 
@@ -90,7 +87,7 @@ def make_query(filters: Mapping[str, Any], user: str | None, since: str | None) 
     given = {name: value for name, value in filters.items() if value is not None}
     return Query(
         requesters=() if user is None else _names_of(user),
-        since_ms=None if since is None else _read_since(since, int(time.time() * 1000)),
+        since_ms=None if since is None else _read_since(since, _now_ms()),
         **given,
     )
 
@@ -116,18 +113,45 @@ def _read_since(since: str, now_ms: int) -> int:
     return max(int(time_of_day.timestamp() * 1000), 0)
 
 
-class _Tail:
-    """Which decisions have been shown, of the last LATE_MS."""
+def _now_ms() -> int:
+    return int(time.time() * 1000)
 
-    def __init__(self, query: Query, now_ms: int) -> None:
+
+class _Printer:
+    """Prints decisions as they come: a head first, and again when the column CLUSTER appears."""
+
+    def __init__(self, output: Format, console: Console) -> None:
+        self._output = output
+        self._console = console
+        self._clusters: set[str] = set()
+
+    def print(self, shown: Sequence[bytes]) -> None:
+        """Print these, the oldest first."""
+        if shown and self._output is Format.TABLE:
+            documents = list(map(decode_document, shown))
+            before = len(self._clusters)
+            self._clusters |= _clusters(documents)
+            several = len(self._clusters) > 1
+            head = before == 0 or (before == 1 and several)
+            self._console.print(_table(documents, head=head, clusters=several))
+        for document in shown if self._output is Format.JSON else ():
+            sys.stdout.buffer.write(msgspec.json.format(document, indent=-1) + b"\n")
+        sys.stdout.flush()
+
+
+class _Tail:
+    """Which decisions have been shown, of the last LATE_MS and of what lies ahead."""
+
+    def __init__(self, query: Query, now_ms: Callable[[], int]) -> None:
         self._query = query
-        self._newest_ms = now_ms
-        self._seen: set[str] = set()
+        self._now_ms = now_ms
+        self._newest_ms = now_ms()
+        self._seen: set[tuple[str, str]] = set()
 
     async def read(self, store: Store) -> list[bytes]:
         """Give what has come since, the oldest first."""
         since = max(self._newest_ms - LATE_MS, self._query.since_ms or 0)
-        self._seen = {each for each in self._seen if unix_ms(each) >= since}
+        self._seen = {each for each in self._seen if unix_ms(each[1]) >= since}
         fields = {"since_ms": since, "oldest_first": True, "limit": _PAGE}
         query = msgspec.structs.replace(self._query, **fields)
         new: list[bytes] = []
@@ -139,29 +163,40 @@ class _Tail:
     def note(self, documents: Iterable[bytes]) -> list[bytes]:
         """Give those that were not seen before, and see them."""
         new = []
+        now_ms = self._now_ms()
         for document in documents:
-            decision_id = decode_document(document).id
-            if decision_id not in self._seen:
+            decoded = decode_document(document)
+            key = (decoded.cluster, decoded.id)
+            if key not in self._seen:
                 new.append(document)
-            self._seen.add(decision_id)
-            self._newest_ms = max(self._newest_ms, unix_ms(decision_id))
+            self._seen.add(key)
+            self._newest_ms = max(self._newest_ms, min(now_ms, unix_ms(decoded.id)))
         return new
 
 
-def _table(documents: Sequence[DecisionDocument], *, head: bool) -> Table:
+def _clusters(documents: Iterable[DecisionDocument]) -> set[str]:
+    return {document.cluster for document in documents}
+
+
+def _table(documents: Sequence[DecisionDocument], *, head: bool, clusters: bool) -> Table:
+    """Give the table; `clusters`: with the column CLUSTER."""
     table = Table(box=None, pad_edge=False, header_style="bold", show_header=head)
-    for column in ("TIME", "VERDICT", "OBJECT", "WHO", "PROFILE", "RULES", "ID"):
-        whole = column in {"TIME", "VERDICT", "ID"}
+    first = ["TIME", "VERDICT", "SOURCE", *(["CLUSTER"] if clusters else [])]
+    for column in (*first, "OBJECT", "WHO", "PROFILE", "RULES", "ID"):
+        whole = column in {"TIME", "VERDICT", "SOURCE", "ID"}
         table.add_column(column, overflow="fold", no_wrap=whole, min_width=_LEAST.get(column))
     short = [document.id[:_SHORT_ID] for document in documents]
     for document, beginning in zip(documents, short, strict=True):
-        table.add_row(*_row(document, beginning if short.count(beginning) == 1 else document.id))
+        shown_id = beginning if short.count(beginning) == 1 else document.id
+        table.add_row(*_row(document, shown_id, clusters=clusters))
     return table
 
 
-def _row(document: DecisionDocument, shown_id: str) -> tuple[Text, ...]:
+def _row(document: DecisionDocument, shown_id: str, *, clusters: bool) -> tuple[Text, ...]:
     asked = document.request
     cells = (
+        _SOURCES[document.source],
+        *([document.cluster] if clusters else []),
         name_object(asked.kind, asked.namespace, asked.name),
         document.requester,
         document.profile or "–",

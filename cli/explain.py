@@ -119,15 +119,18 @@ async def _again(
         return documents
     async with open_judge(settings) as judge:
         answers = [await judge.again(each, terms.subject, budget=BUDGET) for each in documents]
-    return [_document(request, decision) for request, decision in answers]
+    return [
+        _document(*answer, cluster=recorded.cluster)
+        for recorded, answer in zip(documents, answers, strict=True)
+    ]
 
 
-def _document(request: Request, decision: Decision) -> DecisionDocument:
+def _document(request: Request, decision: Decision, cluster: str = _LOCAL) -> DecisionDocument:
     return make_document(
         "validate",
         request,
         decision,
-        cluster=_LOCAL,
+        cluster=cluster,
         seconds=0.0,
         name_subject=attrgetter("label"),
     )
@@ -135,6 +138,11 @@ def _document(request: Request, decision: Decision) -> DecisionDocument:
 
 def print_explanations(explanations: list[Explanation], console: Console) -> None:
     """Print each: what happened, what to do, then why, for those who read on."""
+    clusters = list(dict.fromkeys(each.decision.cluster for each in explanations))
+    if len(clusters) > 1:
+        named = ", ".join(clusters)
+        console.print(Text(safe_line(f"{len(clusters)} clusters have this decision: {named}")))
+        console.print()
     for number, explanation in enumerate(explanations):
         if number:
             console.print()
@@ -237,4 +245,5 @@ def _print_origin(document: DecisionDocument, console: Console) -> None:
     facts = [f"decision {document.id}", document.time, f"mode {document.mode}"]
     facts += [f"policies {revisions.policy}"] if revisions.policy else []
     facts += [f"profiles {revisions.profiles}"] if revisions.profiles else []
+    facts.append(f"cluster {document.cluster}")
     console.print(Text(safe_line("; ".join(facts)), style="dim"))

@@ -23,7 +23,7 @@ async def open_ledger(settings: Settings) -> AsyncIterator[Store]:
         LedgerError: there is none, or it cannot be read.
         SettingsError: `ledger.url` is none.
     """
-    store = Store(ledger_url(settings))
+    store = Store(ledger_url(settings), keep_days=settings.ledger.keep_days)
     try:
         await store.open(make=False)
         yield store

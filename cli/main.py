@@ -161,6 +161,7 @@ def decisions(
     source: Annotated[
         Source | None, typer.Option(help="Taken by this webhook, or by the sweep.")
     ] = None,
+    cluster_id: Annotated[str | None, typer.Option(help="Of the cluster with this id.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many.")] = 50,
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Go on with those that come; end with Ctrl-C.")
@@ -174,7 +175,7 @@ def decisions(
 
     filters = {"namespace": namespace, "rule": rule, "kind": kind, "name": name, "source": source}
     chosen = {**filters, "verdicts": frozenset(verdict or ()), "limit": limit}
-    query = listed.make_query(chosen, user, since)
+    query = listed.make_query({**chosen, "cluster": cluster_id}, user, since)
     settings = _read(config, ledger={} if ledger is None else {"url": ledger})
     ask = listed.follow if follow else listed.show
     asyncio.run(ask(settings, query, output, _console(400)))

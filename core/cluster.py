@@ -41,6 +41,11 @@ class Cluster(Protocol):
             NotSyncedError: it is unknown, or the watch has been down too long.
         """
 
+    def known(
+        self, subject: Subject, verb: str, resource: str, name: str, namespace: str
+    ) -> bool | None:
+        """Say what `allowed` would without asking anyone; None where the cluster must be asked."""
+
     async def allowed(
         self, subject: Subject, verb: str, resource: str, name: str, namespace: str
     ) -> bool:

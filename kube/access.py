@@ -72,6 +72,18 @@ class AccessCache:
     def __len__(self) -> int:
         return len(self._answers)
 
+    def known(self, question: AccessQuestion) -> bool | None:
+        """Answer from memory; None where that is not possible."""
+        return self._remembered(question.key)
+
+    def _remembered(self, key: bytes) -> bool | None:
+        answer, until = self._answers.get(key, (False, 0.0))
+        if self._clock() >= until:
+            return None
+        self._answers.move_to_end(key)
+        self.hits += 1
+        return answer
+
     async def allowed(self, question: AccessQuestion) -> bool:
         """Answer from memory, or ask.
 
@@ -79,10 +91,7 @@ class AccessCache:
             AccessReviewError: the cluster did not say.
         """
         key = question.key
-        answer, until = self._answers.get(key, (False, 0.0))
-        if self._clock() < until:
-            self._answers.move_to_end(key)
-            self.hits += 1
+        if (answer := self._remembered(key)) is not None:
             return answer
         asking = self._asking.get(key)
         if asking is None:

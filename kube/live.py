@@ -168,6 +168,12 @@ class LiveCluster:
             raise NotSyncedError(message) from None
         return found
 
+    def known(
+        self, subject: Subject, verb: str, resource: str, name: str, namespace: str
+    ) -> bool | None:
+        """Say what `allowed` would, from memory alone; None where the cluster must be asked."""
+        return self.access.known(AccessQuestion(subject, verb, resource, name, namespace))
+
     async def allowed(
         self, subject: Subject, verb: str, resource: str, name: str, namespace: str
     ) -> bool:

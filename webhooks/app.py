@@ -13,11 +13,10 @@ holds under `failurePolicy: Ignore` too. `/mutate` answers a 500 without Retry-A
 it to the failurePolicy: the final state is judged from scratch by `/validate`.
 """
 
-import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from structlog.typing import FilteringBoundLogger
 
@@ -26,6 +25,7 @@ from core.decision import Decision
 from core.document import Source
 from core.errors import DeadlineError, InvalidReviewError, NotRecordedError
 from core.request import Request
+from core.within import within
 from webhooks.answer import Patches, encode_answer, encode_failure, mutation_patches, no_patches
 from webhooks.asgi import (
     ClientGoneError,
@@ -71,7 +71,7 @@ class AppSettings:
 
 
 class _Judging(Protocol):
-    def __call__(self, request: Request, *, budget: float) -> Awaitable[Decision]: ...
+    def __call__(self, request: Request, *, budget: float) -> Coroutine[Any, Any, Decision]: ...
 
 
 @dataclass(frozen=True)
@@ -161,8 +161,8 @@ class AdmissionApp:
         try:
             left = max(budget - (time.perf_counter() - start), 0.001)
             # The judge keeps to its budget; this holds if one of its awaits does not.
-            async with asyncio.timeout(left + min(MARGIN_SECONDS, left) / 2):
-                decision = await webhook.judge(request, budget=left)
+            limit = left + min(MARGIN_SECONDS, left) / 2
+            decision = await within(limit, webhook.judge(request, budget=left))
             patches = webhook.patches(request, decision)
             decision, recorded = self._record(webhook, request, decision, patches, start)
             body = encode_answer(request, decision, patches)

@@ -1,14 +1,14 @@
 """The few words of ASGI (asgi.readthedocs.io) that the admission routes speak themselves."""
 
 import asyncio
-import types
-from collections.abc import Awaitable, Callable, Generator, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from core.errors import InvalidReviewError, ReviewTooLargeError
+from core.within import resume
 from webhooks.bodies import BodyShare
 
 Scope = MutableMapping[str, Any]
@@ -79,31 +79,13 @@ async def read_body(
             return body
         rest = _read_rest(message, receive, limit, share)
     else:
-        rest = _read_all(_resume(first, waits_for), receive, limit, share)
+        rest = _read_all(resume(first, waits_for), receive, limit, share)
     try:
         async with asyncio.timeout(seconds):
             return await rest
     except TimeoutError:
         text = f"the body did not arrive within {seconds:.1f} s"
         raise SlowBodyError(text) from None
-
-
-@types.coroutine
-def _resume(
-    waiting: Generator[Any, Any, Message], waits_for: object
-) -> Generator[Any, Any, Message]:
-    """Go on with an awaitable that was already started and waits."""
-    try:
-        while True:
-            try:
-                sent = yield waits_for
-            except BaseException as error:  # noqa: BLE001  A cancellation is its business.
-                waits_for = waiting.throw(error)
-            else:
-                waits_for = waiting.send(sent)
-    except StopIteration as done:
-        message: Message = done.value
-        return message
 
 
 async def _read_all(

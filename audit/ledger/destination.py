@@ -14,7 +14,8 @@ class Receipt:
     stored: int
     """Frames that were not there before."""
     known: int
-    """Frames that were: sent again after an acknowledgement was lost."""
+    """Frames that were: sent again after an acknowledgement was lost. They are known by their
+    ids: where one comes again with other bytes, the first stays."""
     quarantined: int
     """Frames that cannot be read; they are kept aside with the reason."""
 

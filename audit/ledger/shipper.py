@@ -18,7 +18,7 @@ from core.errors import LedgerError
 class ShipperSettings:
     """Sizes of batches, and times in seconds."""
 
-    max_bytes: int = 1024 * 1024
+    max_bytes: int = 2 * 1024 * 1024
     max_frames: int = 2000
     pause_s: float = 0.5
     """After a batch that was not full, so that the next one is worth a request."""
@@ -98,7 +98,7 @@ class Shipper:
 
     def _is_full(self, batch: Batch) -> bool:
         settings = self._settings
-        return batch.size > settings.max_bytes // 2 or len(batch.frames) >= settings.max_frames
+        return batch.size > settings.max_bytes * 3 // 4 or len(batch.frames) >= settings.max_frames
 
     def _note_success(self) -> None:
         if self.status.failures:

@@ -1,6 +1,7 @@
 """The store in PostgreSQL: decisions and their rules by day, written by COPY."""
 
 import datetime as dt
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -24,6 +25,9 @@ _LOCK_WAIT: Final = "5s"
 """How long making or dropping a table waits for readers, while all others wait behind it."""
 
 _EPOCH: Final = dt.date(1970, 1, 1)
+
+_DECISIONS_OF_DAY: Final = re.compile(r"decisions_([0-9]{8})")
+"""The names of partitions made here; an operator may have attached others."""
 
 _CONNECT_ARGUMENTS: Final = {"connect_timeout": 10, "tcp_user_timeout": 30_000}
 """Seconds, milliseconds: a server that is gone is an error, not a wait without end."""
@@ -98,9 +102,7 @@ class Postgres:
                 "WHERE i.inhparent = 'decisions'::regclass"
             )
         )
-        dates = (dt.datetime.strptime(name[-8:], "%Y%m%d").date() for name in names)  # noqa: DTZ007 (a day of UTC)
-        oldest = min(dates, default=None)
-        return None if oldest is None else (oldest - _EPOCH).days
+        return min((day for day in map(_day_of, names) if day is not None), default=None)
 
     def remove_day(self, connection: sa.Connection, day: int) -> bool:
         """Drop the day's partitions; nothing is left of it."""
@@ -161,6 +163,15 @@ def _exists(connection: sa.Connection, table: str, day: int) -> bool:
 
 def _partition(table: str, day: int) -> str:
     return f"{table}_{_EPOCH + dt.timedelta(days=day):%Y%m%d}"
+
+
+def _day_of(partition: str) -> int | None:
+    """Give the day of a partition of decisions; None where the name is not of our making."""
+    named = _DECISIONS_OF_DAY.fullmatch(partition)
+    try:
+        return (dt.date.fromisoformat(named[1]) - _EPOCH).days if named else None
+    except ValueError:
+        return None
 
 
 def _configure(connection: psycopg.Connection[Any], _: object) -> None:

@@ -14,6 +14,9 @@ DAY_MS: Final = 86_400_000
 MOST_AHEAD_DAYS: Final = 1
 """Days that an id may be ahead of this machine's clock: each day gets a partition."""
 
+SPARE_DAYS: Final = 1
+"""Days that an id may be older than what is kept, for the same reason."""
+
 MOST_TEXT: Final = 512
 """Characters of a text in a column. An entry of a PostgreSQL index holds 2704 bytes at most
 (PostgreSQL 15, nbtree: BTMaxItemSize), and a character is at most 4."""
@@ -38,19 +41,24 @@ class Batch:
         return {row[3] for row in self.decisions}
 
 
-def make_batch(cluster: str, frames: Sequence[Frame], now_ms: int) -> Batch:
-    """Make the rows of frames that came from `cluster` at `now_ms` (since the epoch). Pure."""
+def make_batch(cluster: str, frames: Sequence[Frame], now_ms: int, keep_days: int) -> Batch:
+    """Make the rows of frames that came from `cluster` at `now_ms` (since the epoch). Pure.
+
+    An id more than a day older than the `keep_days` that are kept goes to the quarantine.
+    """
     batch = Batch()
+    today = now_ms // DAY_MS
+    days = range(today - keep_days - SPARE_DAYS, today + MOST_AHEAD_DAYS + 1)
     for frame in sorted(frames, key=lambda frame: frame.id):
         try:
-            _add(batch, cluster, frame, now_ms)
-        except ValueError as error:
+            _add(batch, cluster, frame, today, days)
+        except (ValueError, RecursionError) as error:  # The latter is of JSON too deep.
             digest = hashlib.sha256(bytes([frame.kind]) + frame.id + b"\0" + frame.payload)
             batch.quarantine.append(
                 (
                     cluster,
                     digest.digest(),
-                    now_ms // DAY_MS,
+                    today,
                     frame.kind,
                     frame.id,
                     frame.payload,
@@ -74,36 +82,38 @@ def _shorten(text: str) -> str:
     return text[:MOST_TEXT].replace("\0", "\ufffd")
 
 
-def _add(batch: Batch, cluster: str, frame: Frame, now_ms: int) -> None:
+def _add(batch: Batch, cluster: str, frame: Frame, today: int, days: range) -> None:
     if frame.kind == FrameKind.DECISION:
         document = decode_document(frame.payload)
-        day = _day(frame, document.id, now_ms)
+        day = _day(frame, document.id, days)
         _demand_cluster(cluster, document.cluster)
         batch.decisions.append(_decision(frame, document, day))
         batch.rules.extend(_rules(frame, document, day))
     elif frame.kind == FrameKind.PROJECTION:
         if projection_digest(frame.payload) != f"sha256:{frame.id.hex()}":
             raise ValueError("the frame's id is not the SHA-256 of the projection")
-        batch.projections.append((cluster, frame.id, now_ms // DAY_MS, frame.payload))
+        batch.projections.append((cluster, frame.id, today, frame.payload))
     elif frame.kind == FrameKind.SWEEP:
         sweep = decode_sweep(frame.payload)
-        day = _day(frame, sweep.id, now_ms)
+        day = _day(frame, sweep.id, days)
         _demand_cluster(cluster, sweep.cluster)
         batch.sweeps.append((cluster, frame.id, day, frame.payload))
     else:
         raise ValueError(f"this release knows no frame of kind {frame.kind}")
 
 
-def _day(frame: Frame, document_id: str, now_ms: int) -> int:
-    """Give the day of the frame's id, if it is one that can be kept."""
+def _day(frame: Frame, document_id: str, days: range) -> int:
+    """Give the day of the frame's id, if it is one of `days`, which can be kept."""
     if len(frame.id) != _UUID_BYTES or frame.id[6] >> 4 != _UUID_VERSION:
         raise ValueError("the frame's id is no UUID of version 7")
     text = frame.id.hex()
     if document_id != f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}":
         raise ValueError("the frame's id is not the document's")
     day = day_of(frame.id)
-    if day > now_ms // DAY_MS + MOST_AHEAD_DAYS:
+    if day >= days.stop:
         raise ValueError("the time of its id is more than a day ahead: check the clocks")
+    if day < days.start:
+        raise ValueError("the time of its id is before the days that are kept: check the clocks")
     return day
 
 

@@ -31,6 +31,9 @@ T = TypeVar("T")
 
 _EPOCH: Final = dt.date(1970, 1, 1)
 
+MOST_KEEP_DAYS: Final = 3650
+"""The most that `ledger.keep_days` may be."""
+
 
 @dataclass(frozen=True)
 class Removed:
@@ -50,15 +53,25 @@ class Store:
     names the database, never its password.
     """
 
-    def __init__(self, url: str, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        url: str,
+        clock: Callable[[], float] = time.time,
+        *,
+        keep_days: int = MOST_KEEP_DAYS,
+    ) -> None:
         """Note where the ledger is; `clock` gives seconds since the epoch.
 
+        What is delivered with an id from before the last `keep_days` days, and a day more, goes
+        to the quarantine.
+
         Raises:
-            SettingsError: the URL is none of these.
+            SettingsError: the URL is none of these, or has an `@` that is not percent-encoded.
         """
         self._backend, self._secret = _backend(url)
         self._is_open = False
         self._clock = clock
+        self._keep_days = keep_days
         self._worker = ThreadPoolExecutor(1, "ledger")
 
     def __repr__(self) -> str:
@@ -159,6 +172,8 @@ class Store:
 
     def _open(self, make: bool) -> None:  # noqa: FBT001 (through _do, by position)
         if make:
+            # A connection may be to a file that is gone, in whose place another is made.
+            self._backend.engine.dispose()
             self._backend.make()
             with self._backend.engine.begin() as connection:
                 self._backend.lock(connection)
@@ -171,7 +186,7 @@ class Store:
 
     def _deliver(self, cluster: str, frames: Sequence[Frame]) -> Receipt:
         engine = self._engine()
-        batch = make_batch(cluster, frames, int(self._clock() * 1000))
+        batch = make_batch(cluster, frames, int(self._clock() * 1000), self._keep_days)
         self._backend.make_room(batch.days)
         with engine.begin() as connection:
             stored = self._backend.write(connection, batch)
@@ -198,4 +213,15 @@ def _backend(url: str) -> tuple[Sqlite | Postgres, str]:
     if parsed.drivername not in known:
         # The URL itself stays unsaid: it may hold a password.
         raise SettingsError("ledger.url: give sqlite:///PATH or postgresql+psycopg://…")
+    if known[parsed.drivername] is Postgres and _is_split_wrong(url, parsed):
+        raise SettingsError("ledger.url: its user or password has an @: percent-encode it (%40)")
     return known[parsed.drivername](parsed), parsed.password or ""
+
+
+def _is_split_wrong(url: str, parsed: sa.URL) -> bool:
+    """Say whether a bare `@` in the user or password put some of it into another part.
+
+    One that was percent-encoded is decoded in the user's name, which then is not in the URL so.
+    """
+    parts = (parsed.username, parsed.host, None if parsed.host else parsed.database)
+    return any("@" in part and part in url for part in parts if part)

@@ -26,7 +26,9 @@ def keep(folder: Path, documents: Sequence[DecisionDocument]) -> str:
 
     async def deliver() -> None:
         async with Store(url, clock) as store:
-            await store.deliver(CLUSTER, list(map(frame, documents)))
+            for cluster in {made.cluster for made in documents}:
+                of_it = [frame(made) for made in documents if made.cluster == cluster]
+                await store.deliver(cluster, of_it)
 
     asyncio.run(deliver())
     return url
@@ -60,10 +62,17 @@ def test_table_has_the_newest_first(run: Run, ledger: str) -> None:
         "TIME",
         *(f"2026-11-21T12:0{minute}:00Z" for minute in (3, 2, 1, 0)),
     ]
-    assert rows[1][1].split()[:4] == ["warned", "Deployment", "train/(unnamed)", SOME[3].requester]
+    assert rows[1][1].split()[:5] == [
+        "warned",
+        "mutate",
+        "Deployment",
+        "train/(unnamed)",
+        SOME[3].requester,
+    ]
     assert rows[2][1].split()[-2:] == ["error/deadline", SOME[2].id[:18]]
     assert rows[3][1].split() == [
         "refused",
+        "gate",
         "Pod",
         "web/llm-pretrain-7f9c6-worker-0",
         ALICE,
@@ -90,6 +99,8 @@ def test_table_has_the_newest_first(run: Run, ledger: str) -> None:
         ("--kind Deployment", [3]),
         ("--name llm-pretrain-7f9c6-worker-0", [2, 1, 0]),
         ("--source mutate", [3]),
+        (f"--cluster-id {CLUSTER}", [3, 2, 1, 0]),
+        ("--cluster-id other", []),
         ("--since 2026-11-21T12:01:30Z", [3, 2]),
         ("--since 2026-11-21T14:01:00+02:00", [3, 2, 1]),
         ("--since 1970-01-01T00:00:00+01:00", [3, 2, 1, 0]),
@@ -210,3 +221,14 @@ def test_ids_that_begin_alike_are_whole(run: Run, tmp_path: Path) -> None:
         alike[1].id,
         alike[0].id,
     ]
+
+
+def test_clusters_are_told_apart_where_there_are_several(run: Run, tmp_path: Path) -> None:
+    """And not named where all rows are of one."""
+    url = keep(tmp_path, [SOME[0], document(id=SOME[0].id, cluster="other", source="sweep")])
+    head, *rows = run("decisions", "--ledger", url).out.splitlines()
+    assert head.split()[2:4] == ["SOURCE", "CLUSTER"]
+    assert {tuple(row.split()[2:4]) for row in rows} == {("gate", CLUSTER), ("sweep", "other")}
+    head, row = run("decisions", "--ledger", url, "--cluster-id", "other").out.splitlines()
+    assert head.split()[2:4] == ["SOURCE", "OBJECT"]
+    assert row.split()[2] == "sweep"

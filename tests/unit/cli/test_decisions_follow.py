@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
+
 from audit.ledger.store.store import Store
 from core.decision import Verdict
 from core.document import DecisionDocument
@@ -80,3 +82,29 @@ async def test_table_has_one_head(tmp_path: Path) -> None:
         assert (head.split()[0], first.split()[1]) == ("TIME", "refused")
         await store.deliver(CLUSTER, [frame(made(0, Verdict.ALLOW))])
         assert (await lines(process, 1))[0].split()[1] == "allowed"
+
+
+async def test_ids_ahead_and_alike_hide_nothing(tmp_path: Path) -> None:
+    """A gate whose clock is ahead blinds nobody; an id of two clusters is two decisions."""
+    url = f"sqlite:///{tmp_path / 'ledger.db'}"
+    async with Store(url) as store, following(url, "-o", "json") as process:
+        ahead = made(-3600)
+        await store.deliver(CLUSTER, [frame(ahead)])
+        assert json.loads((await lines(process, 1))[0])["id"] == ahead.id
+        now = made(0)
+        await store.deliver(CLUSTER, [frame(now)])
+        assert json.loads((await lines(process, 1))[0])["id"] == now.id
+        await store.deliver("other", [frame(msgspec.structs.replace(now, cluster="other"))])
+        shown = json.loads((await lines(process, 1))[0])
+        assert (shown["id"], shown["cluster"]) == (now.id, "other")
+
+
+async def test_table_names_clusters_once_there_are_several(tmp_path: Path) -> None:
+    """The head comes again with the new column."""
+    url = f"sqlite:///{tmp_path / 'ledger.db'}"
+    async with Store(url) as store, following(url) as process:
+        await store.deliver(CLUSTER, [frame(made(0))])
+        assert "CLUSTER" not in (await lines(process, 2))[0]
+        await store.deliver("other", [frame(msgspec.structs.replace(made(0), cluster="other"))])
+        head, row = await lines(process, 2)
+        assert (head.split()[3], row.split()[3]) == ("CLUSTER", "other")

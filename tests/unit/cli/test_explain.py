@@ -9,7 +9,7 @@ import pytest
 
 from core.decision import Action, Finding, Need, Verdict
 from core.document import DecisionDocument, TriedProfile, encode_document
-from tests.unit.audit.store.documents import NOW_MS, document, finding
+from tests.unit.audit.store.documents import CLUSTER, NOW_MS, document, finding
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.manifests import BAD, BROKEN, CONFIG_MAP, GOOD, cluster, pod, write
 from tests.unit.cli.test_decisions import keep
@@ -72,6 +72,7 @@ def test_id_or_its_beginning_leads_to_the_decision(run: Run, ledger: str, target
     what = "Pod train/llm-pretrain-7f9c6-worker-0"
     assert first == f"Admitted: {what} under the profile pss-baseline."
     assert last.startswith(f"decision {ID}; 2026-11-21T12:00:00.000Z; mode enforce; ")
+    assert last.endswith(f"; cluster {CLUSTER}")
 
 
 def test_refusal_says_what_to_do_before_why(run: Run, ledger: str) -> None:
@@ -91,6 +92,21 @@ def test_refusal_says_what_to_do_before_why(run: Run, ledger: str) -> None:
         "  pss-restricted: lacks host/network; may be used",
         "",
     ]
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_id_of_several_clusters_is_told_first(
+    run: Run, tmp_path: Path, folder: Path, *, again: bool
+) -> None:
+    """Then each is explained, and ends with its cluster; also where it is judged again."""
+    url = keep(tmp_path, [refused(ID), msgspec.structs.replace(refused(ID), cluster="other")])
+    flags = ["--as", "dana", "--cluster", folder] if again else []
+    done = run("explain", ID, "--ledger", url, *flags)
+    assert (done.code, done.err) == (0 if again else 1, "")
+    first, *rest = done.out.splitlines()
+    ends = [line.rpartition("; cluster ")[2] for line in rest if "; cluster " in line]
+    assert set(ends) == {CLUSTER, "other"}
+    assert first == f"2 clusters have this decision: {', '.join(ends)}"
 
 
 def test_several_that_begin_alike_are_named(run: Run, ledger: str) -> None:

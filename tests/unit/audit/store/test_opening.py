@@ -158,6 +158,21 @@ async def test_what_is_no_database_is_refused(tmp_path: Path) -> None:
     assert path.read_bytes() == b"notes " * 1000
 
 
+async def test_a_file_that_vanished_is_made_anew(tmp_path: Path) -> None:
+    """What is delivered after opening again is in the file that others see."""
+    url = f"sqlite:///{tmp_path / 'ledger.db'}"
+    async with Store(url, clock) as store:
+        await store.deliver(CLUSTER, [frame(document())])
+        for name in names(tmp_path):
+            (tmp_path / name).unlink()
+        with pytest.raises(LedgerError, match="there is no such file"):
+            await store.open(make=False)
+        await store.open()
+        await store.deliver(CLUSTER, [frame(document())])
+        async with Store(url, clock) as other:
+            assert len(await other.find(Query())) == 1
+
+
 @pytest.mark.parametrize(
     "url",
     [
@@ -175,3 +190,19 @@ def test_a_url_of_something_else_is_a_wrong_setting(url: str) -> None:
     with pytest.raises(SettingsError, match="sqlite:///PATH") as raised:
         Store(url)
     assert "hunter2" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "where", ["u:p@hunter2@127.0.0.1:1/d", "u@hunter2:p@h/d", "u:p@/hunter2@h/d"]
+)
+def test_a_bare_at_sign_in_the_password_is_a_wrong_setting(where: str) -> None:
+    """It would show part of the password as the host; nothing of the URL is shown."""
+    with pytest.raises(SettingsError, match="percent-encode it") as raised:
+        Store(f"postgresql+psycopg://{where}")
+    assert "hunter2" not in f"{raised.value!r} {raised.value.__cause__!r}"
+
+
+async def test_an_encoded_at_sign_is_none_too_many(tmp_path: Path) -> None:
+    """In a user, in a password; and in a path it needs no encoding."""
+    for url in ("postgresql+psycopg://u%40x:p%40s@127.0.0.1:1/d", f"sqlite:///{tmp_path}/a@b.db"):
+        await Store(url).close()

@@ -9,7 +9,7 @@ from audit.ledger.destination import Receipt
 from audit.ledger.frames import Frame, FrameKind
 from audit.ledger.store.query import Query
 from audit.ledger.store.store import Store
-from tests.unit.audit.store.conftest import Sql
+from tests.unit.audit.store.conftest import Sql, clock
 from tests.unit.audit.store.documents import (
     CLUSTER,
     NOW_MS,
@@ -56,6 +56,11 @@ CASES = {
     "a time to come": (frame(document(NOW_MS + 3 * DAY_MS)), "check the clocks"),
     "the end of time": (frame(document(2**48 - 1)), "check the clocks"),
     "another cluster": (frame(document(cluster="other")), "another cluster than its sender"),
+    "a time of 1970": (frame(document(1)), "before the days that are kept: check the clocks"),
+    "JSON too deep": (
+        told('{"format":1', '{"later":' + "[" * 5000 + "]" * 5000 + ',"format":1'),
+        "recursion",
+    ),
     "a kind unknown": (changed(lambda payload: payload, 9), "no frame of kind 9"),
     "a sweep of another": (sweep_frame(sweep(cluster="other")), "another cluster"),
     "a sweep that is none": (Frame(FrameKind.SWEEP, GOOD.id, b"{}"), "missing required field"),
@@ -92,6 +97,21 @@ async def test_a_day_ahead_is_a_clock_that_is_wrong_a_little(store: Store) -> No
     """Around midnight the gate may be a day ahead of the auditor."""
     made = document(NOW_MS + DAY_MS)
     assert await store.deliver(CLUSTER, [frame(made)]) == Receipt(1, 0, 0)
+
+
+async def test_ids_of_the_past_make_no_room(url: str, sql: Sql) -> None:
+    """A day older than what is kept is the last that is stored; older sweeps are kept aside too."""
+    async with Store(url, clock, keep_days=3) as store:
+        last = [frame(document(NOW_MS - 4 * DAY_MS)), sweep_frame(sweep(NOW_MS - 4 * DAY_MS))]
+        assert await store.deliver(CLUSTER, last) == Receipt(2, 0, 0)
+        old = [frame(document(NOW_MS - days * DAY_MS)) for days in range(5, 300)]
+        older = [*old, sweep_frame(sweep(NOW_MS - 5 * DAY_MS))]
+        assert await store.deliver(CLUSTER, older) == Receipt(0, 0, 296)
+    if url.startswith("postgresql"):
+        assert sql(
+            "SELECT count(*) FROM pg_inherits JOIN pg_class c ON c.oid = inhrelid "
+            "WHERE c.relkind = 'r'"
+        ) == [(2,)]
 
 
 async def test_projection_is_found_by_its_digest(store: Store) -> None:

@@ -50,6 +50,16 @@ async def test_days_go_whole(store: Store, sql: Sql) -> None:
     assert await store.retain(3, TODAY) == Removed()
 
 
+@pytest.mark.parametrize("url", ["postgresql"], indirect=True)
+async def test_partitions_of_other_names_are_left(store: Store, sql: Sql) -> None:
+    """An operator may have attached some; those made here go as ever."""
+    for name, day in (("decisions_default", 1), ("decisions_20261399", 2), ("old_20200101", 3)):
+        sql(f"CREATE TABLE {name} PARTITION OF decisions FOR VALUES FROM ({day}) TO ({day + 1})")
+    await store.deliver(CLUSTER, [frame(document(FIRST_KEPT_MS - 1)), frame(document())])
+    assert (await store.retain(3, TODAY)).days == (ago(3),)
+    assert sql("SELECT to_regclass('decisions_default') IS NOT NULL") == [(True,)]
+
+
 async def test_a_day_that_went_can_come_again(store: Store) -> None:
     """A backlog from long ago is stored all the same, until the next time."""
     late = [frame(document(FIRST_KEPT_MS - DAY_MS + n)) for n in range(3)]
