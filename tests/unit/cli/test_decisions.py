@@ -10,9 +10,8 @@ import pytest
 
 from audit.ledger.store.store import Store
 from core.decision import Verdict
-from core.document import DecisionDocument
+from core.document import DecisionDocument, unix_ms
 from core.subject import Subject
-from tests.unit.audit.store.conftest import clock
 from tests.unit.audit.store.documents import CLUSTER, NOW_MS, document, finding, frame
 from tests.unit.cli.conftest import Run
 
@@ -24,8 +23,11 @@ def keep(folder: Path, documents: Sequence[DecisionDocument]) -> str:
     """Make a ledger that holds these; give its URL."""
     url = f"sqlite:///{folder / 'ledger.db'}"
 
+    def now() -> float:
+        return max((unix_ms(made.id) for made in documents), default=0) / 1000
+
     async def deliver() -> None:
-        async with Store(url, clock) as store:
+        async with Store(url, now) as store:
             for cluster in {made.cluster for made in documents}:
                 of_it = [frame(made) for made in documents if made.cluster == cluster]
                 await store.deliver(cluster, of_it)
@@ -177,7 +179,7 @@ def test_json_is_what_was_recorded(run: Run, tmp_path: Path) -> None:
     url = keep(tmp_path, [])
 
     async def deliver() -> None:
-        async with Store(url, clock) as store:
+        async with Store(url, lambda: unix_ms(SOME[0].id) / 1000) as store:
             await store.deliver(CLUSTER, [later])
 
     asyncio.run(deliver())
