@@ -18,9 +18,9 @@ from core.errors import LedgerError
 class ShipperSettings:
     """Sizes of batches, and times in seconds."""
 
-    max_bytes: int = 2 * 1024 * 1024
+    max_bytes: int = 1024 * 1024
     max_frames: int = 2000
-    pause_s: float = 0.5
+    pause_s: float = 0.4
     """After a batch that was not full, so that the next one is worth a request."""
     first_retry_s: float = 0.5
     """Doubled with each failure in a row, up to `last_retry_s`."""

@@ -1,15 +1,13 @@
 """The gate as a process of its own, as it is run in a cluster."""
 
-import http.client
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
-from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
 from tests.harness.pki import Authority
 from tests.harness.process import ServerProcess, free_ports
+from tests.harness.status import ask, is_ready
 
 START_TIMEOUT_S: Final = 30.0
 PROGRAM: Final = Path(sys.executable).parent / "sallyport"
@@ -72,19 +70,11 @@ class Gate:
 
     def status(self, path: str) -> tuple[int, str]:
         """Return code and body of `/livez`, `/readyz` or `/metrics`."""
-        connection = http.client.HTTPConnection("127.0.0.1", self._status_port, timeout=5)
-        try:
-            connection.request("GET", path)
-            response = connection.getresponse()
-            return response.status, response.read().decode()
-        finally:
-            connection.close()
+        return ask(self._status_port, path)
 
     def ready(self) -> bool:
         """Whether it says that it is ready."""
-        with suppress(OSError, http.client.HTTPException):
-            return self.status("/readyz")[0] == HTTPStatus.OK
-        return False
+        return is_ready(self._status_port)
 
     def log_tail(self) -> str:
         """Return the last lines of its log."""

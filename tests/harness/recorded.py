@@ -1,13 +1,12 @@
 """A gate that records and its auditor, as processes on loopback, with a folder for a cluster."""
 
 import datetime as dt
-import http.client
 import os
 import signal
 import sqlite3
 import sys
 from collections.abc import Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +14,7 @@ from certs.authority import KeyPair, LeafNames, Purpose, issue, make_authority, 
 from core.names import process_uri
 from tests.harness.evidence import ROOT
 from tests.harness.process import ServerProcess, free_ports
+from tests.harness.status import ask, is_ready
 
 PROGRAM: Final = Path(sys.executable).parent / "sallyport"
 CLUSTER: Final = "loopback"
@@ -109,7 +109,7 @@ class Recorded:
 
     def metric(self, process: str, name: str) -> float:
         """Give one sample of a process's `/metrics`, by its name with labels."""
-        _, text = self._ask(process, "/metrics")
+        _, text = ask(self._status[process], "/metrics")
         return next(
             (float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line.startswith(name)),
             0.0,
@@ -131,18 +131,4 @@ class Recorded:
             {"SALLYPORT_STATUS__PORT": str(self._status[name]), **environment},
         )
         self.processes[name] = process
-        process.wait_until(lambda: self._ready(name), START_S)
-
-    def _ready(self, name: str) -> bool:
-        with suppress(OSError, http.client.HTTPException):
-            return self._ask(name, "/readyz")[0] == http.HTTPStatus.OK
-        return False
-
-    def _ask(self, name: str, path: str) -> tuple[int, str]:
-        connection = http.client.HTTPConnection("127.0.0.1", self._status[name], timeout=5)
-        try:
-            connection.request("GET", path)
-            response = connection.getresponse()
-            return response.status, response.read().decode()
-        finally:
-            connection.close()
+        process.wait_until(lambda: is_ready(self._status[name]), START_S)

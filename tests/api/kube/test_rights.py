@@ -57,7 +57,7 @@ async def test_without_the_right_to_ask_there_is_an_error(apiserver: ApiServer) 
     cluster = LiveCluster(apiserver.kubeconfig("bob"))
     await cluster.start()
     try:
-        with pytest.raises(AccessReviewError, match=r"403 .*sallyport-gate"):
+        with pytest.raises(AccessReviewError, match=r"403 .*RBAC"):
             await cluster.allowed(ALICE, "use", "containerprofiles", "small", "default")
     finally:
         await cluster.stop()

@@ -5,13 +5,12 @@ The webhook configurations are the chart's own, and their CA is what `control` p
 
 import asyncio
 import base64
-import http.client
+import http
 import json
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +19,7 @@ from tests.harness.client import ApiStatusError, Client
 from tests.harness.cluster_network import ClusterNetwork
 from tests.harness.helm import NAMESPACE
 from tests.harness.process import ServerProcess, free_ports
+from tests.harness.status import ask, is_ready
 
 PROGRAM: Final = Path(sys.executable).parent / "sallyport"
 START_S: Final = 60.0
@@ -84,7 +84,7 @@ class Installation:
                 "SALLYPORT_LEDGER__URL": self.ledger,
             },
         )
-        self.processes["auditor"].wait_until(lambda: self._ready(1), START_S)
+        self.processes["auditor"].wait_until(lambda: is_ready(self._status[1]), START_S)
 
     async def start_gate(self, client: Client) -> None:
         """Start the gate, and wait until it is ready."""
@@ -97,7 +97,7 @@ class Installation:
         }
         account = await self._account(client, "gate")
         self._start("gate", account, 0, environment | self._shipping("gate"))
-        self.processes["gate"].wait_until(lambda: self._ready(0), START_S)
+        self.processes["gate"].wait_until(lambda: is_ready(self._status[0]), START_S)
 
     def run(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         """Run the command line against the ledger."""
@@ -119,7 +119,7 @@ class Installation:
     def metric(self, process: str, name: str) -> float:
         """Give the value of a metric of a process."""
         number = ("gate", "auditor", "control").index(process)
-        for line in self._status_of(number, "/metrics")[1].splitlines():
+        for line in ask(self._status[number], "/metrics")[1].splitlines():
             if line.startswith(f"{name} "):
                 return float(line.rpartition(" ")[2])
         raise LookupError(name)
@@ -149,20 +149,6 @@ class Installation:
             self.folder / f"{name}.log",
             {"SALLYPORT_STATUS__PORT": str(self._status[number]), **environment},
         )
-
-    def _ready(self, number: int) -> bool:
-        with suppress(OSError):
-            return self._status_of(number, "/readyz")[0] == 200
-        return False
-
-    def _status_of(self, number: int, path: str) -> tuple[int, str]:
-        connection = http.client.HTTPConnection("127.0.0.1", self._status[number], timeout=5)
-        try:
-            connection.request("GET", path)
-            response = connection.getresponse()
-            return response.status, response.read().decode()
-        finally:
-            connection.close()
 
     async def _account(self, client: Client, process: str) -> Path:
         """Give the kubeconfig of the service account that the chart made for a process."""

@@ -142,7 +142,9 @@ async def ship_the_rest(auditor: Auditor, folder: Path) -> None:
     spool.open()
     client = auditor.client()
     try:
-        assert await Shipper(spool, client, CLUSTER, get_logger()).drain(60) == 0
+        shipper = Shipper(spool, client, CLUSTER, get_logger())
+        left = await shipper.drain(60)
+        assert left == 0, shipper.status.error
         assert spool.status().damaged == 0
     finally:
         await client.close()

@@ -1,0 +1,26 @@
+"""Asks a process's status listener: `/livez`, `/readyz`, `/metrics`."""
+
+import http.client
+from contextlib import suppress
+
+
+def ask(port: int, path: str) -> tuple[int, str]:
+    """Give code and body.
+
+    Raises:
+        OSError: nobody listens.
+    """
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request("GET", path)
+        response = connection.getresponse()
+        return response.status, response.read().decode()
+    finally:
+        connection.close()
+
+
+def is_ready(port: int) -> bool:
+    """Say whether the process says that it is ready."""
+    with suppress(OSError, http.client.HTTPException):
+        return ask(port, "/readyz")[0] == http.HTTPStatus.OK
+    return False
