@@ -21,6 +21,7 @@ from core.errors import BundleRefusedError, EvaluationError
 from core.pod import SecurityContext
 from policies.bundle import ENTRYPOINT, Bundle
 from policies.engine.builtins import SUPPLIED
+from policies.engine.function_types import remember_function_types
 from policies.projection import Container, Projection, encode
 
 _PAGE: Final = 64 * 1024
@@ -128,6 +129,7 @@ class EmbeddedEngine:
 def _load(
     bundle: Bundle, limits: Limits, seconds: float, instances: int
 ) -> opapywasm.OpaWasmPolicy:
+    remember_function_types()
     try:
         return opapywasm.OpaWasmPolicy(
             bundle.wasm,
