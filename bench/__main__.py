@@ -17,6 +17,7 @@ from bench.load import Order
 from bench.servers import (
     ROOT,
     Server,
+    auditor_for,
     free_port,
     null_command,
     opa_command,
@@ -26,7 +27,6 @@ from bench.servers import (
 from bench.stages import time_stages
 from certs.selfsigned import PairFiles, make_pair
 from tests.harness.evidence import record
-from tests.harness.recorded import PROGRAM, Certificates
 from tests.tools.provide import provide
 
 _HOW = (
@@ -68,11 +68,7 @@ def _recording_gate(stack: ExitStack, scratch: Path, pair: PairFiles, port: int)
     """Start the gate as it runs in a cluster: it records, and ships to an auditor."""
     folder = scratch / "record"
     folder.mkdir()
-    files, auditor_port = Certificates(folder), free_port()
-    settings = files.auditor(auditor_port, f"sqlite:///{folder / 'ledger.db'}")
-    auditor = running([PROGRAM, "auditor"], auditor_port, None, folder / "auditor.log", settings)
-    stack.enter_context(auditor)
-    shipping = files.shipping(auditor_port, folder / "spool")
+    _, shipping = auditor_for(stack, folder)
     command = sallyport_command(pair.certificate, pair.key, port)
     return stack.enter_context(running(command, port, pair.ca, scratch / "gate.log", shipping))
 

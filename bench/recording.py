@@ -14,23 +14,19 @@ from pathlib import Path
 
 from bench.contender import Contender
 from bench.load import Order
-from bench.servers import ROOT, free_port, running, sallyport_command
+from bench.servers import ROOT, auditor_for, free_port, running, sallyport_command
 from tests.harness.evidence import record
-from tests.harness.recorded import PROGRAM, Certificates
 
 _ALLOWED = {"compliant": '"allowed":true', "violating": '"allowed":false'}
 
 
 def _start(stack: ExitStack, folder: Path, base: Path | None) -> tuple[Contender, Contender]:
-    files = Certificates(folder)
-    auditor_port, *ports = (free_port() for _ in range(3))
-    settings = files.auditor(auditor_port, f"sqlite:///{folder / 'ledger.db'}")
-    auditor = running([PROGRAM, "auditor"], auditor_port, None, folder / "auditor.log", settings)
-    stack.enter_context(auditor)
+    files, shipping = auditor_for(stack, folder)
+    ports = [free_port() for _ in range(2)]
     contenders = []
     for name, port, environment, checkout in (
         ("without", ports[0], {}, base),
-        ("with", ports[1], files.shipping(auditor_port, folder / "spool"), None),
+        ("with", ports[1], shipping, None),
     ):
         command = sallyport_command(folder / "server.crt", folder / "server.key", port)
         if checkout is not None:

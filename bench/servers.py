@@ -8,10 +8,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from tests.harness.recorded import PROGRAM, Certificates
 
 ROOT: Final = Path(__file__).parents[1]
 SERVER_CORE: Final = 0
@@ -121,3 +123,12 @@ def opa_command(opa: Path, rego: Path, cert: Path, key: Path, port: int) -> list
         *("--tls-cert-file", cert, "--tls-private-key-file", key),
         *("--log-level", "error", "--disable-telemetry", rego),
     ]
+
+
+def auditor_for(stack: ExitStack, folder: Path) -> tuple[Certificates, dict[str, str]]:
+    """Start an auditor with a SQLite ledger; give its CA's files, and a gate's settings for it."""
+    files, port = Certificates(folder), free_port()
+    settings = files.auditor(port, f"sqlite:///{folder / 'ledger.db'}")
+    auditor = running([PROGRAM, "auditor"], port, None, folder / "auditor.log", settings)
+    stack.enter_context(auditor)
+    return files, files.shipping(port, folder / "spool")

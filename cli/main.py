@@ -51,6 +51,12 @@ LedgerFlag = Annotated[
     str | None,
     typer.Option(help="The ledger's URL; one with a password belongs in SALLYPORT_LEDGER__URL."),
 ]
+GroupFlag = Annotated[
+    Optional[list[str]], typer.Option(help="A group of that user's; may be repeated.")  # noqa: UP045 (typer)
+]
+NamespaceFlag = Annotated[
+    str, typer.Option("--namespace", "-n", help="For objects that name none.")
+]
 OutputFlag = Annotated[Format, typer.Option("--output", "-o", help="How to print.")]
 
 
@@ -76,12 +82,8 @@ def review(
     as_user: Annotated[
         str | None, typer.Option("--as", help="Who submits it; without it the service account.")
     ] = None,
-    as_group: Annotated[
-        Optional[list[str]], typer.Option(help="A group of that user's; may be repeated.")  # noqa: UP045 (typer)
-    ] = None,
-    namespace: Annotated[
-        str, typer.Option("--namespace", "-n", help="For objects that name none.")
-    ] = "default",
+    as_group: GroupFlag = None,
+    namespace: NamespaceFlag = "default",
     cluster: ClusterFlag = None,
     kubeconfig: KubeconfigFlag = None,
     bundle: BundleFlag = None,
@@ -112,12 +114,8 @@ def explain(
     as_user: Annotated[
         str | None, typer.Option("--as", help="Explain it as if this user had asked, today.")
     ] = None,
-    as_group: Annotated[
-        Optional[list[str]], typer.Option(help="A group of that user's; may be repeated.")  # noqa: UP045 (typer)
-    ] = None,
-    namespace: Annotated[
-        str, typer.Option("--namespace", "-n", help="For objects that name none.")
-    ] = "default",
+    as_group: GroupFlag = None,
+    namespace: NamespaceFlag = "default",
     ledger: LedgerFlag = None,
     cluster: ClusterFlag = None,
     kubeconfig: KubeconfigFlag = None,

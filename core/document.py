@@ -6,13 +6,13 @@ no person's name that the operator did not choose to keep.
 """
 
 import hashlib
-import time
 from functools import lru_cache
 from typing import Any, Final, Literal
 
 import msgspec
 
 from core.decision import Finding, Named, Need, Verdict
+from core.times import second_text
 
 FORMAT: Final = 1
 """Version of the document. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
@@ -187,13 +187,7 @@ _remembered_digest = lru_cache(maxsize=512)(_digest)
 def time_of(decision_id: str) -> str:
     """Give the time that a UUIDv7 holds, as RFC 3339 with milliseconds."""
     seconds, milliseconds = divmod(unix_ms(decision_id), 1000)
-    return f"{_second(seconds)}.{milliseconds:03d}Z"
-
-
-@lru_cache(maxsize=8)
-def _second(seconds: int) -> str:
-    """Give a second of Unix time as text; reviews of one second share it."""
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+    return f"{second_text(seconds)}.{milliseconds:03d}Z"
 
 
 def unix_ms(decision_id: str) -> int:

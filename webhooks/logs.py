@@ -10,7 +10,6 @@ import time
 import traceback
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Literal
 
 import msgspec
@@ -19,6 +18,7 @@ from structlog.typing import EventDict, FilteringBoundLogger, WrappedLogger
 
 from core.decision import Decision, Verdict
 from core.request import Request
+from core.times import second_text
 from webhooks.lines import LineWriter
 
 _LONGEST_NAME = 253
@@ -169,12 +169,7 @@ def log_decision(
 def _now() -> str:
     """Give the time as structlog's TimeStamper does."""
     seconds, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
-    return f"{_second(seconds)}.{nanoseconds // 1000:06d}Z"
-
-
-@lru_cache(maxsize=4)
-def _second(seconds: int) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+    return f"{second_text(seconds)}.{nanoseconds // 1000:06d}Z"
 
 
 def _rules(decision: Decision) -> list[str]:

@@ -107,5 +107,3 @@ quarantine = sa.Table(
     _text("reason"),
 )
 """Frames that cannot be read, with the reason, and the day on which they came."""
-
-ALL = (decisions, rules, projections, sweeps, quarantine)
