@@ -25,13 +25,15 @@ class LineWriter:
         self._wake = threading.Event()
         self._idle = threading.Event()
         self._idle.set()
+        self._closed = False
         self.dropped = 0
         """Lines that could not be written: the queue was full, or nobody reads."""
-        threading.Thread(target=self._run, name="log-lines", daemon=True).start()
+        self._thread = threading.Thread(target=self._run, name="log-lines", daemon=True)
+        self._thread.start()
 
     def msg(self, line: bytes | str) -> None:
         """Queue one line, without its end."""
-        if len(self._lines) >= self._max_lines:
+        if self._closed or len(self._lines) >= self._max_lines:
             self.dropped += 1
             return
         self._lines.append(line if isinstance(line, bytes) else line.encode(errors="replace"))
@@ -51,8 +53,19 @@ class LineWriter:
             time.sleep(0.002)
         return True
 
+    def close(self, seconds: float = 1.0) -> bool:
+        """Write what waits, as `flush`, and nothing after it: the descriptor may be closed.
+
+        Its number may then be another file's or a connection's, and loggers outlive it.
+        """
+        written = self.flush(seconds)
+        self._closed = True
+        self._wake.set()
+        self._thread.join(seconds)
+        return written
+
     def _run(self) -> None:
-        while True:
+        while not self._closed:
             self._wake.wait()
             self._wake.clear()
             time.sleep(BATCH_SECONDS)
@@ -63,7 +76,7 @@ class LineWriter:
                 self._wake.set()
 
     def _write_all(self) -> None:
-        while self._lines:
+        while self._lines and not self._closed:
             batch = [self._lines.popleft() for _ in range(min(len(self._lines), 512))]
             data = memoryview(b"\n".join(batch) + b"\n")
             try:

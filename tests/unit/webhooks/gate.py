@@ -108,7 +108,7 @@ async def running_gate(  # noqa: PLR0913, PLR0917  Each is what some test change
     finally:
         stop.ask()
         await run
-        writer.flush()
+        writer.close()
         os.close(descriptor)
 
 

@@ -10,7 +10,7 @@ from core.decision import Decision
 from core.request import Kind, Operation, Request
 from core.subject import Subject
 from tests.unit.webhooks.judge import approval, refusal
-from webhooks.lines import LineWriter
+from webhooks.lines import BATCH_SECONDS, LineWriter
 from webhooks.logs import LogSettings, configure_logs, get_logger, log_decision
 
 F_SETPIPE_SZ = 1031
@@ -25,7 +25,7 @@ def logged(folder: Path, decision: Decision, settings: LogSettings | None = None
         configured = settings or LogSettings(descriptor=file.fileno())
         writer = configure_logs(configured)
         log_decision(get_logger(), "validate", REQUEST, decision, 0.0012)
-        assert writer.flush()
+        assert writer.close()
     return (folder / "log").read_text()
 
 
@@ -35,7 +35,7 @@ def test_lines_arrive_whole_and_in_order(tmp_path: Path) -> None:
         writer = LineWriter(file.fileno())
         for number in range(5000):
             writer.msg(b"%d" % number)
-        assert writer.flush()
+        assert writer.close()
     assert (tmp_path / "log").read_text().splitlines() == [str(n) for n in range(5000)]
     assert writer.dropped == 0
 
@@ -49,7 +49,20 @@ def test_a_closed_pipe_is_counted_and_not_raised() -> None:
         writer.msg(b"line")
     assert writer.flush()
     assert writer.dropped == 10
+    writer.close()
     os.close(descriptor)
+
+
+def test_a_closed_writer_leaves_the_descriptor_alone(tmp_path: Path) -> None:
+    """Whoever gets the number next, a file or a connection, finds no log lines in it."""
+    with (tmp_path / "log").open("wb") as file:
+        writer = LineWriter(file.fileno())
+        writer.msg(b"before")
+        assert writer.close()
+        writer.msg(b"after")
+    time.sleep(2 * BATCH_SECONDS)
+    assert (tmp_path / "log").read_bytes() == b"before\n"
+    assert writer.dropped == 1
 
 
 def test_a_full_pipe_does_not_block() -> None:
@@ -72,6 +85,7 @@ def test_a_full_pipe_does_not_block() -> None:
     assert writer.flush()
     assert os.read(reader, 65536) == b"after\n"
     assert writer.dropped == dropped
+    writer.close()
     os.close(reader)
     os.close(descriptor)
 
@@ -98,7 +112,7 @@ def test_a_person_can_read_the_console_form(tmp_path: Path) -> None:
         settings = LogSettings(form="console", descriptor=file.fileno())
         writer = configure_logs(settings)
         log_decision(get_logger(), "validate", REQUEST, approval(), 0.0012)
-        assert writer.flush()
+        assert writer.close()
     text = (tmp_path / "console").read_text()
     assert "decision" in text
     assert not text.startswith("{")
