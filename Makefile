@@ -10,7 +10,7 @@ PYTHON_DIRS := admission audit certs cli control core identity kube policies web
 BUNDLE := policies/compiled/builtin.tar.gz
 REGO := $(shell find policies/rego -name '*.rego' ! -name '*_test.rego')
 
-.PHONY: help setup run test check bench bench-recording proof docs lock tools clean
+.PHONY: help setup run test check bench bench-recording bench-scaling bench-profiles bench-one-client proof docs lock tools clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -38,11 +38,20 @@ check: setup ## Lint, types, import contracts, licences, documentation, Rego
 test: check ## Everything that CI runs
 	@$(BIN)/python -m pytest
 
-bench: setup ## What a review costs, against OPA's server and a null handler
+bench: setup ## What a review costs, against Kubernetes' own check, OPA's server and a null handler
 	@$(BIN)/python -m bench $(BENCH)
 
 bench-recording: setup ## The CPU that recording adds to a review, in interleaved pairs
 	@$(BIN)/python -m bench.recording $(BENCH)
+
+bench-scaling: setup ## How the cost grows with rules, Pods, profiles, connections; plots
+	@$(BIN)/python -m bench.scaling $(BENCH)
+
+bench-profiles: setup ## 300 profiles and 10,000 subjects against 3, with a real kube-apiserver
+	@$(BIN)/python -m bench.many_profiles $(BENCH)
+
+bench-one-client: setup ## What a webhook adds to a Pod's creation, through a real kube-apiserver
+	@$(BIN)/python -m bench.one_client $(BENCH)
 
 proof: setup ## The tests at full size; writes dated results to docs/evidence
 	@SALLYPORT_PROOF=1 $(BIN)/python -m pytest tests/proof

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
+from admission.checks.denials import denials
 from admission.checks.namespace_marks import namespace_marks
 from admission.checks.profiles import profiles
 from admission.facts import Facts
@@ -13,6 +14,7 @@ Check = Callable[[Request, Facts], Outcome]
 
 CHAIN: Final[tuple[Check, ...]] = (
     namespace_marks,
+    denials,
     profiles,
 )
 

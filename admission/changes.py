@@ -6,6 +6,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from admission.candidates import is_special
 from admission.checks import namespace_marks, profiles
 from admission.wording import listed
 from core import names
@@ -242,7 +243,7 @@ def _another_name(document: DecisionDocument) -> list[Change]:
 
 
 def _chosen_then(document: DecisionDocument) -> str:
-    needed = list(dict.fromkeys(need.privilege for need in document.needs))
+    needed = [p for p in dict.fromkeys(n.privilege for n in document.needs) if is_special(p)]
     left = len(needed) - _SHOWN
     needed[_SHOWN:] = [f"{left} more"] if left > 0 else []
     covers = f", if one covers {' and '.join(needed)}" if needed else ""

@@ -1,15 +1,15 @@
 """Picks from the facts of a request what the record keeps of them. Pure."""
 
 from collections.abc import Iterable
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import Final
 
-from admission.candidates import Candidate, covering, nearest
+from admission.candidates import Candidate
 from admission.facts import Facts, PodFacts
 from core.decision import Evidence, Named, Tried
 
-_MOST_TRIED: Final = 8
-"""Profiles kept of those that cover all, and as many of the nearest others."""
+_MOST_COVERING: Final = 8
+"""Profiles kept of those that cover all."""
 
 
 def evidence_of(facts: Facts, chosen: str | None) -> Evidence:
@@ -38,12 +38,14 @@ def evidence_of(facts: Facts, chosen: str | None) -> Evidence:
 def _tried(pod: PodFacts, chosen: str | None) -> tuple[Tried, ...]:
     """Give the profiles in the order of choice: up to the chosen one, else the closest as well."""
     if pod.named is not None:
-        return tuple(_each((c for c in pod.candidates if c.name == pod.named.name), pod))
-    covers = covering(pod.candidates)
+        one = pod.candidates.only(pod.named.name).first()
+        return tuple(_each([one] if one else [], pod))
+    covers = islice(pod.candidates.covering(), _MOST_COVERING)
     if chosen is not None:
         before = takewhile(lambda candidate: candidate.name != chosen, covers)
-        return (*_each(list(before)[: _MOST_TRIED - 1], pod), Tried(chosen, usable=True))
-    return tuple(_each([*covers[:_MOST_TRIED], *nearest(pod.candidates)[:_MOST_TRIED]], pod))
+        kept = list(before)[: _MOST_COVERING - 1]
+        return (*_each(kept, pod), Tried(chosen, usable=True))
+    return tuple(_each([*covers, *pod.candidates.nearest], pod))
 
 
 def _each(candidates: Iterable[Candidate], pod: PodFacts) -> Iterable[Tried]:

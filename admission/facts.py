@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from admission.candidates import Candidate
-from core.decision import Access, Need
+from admission.candidates import Candidates
+from core.decision import Access, Finding, Need
 from core.namespaces import Mode, Namespace
 from core.profiles import ProfileSet
 from core.subject import Subject
@@ -24,7 +24,7 @@ class NamedProfile:
 
 @dataclass(frozen=True)
 class PodFacts:
-    """What is known of a Pod that is to be judged."""
+    """What is known of a Pod, or of another object that carries privileges."""
 
     needs: tuple[Need, ...]
     privileges: frozenset[str]
@@ -32,9 +32,11 @@ class PodFacts:
     subjects: tuple[Subject, ...]
     """All of them must have the `use` of the profile."""
     root: bool
-    """Whether nothing owns the Pod."""
-    candidates: tuple[Candidate, ...] = ()
+    """Whether it is a Pod that nothing owns."""
+    candidates: Candidates
     """Profiles that may be tried, and what each lacks."""
+    denials: tuple[Finding, ...] = ()
+    """What no profile makes good."""
     named: NamedProfile | None = None
     usable: Mapping[str, bool] = field(default_factory=dict)
     """For each profile that was asked about: whether all subjects may use it."""

@@ -1,29 +1,34 @@
 """Gathers the facts of a request from the cluster and the engine; it decides nothing.
 
 What it reads, for a Pod: memory, and access reviews that are not cached. At 7,500 nodes the
-memory holds the labels of 2,000 namespaces (about 2 MB) and the profiles (300: about 1 MB).
+memory holds the labels of 2,000 namespaces (about 2 MB), the profiles (300: about 1 MB) and what
+is kept of PersistentVolumes (20,000: about 6 MB).
 """
 
 import time
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import msgspec
 
 from admission.candidates import candidates
 from admission.facts import Facts, MarkFacts, NamedProfile, PodFacts
+from admission.reading import Reader, Reading, invalid, noted
 from admission.recorded import recorded_needs
 from admission.rights import Rights
+from admission.wording import rule_message
 from core import names
 from core.cluster import Cluster
+from core.decision import Action, Denial, Finding, Need
 from core.document import DecisionDocument
 from core.errors import InvalidObjectError
 from core.namespaces import Mode, Namespace, guarded_marks
-from core.pod import ObjectMeta, Pod, decode_pod
+from core.pod import ObjectMeta
 from core.request import Operation, Request
-from core.subject import Subject
-from identity.subjects import Controllers, is_mirror, pod_service_account, whose_right
-from policies.engine import Engine
-from policies.projection import Projection, encode, project
+from identity.subjects import Controllers
+from policies.bundle import Rule
+from policies.engine import Answer, Engine
+from policies.projection import encode
 
 _JUDGED = frozenset({Operation.CREATE, Operation.UPDATE})
 
@@ -36,13 +41,19 @@ class Gatherer:
     engine: Engine
     controllers: Controllers
 
+    def judges(self, request: Request) -> bool:
+        """Say whether the privileges of the request's object are judged."""
+        return request.operation in _JUDGED and self._reader.judges(request)
+
     async def namespace_of(self, request: Request) -> Namespace | None:
         """Give the namespace whose mode governs a request; None where no mode does.
 
         Raises:
             NotSyncedError: the namespace is unknown.
         """
-        if request.operation not in _JUDGED or _group_kind(request) != ("", "Pod"):
+        if not self.judges(request):
+            return None
+        if not request.namespace and (request.kind.group, request.kind.kind) != ("", "Pod"):
             return None
         return await self.cluster.namespace(request.namespace)
 
@@ -58,52 +69,47 @@ class Gatherer:
         )
         if request.operation not in _JUDGED:
             return replace(facts, left_alone=f"{request.operation.value} is not judged")
-        if namespace is not None:
-            return await self._of_pod(request, namespace, facts)
-        if _group_kind(request) == ("", "Namespace"):
+        if self._reader.judges(request):
+            return await self._of_object(request, facts)
+        if (request.kind.group, request.kind.kind) == ("", "Namespace"):
             return await self._of_namespace(request, facts)
         return replace(facts, left_alone=f"{request.kind.kind} is not a kind that is judged")
 
-    async def _of_pod(self, request: Request, namespace: Namespace, facts: Facts) -> Facts:
-        pod, projection = _read_pod(request.object)
-        uid = pod.metadata.uid or ""
-        if is_mirror(request.subject, pod):
-            why = "a node shows a static Pod that it already runs"
-            return replace(facts, left_alone=why, object_uid=uid)
-        encoded = encode(projection)
-        named = _named_profile(request, pod, namespace)
-        if request.operation is Operation.UPDATE and request.old_object is not None:
-            before, old = _read_pod(request.old_object)
-            if encode(old) == encoded and _named_profile(request, before, namespace) == named:
-                why = "the update changes nothing that is judged"
-                return replace(facts, left_alone=why, object_uid=uid)
+    @property
+    def _reader(self) -> Reader:
+        return Reader(self.cluster, self.controllers)
+
+    async def _of_object(self, request: Request, facts: Facts) -> Facts:
+        reading = self._reader.read(request, facts.mode)
+        if isinstance(reading, str):
+            return replace(facts, left_alone=reading)
+        encoded = encode(reading.projection)
         began = time.perf_counter()
-        needs = tuple(await self.engine.needs(encoded))
+        answer = _placed(await self.engine.ask(encoded), reading.prefix)
         evaluated = time.perf_counter()
-        privileges = frozenset(need.privilege for need in needs)
-        ceiling = None if named and named.whoever_asks else namespace
+        if not (answer.needs or answer.denials or reading.always):
+            return replace(facts, left_alone="it needs no privilege")
+        named = _named_profile(request, reading, facts.namespace)
+        ceiling = None if named and named.whoever_asks else facts.namespace
+        privileges = _since(answer.needs, facts.rules)
         known = PodFacts(
-            needs=needs,
-            privileges=privileges,
-            subjects=self._subjects(request, pod, facts.mode),
-            root=not pod.metadata.owner_references,
+            needs=answer.needs,
+            privileges=frozenset(privileges),
+            subjects=reading.subjects,
+            root=reading.pod is not None and not reading.pod.metadata.owner_references,
+            denials=tuple(_denied(denial, facts.rules) for denial in answer.denials),
             candidates=candidates(facts.profiles, ceiling, privileges),
             named=named,
             projection=encoded,
             evaluation_seconds=evaluated - began,
         )
-        rights = Rights(self.cluster, known.subjects, request.namespace)
+        rights = Rights(self.cluster, known.subjects, reading.namespace)
         usable = await _usable(known, rights, facts.mode)
-        return replace(
-            facts,
-            object_uid=uid,
-            pod=replace(
-                known,
-                usable=usable,
-                access=tuple(rights.heard),
-                access_seconds=time.perf_counter() - evaluated,
-            ),
+        access_seconds = time.perf_counter() - evaluated
+        known = replace(
+            known, usable=usable, access=tuple(rights.heard), access_seconds=access_seconds
         )
+        return replace(facts, object_uid=reading.uid, pod=known)
 
     async def regather(
         self, document: DecisionDocument, request: Request, default_mode: Mode
@@ -117,23 +123,11 @@ class Gatherer:
         mode = namespace.mode(default_mode)
         revision = document.revisions.policy
         facts = Facts(self.cluster.profiles(), revision, self.engine.rules, mode, namespace)
-        known = recorded_needs(document, request.subject, facts)
+        privileges = _since(document.needs, facts.rules)
+        known = recorded_needs(document, request.subject, facts, privileges)
         rights = Rights(self.cluster, known.subjects, request.namespace)
         usable = await _usable(known, rights, mode)
         return replace(facts, pod=replace(known, usable=usable, access=tuple(rights.heard)))
-
-    def _subjects(self, request: Request, pod: Pod, mode: Mode) -> tuple[Subject, ...]:
-        """Give whose rights count.
-
-        Of a Pod that runs, nothing says who made it. A profile noted on one that nothing owns
-        was its maker's when the gate admitted it, where the namespace enforces; every other Pod
-        stands on its service account (docs/adr/0013).
-        """
-        if not request.running:
-            return whose_right(request.subject, pod, request.namespace, self.controllers)
-        if mode is Mode.ENFORCE and _noted(pod) and not pod.metadata.owner_references:
-            return ()
-        return (pod_service_account(pod, request.namespace),)
 
     async def _of_namespace(self, request: Request, facts: Facts) -> Facts:
         metadata = _metadata(request.object)
@@ -147,24 +141,32 @@ class Gatherer:
         return replace(facts, marks=MarkFacts(changed, exempt), object_uid=metadata.uid or "")
 
 
-_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What msgspec raises on JSON that is none, has another shape, or is nested too deeply."""
+def _placed(answer: Answer, prefix: str) -> Answer:
+    """Give an answer about a template with paths from the object's root."""
+    if not prefix:
+        return answer
+    put = msgspec.structs.replace
+    return Answer(
+        tuple(put(need, path=prefix + need.path) for need in answer.needs),
+        tuple(put(denial, path=prefix + denial.path) for denial in answer.denials),
+    )
 
 
-def _group_kind(request: Request) -> tuple[str, str]:
-    return request.kind.group, request.kind.kind
+def _since(needs: Iterable[Need], rules: Mapping[str, Rule]) -> dict[str, int]:
+    """Give the different privileges, each with the catalogue in which it appeared."""
+    found: dict[str, int] = {}
+    for need in needs:
+        rule = rules.get(need.rule)
+        since = rule.since if rule else 1
+        found[need.privilege] = min(since, found.get(need.privilege, since))
+    return found
 
 
-def _read_pod(raw: msgspec.Raw | None) -> tuple[Pod, Projection]:
-    if raw is None:
-        raise InvalidObjectError("Pod", "object", "the review holds none")
-    try:
-        pod = decode_pod(raw)
-        if not pod.spec.containers:
-            raise InvalidObjectError("Pod", "spec.containers", "must hold at least one container")
-        return pod, project(pod)
-    except _UNREADABLE as error:
-        raise _invalid("Pod", error) from error
+def _denied(denial: Denial, rules: Mapping[str, Rule]) -> Finding:
+    rule = rules.get(denial.rule)
+    message = rule_message(rule.message, denial.value) if rule else "may never be set"
+    remedy = rule.remedy if rule else "Remove it."
+    return Finding(denial.rule, Action.DENY, denial.path, message, remedy)
 
 
 class _Object(msgspec.Struct):
@@ -176,38 +178,30 @@ def _metadata(raw: msgspec.Raw | None) -> ObjectMeta:
         raise InvalidObjectError("Namespace", "object", "the review holds none")
     try:
         return msgspec.json.decode(raw, type=_Object).metadata
-    except _UNREADABLE as error:
-        raise _invalid("Namespace", error) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise invalid("Namespace", error) from error
 
 
 def _marks(metadata: ObjectMeta) -> dict[str, str]:
     return guarded_marks(metadata.labels or {}, metadata.annotations or {})
 
 
-def _invalid(kind: str, error: Exception) -> InvalidObjectError:
-    """Turn msgspec's `Expected … - at `$.spec…`` into a field and what is wrong with it."""
-    problem, _, path = str(error).partition(" - at `$")
-    return InvalidObjectError(kind, path.strip("`."), problem or "nested too deeply")
-
-
-def _noted(pod: Pod) -> str | None:
-    return (pod.metadata.annotations or {}).get(names.PROFILE_ANNOTATION)
-
-
 async def _usable(pod: PodFacts, rights: Rights, mode: Mode) -> dict[str, bool]:
     named = pod.named
     if named and named.whoever_asks:
         return {named.name: True}
-    wanted = [c for c in pod.candidates if named is None or c.name == named.name]
+    wanted = pod.candidates.only(named.name) if named else pod.candidates
     return await rights.usable(wanted, advise=named is None and mode is not Mode.AUDIT)
 
 
-def _named_profile(request: Request, pod: Pod, namespace: Namespace) -> NamedProfile | None:
+def _named_profile(
+    request: Request, reading: Reading, namespace: Namespace | None
+) -> NamedProfile | None:
     if request.asked_profile is not None:
         return NamedProfile(request.asked_profile, "", whoever_asks=True)
     path = f"metadata.annotations[{names.PROFILE_ANNOTATION}]"
-    if name := _noted(pod):
+    if reading.pod is not None and (name := noted(reading.pod)):
         return NamedProfile(name, path)
-    if name := namespace.profile:
+    if namespace is not None and (name := namespace.profile):
         return NamedProfile(name, f"{path} of Namespace {namespace.name}")
     return None

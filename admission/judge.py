@@ -10,8 +10,9 @@ from admission.chain import run
 from admission.evidence import evidence_of
 from admission.facts import Facts
 from admission.gather import Gatherer
+from admission.outcome import Outcome
 from admission.recorded import request_of
-from admission.wording import not_judged, refusal, warnings
+from admission.wording import not_judged, notices, refusal, warnings
 from core.decision import Action, Decision, Finding, Unrecorded, Verdict
 from core.document import DecisionDocument
 from core.errors import CannotJudgeError, DeadlineError, InvalidObjectError
@@ -76,7 +77,6 @@ class Judge:
             decision,
             allowed=True,
             warnings=[],
-            note_profile=decision.note_profile and decision.verdict is Verdict.ALLOW,
         )
 
     async def again(
@@ -103,32 +103,36 @@ class Judge:
         namespace = await self.gatherer.namespace_of(request)
         if namespace is not None:
             place.mode = namespace.mode(self.default_mode)
+        elif self.gatherer.judges(request):
+            place.mode = self.default_mode
         return await self.gatherer.gather(request, namespace, place.mode)
 
     def _decide(self, request: Request, facts: Facts) -> Decision:
         outcomes = run(request, facts)
-        refused = [outcome for outcome in outcomes if outcome.findings]
-        findings = [finding for outcome in refused for finding in outcome.findings]
+        speaking = [outcome for outcome in outcomes if outcome.findings]
+        refusing = [outcome for outcome in speaking if outcome.denies]
+        denied = bool(refusing)
+        findings = [finding for outcome in speaking for finding in outcome.findings]
         decision_id = self.new_id()
         enforced = facts.mode is Mode.ENFORCE
-        if findings and not enforced:
+        if denied and not enforced:
             findings = [msgspec.structs.replace(f, action=Action.WARN) for f in findings]
         profile = next((outcome.profile for outcome in outcomes if outcome.profile), None)
         return Decision(
             id=decision_id,
-            verdict=_verdict(findings, enforced=enforced),
-            allowed=not findings or not enforced,
-            message=refusal(request.what, refused, decision_id) if findings else "",
-            warnings=warnings(refused, decision_id) if findings and facts.mode is Mode.WARN else [],
+            verdict=_verdict(findings, refused=denied and enforced),
+            allowed=not denied or not enforced,
+            message=refusal(request.what, refusing, decision_id) if denied else "",
+            warnings=_warnings(refusing or speaking, decision_id, facts.mode),
             findings=findings,
             profile=profile,
             mode=facts.mode.value,
             policy_revision=facts.policy_revision,
             profiles_revision=facts.profiles.revision,
             subjects=[subject.label for subject in facts.pod.subjects] if facts.pod else [],
-            note_profile=_to_be_noted(request, facts),
+            note_profile=not denied and _to_be_noted(request, facts),
             when_unrecorded=self._when_unrecorded(facts),
-            evidence=evidence_of(facts, None if findings else profile),
+            evidence=evidence_of(facts, None if denied else profile),
         )
 
     def _when_unrecorded(self, facts: Facts) -> Unrecorded:
@@ -167,10 +171,19 @@ def _too_late(budget: float) -> DeadlineError:
     return DeadlineError(f"the {budget:.1f} s that kube-apiserver gave were not enough")
 
 
-def _verdict(findings: list[Finding], *, enforced: bool) -> Verdict:
+def _verdict(findings: list[Finding], *, refused: bool) -> Verdict:
     if not findings:
         return Verdict.ALLOW
-    return Verdict.DENY if enforced else Verdict.WARN
+    return Verdict.DENY if refused else Verdict.WARN
+
+
+def _warnings(outcomes: list[Outcome], decision: str, mode: Mode) -> list[str]:
+    """Give what its author is warned of: a refusal that is not enforced, or privileges to come."""
+    if mode is Mode.AUDIT or not outcomes:
+        return []
+    if any(outcome.denies for outcome in outcomes):
+        return warnings(outcomes, decision) if mode is Mode.WARN else []
+    return notices(outcomes, decision)
 
 
 def _to_be_noted(request: Request, facts: Facts) -> bool:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from core.decision import Finding
+from core.decision import Action, Finding
 
 
 @dataclass(frozen=True)
@@ -16,6 +16,11 @@ class Outcome:
     """With findings: what else could be done than to mend each of them."""
     profile: str | None = None
     """The profile that the check admits the object under, or judged it by."""
+
+    @property
+    def denies(self) -> bool:
+        """Whether a finding is a refusal; the others only warn."""
+        return any(finding.action is Action.DENY for finding in self.findings)
 
 
 NOTHING = Outcome()

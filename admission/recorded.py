@@ -1,11 +1,17 @@
 """Reads a recorded decision back into what a judge works on. Pure."""
 
+from collections.abc import Mapping
+from typing import Final
+
 from admission.candidates import candidates
 from admission.facts import Facts, NamedProfile, PodFacts
 from core.document import DecisionDocument
 from core.errors import LedgerError
 from core.request import Kind, Operation, Request
 from core.subject import SERVICE_ACCOUNT_PREFIX, Subject, service_account
+
+_DENIALS: Final = "rules/"
+"""Beginning of the ids of rules that deny; their findings are the first of a decision."""
 
 
 def request_of(document: DecisionDocument, subject: Subject) -> Request:
@@ -34,15 +40,17 @@ def request_of(document: DecisionDocument, subject: Subject) -> Request:
     )
 
 
-def recorded_needs(document: DecisionDocument, subject: Subject, facts: Facts) -> PodFacts:
+def recorded_needs(
+    document: DecisionDocument, subject: Subject, facts: Facts, privileges: Mapping[str, int]
+) -> PodFacts:
     """Give what was recorded of a Pod, with `subject` in its requester's place."""
-    privileges = frozenset(need.privilege for need in document.needs)
     named = document.named
     return PodFacts(
         needs=tuple(document.needs),
-        privileges=privileges,
+        privileges=frozenset(privileges),
         subjects=tuple(_subjects(document, subject)),
         root=False,
+        denials=tuple(f for f in document.findings if f.rule.startswith(_DENIALS)),
         candidates=candidates(facts.profiles, facts.namespace, privileges),
         named=NamedProfile(named.profile, named.path) if named else None,
     )

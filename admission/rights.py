@@ -3,20 +3,19 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
-from admission.candidates import Candidate, covering, nearest
+from admission.candidates import Candidate, Candidates
 from core import names
 from core.cluster import Cluster
 from core.decision import Access
 from core.errors import AccessReviewError
 from core.subject import Subject
+from core.within import within
 
 _GROWTH: Final = 4
 """The first profile is asked about alone, for most subjects have it; then 4 at once, 16, 64 …"""
-
-_ADVICE: Final = 8
-"""Access reviews asked at most to tell a refused person what they have (docs/adr/0006)."""
 
 _ADVICE_SECONDS: Final = 0.5
 
@@ -32,7 +31,7 @@ class Rights:
     heard: list[Access] = field(default_factory=list)
     """The answers, in the order of the profiles that they are about."""
 
-    async def usable(self, candidates: Sequence[Candidate], *, advise: bool) -> dict[str, bool]:
+    async def usable(self, candidates: Candidates, *, advise: bool) -> dict[str, bool]:
         """Say of the profiles that matter, in their order, whether they may be used.
 
         Those that cover all are asked about until one may be used; with `advise` and none, the
@@ -41,15 +40,15 @@ class Rights:
         Raises:
             AccessReviewError: the cluster did not say, and it matters.
         """
-        waiting = covering(candidates)
+        waiting = candidates.covering()
         answers: dict[str, bool] = {}
         batch = 1
-        while waiting and not any(answers.values()):
-            answers |= await self._ask(waiting[:batch])
-            waiting, batch = waiting[batch:], batch * _GROWTH
+        while not any(answers.values()) and (asked := list(islice(waiting, batch))):
+            answers |= await self._ask(asked)
+            batch *= _GROWTH
         if any(answers.values()) or not advise:
             return answers
-        return answers | await self._advice(nearest(candidates))
+        return answers | await self._advice(candidates.nearest)
 
     async def _ask(self, profiles: Sequence[Candidate]) -> dict[str, bool]:
         """Say of each profile whether all subjects may use it.
@@ -115,7 +114,6 @@ class Rights:
         The refusal is settled by now, so a cluster that does not answer costs the advice alone.
         """
         try:
-            async with asyncio.timeout(_ADVICE_SECONDS):
-                return await self._ask(profiles[:_ADVICE])
+            return await within(_ADVICE_SECONDS, self._ask(profiles))
         except (AccessReviewError, TimeoutError):
             return {}

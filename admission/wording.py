@@ -30,9 +30,13 @@ def privilege_message(template: str, privilege: str) -> str:
     """Fill a rule's message with the privilege's value, decoded and made safe to print."""
     _, _, value = privilege.partition("/")
     _, _, rest = value.partition("/")
-    for name, part in (("{value}", value), ("{rest}", rest)):
-        template = template.replace(name, printable(urllib.parse.unquote(part), 80))
-    return template
+    template = template.replace("{rest}", printable(urllib.parse.unquote(rest), 80))
+    return rule_message(template, urllib.parse.unquote(value))
+
+
+def rule_message(template: str, value: str) -> str:
+    """Fill a rule's message with what it speaks of, made safe to print."""
+    return template.replace("{value}", printable(value, 80))
 
 
 def printable(text: str, most: int) -> str:
@@ -67,16 +71,24 @@ def not_judged(what: str, why: str, remedy: str, decision: str) -> str:
 
 def warnings(outcomes: Sequence[Outcome], decision: str) -> list[str]:
     """Give one short line for each finding, as kubectl prints warnings; remedies where they fit."""
+    last = f"Sallyport would refuse this in a namespace that enforces; decision {decision}"
+    return [*_lines(outcomes), last]
+
+
+def notices(outcomes: Sequence[Outcome], decision: str) -> list[str]:
+    """Give the same of what is admitted today and will not be for good."""
+    last = f"Sallyport will refuse this once the profile is brought up to date; decision {decision}"
+    return [*_lines(outcomes), last]
+
+
+def _lines(outcomes: Sequence[Outcome]) -> list[str]:
     lines = []
     for outcome in outcomes:
         for group in _grouped(outcome.findings):
             line = f"{group[0].path}: {group[0].message}" if group[0].path else group[0].message
             whole = f"{line}. {group[0].remedy}"
             lines.append(whole if len(whole) <= _LINE else line)
-    return [
-        *lines,
-        f"Sallyport would refuse this in a namespace that enforces; decision {decision}",
-    ]
+    return lines
 
 
 def _grouped(findings: Sequence[Finding]) -> list[list[Finding]]:

@@ -1,4 +1,4 @@
-"""The load: a closed loop over 16 TLS connections, in a process of its own, on a core of its own.
+"""The load: a closed loop over TLS connections, in a process of its own, on a core of its own.
 
     python -m bench.load '{"url": …, "ca": …, "seconds": …, "connections": 16, "expect": …}'
 
@@ -17,11 +17,9 @@ from urllib.parse import urlsplit
 import msgspec
 import uvloop
 
-from bench.reviews import make_review
+from bench.reviews import USUAL, Pods
 from core.pod import decode_pod
 from policies.projection import encode, project
-
-_DISTINCT = 256
 
 
 class Order(msgspec.Struct):
@@ -35,6 +33,7 @@ class Order(msgspec.Struct):
     connections: int = 16
     projected: bool = False
     """Send OPA the projection alone instead of the review."""
+    pods: Pods = USUAL
 
 
 @dataclass
@@ -69,8 +68,7 @@ class Load:
             self._next += 1
             writer.write(message)
             head = await reader.readuntil(b"\r\n\r\n")
-            length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
-            body = await reader.readexactly(length)
+            body = await _read_body(reader, head)
             self.latencies.append(time.perf_counter() - start)
             if b" 200 " not in head[:15] or expected not in body:
                 raise SystemExit(f"unexpected answer: {(head + body).decode()[:2000]}")
@@ -79,19 +77,31 @@ class Load:
     def _make_messages(self) -> list[tuple[bytes, bytes]]:
         url = urlsplit(self.order.url)
         path = url.path + (f"?{url.query}" if url.query else "")
+        pods = self.order.pods
         messages = []
-        for number in range(_DISTINCT):
-            compliant = number % 2 == 0
-            body = make_review(number, compliant=compliant)
+        for number in range(pods.distinct):
+            body = pods.review(number)
             if self.order.projected:
                 body = _project(body)
             head = (
                 f"POST {path} HTTP/1.1\r\nHost: {url.netloc}\r\nContent-Type: application/json\r\n"
                 f"User-Agent: kube-apiserver-admission\r\nContent-Length: {len(body)}\r\n\r\n"
             )
-            expected = self.order.expect["compliant" if compliant else "violating"]
+            expected = self.order.expect["compliant" if pods.is_compliant(number) else "violating"]
             messages.append((head.encode() + body, expected.encode()))
         return messages
+
+
+async def _read_body(reader: asyncio.StreamReader, head: bytes) -> bytes:
+    """Read an answer's body; Go sends one of more than 2 KB in chunks (RFC 9112, 7.1)."""
+    length = head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0]
+    if length:
+        return await reader.readexactly(int(length))
+    body = b""
+    while size := int(await reader.readuntil(b"\r\n"), 16):
+        body += (await reader.readexactly(size + 2))[:-2]
+    await reader.readexactly(2)
+    return body
 
 
 def _project(review: bytes) -> bytes:

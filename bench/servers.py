@@ -1,4 +1,4 @@
-"""The servers under load, each a process on core 0: Sallyport, a null handler, OPA."""
+"""The servers under load, each a process on core 0."""
 
 import os
 import signal
@@ -100,14 +100,17 @@ def _wait(process: subprocess.Popen[bytes], port: int, ca: Path | None, log: Pat
     raise SystemExit(f"{process.args!r} did not start:\n{log.read_text()[-2000:]}")
 
 
-def sallyport_command(cert: Path, key: Path, port: int) -> list[str | Path]:
-    """Give the command of the real gate with the example folder for a cluster."""
-    return [
-        Path(sys.executable).parent / "sallyport",
-        "gate",
-        *("--cluster", ROOT / "examples" / "cluster"),
-        *("--cert", cert, "--key", key, "--port", str(port)),
-    ]
+EXAMPLE_CLUSTER: Final = ROOT / "examples" / "cluster"
+
+
+def sallyport_command(
+    cert: Path,
+    key: Path,
+    port: int,
+    where: Sequence[str | Path] = ("--cluster", EXAMPLE_CLUSTER),
+) -> list[str | Path]:
+    """Give the command of the real gate; `where` is its flag for a folder or a kubeconfig."""
+    return [PROGRAM, "gate", *where, *("--cert", cert, "--key", key, "--port", str(port))]
 
 
 def null_command(cert: Path, key: Path, port: int) -> list[str | Path]:
@@ -122,6 +125,18 @@ def opa_command(opa: Path, rego: Path, cert: Path, key: Path, port: int) -> list
         *("run", "--server", "--addr", f"https://127.0.0.1:{port}"),
         *("--tls-cert-file", cert, "--tls-private-key-file", key),
         *("--log-level", "error", "--disable-telemetry", rego),
+    ]
+
+
+def go_check_command(
+    program: Path, flags: Sequence[str | Path], cert: Path, key: Path, port: int
+) -> list[str | Path]:
+    """Give the command of Kubernetes' own webhook; `flags` are its configuration and cluster."""
+    return [
+        program,
+        *flags,
+        *("--tls-cert-file", cert, "--tls-private-key-file", key),
+        *("--bind-address", "127.0.0.1", "--secure-port", str(port)),
     ]
 
 

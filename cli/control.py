@@ -34,7 +34,7 @@ from kube.election import LeaseElection
 from kube.lease import LeaseSettings
 from kube.live import LiveCluster
 from kube.objects import Objects
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine import Engine
 from webhooks.logs import LogSettings, configure_logs, get_logger
 from webhooks.metrics import process_registry
 from webhooks.readiness import Readiness
@@ -67,7 +67,7 @@ class _Control:
     settings: Settings
     logger: FilteringBoundLogger
     cluster: LiveCluster
-    engine: EmbeddedEngine
+    engine: Engine
     objects: Objects
     recording: Recording | None
     metrics: LoopMetrics

@@ -23,6 +23,12 @@ REVIEW = """**Examples**
 
     kubectl get pods -A -o yaml | sallyport review -o json -
 
+    sallyport review -o sarif deploy/ > sallyport.sarif
+
+    sallyport review --diff git:origin/main -o github deploy/
+
+With --diff OLD only what is new counts: 1 where something new is refused.
+
 **Exit codes**: 0 all admitted; 1 something refused; 2 something could not be
 judged, or the cluster does not answer; 64 wrong usage, or nothing to review."""
 
@@ -118,3 +124,75 @@ BUILD = """**Examples**
     sallyport policy build --opa ./opa --output builtin.tar.gz
 
 **Exit codes**: 0 built; 2 the policies were refused; 64 wrong usage."""
+
+PROFILE = """**Examples**
+
+    sallyport profile suggest train --kubeconfig ~/.kube/config
+
+    sallyport profile diff restricted pss-restricted
+
+    sallyport profile check restricted train --kubeconfig ~/.kube/config
+
+**Exit codes**: 0 covered, or the same; 1 something is refused, or differs;
+2 something could not be judged; 64 wrong usage."""
+
+SUGGEST = """**Examples**
+
+    sallyport profile suggest deployment.yaml > profile.yaml
+
+    sallyport profile suggest train --kubeconfig ~/.kube/config --name train
+
+    sallyport profile suggest logging --cluster my-cluster/ --generalise
+
+Of a cluster it reads the Pods that run. What has a / or ends in .yaml is a
+file. Advice goes to standard error: profiles that are there and do as well.
+
+**Exit codes**: 0 it covers all; 1 something no profile can cover; 2 something
+could not be judged, or the cluster does not answer; 64 wrong usage."""
+
+DIFF = """**Examples**
+
+    sallyport profile diff pss-baseline pss-restricted
+
+    sallyport profile diff train new/train.yaml --kubeconfig ~/.kube/config
+
+What counts is what is covered, not how it is written. A file's relaxations
+all count; what it includes is looked for in the cluster.
+
+**Exit codes**: 0 both cover the same; 1 they differ; 2 the cluster does not
+answer; 64 wrong usage, or no such profile."""
+
+CHECK = """**Examples**
+
+    sallyport profile check restricted train --kubeconfig ~/.kube/config
+
+    sallyport profile check restricted train --cluster my-cluster/
+
+    sallyport profile check pss-baseline manifests/ -o json
+
+It is judged as where the namespace enforces, whoever asks.
+
+**Exit codes**: 0 all would be admitted; 1 something would be refused; 2
+something could not be judged; 64 wrong usage, or nothing to judge."""
+
+WHO_CAN = """**Examples**
+
+    sallyport who-can use gpu-training --kubeconfig ~/.kube/config
+
+    sallyport who-can use gpu-training -n train --cluster my-cluster/
+
+**Exit codes**: 0 listed; 2 the cluster does not answer; 64 wrong usage."""
+
+USE = """**Examples**
+
+    sallyport who-can use gpu-training --kubeconfig ~/.kube/config
+
+    sallyport who-can use gpu-training -n train --cluster my-cluster/
+
+    sallyport who-can use gpu-training --cluster my-cluster/ -o json
+
+Needs the right to list roles and bindings in all namespaces. Through others:
+impersonation, tokens, Pods of service accounts, bind, escalate.
+
+**Exit codes**: 0 listed; 2 the cluster does not answer, or does not let all
+be read; 64 wrong usage, or no such profile."""

@@ -1,27 +1,25 @@
 """The command `sallyport`."""
 
 import asyncio
-import sys
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Optional
+from typing import Annotated, Any, NoReturn, Optional
 
 import typer
-from rich.console import Console
 from typer.exceptions import TyperException
 
 from cli import exits
 from cli import help as texts
+from cli.flags import BundleFlag, ClusterFlag, ConfigFlag, KubeconfigFlag, OutputFlag, read_flags
 from cli.logs import log_to_stderr
-from cli.output import Format, print_json, print_reviewed
+from cli.output import Format, ReviewFormat, make_console, print_json
 from cli.policy import app as policy_app
+from cli.profile import app as profile_app
 from cli.text import safe_text
+from cli.who_can import app as who_can_app
 from core.decision import Verdict
 from core.document import Source
 from core.errors import SallyportError, SettingsError
-
-if TYPE_CHECKING:
-    from cli.settings import Settings
 
 app = typer.Typer(
     name="sallyport",
@@ -33,19 +31,8 @@ app = typer.Typer(
     epilog=texts.ROOT,
 )
 app.add_typer(policy_app, name="policy")
-
-ClusterFlag = Annotated[
-    Path | None, typer.Option(help="A folder of YAML that stands in for a cluster.", metavar="DIR")
-]
-KubeconfigFlag = Annotated[
-    Path | None, typer.Option(help="Ask the cluster of this kubeconfig.", metavar="FILE")
-]
-ConfigFlag = Annotated[
-    Path | None, typer.Option("--config", help="A YAML file of settings.", metavar="FILE")
-]
-BundleFlag = Annotated[
-    Path | None, typer.Option(help="A policy bundle instead of the built-in one.", metavar="FILE")
-]
+app.add_typer(profile_app, name="profile")
+app.add_typer(who_can_app, name="who-can")
 
 LedgerFlag = Annotated[
     str | None,
@@ -57,7 +44,6 @@ GroupFlag = Annotated[
 NamespaceFlag = Annotated[
     str, typer.Option("--namespace", "-n", help="For objects that name none.")
 ]
-OutputFlag = Annotated[Format, typer.Option("--output", "-o", help="How to print.")]
 
 
 def _version(value: bool) -> None:  # noqa: FBT001 (typer's callback)
@@ -88,22 +74,28 @@ def review(
     kubeconfig: KubeconfigFlag = None,
     bundle: BundleFlag = None,
     config: ConfigFlag = None,
-    output: OutputFlag = Format.TABLE,
+    diff: Annotated[
+        str | None,
+        typer.Option(help="Show only what is new since OLD: a path, or git:REV.", metavar="OLD"),
+    ] = None,
+    output: Annotated[
+        ReviewFormat, typer.Option("--output", "-o", help="How to print.")
+    ] = ReviewFormat.TABLE,
 ) -> None:
     """Say what the gate would say of manifests: of Pods, and with --as of Namespaces."""
     log_to_stderr()
-    from cli.review import exit_code  # noqa: PLC0415 (keeps --help and completion quick)
+    from cli.formats.show import show  # noqa: PLC0415 (keeps --help and completion quick)
+    from cli.review import exit_code  # noqa: PLC0415
     from cli.review import review as run_review  # noqa: PLC0415
+    from cli.review_diff import review_difference  # noqa: PLC0415
     from cli.subjects import make_terms  # noqa: PLC0415
 
     terms = make_terms(profile, as_user, tuple(as_group or ()), namespace)
-    settings = _read(config, cluster=cluster, kubeconfig=kubeconfig, bundle=bundle)
-    results = asyncio.run(run_review(settings, files, terms))
-    if output is Format.JSON:
-        print_json([result.element for result in results])
-    else:
-        print_reviewed(results, _console())
-    raise typer.Exit(exit_code(results))
+    settings = read_flags(config, cluster=cluster, kubeconfig=kubeconfig, bundle=bundle)
+    work = review_difference(settings, files, diff, terms) if diff is not None else None
+    report = asyncio.run(work or run_review(settings, files, terms))
+    show(report, output, make_console())
+    raise typer.Exit(exit_code(report.results))
 
 
 @app.command(epilog=texts.EXPLAIN)
@@ -130,12 +122,12 @@ def explain(
 
     terms = make_terms(None, as_user, tuple(as_group or ()), namespace)
     url = {} if ledger is None else {"url": ledger}
-    settings = _read(config, ledger=url, cluster=cluster, kubeconfig=kubeconfig, bundle=bundle)
+    settings = read_flags(config, ledger=url, cluster=cluster, kubeconfig=kubeconfig, bundle=bundle)
     explanations = asyncio.run(explain_target(settings, target, terms))
     if output is Format.JSON:
         print_json(explanations)
     else:
-        print_explanations(explanations, _console())
+        print_explanations(explanations, make_console())
     raise typer.Exit(exit_code(explanations))
 
 
@@ -174,9 +166,9 @@ def decisions(
     filters = {"namespace": namespace, "rule": rule, "kind": kind, "name": name, "source": source}
     chosen = {**filters, "verdicts": frozenset(verdict or ()), "limit": limit}
     query = listed.make_query({**chosen, "cluster": cluster_id}, user, since)
-    settings = _read(config, ledger={} if ledger is None else {"url": ledger})
+    settings = read_flags(config, ledger={} if ledger is None else {"url": ledger})
     ask = listed.follow if follow else listed.show
-    asyncio.run(ask(settings, query, output, _console(400)))
+    asyncio.run(ask(settings, query, output, make_console(400)))
 
 
 @app.command(epilog=texts.GATE)
@@ -196,7 +188,7 @@ def gate(
     from cli.serve import serve_gate  # noqa: PLC0415 (keeps --help and completion quick)
 
     listen = {"cert": cert, "key": key, "host": host, "port": port}
-    settings = _read(
+    settings = read_flags(
         config,
         cluster=cluster,
         kubeconfig=kubeconfig,
@@ -215,7 +207,7 @@ def control(
     """Look after a cluster: certificates, keys, definitions, sweeps. One replica leads."""
     from cli.control import serve_control  # noqa: PLC0415 (keeps --help and completion quick)
 
-    serve_control(_read(config, kubeconfig=kubeconfig, bundle=bundle))
+    serve_control(read_flags(config, kubeconfig=kubeconfig, bundle=bundle))
 
 
 @app.command(epilog=texts.AUDITOR)
@@ -226,7 +218,7 @@ def auditor(
     """Keep what the gates record: takes it over mutual TLS, stores it once, forgets old days."""
     from cli.auditor import serve_auditor  # noqa: PLC0415 (keeps --help and completion quick)
 
-    serve_auditor(_read(config, ledger={} if ledger is None else {"url": ledger}))
+    serve_auditor(read_flags(config, ledger={} if ledger is None else {"url": ledger}))
 
 
 @app.command(epilog=texts.RUN)
@@ -240,37 +232,25 @@ def run(
     """Run everything in one process on this machine, with a folder of YAML for a cluster."""
     from cli.here import serve_here  # noqa: PLC0415 (keeps --help and completion quick)
 
-    settings = _read(config, cluster=cluster, kubeconfig=kubeconfig, bundle=bundle)
+    settings = read_flags(config, cluster=cluster, kubeconfig=kubeconfig, bundle=bundle)
     serve_here(settings, examples=not quiet)
 
 
-def _console(width: int = 160) -> Console:
-    """Give where tables go; `width` is for those that go to a file or a pipe."""
-    shown = None if sys.stdout.isatty() else width
-    return Console(highlight=False, soft_wrap=True, width=shown)
-
-
-def _read(config: Path | None, **flags: Any) -> "Settings":
-    from cli.settings import read_settings  # noqa: PLC0415 (keeps --help and completion quick)
-
-    return read_settings(config, flags)
-
-
-def main() -> NoReturn:
+def main(arguments: list[str] | None = None, name: str = "sallyport") -> NoReturn:
     """Run the command line; turn errors that are foreseen into one line and an exit code."""
     try:
-        code = app(standalone_mode=False, prog_name="sallyport")
+        code = app(arguments, standalone_mode=False, prog_name=name)
     except TyperException as error:
-        _fail(_usage(error), exits.USAGE)
+        fail(_usage(error), exits.USAGE)
     except typer.Abort:
-        _fail("interrupted", exits.INTERRUPTED)
+        fail("interrupted", exits.INTERRUPTED)
     except SettingsError as error:
-        _fail(str(error), exits.USAGE)
+        fail(str(error), exits.USAGE)
     except SallyportError as error:
-        _fail(str(error), exits.NOT_JUDGED)
+        fail(str(error), exits.NOT_JUDGED)
     except OSError as error:
         what = f"{error.filename}: " if error.filename is not None else ""
-        _fail(f"{what}{error.strerror or error}", exits.USAGE if what else exits.NOT_JUDGED)
+        fail(f"{what}{error.strerror or error}", exits.USAGE if what else exits.NOT_JUDGED)
     raise SystemExit(code)
 
 
@@ -280,6 +260,7 @@ def _usage(error: Any) -> str:
     return f"{error.format_message() or 'name a command'}\nTry: {path} --help"
 
 
-def _fail(message: str, code: int) -> NoReturn:
+def fail(message: str, code: int) -> NoReturn:
+    """End with one line on standard error."""
     typer.echo(f"sallyport: {safe_text(message)}", err=True)
     raise SystemExit(code)

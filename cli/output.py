@@ -39,6 +39,16 @@ class Format(enum.StrEnum):
     JSON = "json"
 
 
+class ReviewFormat(enum.StrEnum):
+    """What `-o` of `sallyport review` takes."""
+
+    TABLE = "table"
+    JSON = "json"
+    SARIF = "sarif"
+    JUNIT = "junit"
+    GITHUB = "github"
+
+
 class Reviewed(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
     """One element of `sallyport review -o json` (docs/reference/review-json.md)."""
 
@@ -54,6 +64,18 @@ class Reviewed(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
+class Change:
+    """How an object differs from what it was, as `--diff` compares them."""
+
+    new: bool
+    """There was no such object."""
+    gained: tuple[str, ...] = ()
+    """Privileges that it needs and did not need."""
+    lost: tuple[str, ...] = ()
+    """Privileges that it needed and does not need."""
+
+
+@dataclass(frozen=True)
 class Result:
     """What became of one object: for programs `element`, for people the rest with it."""
 
@@ -63,6 +85,24 @@ class Result:
     """What the gate says to the person who asked; empty when it has nothing to say."""
     place: str = ""
     """Which part of the file it is, where no object could be read."""
+    file: str = ""
+    """The file as it was given, which may be no Unicode."""
+    part: str = ""
+    """Where in the file, as messages say it: `#2:items[3]`, or `, line 3`."""
+    needs: frozenset[str] = frozenset()
+    """The privileges that the object needs."""
+    change: Change | None = None
+    """With `--diff`; `element` has only the findings that are new then."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The object's verdict; with `--diff`, what the new findings alone make of it."""
+        if self.change is None or self.element.verdict is Verdict.ERROR:
+            return self.element.verdict
+        actions = {finding.action for finding in self.element.findings}
+        if Action.DENY in actions:
+            return Verdict.DENY
+        return Verdict.WARN if actions else Verdict.ALLOW
 
 
 def of_decision(reviewed: Reviewed, decision: Decision) -> Result:
@@ -75,7 +115,8 @@ def of_decision(reviewed: Reviewed, decision: Decision) -> Result:
     element = msgspec.structs.replace(
         reviewed, verdict=decision.verdict, profile=decision.profile, findings=findings
     )
-    return Result(element, message=decision.message)
+    needs = frozenset(need.privilege for need in decision.evidence.needs)
+    return Result(element, message=decision.message, needs=needs)
 
 
 def shown_file(file: str) -> str:
@@ -86,6 +127,12 @@ def shown_file(file: str) -> str:
 def as_unicode(path: str) -> str:
     """Give a path that JSON can hold: bytes of a name that are not UTF-8 become U+FFFD."""
     return os.fsencode(path).decode(errors="replace")
+
+
+def make_console(width: int = 160) -> Console:
+    """Give where tables go; `width` is for those that go to a file or a pipe."""
+    shown = None if sys.stdout.isatty() else width
+    return Console(highlight=False, soft_wrap=True, width=shown)
 
 
 def print_json(value: object) -> None:
@@ -122,10 +169,13 @@ def _row(result: Result) -> tuple[Text, ...]:
 
 
 def _what(result: Result) -> str:
-    element = result.element
-    if not element.kind:
-        return f"({result.place})"
-    return name_object(element.kind, element.namespace, element.name)
+    named = name_result(result.element, result.place)
+    return named if result.element.kind else f"({named})"
+
+
+def name_result(element: Reviewed, place: str = "") -> str:
+    """Name the object of an element for people; `place` where none could be read."""
+    return name_object(element.kind, element.namespace, element.name) if element.kind else place
 
 
 def name_object(kind: str, namespace: str, name: str) -> str:

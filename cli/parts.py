@@ -16,9 +16,12 @@ from kube.connection import Connection
 from kube.folder import FolderCluster, read_profiles
 from kube.live import NAMESPACES_PATH, PROFILES_PATH, LiveCluster
 from kube.settings import LiveSettings
+from kube.volumes import VOLUMES_PATH
 from policies import BUILT_IN_BUNDLE, SHIPPED_PROFILES
 from policies.bundle import read_bundle
+from policies.engine import Engine
 from policies.engine.embedded import EmbeddedEngine, Limits
+from policies.engine.remembered import RememberingEngine
 
 _ANSWER_S: Final = 5.0
 """Seconds that a person waits for the first answer of a cluster."""
@@ -26,17 +29,18 @@ _ANSWER_S: Final = 5.0
 
 def make_engine(
     bundle: Path | None, evaluation: Evaluation, observe: Callable[[float], None] = lambda _: None
-) -> EmbeddedEngine:
+) -> RememberingEngine:
     """Load the bundle into the engine; `observe` gets the seconds of each evaluation.
 
     Raises:
         BundleRefusedError: it cannot be put in force.
     """
     limits = Limits(seconds=evaluation.seconds, memory_bytes=evaluation.memory_mib * MIB)
-    return EmbeddedEngine(read_bundle(bundle or BUILT_IN_BUNDLE), limits, observe)
+    engine = EmbeddedEngine(read_bundle(bundle or BUILT_IN_BUNDLE), limits, observe)
+    return RememberingEngine(engine, evaluation.remembered)
 
 
-def make_judge(cluster: Cluster, engine: EmbeddedEngine, settings: Settings) -> Judge:
+def make_judge(cluster: Cluster, engine: Engine, settings: Settings) -> Judge:
     """Join cluster and engine into what answers reviews."""
     controllers = Controllers(BUILT_IN_CONTROLLERS | frozenset(settings.controllers))
     gatherer = Gatherer(cluster, engine, controllers)
@@ -53,7 +57,7 @@ async def require_answers(kubeconfig: Path) -> None:
     connection = Connection(kubeconfig)
     await connection.open()
     try:
-        for path in ("/version", PROFILES_PATH, NAMESPACES_PATH):
+        for path in ("/version", PROFILES_PATH, NAMESPACES_PATH, VOLUMES_PATH):
             await connection.get(path, _ANSWER_S, {"limit": "1"})
     except ClusterError as error:
         raise NotSyncedError(f"--kubeconfig {kubeconfig}: {error}") from error

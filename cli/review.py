@@ -1,7 +1,8 @@
 """`sallyport review`: what the gate would say of manifests, without asking a gate."""
 
+import dataclasses
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,9 @@ from typing import Any
 import msgspec
 
 from admission.judge import Judge
+from admission.reading import JUDGED_KINDS
 from cli import exits
+from cli.formats.report import Report
 from cli.output import STANDARD_INPUT, Result, Reviewed, as_unicode, of_decision, shown_file
 from cli.parts import make_engine, make_judge, open_cluster, require_answers
 from cli.settings import Settings
@@ -27,11 +30,22 @@ BUDGET = 30.0
 
 _CLUSTER_WAIT = 10.0
 _PROGRESS_EVERY = 500
-_POD = ("v1", "Pod")
-_NAMESPACE = ("v1", "Namespace")
+_POD = ("", "Pod")
+_POD_TEMPLATE = ("", "PodTemplate")
+_NAMESPACE = ("", "Namespace")
+_NAMESPACED = frozenset(
+    {
+        _POD,
+        _POD_TEMPLATE,
+        ("", "PersistentVolumeClaim"),
+        ("resource.k8s.io", "ResourceClaim"),
+        ("resource.k8s.io", "ResourceClaimTemplate"),
+    }
+)
+"""Group and kind of what is judged in a namespace."""
 
 
-async def review(settings: Settings, paths: Sequence[str], terms: Terms) -> list[Result]:
+async def review(settings: Settings, paths: Sequence[str], terms: Terms) -> Report:
     """Judge every object of the files, folders and (for `-`) standard input, in their order.
 
     A file that cannot be read gives an element with the verdict `error`; the others are judged.
@@ -41,9 +55,14 @@ async def review(settings: Settings, paths: Sequence[str], terms: Terms) -> list
         CannotJudgeError: the cluster does not answer.
     """
     async with open_judge(settings) as judge:
-        if terms.profile is not None:
-            _must_exist(terms.profile, judge.gatherer.cluster)
-        results = [result async for result in _each(judge, paths, terms)]
+        return Report(await judge_files(judge, paths, terms), judge.gatherer.engine.rules)
+
+
+async def judge_files(judge: Judge, paths: Sequence[str], terms: Terms) -> list[Result]:
+    """Do what `review` does, with a judge that is open."""
+    if terms.profile is not None:
+        _must_exist(terms.profile, judge.gatherer.cluster)
+    results = await judge_each(judge, read_manifests(paths), terms)
     if not results:
         raise SettingsError(f"no object found in {', '.join(map(shown_file, paths))}")
     return results
@@ -70,7 +89,7 @@ async def open_judge(settings: Settings) -> AsyncIterator[Judge]:
 
 def exit_code(results: Sequence[Result]) -> int:
     """Give the exit code: what could not be judged weighs more than what was refused."""
-    verdicts = {result.element.verdict for result in results}
+    verdicts = {result.verdict for result in results}
     if Verdict.ERROR in verdicts:
         return exits.NOT_JUDGED
     return exits.REFUSED if Verdict.DENY in verdicts else exits.ADMITTED
@@ -82,11 +101,16 @@ def _must_exist(profile: str, cluster: Cluster) -> None:
         raise SettingsError(f"--profile {profile}: no such profile; there are: {', '.join(known)}")
 
 
-async def _each(judge: Judge, paths: Sequence[str], terms: Terms) -> AsyncIterator[Result]:
-    for number, item in enumerate(read_manifests(paths), 1):
+async def judge_each(
+    judge: Judge, items: Iterable[Manifest | Result], terms: Terms
+) -> list[Result]:
+    """Judge each object; what is none has its result already."""
+    results = []
+    for number, item in enumerate(items, 1):
         if number % _PROGRESS_EVERY == 0:
             sys.stderr.write(f"{number} objects judged\n")
-        yield item if isinstance(item, Result) else await _one(judge, item, terms)
+        results.append(item if isinstance(item, Result) else await _one(judge, item, terms))
+    return results
 
 
 def read_manifests(paths: Sequence[str]) -> Iterator[Manifest | Result]:
@@ -96,7 +120,7 @@ def read_manifests(paths: Sequence[str]) -> Iterator[Manifest | Result]:
             try:
                 yield from _read(file)
             except InvalidObjectError as error:
-                yield _unreadable(str(file), error)
+                yield unreadable(str(file), error)
 
 
 def _read(file: Path | str) -> Iterator[Manifest]:
@@ -108,7 +132,7 @@ def _read(file: Path | str) -> Iterator[Manifest]:
     yield from read_stream(sys.stdin.buffer, file)
 
 
-def _unreadable(file: str, error: InvalidObjectError) -> Result:
+def unreadable(file: str, error: InvalidObjectError) -> Result:
     """Give the result of what is no object: for people and programs, where it stands."""
     place = error.what.removeprefix(file)
     why = f"{error.field}: {error.problem}" if error.field else error.problem
@@ -121,14 +145,18 @@ def _unreadable(file: str, error: InvalidObjectError) -> Result:
     document = f"document {number}" + (f", {item}" if item else "")
     shown = document if place.startswith("#") else place.removeprefix(", ") or "whole file"
     message = f"{shown} could not be judged. This is an error, not a denial.\n\n{why}\n{remedy}"
-    return Result(element, message=message[0].upper() + message[1:], place=shown)
+    message = message[0].upper() + message[1:]
+    return Result(element, message=message, place=shown, file=file, part=place)
 
 
 async def _one(judge: Judge, manifest: Manifest, terms: Terms) -> Result:
     element, request = prepare(manifest, terms)
     if request is None:
-        return Result(element, judged=False)
-    return of_decision(element, await judge.validate(request, budget=BUDGET))
+        result = Result(element, judged=False)
+    else:
+        result = of_decision(element, await judge.validate(request, budget=BUDGET))
+    part = manifest.source.removeprefix(manifest.file)
+    return dataclasses.replace(result, file=manifest.file, part=part)
 
 
 def prepare(manifest: Manifest, terms: Terms) -> tuple[Reviewed, Request | None]:
@@ -139,7 +167,7 @@ def prepare(manifest: Manifest, terms: Terms) -> tuple[Reviewed, Request | None]
         return element, None
     return element, Request(
         uid="",
-        kind=Kind(element.kind, element.api_version),
+        kind=kind_of(manifest),
         operation=Operation.CREATE,
         subject=subject,
         namespace=element.namespace,
@@ -153,12 +181,12 @@ def prepare(manifest: Manifest, terms: Terms) -> tuple[Reviewed, Request | None]
 def _describe(manifest: Manifest, terms: Terms) -> Reviewed:
     metadata = manifest.value.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
-    is_pod = (manifest.api_version, manifest.kind) == _POD
+    namespaced = (manifest.group, manifest.kind) in _NAMESPACED
     return Reviewed(
         file=as_unicode(manifest.file),
         api_version=manifest.api_version,
         kind=manifest.kind,
-        namespace=_text(metadata, "namespace") or (terms.namespace if is_pod else ""),
+        namespace=_text(metadata, "namespace") or (terms.namespace if namespaced else ""),
         name=_text(metadata, "name") or _text(metadata, "generateName"),
     )
 
@@ -170,11 +198,24 @@ def _text(metadata: dict[str, Any], field: str) -> str:
 def _subject(manifest: Manifest, element: Reviewed, terms: Terms) -> Subject | None:
     """Give whose right counts; None where the object is not judged.
 
-    A profile answers for itself whoever asks, so with one nobody changes a Namespace.
+    A profile answers for itself whoever asks, so with one nobody changes a Namespace. Of other
+    objects than Pods and their templates nobody knows who submits them, unless it is said.
     """
-    kind = (element.api_version, element.kind)
+    kind = (manifest.group, manifest.kind)
     if kind == _NAMESPACE:
         return None if terms.profile is not None else terms.subject
     if kind == _POD:
         return terms.subject or account_of_pod(manifest.value, element.namespace)
+    if kind == _POD_TEMPLATE:
+        template = manifest.value.get("template")
+        pod = template if isinstance(template, dict) else {}
+        return terms.subject or account_of_pod(pod, element.namespace)
+    if kind in JUDGED_KINDS:
+        return terms.subject or (Subject() if terms.profile is not None else None)
     return None
+
+
+def kind_of(manifest: Manifest) -> Kind:
+    """Give a manifest's group, version and kind."""
+    version = manifest.api_version.rpartition("/")[2]
+    return Kind(manifest.kind, version, manifest.group)

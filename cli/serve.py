@@ -16,7 +16,7 @@ from cli.settings import Settings
 from cli.settings_errors import name_setting
 from core.cluster import Cluster
 from core.errors import NotSyncedError, SettingsError
-from policies.engine import Engine
+from policies.engine.remembered import RememberingEngine
 from webhooks.app import AdmissionApp, AppSettings
 from webhooks.lines import LineWriter
 from webhooks.logs import LogSettings, configure_logs, get_logger
@@ -102,7 +102,7 @@ def _watch(  # noqa: PLR0913, PLR0917  All that Prometheus hears of.
     metrics: Metrics,
     readiness: Readiness,
     cluster: Cluster,
-    engine: Engine,
+    engine: RememberingEngine,
     pair: PairWatcher,
     writer: LineWriter,
     recording: Recording | None,
@@ -111,6 +111,7 @@ def _watch(  # noqa: PLR0913, PLR0917  All that Prometheus hears of.
         Sources(
             missing=readiness.missing,
             access_reviews=cluster.access_reviews,
+            evaluations=lambda: {"remembered": engine.hits, "evaluated": engine.misses},
             policy_revision=lambda: engine.revision,
             profiles_revision=lambda: _revision(cluster),
             certificate_not_after=lambda: pair.not_after,

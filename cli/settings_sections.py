@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from core.decision import Unrecorded
 from kube.settings import LiveSettings
 from policies.engine.embedded import Limits
+from policies.engine.remembered import MOST_ENTRIES
 from webhooks.app import AppSettings
 from webhooks.server import ServerSettings
 
@@ -92,6 +93,12 @@ class Evaluation(BaseModel):
         ge=8,
         le=1024,
         description="Memory of the policies, not of the gate.",
+    )
+    remembered: int = Field(
+        MOST_ENTRIES,
+        ge=0,
+        le=65_536,
+        description="Answers kept, so that a gang of Pods is evaluated once; 0 keeps none.",
     )
 
 

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from core.namespaces import Namespace
 from core.profiles import ProfileSet
+from core.storage import PersistentVolume
 from core.subject import Subject
 
 
@@ -39,6 +40,23 @@ class Cluster(Protocol):
 
         Raises:
             NotSyncedError: it is unknown, or the watch has been down too long.
+        """
+
+    def volume(self, name: str) -> PersistentVolume | None:
+        """Give a PersistentVolume.
+
+        Raises:
+            NotSyncedError: they have not been loaded, or the watch has been down too long.
+        """
+
+    def claimed(self, claim: str) -> PersistentVolume | None:
+        """Give the volume on a node that a claim, `namespace/name`, is bound to or kept for.
+
+        Only volumes that show a path of the node are given: they are what a Pod could also
+        have mounted by itself.
+
+        Raises:
+            NotSyncedError: as `volume`.
         """
 
     def known(

@@ -18,6 +18,16 @@ class Need(msgspec.Struct, frozen=True, gc=False):
     container: str | None = None
 
 
+class Denial(msgspec.Struct, frozen=True, gc=False):
+    """Something of an object that no profile and no right makes good."""
+
+    rule: str
+    """Rule id: `rules/runtime/annotations`."""
+    path: str
+    value: str = ""
+    """What the rule's message speaks of, such as an annotation's name."""
+
+
 class Action(enum.Enum):
     """What a finding does to the request."""
 

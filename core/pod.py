@@ -65,6 +65,7 @@ class SecurityContext(_Struct, frozen=True):
     run_as_user: int | None = None
     run_as_non_root: bool | None = None
     proc_mount: str | None = None
+    read_only_root_filesystem: bool | None = None
     capabilities: Capabilities | None = None
     seccomp_profile: TypedProfile | None = None
     app_armor_profile: TypedProfile | None = None
@@ -103,6 +104,25 @@ class VolumeMount(_Struct, frozen=True):
 
     name: str = ""
     read_only: bool | None = None
+    mount_path: str = ""
+
+
+class VolumeDevice(_Struct, frozen=True):
+    """One of `spec.containers[*].volumeDevices`; which claim it shows is not read."""
+
+
+class EnvVar(_Struct, frozen=True):
+    """One of `spec.containers[*].env`."""
+
+    name: str = ""
+    value: str | None = None
+    value_from: dict[str, msgspec.Raw] | None = None
+
+
+class Resources(_Struct, frozen=True):
+    """`spec.containers[*].resources` and `spec.resources`. A quantity is text or a number."""
+
+    limits: dict[str, str | int | float | None] | None = None
 
 
 class Container(_Struct, frozen=True):
@@ -113,6 +133,9 @@ class Container(_Struct, frozen=True):
     security_context: SecurityContext | None = None
     ports: list[ContainerPort] | None = None
     volume_mounts: list[VolumeMount] | None = None
+    volume_devices: list[VolumeDevice] | None = None
+    env: list[EnvVar] | None = None
+    resources: Resources | None = None
     liveness_probe: Handler | None = None
     readiness_probe: Handler | None = None
     startup_probe: Handler | None = None
@@ -123,6 +146,26 @@ class PodOS(_Struct, frozen=True):
     """`spec.os`."""
 
     name: str = ""
+
+
+class Toleration(_Struct, frozen=True):
+    """One of `spec.tolerations`."""
+
+    key: str = ""
+    operator: str = ""
+    effect: str = ""
+
+
+class DNSConfig(_Struct, frozen=True):
+    """`spec.dnsConfig`."""
+
+    nameservers: list[str] | None = None
+
+
+class HostAlias(_Struct, frozen=True):
+    """One of `spec.hostAliases`; addresses are not read."""
+
+    hostnames: list[str] | None = None
 
 
 class PodSpec(_Struct, frozen=True):
@@ -138,6 +181,15 @@ class PodSpec(_Struct, frozen=True):
     host_ipc: bool | None = msgspec.field(default=None, name="hostIPC")
     host_users: bool | None = None
     os: PodOS | None = None
+    automount_service_account_token: bool | None = None
+    node_name: str | None = None
+    tolerations: list[Toleration] | None = None
+    priority_class_name: str | None = None
+    share_process_namespace: bool | None = None
+    dns_policy: str | None = None
+    dns_config: DNSConfig | None = None
+    host_aliases: list[HostAlias] | None = None
+    resources: Resources | None = None
     service_account_name: str | None = None
     service_account: str | None = None
 

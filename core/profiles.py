@@ -10,12 +10,14 @@ import msgspec
 
 from core import names
 from core.errors import InvalidObjectError
-from core.privileges import PatternSet, validate_pattern
+from core.privileges import PatternIndex, PatternSet, validate_pattern
 
-CATALOGUE = 1
+CATALOGUE = 2
 """The newest version of the catalogue of privileges that the built-in rules speak."""
 
 MAX_RANK = 1000
+
+MAX_NAME = 253
 
 Version = tuple[int, int]
 """A Kubernetes version, (major, minor)."""
@@ -27,7 +29,7 @@ _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[
 _Pattern = Annotated[str, msgspec.Meta(max_length=1024)]
 _Patterns = Annotated[list[_Pattern], msgspec.Meta(max_length=512)]
 _FewPatterns = Annotated[list[_Pattern], msgspec.Meta(max_length=32)]
-_Name = Annotated[str, msgspec.Meta(max_length=253)]
+_Name = Annotated[str, msgspec.Meta(max_length=MAX_NAME)]
 
 
 class Relaxation(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -35,6 +37,23 @@ class Relaxation(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fie
 
     minimum_version: str
     privileges: _FewPatterns
+
+
+class DefaultVariable(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """An environment variable that is set in containers that do not set it themselves."""
+
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=253)]
+    value: Annotated[str, msgspec.Meta(max_length=1024)] = ""
+    without_resources: Annotated[
+        list[Annotated[str, msgspec.Meta(min_length=1, max_length=253)]],
+        msgspec.Meta(max_length=16),
+    ] = []
+
+
+class Defaults(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """Fields of a container that are filled in where they are absent."""
+
+    env: Annotated[list[DefaultVariable], msgspec.Meta(max_length=16)] = []
 
 
 class ProfileSpec(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -46,6 +65,7 @@ class ProfileSpec(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fi
     description: Annotated[str, msgspec.Meta(max_length=1024)] = ""
     includes: Annotated[list[_Name], msgspec.Meta(max_length=32)] = []
     relaxations: Annotated[list[Relaxation], msgspec.Meta(max_length=16)] = []
+    defaults: Defaults | None = None
 
 
 class ContainerProfile(msgspec.Struct, frozen=True):
@@ -62,6 +82,8 @@ class Profile:
     name: str
     rank: int
     patterns: PatternSet
+    catalogue: int = CATALOGUE
+    """The version that its own author wrote it for, whatever it includes."""
 
     def covers(self, privilege: str) -> bool:
         """Say whether the profile covers one privilege."""
@@ -78,9 +100,36 @@ class ProfileSet:
     problems: tuple[str, ...] = ()
     """What is wrong with objects that were left out, or used only in part. Never empty silently."""
     by_name: Mapping[str, Profile] = field(init=False, repr=False, compare=False)
+    index: PatternIndex = field(init=False, repr=False, compare=False)
+    """The patterns of all, each profile's bit being its place in `ordered`."""
+    _bits: Mapping[str, int] = field(init=False, repr=False, compare=False)
+    _demanding: Mapping[int, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        bits = {profile.name: 1 << place for place, profile in enumerate(self.ordered)}
+        demanding = {
+            since: sum(bits[p.name] for p in self.ordered if p.catalogue >= since)
+            for since in range(1, CATALOGUE + 1)
+        }
         object.__setattr__(self, "by_name", {p.name: p for p in self.ordered})
+        object.__setattr__(self, "index", PatternIndex(p.patterns for p in self.ordered))
+        object.__setattr__(self, "_bits", bits)
+        object.__setattr__(self, "_demanding", demanding)
+
+    def bits(self, names: Iterable[str] | None) -> int:
+        """Give the bits of the profiles of these names that exist; of all without names."""
+        if names is None:
+            return (1 << len(self.ordered)) - 1
+        return sum(self._bits.get(name, 0) for name in set(names))
+
+    def demanding(self, since: int) -> int:
+        """Give the bits of the profiles whose catalogue has privileges of version `since`."""
+        return self._demanding.get(max(since, 1), 0)
+
+
+def is_name(text: str) -> bool:
+    """Say whether a ContainerProfile can have this name (RFC 1123 subdomain)."""
+    return len(text) <= MAX_NAME and _NAME.fullmatch(text) is not None
 
 
 def parse_version(text: str, *, field: str, what: str) -> Version:
@@ -133,7 +182,7 @@ def _normal(item: Any) -> Any:
     spec = item.get("spec") if isinstance(item, dict) else None
     if not isinstance(spec, dict):
         return item
-    optional = ("description", "includes", "relaxations")
+    optional = ("description", "includes", "relaxations", "defaults")
     kept = {key: value for key, value in spec.items() if key not in optional or value is not None}
     for key in ("rank", "catalogue"):
         if isinstance(number := kept.get(key), float) and number.is_integer():
@@ -157,7 +206,7 @@ def _validate(spec: ProfileSpec, what: str) -> None:
             what, "spec.catalogue", f"{spec.catalogue} must be 1 to {CATALOGUE} in this release"
         )
     for index, name in enumerate(spec.includes):
-        if not _NAME.fullmatch(name):
+        if not is_name(name):
             message = f"{name!r} cannot be the name of a ContainerProfile"
             raise InvalidObjectError(what, f"spec.includes[{index}]", message)
     for index, pattern in enumerate(spec.privileges):
@@ -186,7 +235,8 @@ def build_profile_set(
     for name in sorted(specs):
         digest.update(name.encode() + msgspec.json.encode(specs[name]))
         patterns = _patterns(name, specs, cluster_version, found)
-        ready.append(Profile(name, specs[name].rank, PatternSet(patterns)))
+        spec = specs[name]
+        ready.append(Profile(name, spec.rank, PatternSet(patterns), spec.catalogue))
     ready.sort(key=lambda profile: (profile.rank, profile.name))
     return ProfileSet(digest.hexdigest()[:12], tuple(ready), tuple(found))
 

@@ -58,6 +58,7 @@ kube-apiserver puts the webhook's name before each (`validate.sallyport.dev/deci
 | What | Where |
 | --- | --- |
 | Decision document | `docs/reference/decision.schema.json` |
+| `sallyport review -o json`, and with `--diff` | `docs/reference/review.schema.json`, `review-diff.schema.json` |
 | Projection, the input of policies | `policies/rego/schema/projection.json` |
 | ContainerProfile | `helm/sallyport-crds/` |
 """

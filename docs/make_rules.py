@@ -13,7 +13,8 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-RULES = ROOT / "policies" / "rego" / "privileges"
+REGO = ROOT / "policies" / "rego"
+AREAS = ("privileges", "rules")
 PAGES = ROOT / "docs" / "rules"
 
 _HEAD = "<!-- Made by docs/make_rules.py from the rule's METADATA and examples; edit those. -->\n"
@@ -45,14 +46,22 @@ def main() -> int:
 
 def _pages() -> dict[str, str]:
     """Give the text of each page by its path below docs/rules."""
-    folders = sorted(path for path in RULES.glob("*/*") if path.is_dir())
     rules = {
-        f"{folder.parent.name}/{folder.name}": _metadata(folder / f"{folder.name}.rego")
-        for folder in folders
+        folder.relative_to(REGO).as_posix(): _metadata(folder / f"{folder.name}.rego")
+        for area in AREAS
+        for folder in sorted((REGO / area).glob("*/*"))
+        if folder.is_dir()
     }
-    pages = {f"{rule}.md": _page(rule, metadata) for rule, metadata in rules.items()}
+    pages = {_place(rule): _page(rule, metadata) for rule, metadata in rules.items()}
+    if len(pages) < len(rules):
+        raise SystemExit("two areas have a rule of the same name: their pages would be one")
     pages["index.md"] = _index(rules)
     return pages
+
+
+def _place(rule: str) -> str:
+    """Give the page of a rule: its id without the area."""
+    return f"{rule.partition('/')[2]}.md"
 
 
 def _metadata(source: Path) -> dict[str, Any]:
@@ -67,24 +76,24 @@ def _metadata(source: Path) -> dict[str, Any]:
 
 def _page(rule: str, metadata: dict[str, Any]) -> str:
     custom = metadata["custom"]
-    examples = RULES / rule
     sources = "\n".join(
         f"- [{resource['description']}]({resource['ref']})"
         for resource in metadata["related_resources"]
     )
+    refused, admitted = (
+        ("Needs the privilege", "Does not need it")
+        if "privileges" in custom
+        else ("Denied", "Not denied")
+    )
     return f"""{_HEAD}
 # {metadata["title"]}
 
-Rule `privileges/{rule}`, severity {custom["severity"]}, since version {custom["since"]} of the \
+Rule `{rule}`, severity {custom["severity"]}, since version {custom["since"]} of the \
 catalogue of privileges.
 
 {metadata["description"].strip()}
 
-## Privileges
-
-{_privileges(custom)}
-
-A profile that covers the privilege allows it: [how privileges are written](index.md).
+{_verdict(custom)}
 
 ## Message
 
@@ -98,44 +107,59 @@ A profile that covers the privilege allows it: [how privileges are written](inde
 
 {sources}
 
-## Needs the privilege
+## {refused}
 
 ```yaml
-{(examples / "refused.yaml").read_text()}```
+{(REGO / rule / "refused.yaml").read_text()}```
 
-## Needs nothing
+## {admitted}
 
 ```yaml
-{(examples / "admitted.yaml").read_text()}```
+{(REGO / rule / "admitted.yaml").read_text()}```
 """
 
 
-def _privileges(custom: dict[str, Any]) -> str:
-    return "\n".join(f"- `{pattern}`" for pattern in custom["privileges"])
+def _verdict(custom: dict[str, Any]) -> str:
+    if "privileges" not in custom:
+        return "No profile covers it: nobody may, whatever their rights."
+    listed = "\n".join(f"- `{pattern}`" for pattern in custom["privileges"])
+    return f"""## Privileges
+
+{listed}
+
+A profile that covers the privilege allows it: [how privileges are written](index.md)."""
 
 
 def _index(rules: dict[str, dict[str, Any]]) -> str:
     rows = "\n".join(
-        f"| [{metadata['title']}]({rule}.md) | `privileges/{rule}` | "
-        + ", ".join(f"`{pattern}`" for pattern in metadata["custom"]["privileges"])
-        + f" | {metadata['custom']['severity']} |"
+        f"| [{metadata['title']}]({_place(rule)}) | `{rule}` | "
+        + (
+            ", ".join(f"`{pattern}`" for pattern in metadata["custom"].get("privileges", ()))
+            or "none"
+        )
+        + f" | {metadata['custom']['severity']} | {metadata['custom']['since']} |"
         for rule, metadata in rules.items()
     )
     return f"""{_HEAD}
 # Rules
 
-Each rule names the privileges that a Pod needs; none of them says yes or no. A Pod is admitted \
-when one profile that its subject may use covers all of them. A Pod that asks for nothing beyond \
-Pod Security *restricted* needs none, save for settings that `pss-restricted` lists: the \
-capability NET_BIND_SERVICE, four SELinux types and the safe kernel parameters.
+Each rule under `privileges/` names the privileges that an object needs; none of them says yes or \
+no. A Pod is admitted when one profile that its subject may use covers all of them. What a rule \
+under `rules/` finds is denied to everyone.
+
+Version 1 of the catalogue is what Pod Security restricts: a Pod that asks for nothing beyond its \
+level *restricted* needs nothing of it, save for settings that `pss-restricted` lists: the \
+capability NET_BIND_SERVICE, four SELinux types and the safe kernel parameters. Version 2 is what \
+Pod Security leaves open, and objects that are no Pods. Every image needs its own \
+`image/from/<registry>/<repository>`.
 
 In the table `*` stands for one segment and a last `**` for one or more, as in a profile. In a \
 privilege every character outside `A-Za-z0-9._:-` is percent-encoded: the host `[::1]` is \
 `host/probe/%5B::1%5D`. The whole segments `.` and `..` become `%2E` and `%2E%2E`, and an empty \
-value `%00`. In a message `{{value}}` is the privilege without its first segment, `{{rest}}` without its first two.
+value `%00`. In a message `{{value}}` is the privilege without its first segment, `{{rest}}` without its first two; where nothing is needed but something denied, `{{value}}` is what it is about.
 
-| Rule | Id | Privileges | Severity |
-|---|---|---|---|
+| Rule | Id | Privileges | Severity | Since |
+|---|---|---|---|---|
 {rows}
 """
 

@@ -1,4 +1,4 @@
-"""Makes docs/reference/decision.schema.json from core/document.py.
+"""Makes the JSON Schemas of docs/reference from the types that are encoded.
 
 python docs/make_schemas.py [--check]
 """
@@ -10,35 +10,54 @@ from typing import Any
 
 import msgspec
 
-from core.document import FORMAT, DecisionDocument
+from cli.formats.difference import FORMAT as DIFFERENCE
+from cli.formats.difference import Difference
+from cli.output import Reviewed
+from core.document import FORMAT as DECISION
+from core.document import DecisionDocument
 
-FILE = Path(__file__).parent / "reference" / "decision.schema.json"
+FOLDER = Path(__file__).parent / "reference"
+SCHEMAS: dict[str, tuple[str, str, Any]] = {
+    "decision.schema.json": (
+        f"decision-{DECISION}",
+        f"Sallyport decision document, format {DECISION}",
+        DecisionDocument,
+    ),
+    "review.schema.json": ("review", "sallyport review -o json", list[Reviewed]),
+    "review-diff.schema.json": (
+        f"review-diff-{DIFFERENCE}",
+        f"sallyport review --diff OLD -o json, format {DIFFERENCE}",
+        Difference,
+    ),
+}
+"""By the file's name: the schema's, its title, and the type."""
 
 
-def schema() -> dict[str, Any]:
-    """Give the JSON Schema (2020-12) of a decision document."""
-    (reference,), definitions = msgspec.json.schema_components(
-        [DecisionDocument], ref_template="#/$defs/{name}"
-    )
+def schema(name: str, title: str, kind: Any) -> dict[str, Any]:
+    """Give the JSON Schema (2020-12) of a type."""
+    (root,), definitions = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"https://sallyport.dev/schemas/decision-{FORMAT}.json",
-        "title": f"Sallyport decision document, format {FORMAT}",
-        **reference,
+        "$id": f"https://sallyport.dev/schemas/{name}.json",
+        "title": title,
+        **root,
         "$defs": definitions,
     }
 
 
 def main() -> int:
-    """Write the file, or with --check say whether it is stale."""
-    text = json.dumps(schema(), indent=2) + "\n"
+    """Write the files, or with --check say which are stale."""
+    texts = {
+        FOLDER / file: json.dumps(schema(*made), indent=2) + "\n" for file, made in SCHEMAS.items()
+    }
     if "--check" not in sys.argv[1:]:
-        FILE.write_text(text)
+        for file, text in texts.items():
+            file.write_text(text)
         return 0
-    if FILE.exists() and FILE.read_text() == text:
-        return 0
-    print(f"{FILE} is stale: make docs")
-    return 1
+    stale = [file for file, text in texts.items() if not file.exists() or file.read_text() != text]
+    for file in stale:
+        print(f"{file} is stale: make docs")
+    return 1 if stale else 0
 
 
 if __name__ == "__main__":

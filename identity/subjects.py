@@ -31,6 +31,12 @@ BUILT_IN_CONTROLLERS = frozenset(
 accounts with --use-service-account-credentials (every distribution's default), else as the
 controller manager itself (kubernetes/cmd/kube-controller-manager/app)."""
 
+VOLUME_BINDERS = frozenset({_SYSTEM + "persistent-volume-binder", _CONTROLLER_MANAGER})
+"""Who binds PersistentVolumes to claims (kubernetes/pkg/controller/volume/persistentvolume)."""
+
+CLAIM_MAKERS = frozenset({_SYSTEM + "resource-claim-controller", _CONTROLLER_MANAGER})
+"""Who makes ResourceClaims from their templates (kubernetes/pkg/controller/resourceclaim)."""
+
 _NO_WORKLOADS = frozenset({"", "v1", "rbac.authorization.k8s.io", "coordination.k8s.io"})
 
 

@@ -12,6 +12,16 @@ import msgspec
 
 from core.subject import Subject
 
+Key = tuple[bytes, str, str, str, str]
+"""A digest of the subject; verb, resource, name and namespace."""
+
+
+def digest_of(subject: Subject) -> bytes:
+    """Give a digest of a subject; the order of groups is not of it."""
+    groups, extra = sorted(set(subject.groups)), sorted(subject.extra.items())
+    whole = msgspec.json.encode((subject.username, subject.uid, groups, extra))
+    return hashlib.sha256(whole).digest()
+
 
 @dataclass(frozen=True, slots=True)
 class AccessQuestion:
@@ -24,14 +34,13 @@ class AccessQuestion:
     namespace: str
 
     @property
-    def key(self) -> bytes:
-        """A digest of all that the answer depends on; the order of groups is not of it."""
-        user = self.subject
-        extra = sorted(user.extra.items())
-        groups = sorted(set(user.groups))
-        asked = (self.verb, self.resource, self.name, self.namespace)
-        whole = msgspec.json.encode((user.username, user.uid, groups, extra, asked))
-        return hashlib.sha256(whole).digest()
+    def key(self) -> Key:
+        """All that the answer depends on; the order of groups is not of it."""
+        return self.key_with(digest_of(self.subject))
+
+    def key_with(self, digest: bytes) -> Key:
+        """Give the key; `digest` is the subject's."""
+        return digest, self.verb, self.resource, self.name, self.namespace
 
 
 Ask = Callable[[AccessQuestion], Awaitable[bool]]
@@ -60,8 +69,10 @@ class AccessCache:
         self._size = size
         self._ages = {True: allow_age_s, False: deny_age_s}
         self._clock = clock
-        self._answers: OrderedDict[bytes, tuple[bool, float]] = OrderedDict()
-        self._asking: dict[bytes, asyncio.Task[bool]] = {}
+        self._answers: OrderedDict[Key, tuple[bool, float]] = OrderedDict()
+        self._last: Subject | None = None
+        self._digest = b""
+        self._asking: dict[Key, asyncio.Task[bool]] = {}
         self.hits = 0
         """Questions answered from memory, or by a question already on its way."""
         self.misses = 0
@@ -74,9 +85,15 @@ class AccessCache:
 
     def known(self, question: AccessQuestion) -> bool | None:
         """Answer from memory; None where that is not possible."""
-        return self._remembered(question.key)
+        return self._remembered(self._key(question))
 
-    def _remembered(self, key: bytes) -> bool | None:
+    def _key(self, question: AccessQuestion) -> Key:
+        """Give the key: one review asks about many profiles for one subject with many groups."""
+        if question.subject is not self._last:
+            self._last, self._digest = question.subject, digest_of(question.subject)
+        return question.key_with(self._digest)
+
+    def _remembered(self, key: Key) -> bool | None:
         answer, until = self._answers.get(key, (False, 0.0))
         if self._clock() >= until:
             return None
@@ -90,7 +107,7 @@ class AccessCache:
         Raises:
             AccessReviewError: the cluster did not say.
         """
-        key = question.key
+        key = self._key(question)
         if (answer := self._remembered(key)) is not None:
             return answer
         asking = self._asking.get(key)
@@ -110,7 +127,7 @@ class AccessCache:
             task.cancel()
         await asyncio.gather(*asking, return_exceptions=True)
 
-    async def _ask_cluster(self, key: bytes, question: AccessQuestion) -> bool:
+    async def _ask_cluster(self, key: Key, question: AccessQuestion) -> bool:
         asked = self._clock()
         answer = await self._ask(question)
         self._answers[key] = (answer, asked + self._ages[answer])
@@ -119,7 +136,7 @@ class AccessCache:
             self._answers.popitem(last=False)
         return answer
 
-    def _asked(self, key: bytes, task: asyncio.Task[bool]) -> None:
+    def _asked(self, key: Key, task: asyncio.Task[bool]) -> None:
         del self._asking[key]
         # Reading the exception also tells asyncio that it was seen when no one waits any more.
         if not task.cancelled() and task.exception() is not None:

@@ -1,6 +1,6 @@
 """A folder of YAML in the place of a cluster: for laptops, pipelines and tests.
 
-Read: ContainerProfile, Namespace, Role, ClusterRole, RoleBinding, ClusterRoleBinding, as
+Read: ContainerProfile, Namespace, PersistentVolume, Role, ClusterRole and their bindings, as
 `kubectl get -o yaml` or their authors write them. Other kinds are left alone.
 """
 
@@ -21,6 +21,7 @@ from core.profiles import (
     build_profile_set,
     parse_profile,
 )
+from core.storage import PersistentVolume, parse_persistent_volume
 from core.subject import Subject
 from kube.manifests import Manifest, read_paths
 from kube.namespaces import parse_namespace
@@ -28,6 +29,7 @@ from kube.rbac import Question, Rbac
 from kube.rbac_objects import API_VERSION as RBAC_API_VERSION
 from kube.rbac_objects import GROUP as RBAC_GROUP
 from kube.rbac_objects import Binding, Role, check_binding, check_role
+from kube.volumes import Volumes
 
 NEWEST: Final = (1, 36)
 """The newest Kubernetes version whose relaxations Sallyport knows."""
@@ -63,6 +65,7 @@ class FolderCluster:
         profiles = {profile.name: profile for profile in shipped} | reading.profiles
         self._profiles = build_profile_set(profiles.values(), cluster_version)
         self._namespaces = reading.namespaces
+        self._volumes = Volumes(reading.volumes)
         self._rbac = Rbac(reading.roles, reading.bindings)
         for binding in self._rbac.dangling():
             _log.warning(
@@ -93,6 +96,14 @@ class FolderCluster:
         labels = {**found.labels, names.NAMESPACE_NAME_LABEL: name}
         return msgspec.structs.replace(found, labels=labels)
 
+    def volume(self, name: str) -> PersistentVolume | None:
+        """Give a PersistentVolume of the folder."""
+        return self._volumes.named(name)
+
+    def claimed(self, claim: str) -> PersistentVolume | None:
+        """Give the volume on a node that a claim, `namespace/name`, has."""
+        return self._volumes.claimed(claim)
+
     async def allowed(
         self, subject: Subject, verb: str, resource: str, name: str, namespace: str
     ) -> bool:
@@ -117,12 +128,25 @@ def read_profiles(paths: Iterable[Path]) -> list[ContainerProfile]:
     return list(reading.profiles.values())
 
 
+def read_rbac(path: Path) -> tuple[list[Role], list[Binding]]:
+    """Read the roles and bindings of a folder.
+
+    Raises:
+        SettingsError, InvalidObjectError: as `FolderCluster`.
+    """
+    reading = _Reading()
+    for manifest in read_paths([path]):
+        reading.take(manifest)
+    return reading.roles, reading.bindings
+
+
 class _Reading:
     """What has been read so far, and where, so that nothing is said twice."""
 
     def __init__(self) -> None:
         self.profiles: dict[str, ContainerProfile] = {}
         self.namespaces: dict[str, Namespace] = {}
+        self.volumes: list[PersistentVolume] = []
         self.roles: list[Role] = []
         self.bindings: list[Binding] = []
         self._seen: dict[tuple[str, str, str], str] = {}
@@ -138,6 +162,10 @@ class _Reading:
             namespace = _in_file(manifest, parse_namespace)
             self._note(manifest, "", namespace.name)
             self.namespaces[namespace.name] = namespace
+        elif key == ("", "PersistentVolume"):
+            volume = _in_file(manifest, parse_persistent_volume)
+            self._note(manifest, "", volume.name)
+            self.volumes.append(volume)
         elif key in {(RBAC_GROUP, "Role"), (RBAC_GROUP, "ClusterRole")}:
             role = _decode(manifest, Role)
             check_role(role, manifest.source)

@@ -1,4 +1,4 @@
-"""A real cluster: profiles and namespaces kept in memory by watches, rights asked for."""
+"""A real cluster: profiles, namespaces and volumes kept in memory by watches, rights asked for."""
 
 import asyncio
 from collections.abc import Mapping
@@ -19,6 +19,7 @@ from core.profiles import (
     parse_profile,
     parse_version,
 )
+from core.storage import PersistentVolume, parse_persistent_volume
 from core.subject import Subject
 from kube.access import AccessCache, AccessQuestion
 from kube.accessreview import AccessReviews
@@ -26,6 +27,7 @@ from kube.connection import Connection
 from kube.listwatch import ListWatch, Resource
 from kube.namespaces import parse_namespace
 from kube.settings import LiveSettings
+from kube.volumes import VOLUMES_PATH, Volumes
 
 PROFILES_PATH: Final = f"/apis/{names.API_VERSION}/{names.PROFILES_RESOURCE}"
 NAMESPACES_PATH: Final = "/api/v1/namespaces"
@@ -74,6 +76,13 @@ class LiveCluster:
             self._take_namespaces,
             self._settings,
         )
+        self._volumes = Volumes()
+        self._volume_watch = ListWatch(
+            self._connection,
+            Resource("PersistentVolumes", VOLUMES_PATH, parse_persistent_volume),
+            self._volumes.take,
+            self._settings,
+        )
         reviews = AccessReviews(self._connection, self._settings)
         self.access = AccessCache(
             reviews.ask,
@@ -90,7 +99,8 @@ class LiveCluster:
             SettingsError: the credentials are missing or broken.
         """
         await self._connection.open()
-        runs = (self._follow_version(), self._profiles.run(), self._namespaces.run())
+        watches = (self._profiles, self._namespaces, self._volume_watch)
+        runs = (self._follow_version(), *(watch.run() for watch in watches))
         self._tasks = [asyncio.create_task(run) for run in runs]
 
     async def stop(self) -> None:
@@ -118,7 +128,7 @@ class LiveCluster:
         """Name what has not been loaded, or is too old; empty when reviews can be judged."""
         version = f"version of the cluster: {self._version_error}"
         found = ["" if self._version else version]
-        found += [self._profiles.problem, self._namespaces.problem]
+        found += [self._profiles.problem, self._namespaces.problem, self._volume_watch.problem]
         return [problem for problem in found if problem]
 
     def identity(self) -> str:
@@ -167,6 +177,24 @@ class LiveCluster:
             message = f"namespace {name} is not known yet, after a wait of {wait_s:g} s: try again"
             raise NotSyncedError(message) from None
         return found
+
+    def volume(self, name: str) -> PersistentVolume | None:
+        """Give a PersistentVolume.
+
+        Raises:
+            NotSyncedError: they have not been loaded, or the watch has been down too long.
+        """
+        self._volume_watch.require()
+        return self._volumes.named(name)
+
+    def claimed(self, claim: str) -> PersistentVolume | None:
+        """Give the volume on a node that a claim, `namespace/name`, has.
+
+        Raises:
+            NotSyncedError: as `volume`.
+        """
+        self._volume_watch.require()
+        return self._volumes.claimed(claim)
 
     def known(
         self, subject: Subject, verb: str, resource: str, name: str, namespace: str

@@ -1,32 +1,22 @@
 """Kubernetes' RBAC, as pure functions over roles and bindings.
 
 Sources: k8s.io/kubernetes plugin/pkg/auth/authorizer/rbac/rbac.go,
-pkg/registry/rbac/validation/rule.go and pkg/apis/rbac/v1/evaluation_helpers.go; for
-aggregation pkg/controller/clusterroleaggregation.
+pkg/registry/rbac/validation/rule.go and pkg/apis/rbac/v1/evaluation_helpers.go.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from core.subject import Subject, service_account
-from kube.rbac_objects import (
-    AggregationRule,
-    Binding,
-    BindingSubject,
-    LabelSelector,
-    Meta,
-    PolicyRule,
-    Role,
-    SelectorRequirement,
-)
+from kube.rbac_aggregation import aggregate
+from kube.rbac_bootstrap import bootstrap_roles
+from kube.rbac_objects import Binding, BindingSubject, PolicyRule, Role
 
 MASTERS: Final = "system:masters"
 """The group that kube-apiserver lets do everything (its privileged-groups authorizer)."""
 
 ALL: Final = "*"
-
-_AGGREGATE: Final = "rbac.authorization.k8s.io/aggregate-to-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +74,9 @@ class Rbac:
     def __init__(self, roles: Iterable[Role], bindings: Iterable[Binding]) -> None:
         """Take roles and bindings that were checked; aggregated ClusterRoles are filled."""
         given = list(roles)
-        cluster = {role.metadata.name: role for role in _bootstrap_roles()}
+        cluster = {role.metadata.name: role for role in bootstrap_roles()}
         cluster |= {role.metadata.name: role for role in given if not role.metadata.namespace}
-        self._rules = {("", name): rules for name, rules in _aggregate(cluster).items()}
+        self._rules = {("", name): rules for name, rules in aggregate(cluster).items()}
         for role in given:
             if role.metadata.namespace:
                 key = (role.metadata.namespace, role.metadata.name)
@@ -106,6 +96,15 @@ class Rbac:
         for bindings in self._bindings.values():
             yield from (one for one in bindings if _role_key(one) not in self._rules)
 
+    def grants(self) -> Iterator[tuple[Binding, tuple[PolicyRule, ...]]]:
+        """Yield each binding with the rules that it gives: none where its role does not exist."""
+        for bindings in self._bindings.values():
+            yield from ((one, self._rules.get(_role_key(one), ())) for one in bindings)
+
+    def roles(self) -> Iterator[tuple[str, str, tuple[PolicyRule, ...]]]:
+        """Yield namespace (empty for a ClusterRole), name and rules of each role."""
+        yield from ((place, name, rules) for (place, name), rules in self._rules.items())
+
     def _rules_of(self, user: Subject, namespace: str) -> Iterator[PolicyRule]:
         for place in {"", namespace}:
             for binding in self._bindings.get(place, ()):
@@ -116,70 +115,3 @@ class Rbac:
 def _role_key(binding: Binding) -> tuple[str, str]:
     place = binding.metadata.namespace if binding.role_ref.kind == "Role" else ""
     return place, binding.role_ref.name
-
-
-def _aggregate(roles: Mapping[str, Role]) -> dict[str, tuple[PolicyRule, ...]]:
-    """Give each ClusterRole's rules once the aggregation controller has come to rest.
-
-    It replaces the rules of a role that has an aggregationRule; roles that it selects may be
-    aggregated themselves, in a circle too, so this adds until nothing is new.
-    """
-    rules = {
-        name: [] if role.aggregation_rule else list(role.rules or ())
-        for name, role in roles.items()
-    }
-    selected = {
-        name: [
-            other
-            for other, candidate in roles.items()
-            if other != name and _selects_any(role.aggregation_rule, candidate.metadata)
-        ]
-        for name, role in roles.items()
-        if role.aggregation_rule
-    }
-    changed = True
-    while changed:
-        changed = False
-        for name, sources in selected.items():
-            new = [rule for other in sources for rule in rules[other] if rule not in rules[name]]
-            rules[name] += new
-            changed = changed or bool(new)
-    return {name: tuple(found) for name, found in rules.items()}
-
-
-def _selects_any(aggregation: AggregationRule | None, meta: Meta) -> bool:
-    selectors = aggregation.cluster_role_selectors if aggregation else []
-    return any(selects(selector, meta.labels or {}) for selector in selectors)
-
-
-def selects(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
-    """Say whether a label selector selects these labels (apimachinery, pkg/labels)."""
-    wanted = (selector.match_labels or {}).items()
-    return all(labels.get(key) == value for key, value in wanted) and all(
-        _meets(requirement, labels) for requirement in selector.match_expressions or ()
-    )
-
-
-def _meets(requirement: SelectorRequirement, labels: Mapping[str, str]) -> bool:
-    present = requirement.key in labels
-    if requirement.operator == "Exists":
-        return present
-    if requirement.operator == "DoesNotExist":
-        return not present
-    among = present and labels[requirement.key] in (requirement.values or ())
-    return among if requirement.operator == "In" else not among
-
-
-def _bootstrap_roles() -> Iterator[Role]:
-    """Yield the ClusterRoles that every cluster has and that can reach Sallyport's resources.
-
-    `admin`, `edit` and `view` have no rule for them but what is aggregated. Source:
-    plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go.
-    """
-    everything = PolicyRule(verbs=[ALL], api_groups=[ALL], resources=[ALL])
-    yield Role(Meta("cluster-admin"), rules=[everything], kind="ClusterRole")
-    for name, feeds in (("admin", ""), ("edit", "admin"), ("view", "edit")):
-        labels = {_AGGREGATE + feeds: "true"} if feeds else {}
-        selector = LabelSelector(match_labels={_AGGREGATE + name: "true"})
-        meta = Meta(name, labels=labels)
-        yield Role(meta, aggregation_rule=AggregationRule([selector]), kind="ClusterRole")

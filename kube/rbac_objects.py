@@ -1,7 +1,11 @@
 """Roles and bindings as people write them, typed and checked as kube-apiserver checks them.
 
-Shapes: k8s.io/api/rbac/v1 types.go. Checks: k8s.io/kubernetes/pkg/apis/rbac/validation.
+Shapes: k8s.io/api/rbac/v1 types.go. Checks: k8s.io/kubernetes/pkg/apis/rbac/validation, and
+what it calls of k8s.io/apimachinery (pkg/api/validation/path, pkg/util/validation).
 """
+
+import re
+from collections.abc import Iterator
 
 import msgspec
 
@@ -9,6 +13,12 @@ from core.errors import InvalidObjectError
 
 GROUP = "rbac.authorization.k8s.io"
 API_VERSION = f"{GROUP}/v1"
+
+_LABEL_NAME = r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+_DNS_NAME = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*"
+_LABEL_KEY = re.compile(rf"(?:(?=[^/]{{1,253}}/){_DNS_NAME}/)?{_LABEL_NAME}")
+_LABEL_VALUE = re.compile(rf"(?:{_LABEL_NAME})?")
+_ACCOUNT_NAME = re.compile(rf"(?=.{{1,253}}\Z){_DNS_NAME}")
 
 
 class _Struct(
@@ -123,8 +133,30 @@ def check_role(role: Role, what: str) -> None:
     if not selectors:
         raise InvalidObjectError(what, path, "must have at least one")
     for index, selector in enumerate(selectors):
+        _check_labels(selector, f"{path}[{index}]", what)
         for position, one in enumerate(selector.match_expressions or ()):
             _check_requirement(one, f"{path}[{index}].matchExpressions[{position}]", what)
+
+
+def _check_labels(selector: LabelSelector, path: str, what: str) -> None:
+    for field, key, values in _labels(selector):
+        if not _LABEL_KEY.fullmatch(key):
+            message = (
+                f"{key!r} is no label's key: at most 63 of A-Za-z0-9-_. after a DNS name and /"
+            )
+            raise InvalidObjectError(what, f"{path}.{field}", message)
+        for value in values:
+            if not _LABEL_VALUE.fullmatch(value):
+                message = f"{value!r} is no label's value: at most 63 of A-Za-z0-9-_."
+                raise InvalidObjectError(what, f"{path}.{field}", message)
+
+
+def _labels(selector: LabelSelector) -> Iterator[tuple[str, str, list[str]]]:
+    """Give each key of a selector, where it stands and the values beside it."""
+    for key, value in (selector.match_labels or {}).items():
+        yield "matchLabels", key, [value]
+    for index, one in enumerate(selector.match_expressions or ()):
+        yield f"matchExpressions[{index}]", one.key, one.values or []
 
 
 def _check_requirement(requirement: SelectorRequirement, path: str, what: str) -> None:
@@ -164,8 +196,7 @@ def check_binding(binding: Binding, what: str) -> None:
         raise InvalidObjectError(what, "roleRef.kind", message)
     if binding.role_ref.api_group not in {"", GROUP}:
         raise InvalidObjectError(what, "roleRef.apiGroup", f"must be {GROUP}")
-    if not binding.role_ref.name:
-        raise InvalidObjectError(what, "roleRef.name", "is missing")
+    _check_name(binding.role_ref.name, "roleRef.name", what)
     for index, subject in enumerate(binding.subjects or ()):
         _check_subject(subject, f"subjects[{index}]", what, namespaced=namespaced)
 
@@ -180,13 +211,25 @@ def _check_subject(subject: BindingSubject, path: str, what: str, *, namespaced:
     if subject.api_group not in {"", groups[subject.kind]}:
         message = f"must be {groups[subject.kind]!r} for a {subject.kind}"
         raise InvalidObjectError(what, f"{path}.apiGroup", message)
-    if subject.kind == "ServiceAccount" and not namespaced and not subject.namespace:
+    if subject.kind != "ServiceAccount":
+        return
+    if not namespaced and not subject.namespace:
         raise InvalidObjectError(what, f"{path}.namespace", "is missing")
+    if not _ACCOUNT_NAME.fullmatch(subject.name):
+        message = f"{subject.name!r} is no service account's name: must be a DNS name in lower case"
+        raise InvalidObjectError(what, f"{path}.name", message)
+
+
+def _check_name(name: str, field: str, what: str) -> None:
+    """Refuse what could not be one segment of a URL's path."""
+    if not name:
+        raise InvalidObjectError(what, field, "is missing")
+    if name in {".", ".."} or "/" in name or "%" in name:
+        raise InvalidObjectError(what, field, f"{name!r} must not be . or .. or contain / or %")
 
 
 def _check_meta(meta: Meta, kind: str, what: str) -> None:
-    if not meta.name:
-        raise InvalidObjectError(what, "metadata.name", "is missing")
+    _check_name(meta.name, "metadata.name", what)
     if kind.startswith("Cluster") and meta.namespace:
         raise InvalidObjectError(what, "metadata.namespace", f"a {kind} has none")
     if not kind.startswith("Cluster") and not meta.namespace:

@@ -15,7 +15,7 @@ import msgspec
 from core.errors import BundleRefusedError
 from policies.bundle import ENTRYPOINT, FORMAT, Manifest, Rule, with_manifest
 
-_AREAS = ("privileges",)
+_AREAS = ("privileges", "rules")
 """Areas of `sallyport.<area>.…` whose packages are rules."""
 
 

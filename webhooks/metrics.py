@@ -20,11 +20,12 @@ from prometheus_client import (
 from prometheus_client.core import CounterMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from admission.reading import JUDGED_KINDS
 from audit.ledger.families import counter_of, gauge_of
 from core.decision import Decision
 from core.request import Request
 
-KNOWN_KINDS = frozenset({"Namespace", "Pod"})
+KNOWN_KINDS = frozenset({"Namespace", *(kind for _, kind in JUDGED_KINDS)})
 """Values of the label `kind`: what is judged. Others are `other`, since the caller chooses them."""
 
 OTHER = "other"
@@ -46,6 +47,8 @@ class Sources:
     """What the process still needs before it is ready."""
     access_reviews: Callable[[], Mapping[str, int]] = dict
     """Totals by result: `hit`, `miss`, `error`."""
+    evaluations: Callable[[], Mapping[str, int]] = dict
+    """Totals by result: `remembered`, `evaluated`."""
     policy_revision: Callable[[], str] = str
     profiles_revision: Callable[[], str] = str
     certificate_not_after: Callable[[], float | None] = lambda: None
@@ -177,6 +180,12 @@ class _Scraped(Collector):
         yield gauge_of("sallyport_ready", "1 when reviews can be judged.", not sources.missing())
         yield counter_of(
             "sallyport_access_reviews", "Access reviews.", "result", sources.access_reviews()
+        )
+        yield counter_of(
+            "sallyport_evaluations",
+            "What the policies were asked, by whether the answer was remembered.",
+            "result",
+            sources.evaluations(),
         )
         yield _revision("sallyport_policy", "Policies in force.", sources.policy_revision())
         yield _revision("sallyport_profiles", "Profiles in force.", sources.profiles_revision())

@@ -2,7 +2,9 @@
 
 from collections.abc import Collection, Iterable
 
-from admission.candidates import MAX_PRIVILEGES, covering, nearest
+import msgspec
+
+from admission.candidates import MAX_PRIVILEGES, Candidate, is_special
 from admission.facts import Facts, NamedProfile, PodFacts
 from admission.outcome import NOTHING, Outcome
 from admission.wording import listed, printable, privilege_message
@@ -28,9 +30,9 @@ def profiles(request: Request, facts: Facts) -> Outcome:
         return _too_many(pod)
     if pod.named is not None:
         return _by_named(pod.named, pod, facts)
-    for candidate in covering(pod.candidates):
+    for candidate in pod.candidates.covering():
         if pod.usable.get(candidate.name):
-            return Outcome(profile=candidate.name)
+            return _admitted(candidate, pod, facts)
     return _refused(request, facts, pod)
 
 
@@ -48,7 +50,7 @@ def _by_named(named: NamedProfile, pod: PodFacts, facts: Facts) -> Outcome:
     if named.name not in facts.profiles.by_name:
         problem = f"there is no ContainerProfile {name}"
         return _named_refused(named, problem, "Name a profile that exists, or none.")
-    candidate = next((c for c in pod.candidates if c.name == named.name), None)
+    candidate = pod.candidates.only(named.name).first()
     if candidate is None:
         problem = f"the ceiling of this namespace leaves out the profile {name}"
         return _named_refused(named, problem, "Name a profile within the ceiling, or none.")
@@ -60,7 +62,18 @@ def _by_named(named: NamedProfile, pod: PodFacts, facts: Facts) -> Outcome:
     if not pod.usable.get(named.name):
         problem = f"{_who(pod.subjects)} may not use the profile {name} here"
         return _named_refused(named, problem, f"Name another profile, or ask {_grant(name)}.")
-    return Outcome(profile=candidate.name)
+    return _admitted(candidate, pod, facts)
+
+
+def _admitted(candidate: Candidate, pod: PodFacts, facts: Facts) -> Outcome:
+    """Admit under a profile, with a warning for what its catalogue did not know yet."""
+    if not candidate.later:
+        return Outcome(profile=candidate.name)
+    findings = tuple(
+        msgspec.structs.replace(finding, action=Action.WARN)
+        for finding in _findings(candidate.later, pod, facts)
+    )
+    return Outcome(findings, profile=candidate.name)
 
 
 def _named_refused(named: NamedProfile, problem: str, remedy: str) -> Outcome:
@@ -70,9 +83,9 @@ def _named_refused(named: NamedProfile, problem: str, remedy: str) -> Outcome:
 
 def _refused(request: Request, facts: Facts, pod: PodFacts) -> Outcome:
     """Word the refusal from the profile that comes closest among those that may be used."""
-    near = nearest(pod.candidates)
+    near = pod.candidates.nearest
     own = next((candidate for candidate in near if pod.usable.get(candidate.name)), None)
-    covers_all = [candidate.name for candidate in covering(pod.candidates)]
+    covers_all = pod.candidates.covering_names()
     advice = []
     if covers_all:
         advice.append(f"Or ask {_grant(*covers_all)}.")
@@ -82,15 +95,18 @@ def _refused(request: Request, facts: Facts, pod: PodFacts) -> Outcome:
         advice.insert(0, f"The profile {own.name} covers the rest.")
         headline = f"It needs {_count(own.gaps)} that {_who(pod.subjects)} may not have here."
         return Outcome(_findings(own.gaps, pod, facts), headline, tuple(advice))
-    if not pod.needs:
+    special = {privilege for privilege in pod.privileges if is_special(privilege)}
+    if not special and (covers_all or not near):
         return _no_profile(request, pod, tuple(advice))
     if near:
         advice.append(
             f"The closest profile, {near[0].name}, lacks {listed(sorted(near[0].gaps), 4)}."
         )
     who = _who(pod.subjects)
-    headline = f"It needs {_count(pod.privileges)}; no profile that {who} may use covers all."
-    return Outcome(_findings(pod.privileges, pod, facts), headline, tuple(advice))
+    nowhere = pod.candidates.nowhere()
+    wanted = (special if covers_all else special | nowhere) or pod.privileges
+    headline = f"It needs {_count(wanted)}; no profile that {who} may use covers all."
+    return Outcome(_findings(wanted, pod, facts), headline, tuple(advice))
 
 
 def _no_profile(request: Request, pod: PodFacts, advice: tuple[str, ...]) -> Outcome:
@@ -109,10 +125,8 @@ def _findings(gaps: Collection[str], pod: PodFacts, facts: Facts) -> tuple[Findi
     """Give a finding for each need that is a gap; beyond what anyone reads, one for the rest."""
     needs = [need for need in pod.needs if need.privilege in gaps]
     shown = needs[:MOST_FINDINGS]
-    covered_by = {
-        privilege: [c.name for c in pod.candidates if privilege not in c.gaps]
-        for privilege in {need.privilege for need in shown}
-    }
+    privileges = {need.privilege for need in shown}
+    covered_by = {privilege: pod.candidates.having(privilege) for privilege in privileges}
     findings = [_finding(need, facts, covered_by[need.privilege]) for need in shown]
     if len(needs) > MOST_FINDINGS:
         message = f"needs privileges at {len(needs) - MOST_FINDINGS} more places"

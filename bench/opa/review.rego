@@ -11,20 +11,37 @@ import data.sallyport.needs
 response := {
 	"apiVersion": "admission.k8s.io/v1",
 	"kind": "AdmissionReview",
-	"response": {"uid": input.request.uid, "allowed": count(uncovered) == 0},
+	"response": {"uid": input.request.uid, "allowed": count(refused) == 0},
 }
 
-uncovered contains entry.privilege if {
-	some entries in found
+refused contains entry.privilege if {
+	some entries in answer.needs
 	some entry in entries
-	not entry.privilege in restricted
+	not covered(entry.privilege)
+}
+
+refused contains entry.path if {
+	some entries in answer.denials
+	some entry in entries
 }
 
 # What pss-restricted covers of what any Pod can need.
-restricted := {"capability/NET_BIND_SERVICE"}
+covered("capability/NET_BIND_SERVICE")
 
-found := result if {
-	result := needs.result with input as projection
+covered("container/writable-root")
+
+covered("process-namespace/shared")
+
+covered("run-as/host-users")
+
+covered("volume/block")
+
+covered(privilege) if split(privilege, "/")[0] in {
+	"annotation", "device", "dns", "gpu", "image", "limits", "scheduling", "token",
+}
+
+answer := result if {
+	result := needs.answer with input as projection
 }
 
 pod := input.request.object
@@ -44,14 +61,46 @@ projection["hostIPC"] if pod.spec.hostIPC
 
 projection["hostUsers"] := pod.spec.hostUsers
 
+projection["automount"] := pod.spec.automountServiceAccountToken
+
+projection["nodeName"] := pod.spec.nodeName
+
+projection["priorityClass"] := pod.spec.priorityClassName
+
+projection["shareProcessNamespace"] if pod.spec.shareProcessNamespace
+
+projection["dnsPolicy"] := pod.spec.dnsPolicy
+
+projection["nameservers"] := pod.spec.dnsConfig.nameservers
+
+projection["limits"] := limits(pod.spec)
+
 projection["securityContext"] := pod.spec.securityContext
+
+projection["tolerations"] := [object.union({"path": indexed("spec.tolerations", i)}, object.filter(t, ["key", "operator"])) |
+	some i, t in pod.spec.tolerations
+	not added_by_api(t)
+]
+
+projection["hostAliases"] := [{"path": indexed("spec.hostAliases", i), "hostnames": object.get(a, "hostnames", [])} |
+	some i, a in pod.spec.hostAliases
+]
 
 projection["annotations"] := {key: value |
 	some key, value in pod.metadata.annotations
-	startswith(key, "container.apparmor.security.beta.kubernetes.io/")
+	regex.match(`^(container\.)?(apparmor|seccomp)\.security\.|^security\.alpha|critical-pod$|^dev\.gvisor\.|^io\.katacontainers\.|^io\.kubernetes\.cri-o\.|^run\.oci\.|^cdi\.k8s\.io/|^io\.containerd\.|crio\.io|nri\.io|noderesource\.dev`, key)
 }
 
-projection["volumes"] := [volume(i, v) | some i, v in pod.spec.volumes; not harmless(v)]
+projection["volumes"] := [volume(i, v) | some i, v in pod.spec.volumes; looked_at(v)]
+
+added_by_api(toleration) if {
+	toleration.effect == "NoExecute"
+	toleration.key in {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}
+}
+
+limits(holder) := [name | some name in ["cpu", "memory"]; holder.resources.limits[name]]
+
+indexed(path, index) := sprintf("%s[%d]", [path, index])
 
 containers(kind, field) := [container(sprintf("spec.%s[%d]", [field, i]), kind, c) |
 	some i, c in object.get(pod.spec, field, [])
@@ -72,22 +121,55 @@ container(path, kind, c) := object.union(
 			host := c[probe][action].host
 			host != ""
 		],
+		"limits": limits(c),
+		"env": [{"path": sprintf("%s.env[%d]", [path, i]), "name": e.name, "value": object.get(e, "value", ""), "source": source(e)} |
+			some i, e in c.env
+			regex.match(`^(NVIDIA|AMD|ROCR|HABANA|ASCEND)_|_VISIBLE_DEVICES$`, e.name)
+		],
+		"mounts": [{"path": sprintf("%s.volumeMounts[%d].mountPath", [path, i]), "mountPath": m.mountPath} |
+			some i, m in c.volumeMounts
+			contains(m.mountPath, "nvidia-container-devices")
+		],
+		"blockDevices": [sprintf("%s.volumeDevices[%d]", [path, i]) | some i, _ in c.volumeDevices],
 	},
 	object.filter(c, ["image", "securityContext"]),
 )
 
-harmless(v) if {
-	every key, _ in v {
-		key in {
-			"name", "configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image",
-			"persistentVolumeClaim", "projected", "secret",
-		}
+source(variable) := "reference" if variable.valueFrom
+
+else := ""
+
+# Volumes that no rule looks at; projected ones only for their tokens and certificates.
+looked_at(v) if {
+	some key, _ in v
+	not key in {
+		"name", "configMap", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim",
+		"projected", "secret",
 	}
 }
 
-volume(i, v) := {
-	"path": sprintf("spec.volumes[%d]", [i]),
-	"name": v.name,
-	"types": [key | some key, _ in v; key != "name"],
-	"hostPath": object.get(v, "hostPath", {}),
+looked_at(v) if {
+	some source in v.projected.sources
+	source.serviceAccountToken.audience
 }
+
+looked_at(v) if {
+	some source in v.projected.sources
+	source.podCertificate
+}
+
+volume(i, v) := object.union(
+	{
+		"path": indexed("spec.volumes", i),
+		"name": v.name,
+		"types": [key | some key, _ in v; key != "name"],
+		"tokens": [{"path": sprintf("spec.volumes[%d].projected.sources[%d].serviceAccountToken.audience", [i, j]), "audience": a} |
+			some j, s in v.projected.sources
+			a := s.serviceAccountToken.audience
+		],
+		"certificates": [{"path": sprintf("spec.volumes[%d].projected.sources[%d].podCertificate.signerName", [i, j]), "signer": s.podCertificate.signerName} |
+			some j, s in v.projected.sources
+		],
+	},
+	object.filter(v, ["hostPath", "csi", "image"]),
+)

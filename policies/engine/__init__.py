@@ -1,10 +1,21 @@
-"""Engines that evaluate a bundle. All give the same needs for the same projection."""
+"""Engines that evaluate a bundle. All give the same answer for the same projection."""
 
 from collections.abc import Mapping
 from typing import Protocol
 
-from core.decision import Need
+import msgspec
+
+from core.decision import Denial, Need
 from policies.bundle import Rule
+
+
+class Answer(msgspec.Struct, frozen=True, gc=False):
+    """What the policies say of one projection."""
+
+    needs: tuple[Need, ...]
+    """Ordered by path, then by rule."""
+    denials: tuple[Denial, ...] = ()
+    """Ordered so too."""
 
 
 class Engine(Protocol):
@@ -18,8 +29,8 @@ class Engine(Protocol):
     def rules(self) -> Mapping[str, Rule]:
         """What the METADATA of its rules says, by rule id."""
 
-    async def needs(self, projection: bytes) -> list[Need]:
-        """Give what an object needs, ordered by path, then by rule.
+    async def ask(self, projection: bytes) -> Answer:
+        """Give what an object needs, and what it may never have.
 
         Raises:
             EvaluationError: the policies failed, or exceeded their time or memory.

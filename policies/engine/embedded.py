@@ -11,20 +11,22 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
 import msgspec
-import opapywasm
 
-from core.decision import Need
+from core.decision import Denial, Need
 from core.errors import BundleRefusedError, EvaluationError
 from core.pod import SecurityContext
 from policies.bundle import ENTRYPOINT, Bundle
+from policies.engine import Answer
 from policies.engine.builtins import SUPPLIED
-from policies.engine.function_types import remember_function_types
-from policies.projection import Container, Projection, encode
+from policies.engine.instances import Instances
+from policies.engine.wasm import Code, Instance, PolicyError
+from policies.projecting.containers import Container
+from policies.projection import Projection, encode
 
-_PAGE: Final = 64 * 1024
 _INLINE_BYTES: Final = 32 * 1024
 _INLINE_SECONDS: Final = 0.05
 """Projections up to this size are evaluated in the event loop, for at most this long: a hop to a
@@ -34,7 +36,10 @@ _CANARY: Final = encode(
     Projection(
         containers=[
             Container(
-                "spec.containers[0]", "canary", "container", "", SecurityContext(privileged=True)
+                "spec.containers[0]",
+                "canary",
+                "container",
+                security_context=SecurityContext(privileged=True),
             )
         ]
     )
@@ -65,86 +70,93 @@ class EmbeddedEngine:
         self.revision = bundle.revision
         self.rules = bundle.rules
         self._observe = observe
-        self._quick = _load(bundle, limits, min(limits.seconds, _INLINE_SECONDS), 1)
-        self._policy = _load(bundle, limits, limits.seconds, limits.concurrent)
+        self._limits = limits
+        self._quick_s = min(limits.seconds, _INLINE_SECONDS)
+        self._code, self._entrypoint = _load(bundle, limits)
+        make = partial(_instance, limits=limits)
+        self._quick = Instances(self._code, make, 1)
+        self._others = Instances(self._code, make, limits.concurrent)
         self._threads = ThreadPoolExecutor(limits.concurrent, thread_name_prefix="evaluate")
         try:
-            self._supply_builtins(bundle)
             self._prove()
         except BaseException:
             self.close()
             raise
 
-    async def needs(self, projection: bytes) -> list[Need]:
-        """See Engine.needs. What is large, or takes long, is evaluated in another thread."""
+    async def ask(self, projection: bytes) -> Answer:
+        """See Engine.ask. What is large, or takes long, is evaluated in another thread."""
         if len(projection) <= _INLINE_BYTES:
             with suppress(EvaluationError):
-                return self._evaluate(self._quick, projection)
+                return self._evaluate(self._quick, projection, self._quick_s)
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, self.evaluate, projection)
 
-    def evaluate(self, projection: bytes) -> list[Need]:
-        """Give what the object of the projection needs, in the caller's thread."""
-        return self._evaluate(self._policy, projection)
+    def evaluate(self, projection: bytes) -> Answer:
+        """Do the same in the caller's thread."""
+        return self._evaluate(self._others, projection, self._limits.seconds)
 
-    def _evaluate(self, policy: opapywasm.OpaWasmPolicy, projection: bytes) -> list[Need]:
+    def _evaluate(self, instances: Instances, projection: bytes, seconds: float) -> Answer:
+        if len(projection) > self._limits.input_bytes:
+            message = f"the object takes more than {self._limits.input_bytes} bytes to judge"
+            raise EvaluationError(message)
         start = time.perf_counter()
         try:
-            answer = policy.evaluate(projection, ENTRYPOINT)
-        except opapywasm.OpaWasmError as error:
+            wait_s = self._limits.seconds * 4
+            answer = instances.evaluate(self._entrypoint, projection, seconds, wait_s)
+        except PolicyError as error:
             raise EvaluationError(f"the policies could not be evaluated: {error}") from error
         finally:
             self._observe(time.perf_counter() - start)
-        return _read_needs(answer)
+        return _read(answer)
 
     def close(self) -> None:
         """Free the instances and end the threads."""
+        self._code.close()
         self._quick.close()
-        self._policy.close()
+        self._others.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
-
-    def _supply_builtins(self, bundle: Bundle) -> None:
-        if ENTRYPOINT not in self._policy.entrypoints:
-            raise BundleRefusedError(f"the bundle has no entry point {ENTRYPOINT}")
-        required = set(self._policy.builtins)
-        if lacking := sorted(required - set(SUPPLIED)):
-            places = "; ".join(f"{name} ({_place(bundle, name)})" for name in lacking)
-            raise BundleRefusedError(
-                f"the bundle calls what policies may not call here: {places}. "
-                "See docs/reference/builtins.md for what they may"
-            )
-        for name in required:
-            self._quick.register_builtin(name, SUPPLIED[name])
-            self._policy.register_builtin(name, SUPPLIED[name])
 
     def _prove(self) -> None:
         """Refuse a bundle that finds nothing in a privileged container: it would let all in."""
-        if not any(need.privilege == "container/privileged" for need in self.evaluate(_CANARY)):
+        needs = self.evaluate(_CANARY).needs
+        if not any(need.privilege == "container/privileged" for need in needs):
             raise BundleRefusedError(
                 "the bundle finds nothing wrong with a privileged container: "
                 "the built-in rules are missing from it or do not work"
             )
 
 
-def _load(
-    bundle: Bundle, limits: Limits, seconds: float, instances: int
-) -> opapywasm.OpaWasmPolicy:
-    remember_function_types()
+def _load(bundle: Bundle, limits: Limits) -> tuple[Code, int]:
+    """Compile the bundle and find its entry point.
+
+    Raises:
+        BundleRefusedError: it cannot be put in force.
+    """
     try:
-        return opapywasm.OpaWasmPolicy(
-            bundle.wasm,
-            opapywasm.PolicyConfig(
-                pool_size=instances,
-                parse_raw_json_input=False,
-                max_memory_pages=limits.memory_bytes // _PAGE,
-                max_input_bytes=limits.input_bytes,
-                eval_timeout_seconds=seconds,
-                borrow_timeout_seconds=limits.seconds * 4,
-            ),
-        )
-    except opapywasm.OpaWasmError as error:
+        code = Code(bundle.wasm)
+        first = _instance(code, limits)
+    except PolicyError as error:
         message = f"the bundle's policy.wasm cannot be loaded: {error}"
         raise BundleRefusedError(message) from error
+    required, entrypoints = first.required, first.entrypoints
+    first.close()
+    problem = ""
+    if ENTRYPOINT not in entrypoints:
+        problem = f"the bundle has no entry point {ENTRYPOINT}"
+    elif lacking := sorted(required.keys() - SUPPLIED.keys()):
+        places = "; ".join(f"{name} ({_place(bundle, name)})" for name in lacking)
+        problem = (
+            f"the bundle calls what policies may not call here: {places}. "
+            "See docs/reference/builtins.md for what they may"
+        )
+    if problem:
+        code.close()
+        raise BundleRefusedError(problem)
+    return code, entrypoints[ENTRYPOINT]
+
+
+def _instance(code: Code, limits: Limits) -> Instance:
+    return Instance(code, limits.memory_bytes, SUPPLIED)
 
 
 def _place(bundle: Bundle, builtin: str) -> str:
@@ -162,22 +174,44 @@ class _Entry(msgspec.Struct):
     container: str | None = None
 
 
+class _Denied(msgspec.Struct):
+    path: str
+    value: str
+
+
 class _Answer(msgspec.Struct):
     containers: int
     needs: dict[str, list[_Entry]]
+    denials: dict[str, list[_Denied]]
 
 
-def _read_needs(answer: Any) -> list[Need]:
-    """Turn the entry point's answer into needs; anything but its stated shape is an error."""
+class _Result(msgspec.Struct):
+    result: _Answer
+
+
+_RESULTS = msgspec.json.Decoder(tuple[_Result])
+
+
+def _read(answer: bytes) -> Answer:
+    """Turn the entry point's answer into ours; anything but its stated shape is an error.
+
+    The one result that there must be is missing where the answer is undefined.
+    """
     try:
-        entries_by_rule = msgspec.convert(answer, _Answer).needs
-    except msgspec.ValidationError as error:
+        read = _RESULTS.decode(answer)[0].result
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         message = f"the policies answered in a shape that {ENTRYPOINT} does not have: {error}"
         raise EvaluationError(message) from error
     needs = [
         Need(f"privileges/{rule}", entry.privilege, entry.path, entry.container)
-        for rule, entries in entries_by_rule.items()
+        for rule, entries in read.needs.items()
         for entry in entries
     ]
     needs.sort(key=lambda need: (need.path, need.rule, need.privilege))
-    return needs
+    denials = [
+        Denial(f"rules/{rule}", entry.path, entry.value)
+        for rule, entries in read.denials.items()
+        for entry in entries
+    ]
+    denials.sort(key=lambda denial: (denial.path, denial.rule, denial.value))
+    return Answer(tuple(needs), tuple(denials))

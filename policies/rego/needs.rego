@@ -1,14 +1,15 @@
 # METADATA
 # scope: package
-# title: What a Pod needs
+# title: What an object needs
 # description: >-
-#   The entry point for the projection of a Pod (schema/projection.json). Every privilege rule is
-#   listed here, and a test fails for a folder that is not.
+#   The entry point for the projection of an object (schema/projection.json). Every rule is listed
+#   here, and a test fails for a folder that is not.
 # schemas:
 # - input: schema.projection
 package sallyport.needs
 
 import data.sallyport.privileges
+import data.sallyport.rules
 
 # METADATA
 # title: The answer
@@ -16,36 +17,69 @@ import data.sallyport.privileges
 #   What the engine asks for. It counts the containers that it saw, so that an input that could not
 #   be read makes it undefined, which is an error, and not an object that needs nothing.
 # entrypoint: true
-answer := {"containers": count(input.containers), "needs": result}
+answer := {"containers": count(input.containers), "needs": result, "denials": denials}
 
 # METADATA
 # title: Needs by rule
 # description: >-
-#   An object from "family/rule" to the rule's entries, in no order, with only rules that have any:
-#   a Pod that asks for nothing beyond Pod Security restricted gives {}. An entry is
-#   {"privilege", "path"} and, where it concerns one container, "container".
+#   An object from "family/rule" to the rule's entries, in no order, with only rules that have any.
+#   An entry is {"privilege", "path"} and, where it concerns one container, "container".
 result := {rule: entries |
 	some rule, entries in {
+		"annotation/deprecated": privileges.annotation.deprecated.needs,
 		"apparmor/profile": privileges.apparmor.profile.needs,
 		"capability/add": privileges.capability.add.needs,
 		"capability/defaults": privileges.capability.defaults.needs,
 		"container/privilege_escalation": privileges.container.privilege_escalation.needs,
 		"container/privileged": privileges.container.privileged.needs,
+		"container/root_filesystem": privileges.container.root_filesystem.needs,
+		"device/admin_access": privileges.device.admin_access.needs,
+		"device/config": privileges.device.config.needs,
+		"dns/host_alias": privileges.dns.host_alias.needs,
+		"dns/settings": privileges.dns.settings.needs,
+		"gpu/environment": privileges.gpu.environment.needs,
+		"gpu/mount": privileges.gpu.mount.needs,
 		"host/ipc": privileges.host.ipc.needs,
 		"host/network": privileges.host.network.needs,
 		"host/pid": privileges.host.pid.needs,
 		"host/port": privileges.host.port.needs,
 		"host/probe": privileges.host.probe.needs,
 		"host/process": privileges.host.process.needs,
+		"image/digest": privileges.image.digest.needs,
+		"image/registry": privileges.image.registry.needs,
+		"limits/unset": privileges.limits.unset.needs,
 		"proc_mount/unmasked": privileges.proc_mount.unmasked.needs,
+		"process_namespace/shared": privileges.process_namespace.shared.needs,
+		"run_as/host_users": privileges.run_as.host_users.needs,
 		"run_as/root": privileges.run_as.root.needs,
 		"run_as/unset": privileges.run_as.unset.needs,
+		"runtime_class/handler": privileges.runtime_class.handler.needs,
+		"scheduling/node_name": privileges.scheduling.node_name.needs,
+		"scheduling/priority": privileges.scheduling.priority.needs,
+		"scheduling/toleration": privileges.scheduling.toleration.needs,
 		"seccomp/unconfined": privileges.seccomp.unconfined.needs,
 		"seccomp/unset": privileges.seccomp.unset.needs,
 		"selinux/options": privileges.selinux.options.needs,
+		"storage/driver": privileges.storage.driver.needs,
+		"storage/provisioner": privileges.storage.provisioner.needs,
 		"sysctl/set": privileges.sysctl.set.needs,
+		"token/audience": privileges.token.audience.needs,
+		"token/automount": privileges.token.automount.needs,
+		"token/certificate": privileges.token.certificate.needs,
+		"volume/block": privileges.volume.block.needs,
+		"volume/csi": privileges.volume.csi.needs,
 		"volume/host_path": privileges.volume.host_path.needs,
 		"volume/type": privileges.volume.type.needs,
 	}
+	count(entries) > 0
+}
+
+# METADATA
+# title: Denials by rule
+# description: >-
+#   An object from "category/rule" to what the rule denies, whatever the profile: entries
+#   {"path", "value"}, with only rules that have any.
+denials := {rule: entries |
+	some rule, entries in {"runtime/annotations": rules.runtime.annotations.deny}
 	count(entries) > 0
 }

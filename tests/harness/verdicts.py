@@ -48,7 +48,7 @@ class Verdicts:
         self._engine.close()
 
     def _evaluate(self, projection: bytes) -> frozenset[str]:
-        return frozenset(need.privilege for need in self._engine.evaluate(projection))
+        return frozenset(need.privilege for need in self._engine.evaluate(projection).needs)
 
 
 def _read_profiles(folder: Path, cluster_version: Version) -> ProfileSet:

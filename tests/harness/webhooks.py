@@ -56,7 +56,7 @@ async def registered(client: Client, url: str, ca_pem: bytes) -> AsyncIterator[N
 
 
 async def _wait_until_called(client: Client, names: set[str]) -> None:
-    """Ask for a Pod and a Namespace, until exactly the webhooks of these names are called."""
+    """Ask for an object of each, until exactly the webhooks of these names are called."""
     deadline = time.monotonic() + SETTLE_TIMEOUT_S
     while (called := await _called(client)) != names:
         if time.monotonic() > deadline:
@@ -68,14 +68,21 @@ async def _wait_until_called(client: Client, names: set[str]) -> None:
 
 
 async def _called(client: Client) -> set[str]:
-    """Return the webhooks that kube-apiserver called for one Pod and one Namespace."""
+    """Return the webhooks that kube-apiserver called for one object of each."""
     before = await _call_counts(client)
     namespace: Json = {
         "apiVersion": "v1",
         "kind": "Namespace",
         "metadata": {"name": f"{_NAMESPACE}-2"},
     }
+    template: Json = {
+        "apiVersion": "v1",
+        "kind": "PodTemplate",
+        "metadata": {"name": "probe"},
+        "template": RESTRICTED.pod(),
+    }
     for path, body in (
+        (f"/api/v1/namespaces/{_NAMESPACE}/podtemplates", template),
         (f"/api/v1/namespaces/{_NAMESPACE}/pods", RESTRICTED.pod()),
         ("/api/v1/namespaces", namespace),
     ):

@@ -1,10 +1,11 @@
 """Provide a program that Sallyport is tested or built with, building it once if need be.
 
-    python tests/tools/provide.py opa|etcd|kube-apiserver|helm
+    python tests/tools/provide.py PROGRAM
 
-prints the program's path. It is taken from the environment, else from PATH, else built
-from the `go.mod` beside this file into a cache outside the repository. Needs nothing but
-Python's standard library, since the Makefile runs it before there is a virtual environment.
+prints the path of a program of the table in `programs.py`. It is taken from the environment,
+else from PATH, else built from the `go.mod` beside this file into a cache outside the
+repository. Needs nothing but Python's standard library, since the Makefile runs it before there
+is a virtual environment.
 """
 
 import argparse
@@ -16,12 +17,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.tools.programs import PROGRAMS, Program
 
 HERE: Final = Path(__file__).resolve().parent
 VERSION_TIMEOUT_S: Final = 30
@@ -29,103 +33,6 @@ VERSION_TIMEOUT_S: Final = 30
 
 class CannotProvideError(Exception):
     """A program cannot be had; the message says why and what to do."""
-
-
-@dataclass(frozen=True)
-class Program:
-    """Where a program comes from, and which of its versions will do.
-
-    Versions are (major, minor); `newest` is None where any later one will do.
-    """
-
-    name: str
-    module: str
-    package: str
-    environment: str
-    environment_is_folder: bool
-    version_arguments: tuple[str, ...]
-    oldest: tuple[int, int]
-    newest: tuple[int, int] | None
-    linker_flags: str
-    minutes: int
-
-    def suits(self, version: tuple[int, int]) -> bool:
-        """Say whether a program of this version may be used."""
-        return self.oldest <= version and (self.newest is None or version <= self.newest)
-
-    def wanted(self) -> str:
-        """Name the versions that will do, for messages."""
-        oldest = "{}.{}".format(*self.oldest)
-        return oldest if self.oldest == self.newest else f"{oldest} or newer"
-
-
-_KUBERNETES_LINKER_FLAGS = " ".join(
-    ["-s -w"]
-    + [
-        f"-X k8s.io/component-base/version.{name}={{{name}}}"
-        for name in ("gitVersion", "gitMajor", "gitMinor")
-    ],
-)
-
-PROGRAMS: Final[Mapping[str, Program]] = MappingProxyType(
-    {
-        program.name: program
-        for program in (
-            Program(
-                name="opa",
-                module="github.com/open-policy-agent/opa",
-                package="github.com/open-policy-agent/opa",
-                environment="SALLYPORT_OPA",
-                environment_is_folder=False,
-                version_arguments=("version",),
-                # The policies are Rego v1, which is OPA's default from 1.0 on.
-                oldest=(1, 0),
-                newest=None,
-                linker_flags="-s -w",
-                minutes=2,
-            ),
-            Program(
-                name="etcd",
-                module="go.etcd.io/etcd/server/v3",
-                package="go.etcd.io/etcd/server/v3",
-                environment="KUBEBUILDER_ASSETS",
-                environment_is_folder=True,
-                version_arguments=("--version",),
-                # Debian's 3.4.23 was seen to serve kube-apiserver 1.36.
-                oldest=(3, 4),
-                newest=None,
-                linker_flags="-s -w",
-                minutes=1,
-            ),
-            Program(
-                name="kube-apiserver",
-                module="k8s.io/kubernetes",
-                package="k8s.io/kubernetes/cmd/kube-apiserver",
-                environment="KUBEBUILDER_ASSETS",
-                environment_is_folder=True,
-                version_arguments=("--version",),
-                # One minor only: what "latest" means in Pod Security changes with each.
-                oldest=(1, 36),
-                newest=(1, 36),
-                linker_flags=_KUBERNETES_LINKER_FLAGS,
-                minutes=3,
-            ),
-            Program(
-                name="helm",
-                module="helm.sh/helm/v4",
-                package="helm.sh/helm/v4/cmd/helm",
-                environment="SALLYPORT_HELM",
-                environment_is_folder=False,
-                version_arguments=("version", "--short"),
-                # The chart is to install with Helm 3 too; what its tests ask of `helm` is 4's.
-                oldest=(4, 0),
-                newest=None,
-                linker_flags="-s -w -X helm.sh/helm/v4/internal/version.version={gitVersion}",
-                minutes=3,
-            ),
-        )
-    },
-)
 
 
 def provide(name: str) -> Path:

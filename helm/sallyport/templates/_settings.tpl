@@ -25,6 +25,7 @@ access:
 evaluation:
   seconds: {{ $values.evaluation.seconds }}
   memory_mib: {{ int64 $values.evaluation.memoryMib }}
+  remembered: {{ int64 $values.evaluation.remembered }}
 record:
   {{- /* Only who answers a request can refuse it; the sweep waits. */}}
   {{- if eq .component "gate" }}

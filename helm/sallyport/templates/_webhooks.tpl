@@ -4,10 +4,10 @@
 {{- end }}
 
 {{/*
-What all three webhooks have in common. Takes (dict "root" $ "path" "/validate").
+What all four webhooks have in common. Takes (dict "root" $ "path" "/validate").
 
 No caBundle: control puts it there, and an upgrade, which does not know the field, leaves it.
-No matchConditions: `rules` already name only Pods and Namespaces, so that node leases, token and
+No matchConditions but one: `rules` already name only what is judged, so that node leases, token and
 access reviews, events and Pod status never come here; each condition would be one more way around,
 or, where it fails, one more refusal that the gate cannot explain.
 */}}

@@ -34,6 +34,11 @@ def _relaxed(**fields: Any) -> Spec:
     return _with(relaxations=[{"minimumVersion": "1.35", "privileges": ["a"], **fields}])
 
 
+def _env(**fields: Any) -> Spec:
+    variable = {"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}
+    return _with(defaults={"env": [{**variable, "withoutResources": ["nvidia.com/*"], **fields}]})
+
+
 ACCEPTED: dict[str, Spec] = {
     "plain": GOOD,
     "no privileges": _with(privileges=[]),
@@ -53,6 +58,12 @@ ACCEPTED: dict[str, Spec] = {
     "most includes": _with(includes=[f"p{index}" for index in range(32)]),
     "null in an optional field": _with(description=None, includes=None, relaxations=None),
     "rank 5.0": _with(rank=5.0),
+    "catalogue 2": _with(catalogue=2),
+    "no defaults": _with(defaults={}),
+    "defaults are null": _with(defaults=None),
+    "a default variable": _env(),
+    "for all containers": _env(withoutResources=[]),
+    "most variables": _with(defaults={"env": [{"name": f"V{index}"} for index in range(16)]}),
     "relaxed": _relaxed(),
     "relaxed by v1.36.3": _relaxed(minimumVersion="v1.36.3"),
     "relaxed by 1.36+": _relaxed(minimumVersion="1.36+"),
@@ -98,7 +109,17 @@ REFUSED: dict[str, Any] = {
     "rank half": _with(rank=1.5),
     "rank true": _with(rank=True),
     "catalogue 0": _with(catalogue=0),
-    "catalogue 2": _with(catalogue=2),
+    "catalogue 3": _with(catalogue=3),
+    "defaults of another kind": _with(defaults={"runAsUser": 1}),
+    "defaults are a list": _with(defaults=[]),
+    "variable without a name": _with(defaults={"env": [{"value": "v"}]}),
+    "variable with an empty name": _env(name=""),
+    "variable with a number": _env(value=1),
+    "variable with an unknown field": _env(valueFrom={}),
+    "variable with too long a value": _env(value="v" * 1025),
+    "variable with an empty resource": _env(withoutResources=[""]),
+    "too many variables": _with(defaults={"env": [{"name": f"V{index}"} for index in range(17)]}),
+    "too many resources": _env(withoutResources=["nvidia.com/*"] * 17),
     "description too long": _with(description="a" * 1025),
     "description a number": _with(description=1),
     "include with capitals": _with(includes=["Pss"]),

@@ -3,7 +3,7 @@
 from core.decision import Access, Named, Tried, Verdict
 from core.subject import service_account
 from policies.engine.embedded import EmbeddedEngine
-from tests.unit.admission.world import ALICE, Folder, Watched, decide, pod, request
+from tests.unit.admission.world import ALICE, PULLS, Folder, Watched, decide, pod, request
 
 
 async def test_an_admission_keeps_needs_and_the_answers_that_counted(
@@ -16,7 +16,7 @@ async def test_an_admission_keeps_needs_and_the_answers_that_counted(
     decision = await decide(folder.cluster(), engine, request(pod(hostNetwork=True)))
     evidence = decision.evidence
     assert decision.profile == "bbb"
-    assert [need.privilege for need in evidence.needs] == ["host/network"]
+    assert {need.privilege for need in evidence.needs} == {PULLS, "host/network"}
     assert evidence.tried == (Tried("aaa", usable=False), Tried("bbb", usable=True))
     assert Access(ALICE, "aaa", allowed=False) in evidence.access
     assert Access(ALICE, "bbb", allowed=True) in evidence.access

@@ -11,6 +11,7 @@ from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.world import (
     ALICE,
     NAMESPACE,
+    OTHER,
     Folder,
     judge_of,
     pod,
@@ -40,7 +41,7 @@ def profiles(folder: Folder) -> Folder:
         (request(pod(owner=JOB)), "net", False),
         (request(pod(annotations=NAMED)), "net", False),
         (request(pod(annotations={"other": "x"})), "net", True),
-        (update(pod(image="b"), pod(image="a")), "net", False),
+        (update(pod(image=OTHER), pod()), "net", False),
         (request(pod(hostPID=True)), None, False),
         (request(pod(), operation=Operation.DELETE), None, False),
         (request({"metadata": {"name": "a"}}, kind=NAMESPACE, name="a"), None, False),

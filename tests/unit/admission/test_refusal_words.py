@@ -76,7 +76,6 @@ async def test_refusal_is_whole(engine: EmbeddedEngine, folder: Folder) -> None:
         policy_revision=engine.revision,
         profiles_revision=cluster.profiles().revision,
         subjects=[ALICE.label],
-        note_profile=True,
     )
 
 

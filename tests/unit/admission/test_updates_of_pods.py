@@ -7,7 +7,17 @@ import pytest
 
 from core.decision import Verdict
 from policies.engine.embedded import EmbeddedEngine
-from tests.unit.admission.world import BOB, Folder, Watched, decide, pod, request, rules, update
+from tests.unit.admission.world import (
+    BOB,
+    OTHER,
+    Folder,
+    Watched,
+    decide,
+    pod,
+    request,
+    rules,
+    update,
+)
 
 NET: dict[str, Any] = {"hostNetwork": True}
 
@@ -33,7 +43,7 @@ def changed(**metadata: Any) -> dict[str, Any]:
         changed(labels={"a": "b"}),
         changed(annotations={"a": "b"}),
         changed(finalizers=["x/y"]),
-        pod(**NET, tolerations=[{"operator": "Exists"}]),
+        pod(**NET, terminationGracePeriodSeconds=5),
         pod(**NET, activeDeadlineSeconds=60),
     ],
 )
@@ -48,7 +58,7 @@ async def test_update_of_what_is_not_judged_is_admitted_without_asking(
 
 async def test_update_of_the_image_is_judged(engine: EmbeddedEngine, cluster: Watched) -> None:
     """Other code with the same privileges: whoever brings it must be allowed them."""
-    made = pod(image="registry.example/other:2", **NET)
+    made = pod(image=OTHER, **NET)
     by_bob = await decide(cluster, engine, update(made, pod(**NET), BOB))
     assert (by_bob.verdict, rules(by_bob)) == (
         Verdict.DENY,

@@ -18,6 +18,7 @@ from core.errors import AccessReviewError, NotSyncedError
 from core.namespaces import Mode, Namespace
 from core.profiles import ProfileSet
 from core.request import Kind, Operation, Request
+from core.storage import PersistentVolume
 from core.subject import Subject
 from identity.subjects import BUILT_IN_CONTROLLERS, Controllers
 from kube.folder import FolderCluster, read_profiles
@@ -33,25 +34,36 @@ ALICE = Subject("alice@example.com", groups=["researchers", "system:authenticate
 BOB = Subject("bob@example.com", groups=["system:authenticated"])
 ADMIN = Subject("root@example.com", groups=["system:masters", "system:authenticated"])
 
+IMAGE = f"registry.example/trainer@sha256:{64 * 'a'}"
+
+PULLS = "image/from/registry.example/trainer"
+"""The privilege that every Pod here needs."""
+
+OTHER = f"registry.example/other@sha256:{64 * 'b'}"
+
 RESTRICTED: dict[str, Any] = {
     "apiVersion": "v1",
     "kind": "Pod",
     "metadata": {"name": "llama-0", "namespace": "train"},
     "spec": {
+        "automountServiceAccountToken": False,
+        "hostUsers": False,
         "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
         "containers": [
             {
                 "name": "trainer",
-                "image": "registry.example/trainer:1",
+                "image": IMAGE,
+                "resources": {"limits": {"cpu": "1", "memory": "1Gi"}},
                 "securityContext": {
                     "allowPrivilegeEscalation": False,
                     "capabilities": {"drop": ["ALL"]},
+                    "readOnlyRootFilesystem": True,
                 },
             }
         ],
     },
 }
-"""A Pod that needs no privilege."""
+"""A Pod that needs no privilege but the one that every Pod needs: to pull its image."""
 
 
 def pod(
@@ -59,7 +71,7 @@ def pod(
     annotations: Mapping[str, str] | None = None,
     owner: tuple[str, str] | None = None,
     add: list[str] | None = None,
-    image: str = "registry.example/trainer:1",
+    image: str = IMAGE,
     **spec: Any,
 ) -> dict[str, Any]:
     """Give RESTRICTED with changes; `add` are capabilities, `owner` is (apiVersion, kind)."""
@@ -119,8 +131,8 @@ class Folder:
     documents: list[dict[str, Any]] = field(default_factory=list)
 
     def profile(self, name: str, rank: int, *privileges: str, includes: str = "") -> "Folder":
-        """Add a profile; `includes` are names with spaces between."""
-        spec = {"rank": rank, "catalogue": 1, "privileges": list(privileges)}
+        """Add a profile for any image; `includes` are names with spaces between."""
+        spec = {"rank": rank, "catalogue": 2, "privileges": ["image/from/**", *privileges]}
         return self._add(
             "sallyport.dev/v1alpha1",
             "ContainerProfile",
@@ -169,10 +181,11 @@ class Folder:
         )
 
     def cluster(self) -> FolderCluster:
-        """Write the folder, and give the cluster that reads it."""
+        """Write the folder, and give the cluster that reads it; shipped are pss-* alone."""
         self.path.mkdir(exist_ok=True)
         (self.path / "cluster.yaml").write_text(yaml.safe_dump_all(self.documents))
-        return FolderCluster(self.path, shipped=read_profiles([SHIPPED_PROFILES]))
+        shipped = [p for p in read_profiles([SHIPPED_PROFILES]) if p.name.startswith("pss-")]
+        return FolderCluster(self.path, shipped=shipped)
 
     def _add(self, api_version: str, kind: str, metadata: dict[str, Any], **more: Any) -> "Folder":
         document = {"apiVersion": api_version, "kind": kind, "metadata": metadata}
@@ -189,7 +202,7 @@ class Watched:
     fails: frozenset[str] = frozenset()
     """Names for which an access review fails; `*` for all."""
     lost: str = ""
-    """What has not been synced: `namespaces` or `profiles`."""
+    """What has not been synced: `namespaces`, `profiles` or `volumes`."""
     asked: list[tuple[str, str, str]] = field(default_factory=list)
     """User name, name and namespace of each access review."""
 
@@ -216,6 +229,18 @@ class Watched:
         if self.lost == "namespaces":
             raise NotSyncedError(f"namespace {name} is unknown")
         return await self.inner.namespace(name)
+
+    def volume(self, name: str) -> PersistentVolume | None:
+        """Give the folder's volume, unless they are lost."""
+        if self.lost == "volumes":
+            raise NotSyncedError("the volumes have not been loaded")
+        return self.inner.volume(name)
+
+    def claimed(self, claim: str) -> PersistentVolume | None:
+        """Give the volume of a claim, unless they are lost."""
+        if self.lost == "volumes":
+            raise NotSyncedError("the volumes have not been loaded")
+        return self.inner.claimed(claim)
 
     def known(
         self, subject: Subject, verb: str, resource: str, name: str, namespace: str

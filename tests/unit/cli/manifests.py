@@ -11,12 +11,16 @@ GOOD: dict[str, Any] = {
     "kind": "Pod",
     "metadata": {"name": "good"},
     "spec": {
+        "automountServiceAccountToken": False,
+        "hostUsers": False,
         "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
         "containers": [
             {
                 "name": "main",
-                "image": "registry.example/a:1",
+                "image": f"registry.example/a@sha256:{64 * 'a'}",
+                "resources": {"limits": {"cpu": "1", "memory": "1Gi"}},
                 "securityContext": {
+                    "readOnlyRootFilesystem": True,
                     "allowPrivilegeEscalation": False,
                     "capabilities": {"drop": ["ALL"]},
                 },
@@ -53,7 +57,7 @@ def write(path: Path, *documents: object) -> Path:
 
 def cluster(folder: Path, *, mode: str = "enforce") -> Path:
     """Write a cluster in which researchers, and train's account trainer, may use `net`."""
-    profile = {"rank": 50, "catalogue": 1, "privileges": ["host/network"]}
+    profile = {"rank": 50, "catalogue": 2, "privileges": ["image/from/**", "host/network"]}
     group = "rbac.authorization.k8s.io"
     rule = {"apiGroups": ["sallyport.dev"], "resources": ["containerprofiles"], "verbs": ["use"]}
     write(

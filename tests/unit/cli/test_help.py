@@ -8,7 +8,21 @@ import pytest
 from cli import help as texts
 from tests.unit.cli.conftest import Run
 
-COMMANDS = ["review", "explain", "decisions", "gate", "control", "auditor", "run", "policy build"]
+COMMANDS = [
+    "review",
+    "explain",
+    "decisions",
+    "gate",
+    "control",
+    "auditor",
+    "run",
+    "policy build",
+    "profile suggest",
+    "profile diff",
+    "profile check",
+    "who-can use",
+]
+GROUPS = ["policy", "profile", "who-can"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -23,7 +37,7 @@ def test_command_has_examples_and_exit_codes(run: Run, command: str, flag: str) 
     assert re.search(r"Exit codes: 0 \w+", text)
 
 
-@pytest.mark.parametrize("command", ["", "policy", *COMMANDS])
+@pytest.mark.parametrize("command", ["", *GROUPS, *COMMANDS])
 def test_help_is_readable_at_80_columns(
     run: Run, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
@@ -33,13 +47,13 @@ def test_help_is_readable_at_80_columns(
     lines = [line.strip() for line in text.partition("Examples")[2].splitlines()]
     assert max(map(len, text.splitlines())) <= 80
     examples = [line for line in lines if "sallyport " in line and "--help says" not in line]
-    written = getattr(texts, (command.split() or ["root"])[-1].upper())
+    written = getattr(texts, (command.split() or ["root"])[-1].upper().replace("-", "_"))
     assert all(f"    {example}\n" in written for example in examples)
     assert len(examples) == written.count("\n    ")
     assert "Exit codes: 0 " in text
 
 
-@pytest.mark.parametrize("arguments", [[], ["policy"]])
+@pytest.mark.parametrize("arguments", [[], *([group] for group in GROUPS)])
 def test_without_a_command_the_help_is_shown(run: Run, arguments: list[str]) -> None:
     """And it is wrong use all the same."""
     done = run(*arguments)
@@ -51,7 +65,7 @@ def test_without_a_command_the_help_is_shown(run: Run, arguments: list[str]) -> 
 def test_help_lists_the_commands(run: Run) -> None:
     """And no command that the test above leaves out."""
     text = run("--help").out
-    listed = re.findall(r"^│ (\w+) +\S", text.partition("Commands")[2], re.MULTILINE)
+    listed = re.findall(r"^│ ([\w-]+) +\S", text.partition("Commands")[2], re.MULTILINE)
     assert {command.split()[0] for command in COMMANDS} == set(listed)
 
 

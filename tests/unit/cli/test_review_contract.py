@@ -62,7 +62,7 @@ def test_refused_pod(run: Run, tmp_path: Path) -> None:
         "remedy": finding["remedy"],
         "privilege": "host/network",
         "container": None,
-        "coveredBy": ["pss-privileged"],
+        "coveredBy": ["node-agent", "pss-privileged"],
     }
     assert finding["message"]
     assert finding["remedy"].endswith(".")

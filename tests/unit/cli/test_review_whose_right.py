@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from kube.folder import FolderCluster, read_profiles
+from policies import SHIPPED_PROFILES
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.manifests import BAD, GOOD, cluster, pod, write
 
@@ -95,9 +97,10 @@ def test_profile_answers_for_itself_whoever_asks(
 
 def test_unknown_profile_is_wrong_use(run: Run, tmp_path: Path) -> None:
     """The message names those that there are."""
+    cluster = FolderCluster(None, shipped=read_profiles([SHIPPED_PROFILES]))
+    shipped = [profile.name for profile in cluster.profiles().ordered]
     done = run("review", "--profile", "gone", write(tmp_path / "a.yaml", GOOD))
     assert (done.code, done.out) == (64, "")
     assert done.err == (
-        "sallyport: --profile gone: no such profile; there are: "
-        "pss-restricted, pss-baseline, pss-privileged\n"
+        f"sallyport: --profile gone: no such profile; there are: {', '.join(shipped)}\n"
     )

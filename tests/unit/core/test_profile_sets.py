@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from core.profiles import (
     ContainerProfile,
+    Defaults,
     ProfileSpec,
     Relaxation,
     Version,
@@ -182,6 +183,7 @@ def test_every_field_of_the_spec_is_in_the_revision() -> None:
         msgspec.structs.replace(base, description="x"),
         msgspec.structs.replace(base, includes=["b"]),
         msgspec.structs.replace(base, relaxations=[Relaxation("1.35", [])]),
+        msgspec.structs.replace(base, defaults=Defaults()),
     ]
     assert len(variants) == 1 + len(ProfileSpec.__struct_fields__)
     revisions = {build_profile_set([ContainerProfile("a", v)], NOW).revision for v in variants}

@@ -25,7 +25,13 @@ SWITCHES: Final = MappingProxyType[str, Values](
         "SQLite on a class": {"auditor": {"ledger": {"storageClassName": "slow", "size": "1Ti"}}},
         "mutual TLS": {"gate": {"clientCaConfigMap": "apiserver-ca"}},
         "one gate": {"gate": {"replicas": 1, "allowSingleReplica": True}},
-        "no profiles": {"profiles": {"install": False, "restrictedForEveryone": False}},
+        "no profiles": {
+            "profiles": {
+                "install": False,
+                "restrictedForEveryone": False,
+                "storageProvisioners": False,
+            }
+        },
         "by digest, with a pull secret": {
             "image": {"repository": "registry.example/s", "digest": f"sha256:{'0a' * 32}"},
             "imagePullSecrets": ["pull"],

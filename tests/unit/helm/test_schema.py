@@ -24,6 +24,7 @@ SETTING_OF = {
     "access.timeoutSeconds": "access.timeout",
     "evaluation.seconds": "evaluation.seconds",
     "evaluation.memoryMib": "evaluation.memory_mib",
+    "evaluation.remembered": "evaluation.remembered",
     "record.whenFull": "record.when_full",
     "record.lines": "record.lines",
     "record.people": "record.people",

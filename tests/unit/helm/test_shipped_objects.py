@@ -67,6 +67,7 @@ def test_the_validating_webhooks_fail_closed_and_the_mutating_one_open(helm: Hel
     assert policies == {
         "validate.sallyport.dev": "Fail",
         "namespaces.sallyport.dev": "Fail",
+        "objects.sallyport.dev": "Fail",
         "mutate.sallyport.dev": "Ignore",
     }
     trial = webhooks(helm.objects(SWITCHES["trial that fails open"]))
@@ -77,7 +78,7 @@ def test_the_release_namespace_and_more_are_left_out_by_name(helm: Helm) -> None
     """A dependency loop would lock the gate out; and nobody can set this label."""
     values = {"webhooks": {"excludedNamespaces": ["calico-system", "kube-system"]}}
     found = webhooks(helm.objects(values, "guards"))
-    assert len(found) == 3
+    assert len(found) == 4
     for webhook in found:
         assert webhook["namespaceSelector"]["matchExpressions"] == [
             {
@@ -87,7 +88,11 @@ def test_the_release_namespace_and_more_are_left_out_by_name(helm: Helm) -> None
             }
         ]
         assert webhook["clientConfig"]["service"]["namespace"] == "guards"
-        assert "matchConditions" not in webhook
+        conditions = webhook.get("matchConditions", [])
+        assert [condition["name"] for condition in conditions] == (
+            ["not-for-sallyport"] if webhook["name"] == "objects.sallyport.dev" else []
+        )
+        assert all("!= 'guards'" in condition["expression"] for condition in conditions)
 
 
 def test_switches_take_out_what_they_say(helm: Helm) -> None:

@@ -22,12 +22,13 @@ async def test_nothing_is_known_before_it_was_loaded(
     server.answers = [reply({"message": "not now"}, 503)]
     before = asyncio.all_tasks()
     cluster = LiveCluster(kubeconfig)
-    assert len(cluster.missing()) == 3
+    assert len(cluster.missing()) == 4
     with capture_logs():
         await cluster.start()
         try:
             await eventually(lambda: all("not now" in line for line in cluster.missing()))
-            parts = ("version of the cluster", "watch of ContainerProfiles", "watch of Namespaces")
+            watched = ("ContainerProfiles", "Namespaces", "PersistentVolumes")
+            parts = ("version of the cluster", *(f"watch of {kind}" for kind in watched))
             for line, part in zip(cluster.missing(), parts, strict=True):
                 assert line.startswith(part)
             with pytest.raises(NotSyncedError, match="first list not finished"):

@@ -1,14 +1,16 @@
 """RBAC as Kubernetes has it: what each rule, subject and binding gives, and what it does not."""
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import pytest
 
 from core.subject import Subject, service_account
-from kube.rbac import Question, Rbac, applies_to, rule_allows, selects
+from kube.rbac import Question, Rbac, applies_to, rule_allows
+from kube.rbac_aggregation import selects
 from kube.rbac_objects import Binding, BindingSubject, LabelSelector, PolicyRule, Role
 
+AGGREGATE: Final = "rbac.authorization.k8s.io/aggregate-to-"
 USE = Question("use", "sallyport.dev", "containerprofiles", "small", "train")
 STATUS = Question("use", "sallyport.dev", "containerprofiles", "small", "train", "status")
 UNNAMED = Question("use", "sallyport.dev", "containerprofiles", "", "train")
@@ -166,28 +168,60 @@ def _aggregating(name: str, selector: dict[str, Any], **more: Any) -> Role:
     return role("ClusterRole", name, aggregationRule=rule, **more)
 
 
+READING: Final = [{"verbs": ["get"], "apiGroups": ["*"], "resources": ["*"]}]
+
+
 def test_aggregation_replaces_rules_and_goes_on() -> None:
     """An aggregated role has the rules of those it selects, through others too; not its own."""
     top = _aggregating("top", {"matchLabels": {"to": "top"}})
     middle = _aggregating("middle", {"matchLabels": {"to": "middle"}}, labels={"to": "top"})
     given = binding("ClusterRoleBinding", "ClusterRole", "top")
-    assert not Rbac([top, middle], [given]).allows(ALICE, USE)
     leaf = role("ClusterRole", "leaf", labels={"to": "middle"})
     assert Rbac([top, middle, leaf], [given]).allows(ALICE, USE)
+    reader = role("ClusterRole", "leaf", labels={"to": "middle"}, rules=READING)
+    assert not Rbac([top, middle, reader], [given]).allows(ALICE, USE)
+
+
+def test_what_selects_nothing_keeps_its_own_rules() -> None:
+    """As on a cluster (test_rbac_agreement): the controller then applies no rules at all."""
+    top = _aggregating("top", {"matchLabels": {"to": "top"}})
+    empty = role("ClusterRole", "leaf", labels={"to": "top"}, rules=[])
+    given = binding("ClusterRoleBinding", "ClusterRole", "top")
+    assert Rbac([top, empty], [given]).allows(ALICE, USE)
+
+
+def test_the_stock_roles_fill_a_role() -> None:
+    """One that selects what is aggregated to view has its rules, though the folder has none."""
+    top = _aggregating("top", {"matchLabels": {f"{AGGREGATE}view": "true"}})
+    given = binding("ClusterRoleBinding", "ClusterRole", "top")
+    assert not Rbac([top], [given]).allows(ALICE, USE)
+    label = {"kubernetes.io/bootstrapping": "rbac-defaults"}
+    every = _aggregating("top", {"matchLabels": label})
+    assert Rbac([every], [given]).allows(ALICE, USE), "cluster-admin is among them"
 
 
 def test_a_circle_of_aggregation_ends() -> None:
-    """Two roles that select each other come to rest."""
-    one = _aggregating("one", {}, labels={"a": "1"})
-    two = _aggregating("two", {}, labels={"a": "2"})
-    leaf = role("ClusterRole", "leaf")
+    """Two roles that select each other come to rest, with what one of them selects beside."""
+    one = _aggregating("one", {"matchLabels": {"to": "one"}}, labels={"to": "two"}, rules=[])
+    two = _aggregating("two", {"matchLabels": {"to": "two"}}, labels={"to": "one"}, rules=[])
+    leaf = role("ClusterRole", "leaf", labels={"to": "one"})
     given = binding("ClusterRoleBinding", "ClusterRole", "two")
     assert Rbac([one, two, leaf], [given]).allows(ALICE, USE)
+    assert not Rbac([one, two], [given]).allows(ALICE, USE)
+
+
+def test_a_circle_beside_another() -> None:
+    """A role that selects one of a circle has what the circle has."""
+    one = _aggregating("one", {"matchLabels": {"to": "one"}}, labels={"to": "two"}, rules=[])
+    two = _aggregating("two", {"matchLabels": {"to": "two"}}, labels={"to": "one", "x": ""})
+    top = _aggregating("top", {"matchLabels": {"x": ""}}, rules=READING)
+    given = binding("ClusterRoleBinding", "ClusterRole", "top")
+    assert Rbac([top, one, two], [given]).allows(ALICE, USE)
 
 
 def test_the_stock_roles_aggregate() -> None:
     """What is aggregated to edit is in edit and in admin, and not in view."""
-    label = {"rbac.authorization.k8s.io/aggregate-to-edit": "true"}
+    label = {f"{AGGREGATE}edit": "true"}
     leaf = role("ClusterRole", "leaf", labels=label)
     for name, allowed in {"admin": True, "edit": True, "view": False}.items():
         given = binding("RoleBinding", "ClusterRole", name, "train")

@@ -59,8 +59,9 @@ def test_sources_are_those_that_their_authors_wrote(built: Path) -> None:
 def test_manifest_holds_the_metadata_of_every_rule(built: Path) -> None:
     """One entry a rule folder, with all that is said to people."""
     rules = read_bundle(built).rules
-    folders = [path for path in (BUILT_IN_REGO / "privileges").glob("*/*") if path.is_dir()]
-    assert set(rules) == {f"privileges/{path.parent.name}/{path.name}" for path in folders}
+    areas = [BUILT_IN_REGO / area for area in ("privileges", "rules")]
+    folders = [path for area in areas for path in area.glob("*/*") if path.is_dir()]
+    assert set(rules) == {str(path.relative_to(BUILT_IN_REGO)) for path in folders}
     for rule_id, found in rules.items():
         assert found.id == rule_id
         assert all((found.title, found.description, found.severity, found.message, found.remedy))

@@ -16,6 +16,8 @@ from policies.engine.embedded import EmbeddedEngine, Limits
 from policies.projection import encode, project
 from tests.harness.pods import pods
 
+SMALL = b'{"containers":[],"hostPID":true,"automount":false,"hostUsers":false}'
+
 LARGE: dict[str, Any] = {
     "hostNetwork": True,
     "containers": [
@@ -49,7 +51,7 @@ async def test_large_projections_leave_the_event_loop_free(built: Path) -> None:
     engine = EmbeddedEngine(read_bundle(built), limits)
     raw = json.dumps(LARGE).encode()
     start = time.monotonic()
-    alone = await engine.needs(raw)
+    alone = await engine.ask(raw)
     took = time.monotonic() - start
     pauses = []
 
@@ -58,14 +60,14 @@ async def test_large_projections_leave_the_event_loop_free(built: Path) -> None:
             before = time.monotonic()
             await asyncio.sleep(0.001)
             pauses.append(time.monotonic() - before)
-            assert await engine.needs(b'{"containers":[]}') == []
+            assert len((await engine.ask(SMALL)).needs) == 1
 
     watching = asyncio.create_task(watch())
-    together = await asyncio.gather(*(engine.needs(raw) for _ in range(limits.concurrent + 2)))
-    assert all(needs == alone for needs in together)
+    together = await asyncio.gather(*(engine.ask(raw) for _ in range(limits.concurrent + 2)))
+    assert all(answer == alone for answer in together)
     watching.cancel()
     engine.close()
-    assert len(alone) >= 2 * len(LARGE["containers"])
+    assert len(alone.needs) >= 2 * len(LARGE["containers"])
     assert took > 0.05
     assert len(pauses) >= 3
     assert max(pauses) < took
@@ -76,5 +78,5 @@ async def test_one_small_projection_after_the_other_is_evaluated_in_place(
 ) -> None:
     """A Pod's projection costs no hop to another thread: the answer is there at once."""
     with pytest.raises(StopIteration) as done:
-        builtin_engine.needs(b'{"containers":[],"hostPID":true}').send(None)
-    assert [need.privilege for need in done.value.value] == ["host/pid"]
+        builtin_engine.ask(SMALL).send(None)
+    assert [need.privilege for need in done.value.value.needs] == ["host/pid"]

@@ -8,13 +8,15 @@ import msgspec
 
 from policies.bundle import read_bundle
 from policies.engine.embedded import EmbeddedEngine, Limits
-from policies.projection import Container, HostPath, Projection, Volume, encode
+from policies.projecting.containers import Container
+from policies.projecting.volumes import HostPath, Volume
+from policies.projection import Projection, encode
 
 # Each part of the path needs a call of the host, which costs much and shows in no size.
 SLOW = encode(
     Projection(
         containers=[Container("spec.containers[0]", "c", "container")],
-        volumes=[Volume("spec.volumes[0]", "v", ["hostPath"], HostPath("/\u00e9" * 1_300))],
+        volumes=[Volume("spec.volumes[0]", ["hostPath"], HostPath("/\u00e9" * 1_300))],
     )
 )
 QUICK = msgspec.json.encode({"containers": [], "hostPID": True})
@@ -24,12 +26,12 @@ async def test_a_small_projection_that_takes_long_holds_up_nobody(built: Path) -
     """Its neighbours are answered meanwhile; it gets its own answer all the same."""
     engine = EmbeddedEngine(read_bundle(built), Limits(seconds=5.0))
     alone = engine.evaluate(SLOW)
-    slow = [asyncio.create_task(engine.needs(SLOW)) for _ in range(4)]
+    slow = [asyncio.create_task(engine.ask(SLOW)) for _ in range(4)]
     longest = 0.0
     while not all(task.done() for task in slow):
         start = time.monotonic()
         await asyncio.sleep(0)
-        assert [need.privilege for need in await engine.needs(QUICK)] == ["host/pid"]
+        assert [need.privilege for need in (await engine.ask(QUICK)).needs] == ["host/pid"]
         longest = max(longest, time.monotonic() - start)
         await asyncio.sleep(0.001)
     assert [await task for task in slow] == [alone] * 4

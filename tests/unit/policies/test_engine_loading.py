@@ -16,10 +16,12 @@ NOTHING = """package sallyport.needs
 
 # METADATA
 # entrypoint: true
-answer := {"containers": 1, "needs": {}}
+answer := {"containers": 1, "needs": {}, "denials": {}}
 """
-PRIVILEGED = b"""{"containers": [{"path": "spec.containers[0]", "name": "c", "securityContext":
-    {"privileged": true, "capabilities": {"drop": ["ALL"]}, "runAsNonRoot": true,
+PRIVILEGED = b"""{"automount": false, "hostUsers": false, "containers": [{
+    "path": "spec.containers[0]", "name": "c", "imageFrom": "r.example/a", "pinned": true,
+    "securityContext": {"privileged": true, "capabilities": {"drop": ["ALL"]},
+    "runAsNonRoot": true, "readOnlyRootFilesystem": true,
     "seccompProfile": {"type": "RuntimeDefault"}}}]}"""
 
 
@@ -134,6 +136,9 @@ def test_refused_bundle_leaves_the_engine_in_force(
     """An engine that runs goes on answering when another's bundle is refused."""
     expected = [
         Need(
+            "privileges/image/registry", "image/from/r.example/a", "spec.containers[0].image", "c"
+        ),
+        Need(
             "privileges/container/privilege_escalation",
             "container/privilege-escalation",
             "spec.containers[0].securityContext.allowPrivilegeEscalation",
@@ -146,7 +151,7 @@ def test_refused_bundle_leaves_the_engine_in_force(
             "c",
         ),
     ]
-    assert asyncio.run(builtin_engine.needs(PRIVILEGED)) == expected
+    assert list(asyncio.run(builtin_engine.ask(PRIVILEGED)).needs) == expected
     with pytest.raises(BundleRefusedError):
         load(make_bundle(tmp_path, {"x.rego": rule("time.now_ns() > 0")}))
-    assert asyncio.run(builtin_engine.needs(PRIVILEGED)) == expected
+    assert list(asyncio.run(builtin_engine.ask(PRIVILEGED)).needs) == expected

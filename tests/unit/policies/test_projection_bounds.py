@@ -1,5 +1,6 @@
 """More of something than any real Pod has is refused before the policies see it."""
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -7,20 +8,39 @@ import pytest
 
 from core.errors import InvalidObjectError
 from core.pod import decode_pod
-from policies.projection import MAX_NAMES, MAX_PATH, project
+from policies.projecting.bounds import MAX_NAMES, MAX_PATH
+from policies.projection import project
 
 APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
 
 
-def pod(*, add: int = 0, sysctls: int = 0, annotations: int = 0, path: int = 1) -> dict[str, Any]:
+def pod(**count: int) -> dict[str, Any]:
     """Give a Pod with so many of each."""
-    capabilities = {"add": [f"C{n}" for n in range(add)]}
+
+    def times(what: str, of: Callable[[int], Any]) -> list[Any]:
+        return [of(n) for n in range(count.get(what, 0))]
+
+    audience = {"serviceAccountToken": {"audience": "a"}}
     return {
-        "metadata": {"annotations": {f"{APPARMOR}c{n}": "x" for n in range(annotations)}},
+        "metadata": {"annotations": dict(times("annotations", lambda n: (f"{APPARMOR}c{n}", "x")))},
         "spec": {
-            "securityContext": {"sysctls": [{"name": f"a.{n}"} for n in range(sysctls)]},
-            "containers": [{"name": "c", "securityContext": {"capabilities": capabilities}}],
-            "volumes": [{"name": "v", "hostPath": {"path": "/" + "a" * (path - 1)}}],
+            "securityContext": {"sysctls": times("sysctls", lambda n: {"name": f"a.{n}"})},
+            "tolerations": times("tolerations", lambda n: {"key": f"k{n}"}),
+            "hostAliases": [{"hostnames": times("hostnames", str)}],
+            "containers": [
+                {
+                    "name": "c",
+                    "securityContext": {"capabilities": {"add": times("add", "C{}".format)}},
+                    "env": times("env", lambda n: {"name": f"NVIDIA_{n}"}),
+                    "volumeMounts": times(
+                        "mounts", lambda n: {"mountPath": f"/run/nvidia-container-devices/{n}"}
+                    ),
+                }
+            ],
+            "volumes": [
+                {"name": "v", "hostPath": {"path": "/" + "a" * (count.get("path", 1) - 1)}},
+                {"name": "t", "projected": {"sources": times("tokens", lambda _: audience)}},
+            ],
         },
     }
 
@@ -30,7 +50,12 @@ def pod(*, add: int = 0, sysctls: int = 0, annotations: int = 0, path: int = 1) 
     [
         ("add", MAX_NAMES, "spec.containers[0].securityContext.capabilities.add"),
         ("sysctls", MAX_NAMES, "spec.securityContext.sysctls"),
-        ("annotations", MAX_NAMES, f"metadata.annotations[{APPARMOR}*]"),
+        ("annotations", MAX_NAMES, "metadata.annotations"),
+        ("tolerations", MAX_NAMES, "spec.tolerations"),
+        ("hostnames", MAX_NAMES, "spec.hostAliases"),
+        ("env", MAX_NAMES, "spec.containers[0].env"),
+        ("mounts", MAX_NAMES, "spec.containers[0].volumeMounts"),
+        ("tokens", MAX_NAMES, "spec.volumes[1].projected.sources"),
         ("path", MAX_PATH, "spec.volumes[0].hostPath.path"),
     ],
 )

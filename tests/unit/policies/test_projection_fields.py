@@ -1,97 +1,19 @@
 """What of a Pod lands in its projection: all that rules read, at the path its author wrote."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import jsonschema
-import pytest
 
-from core.pod import decode_pod
-from policies.projection import HARMLESS_VOLUMES, encode, project
-
-SCHEMA = json.loads(
-    (Path(__file__).parents[3] / "policies/rego/schema/projection.json").read_text()
+from tests.unit.policies.whole_pod import (
+    CONTAINER_CONTEXT,
+    IMAGE,
+    NO_IMAGE,
+    POD,
+    SCHEMA,
+    SECURITY_CONTEXT,
+    handler_hosts,
+    projection,
 )
-
-SECURITY_CONTEXT: dict[str, Any] = {
-    "runAsUser": 0,
-    "runAsNonRoot": False,
-    "seccompProfile": {"type": "Localhost", "localhostProfile": "a.json"},
-    "appArmorProfile": {"type": "Localhost", "localhostProfile": "b"},
-    "seLinuxOptions": {"user": "u", "role": "r", "type": "t"},
-    "windowsOptions": {"hostProcess": True},
-}
-CONTAINER_CONTEXT: dict[str, Any] = SECURITY_CONTEXT | {
-    "privileged": False,
-    "allowPrivilegeEscalation": False,
-    "procMount": "Unmasked",
-    "capabilities": {"add": ["NET_ADMIN"], "drop": ["ALL"]},
-}
-HANDLERS: dict[str, Any] = {
-    "livenessProbe": {"httpGet": {"host": "h1"}},
-    "readinessProbe": {"tcpSocket": {"host": "h2"}},
-    "startupProbe": {"httpGet": {"host": "h3"}, "tcpSocket": {"host": "h4"}},
-    "lifecycle": {
-        "postStart": {"httpGet": {"host": "h5"}},
-        "preStop": {"tcpSocket": {"host": "h6"}},
-    },
-}
-VOLUMES: list[dict[str, Any]] = [
-    {"name": "scratch", "emptyDir": {}},
-    {"name": "log", "hostPath": {"path": "/var/log", "type": "Directory"}},
-    {"name": "share", "nfs": {"server": "s", "path": "/"}, "emptyDir": None},
-    {"name": "odd", "hostPath": {}, "emptyDir": {}},
-    {"name": "none"},
-]
-POD: dict[str, Any] = {
-    "metadata": {
-        "name": "p",
-        "annotations": {
-            "container.apparmor.security.beta.kubernetes.io/main": "unconfined",
-            "other": "x",
-        },
-    },
-    "spec": {
-        "os": {"name": "linux"},
-        "hostNetwork": True,
-        "hostPID": True,
-        "hostIPC": True,
-        "hostUsers": False,
-        "securityContext": SECURITY_CONTEXT | {"sysctls": [{"name": "kernel.msgmax"}]},
-        "volumes": VOLUMES,
-        "containers": [
-            {
-                "name": "main",
-                "image": "registry.example/a:1",
-                "securityContext": CONTAINER_CONTEXT,
-                "ports": [{"containerPort": 1}, {"hostPort": 0}, {"hostPort": 80}],
-                **HANDLERS,
-            },
-            {"name": "second", "volumeMounts": [{"name": "log", "readOnly": True}]},
-        ],
-        "initContainers": [{"name": "init", "ports": [{"hostPort": 81}]}],
-        "ephemeralContainers": [{"name": "debug", "securityContext": CONTAINER_CONTEXT}],
-    },
-}
-
-
-def projection(pod: dict[str, Any]) -> dict[str, Any]:
-    """Give the projection of a Pod as policies see it."""
-    found: dict[str, Any] = json.loads(encode(project(decode_pod(json.dumps(pod).encode()))))
-    return found
-
-
-def handler_hosts(container: str) -> list[dict[str, str]]:
-    """Give the hosts of HANDLERS, with their paths."""
-    paths = (
-        "livenessProbe.httpGet readinessProbe.tcpSocket startupProbe.httpGet "
-        "startupProbe.tcpSocket lifecycle.postStart.httpGet lifecycle.preStop.tcpSocket"
-    ).split()
-    return [
-        {"path": f"{container}.{path}.host", "host": f"h{number}"}
-        for number, path in enumerate(paths, 1)
-    ]
 
 
 def test_every_field_that_rules_read_is_there() -> None:
@@ -103,21 +25,66 @@ def test_every_field_that_rules_read_is_there() -> None:
         "hostPID": True,
         "hostIPC": True,
         "hostUsers": False,
+        "automount": False,
+        "nodeName": "node-1",
+        "tolerations": [
+            {
+                "path": "spec.tolerations[1]",
+                "key": "node.kubernetes.io/not-ready",
+                "operator": "Exists",
+            },
+            {"path": "spec.tolerations[2]", "operator": "Exists"},
+        ],
+        "priorityClass": "system-node-critical",
+        "shareProcessNamespace": True,
+        "dnsPolicy": "None",
+        "nameservers": ["192.0.2.1"],
+        "hostAliases": [{"path": "spec.hostAliases[0]", "hostnames": ["kubernetes.default"]}],
         "securityContext": SECURITY_CONTEXT | {"sysctls": [{"name": "kernel.msgmax"}]},
-        "annotations": {"container.apparmor.security.beta.kubernetes.io/main": "unconfined"},
+        "annotations": {
+            "container.apparmor.security.beta.kubernetes.io/main": "unconfined",
+            "container.seccomp.security.alpha.kubernetes.io/main": "unconfined",
+            "dev.gvisor.flag.debug": "",
+            "irq-load-balancing.crio.io": "",
+        },
         "volumes": [
             {
                 "path": "spec.volumes[1]",
-                "name": "log",
                 "types": ["hostPath"],
                 "hostPath": {"path": "/var/log", "readOnly": True},
             },
-            {"path": "spec.volumes[2]", "name": "share", "types": ["nfs"]},
+            {"path": "spec.volumes[2]", "types": ["nfs"]},
             {
                 "path": "spec.volumes[3]",
-                "name": "odd",
                 "types": ["hostPath", "emptyDir"],
                 "hostPath": {"path": ""},
+            },
+            {
+                "path": "spec.volumes[5]",
+                "types": ["csi"],
+                "csi": {"driver": "secrets-store.csi.k8s.io"},
+            },
+            {
+                "path": "spec.volumes[6]",
+                "types": ["image"],
+                "image": {"reference": IMAGE, "from": "registry.example/a", "pinned": True},
+            },
+            {
+                "path": "spec.volumes[7]",
+                "types": ["projected"],
+                "tokens": [
+                    {"path": "spec.volumes[7].projected.sources[0].serviceAccountToken.audience"},
+                    {
+                        "path": "spec.volumes[7].projected.sources[1].serviceAccountToken.audience",
+                        "audience": "vault",
+                    },
+                ],
+                "certificates": [
+                    {
+                        "path": "spec.volumes[7].projected.sources[2].podCertificate.signerName",
+                        "signer": "a.example/signer",
+                    }
+                ],
             },
         ],
         "containers": [
@@ -125,22 +92,53 @@ def test_every_field_that_rules_read_is_there() -> None:
                 "path": "spec.containers[0]",
                 "name": "main",
                 "kind": "container",
-                "image": "registry.example/a:1",
+                "image": IMAGE,
+                "imageFrom": "registry.example/a",
+                "pinned": True,
                 "securityContext": CONTAINER_CONTEXT,
                 "hostPorts": [{"path": "spec.containers[0].ports[2].hostPort", "port": 80}],
                 "handlerHosts": handler_hosts("spec.containers[0]"),
+                "unlimited": ["cpu"],
+                "env": [
+                    {
+                        "path": "spec.containers[0].env[1]",
+                        "name": "NVIDIA_VISIBLE_DEVICES",
+                        "value": "all",
+                    },
+                    {
+                        "path": "spec.containers[0].env[2]",
+                        "name": "X_VISIBLE_DEVICES",
+                        "source": "reference",
+                    },
+                ],
+                "mounts": [
+                    {
+                        "path": "spec.containers[0].volumeMounts[1].mountPath",
+                        "mountPath": "/var/run/nvidia-container-devices/all",
+                    }
+                ],
+                "blockDevices": ["spec.containers[0].volumeDevices[0]"],
             },
-            {"path": "spec.containers[1]", "name": "second", "kind": "container"},
+            {
+                "path": "spec.containers[1]",
+                "name": "second",
+                "kind": "container",
+                "unlimited": ["cpu"],
+                **NO_IMAGE,
+            },
             {
                 "path": "spec.initContainers[0]",
                 "name": "init",
                 "kind": "init",
+                "unlimited": ["cpu"],
+                **NO_IMAGE,
                 "hostPorts": [{"path": "spec.initContainers[0].ports[0].hostPort", "port": 81}],
             },
             {
                 "path": "spec.ephemeralContainers[0]",
                 "name": "debug",
                 "kind": "ephemeral",
+                **NO_IMAGE,
                 "securityContext": CONTAINER_CONTEXT,
             },
         ],
@@ -168,66 +166,5 @@ def keys(value: object, path: str = "") -> set[str]:
 
 def test_the_pod_above_leaves_out_no_field_of_the_schema() -> None:
     """A field added to the projection must be added to the test above."""
-    assert {key for key in keys(projection(POD)) if "/annotations/" not in key} == properties(
-        SCHEMA
-    )
-
-
-@pytest.mark.parametrize("pod", [{}, {"spec": {}}, {"metadata": {}, "spec": {"containers": []}}])
-def test_an_empty_pod_is_an_empty_projection(pod: dict[str, Any]) -> None:
-    """What is not there is left out; only the list of containers always is."""
-    assert projection(pod) == {"containers": []}
-
-
-def test_nulls_are_absent_fields() -> None:
-    """As for kube-apiserver: null where a value may be absent changes nothing."""
-    nulls = {
-        "metadata": {"annotations": None, "ownerReferences": None, "labels": None},
-        "spec": {
-            "os": None,
-            "hostNetwork": None,
-            "hostPID": None,
-            "hostIPC": None,
-            "hostUsers": None,
-            "securityContext": None,
-            "volumes": None,
-            "initContainers": None,
-            "ephemeralContainers": None,
-            "containers": [
-                {
-                    "name": "a",
-                    "image": None,
-                    "ports": None,
-                    "volumeMounts": None,
-                    "lifecycle": None,
-                    "livenessProbe": None,
-                    "securityContext": {
-                        key: None for key in CONTAINER_CONTEXT if key != "capabilities"
-                    }
-                    | {"capabilities": {"add": None, "drop": None}},
-                }
-            ],
-        },
-    }
-    expected = {
-        "path": "spec.containers[0]",
-        "name": "a",
-        "kind": "container",
-        "securityContext": {"capabilities": {}},
-    }
-    assert projection(nulls) == {"containers": [expected]}
-
-
-@pytest.mark.parametrize("volume", sorted(HARMLESS_VOLUMES))
-def test_harmless_volumes_are_left_out(volume: str) -> None:
-    """Types that every Pod Security level allows are none of the rules' business."""
-    assert projection({"spec": {"volumes": [{"name": "v", volume: {}}]}}) == {"containers": []}
-
-
-@pytest.mark.parametrize(
-    "volume", "hostPath nfs iscsi rbd azureFile azureDisk gitRepo flexVolume emptydir".split()
-)
-def test_other_volumes_are_there(volume: str) -> None:
-    """What is not known to be harmless is shown, whatever it is called."""
-    found = projection({"spec": {"volumes": [{"name": "v", volume: {}}]}})["volumes"]
-    assert [entry["types"] for entry in found] == [[volume]]
+    seen = {key for key in keys(projection(POD)) if "/annotations/" not in key}
+    assert seen == {key for key in properties(SCHEMA) if not key.startswith("/object")}

@@ -7,7 +7,8 @@ import pytest
 
 from core.errors import InvalidObjectError
 from core.pod import decode_pod
-from policies.projection import HostPath, Projection, Volume, project
+from policies.projecting.volumes import HostPath, Volume
+from policies.projection import Projection, project
 
 RO = {"name": "v", "readOnly": True}
 RW = {"name": "v", "readOnly": False}
@@ -56,7 +57,7 @@ def test_read_only_needs_a_mount_and_no_other_kind(
     """It is mounted, and by every container of every sort read-only; said, not assumed."""
     found = projected({"path": "/log"}, main=main, init=init, ephemeral=ephemeral)
     path = HostPath("/log", read_only)
-    assert found.volumes == [Volume("spec.volumes[0]", "v", ["hostPath"], path)]
+    assert found.volumes == [Volume("spec.volumes[0]", ["hostPath"], path)]
 
 
 @pytest.mark.parametrize(

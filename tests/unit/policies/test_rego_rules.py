@@ -11,21 +11,37 @@ import yaml
 
 from core import pod as k8s
 from core.privileges import PatternSet, validate_pattern
+from policies.kinds import project_object
 from policies.projection import encode, project
 from tests.tools.provide import provide
 
 REGO = Path(__file__).parents[3] / "policies" / "rego"
+ANSWERS = {"privileges": "needs", "rules": "deny"}
+"""What the rules of an area are called by."""
 RULES = sorted(
-    f"{folder.parent.name}/{folder.name}"
-    for folder in (REGO / "privileges").glob("*/*")
+    folder.relative_to(REGO).as_posix()
+    for area in ANSWERS
+    for folder in (REGO / area).glob("*/*")
     if folder.is_dir()
 )
+EXAMPLES = [f"{rule}/{example}.yaml" for rule in RULES for example in ("refused", "admitted")]
 SEVERITIES = {"low", "medium", "high", "critical"}
+POD_SECURITY = "https://github.com/kubernetes/pod-security-admission/blob/v0.36.3/"
+OF_EVERY_IMAGE = {"privileges/image/registry"}
+"""Where an image comes from is always asked."""
 ALSO_NEEDS = {
     # The API refuses privileged: true beside allowPrivilegeEscalation: false.
-    "container/privileged": {"container/privilege_escalation"},
+    "privileges/container/privileged": {"privileges/container/privilege_escalation"},
     # The API demands the node's network of HostProcess containers.
-    "host/process": {"host/network"},
+    "privileges/host/process": {"privileges/host/network"},
+    # The API refuses a user namespace beside the node's namespaces and block devices.
+    "privileges/host/ipc": {"privileges/run_as/host_users"},
+    "privileges/host/network": {"privileges/run_as/host_users"},
+    "privileges/host/pid": {"privileges/run_as/host_users"},
+    "privileges/volume/block": {"privileges/run_as/host_users"},
+    # In a user namespace the privilege is a weaker one.
+    "privileges/run_as/root": {"privileges/run_as/host_users"},
+    "privileges/run_as/unset": {"privileges/run_as/host_users"},
 }
 
 
@@ -51,58 +67,76 @@ def evaluate(query: str, inputs: object) -> Any:
 def metadata() -> dict[str, dict[str, Any]]:
     """The package METADATA of each rule, as OPA reads it."""
     return {
-        "/".join(part["value"] for part in entry["path"][3:]): entry["annotations"]
+        "/".join(part["value"] for part in entry["path"][2:]): entry["annotations"]
         for entry in opa("inspect", "-a", "-f", "json", ".")["annotations"]
         if entry["annotations"]["scope"] == "package"
-        and [part["value"] for part in entry["path"][1:3]] == ["sallyport", "privileges"]
+        and len(entry["path"]) == 5
+        and entry["path"][2]["value"] in ANSWERS
     }
 
 
 @pytest.fixture(scope="module")
-def needs() -> dict[str, dict[str, list[dict[str, str]]]]:
-    """What the entry point says of each example, by the example's path."""
-    examples = [f"{rule}/{example}.yaml" for rule in RULES for example in ("refused", "admitted")]
-    projections = [
-        json.loads(encode(project(k8s.decode_pod(json.dumps(_load(example)).encode()))))
-        for example in examples
-    ]
-    query = "[r | some p in input; r := data.sallyport.needs.result with input as p]"
-    return dict(zip(examples, evaluate(query, projections), strict=True))
+def found() -> dict[str, dict[str, list[dict[str, str]]]]:
+    """What the entry point says of each example, by the example's path: entries by rule."""
+    query = "[r | some p in input; r := data.sallyport.needs.answer with input as p]"
+    answers = evaluate(query, [_projection(_load(example)) for example in EXAMPLES])
+    return {
+        example: {f"privileges/{rule}": entries for rule, entries in answer["needs"].items()}
+        | {f"rules/{rule}": entries for rule, entries in answer["denials"].items()}
+        for example, answer in zip(EXAMPLES, answers, strict=True)
+    }
 
 
 def _load(example: str) -> Any:
-    return yaml.safe_load((REGO / "privileges" / example).read_text())
+    return yaml.safe_load((REGO / example).read_text())
+
+
+def _projection(made: Any) -> Any:
+    raw = json.dumps(made).encode()
+    if made["kind"] == "Pod":
+        return json.loads(encode(project(k8s.decode_pod(raw))))
+    return json.loads(encode(project_object(made["apiVersion"].split("/")[0], made["kind"], raw)))
+
+
+def _of_every(example: str) -> set[str]:
+    return OF_EVERY_IMAGE if _load(example)["kind"] == "Pod" else set()
 
 
 def test_rego_lies_in_rule_folders_only() -> None:
-    """No file can be overlooked because it lies elsewhere than in privileges/family/rule/."""
-    depths = {len(path.relative_to(REGO).parts) for path in (REGO / "privileges").rglob("*.*")}
+    """No file can be overlooked because it lies elsewhere than in area/family/rule/."""
+    depths = {
+        len(path.relative_to(REGO).parts) for area in ANSWERS for path in (REGO / area).rglob("*.*")
+    }
     assert depths == {4}
-    assert len(RULES) >= 20
+    assert len(RULES) >= 45
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_folder_has_rule_test_and_examples(rule: str) -> None:
     """A rule is five things: rule, test, two examples, and a page in docs/rules."""
-    name = rule.split("/")[1]
-    files = {path.name for path in (REGO / "privileges" / rule).iterdir()}
+    name = rule.rsplit("/", maxsplit=1)[-1]
+    files = {path.name for path in (REGO / rule).iterdir()}
     assert files == {f"{name}.rego", f"{name}_test.rego", "refused.yaml", "admitted.yaml"}
-    package = "package sallyport.privileges." + rule.replace("/", ".")
-    source = (REGO / "privileges" / rule / f"{name}.rego").read_text()
+    package = "package sallyport." + rule.replace("/", ".")
+    source = (REGO / rule / f"{name}.rego").read_text()
     assert package in source.splitlines()
-    test = (REGO / "privileges" / rule / f"{name}_test.rego").read_text()
+    test = (REGO / rule / f"{name}_test.rego").read_text()
     assert f"{package}_test" in test.splitlines()
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_tests_have_cases_that_pass_and_that_fail(rule: str) -> None:
-    """Each test asserts the whole of `needs`; some cases have entries, some have none."""
-    name = rule.split("/")[1]
-    text = (REGO / "privileges" / rule / f"{name}_test.rego").read_text()
-    cases = re.findall(r"^test_(\w+?)_\w+ if \{\n\t(\w+)\.needs == (\S)", text, re.MULTILINE)
+    """Each test asserts the whole answer; some cases have entries, some have none."""
+    area, _, name = rule.split("/")
+    text = (REGO / rule / f"{name}_test.rego").read_text()
+    pattern = rf"^test_(\w+?)_\w+ if \{{\n\t(\w+)\.{ANSWERS[area]} == (\S)"
+    cases = re.findall(pattern, text, re.MULTILINE)
     assert len(cases) == text.count("\ntest_")
     assert {subject for _, subject, _ in cases} == {name}
-    assert {verdict: value for verdict, _, value in cases} == {"refused": "{", "admitted": "s"}
+    assert {(verdict, value) for verdict, _, value in cases} == {
+        ("refused", "{"),
+        ("admitted", "s"),
+    }
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -115,51 +149,65 @@ def test_metadata_says_what_people_must_know(
     assert annotations["description"].endswith(".")
     refs = [resource["ref"] for resource in annotations["related_resources"]]
     assert refs[0].startswith("https://kubernetes.io/docs/")
-    assert refs[1].startswith("https://github.com/kubernetes/pod-security-admission/blob/v0.36.3/")
+    assert all(ref.startswith("https://") for ref in refs)
+    assert all(resource["description"] for resource in annotations["related_resources"])
     custom = annotations["custom"]
-    assert set(custom) == {"severity", "message", "remedy", "since", "privileges"}
+    of_area = {"privileges"} if rule.startswith("privileges/") else set()
+    assert set(custom) == {"severity", "message", "remedy", "since"} | of_area
     assert custom["severity"] in SEVERITIES
-    assert custom["since"] == 1
+    # The first catalogue is what Pod Security restricts.
+    assert custom["since"] == (1 if refs[1].startswith(POD_SECURITY) else 2)
     assert custom["message"][0].islower()
     assert set(re.findall(r"\{.*?\}", custom["message"])) <= {"{value}", "{rest}"}
     assert custom["remedy"].endswith(".")
-    for pattern in custom["privileges"]:
+    for pattern in custom.get("privileges", ()):
         validate_pattern(pattern, field=rule)
 
 
 def test_entry_point_asks_every_rule_and_nothing_else() -> None:
-    """With every rule's `needs` replaced by a marker, the result holds each marker in its place."""
+    """With every rule's answer replaced by a marker, the result holds each marker in its place."""
+    answers = {rule: ANSWERS[rule.partition("/")[0]] for rule in RULES}
     mocks = " ".join(
-        f'with data.sallyport.privileges.{rule.replace("/", ".")}.needs as {{"{rule}"}}'
-        for rule in RULES
+        f'with data.sallyport.{rule.replace("/", ".")}.{name} as {{"{rule}"}}'
+        for rule, name in answers.items()
     )
-    assert evaluate(f"data.sallyport.needs.result {mocks}", {}) == {r: [r] for r in RULES}
+    answer = evaluate(f"data.sallyport.needs.answer {mocks}", {"containers": []})
+    assert answer == {"containers": 0, "needs": _marked("privileges"), "denials": _marked("rules")}
+
+
+def _marked(area: str) -> dict[str, list[str]]:
+    return {rule.split("/", 1)[1]: [rule] for rule in RULES if rule.startswith(f"{area}/")}
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_refused_example_needs_the_rules_privilege(
+def test_refused_example_is_found_by_the_rule(
     rule: str,
     metadata: dict[str, dict[str, Any]],
-    needs: dict[str, dict[str, list[dict[str, str]]]],
+    found: dict[str, dict[str, list[dict[str, str]]]],
 ) -> None:
-    """It needs that and nothing else, save what the API makes inseparable from it."""
-    found = needs[f"{rule}/refused.yaml"]
-    assert set(found) == {rule} | ALSO_NEEDS.get(rule, set())
-    stated = PatternSet(metadata[rule]["custom"]["privileges"])
-    assert all(stated.covers(entry["privilege"]) for entry in found[rule])
+    """By that and no other, save by what every image or the API makes inseparable from it."""
+    example = f"{rule}/refused.yaml"
+    assert set(found[example]) == {rule} | ALSO_NEEDS.get(rule, set()) | _of_every(example)
+    stated = PatternSet(metadata[rule]["custom"].get("privileges", ()))
+    if rule.startswith("privileges/"):
+        assert all(stated.covers(entry["privilege"]) for entry in found[example][rule])
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_admitted_example_needs_nothing(
-    rule: str, needs: dict[str, dict[str, list[dict[str, str]]]]
+def test_admitted_example_needs_its_images_registry_alone(
+    rule: str, found: dict[str, dict[str, list[dict[str, str]]]]
 ) -> None:
-    """It is the same Pod without what is wrong with it."""
-    assert needs[f"{rule}/admitted.yaml"] == {}
+    """It is the same object without what is wrong with it, or a Pod that uses what there is."""
+    example = f"{rule}/admitted.yaml"
+    assert set(found[example]) == _of_every(example)
+    for rule_found in _of_every(example):
+        (need,) = found[example][rule_found]
+        assert need["privilege"] == "image/from/registry.example/research/trainer"
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_examples_are_named_after_the_rule(rule: str) -> None:
     """Other tests create them in one namespace, so names differ."""
     for example in ("refused", "admitted"):
-        name = f"{rule}/{example}".replace("/", "-").replace("_", "-")
-        assert _load(f"{rule}/{example}.yaml")["metadata"] == {"name": name}
+        name = f"{rule.split('/', 1)[1]}/{example}".replace("/", "-").replace("_", "-")
+        assert _load(f"{rule}/{example}.yaml")["metadata"]["name"] == name

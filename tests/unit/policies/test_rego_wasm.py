@@ -8,6 +8,7 @@ import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import jsonschema
@@ -16,11 +17,12 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from core.decision import Need
+from core.decision import Denial, Need
 from core.privileges import validate_pattern
 from policies.build import build
 from policies.bundle import read_bundle
 from policies.engine.embedded import EmbeddedEngine
+from policies.projecting.images import origin
 from tests.tools.provide import provide
 
 REGO = Path(__file__).parents[3] / "policies" / "rego"
@@ -55,6 +57,7 @@ def security_contexts() -> st.SearchStrategy[object]:
         optional={
             "privileged": st.booleans(),
             "allowPrivilegeEscalation": st.booleans(),
+            "readOnlyRootFilesystem": st.booleans(),
             "runAsUser": st.integers(0, 2),
             "runAsNonRoot": st.booleans(),
             "procMount": st.just("Default") | TEXTS,
@@ -67,49 +70,134 @@ def security_contexts() -> st.SearchStrategy[object]:
     )
 
 
-def projections() -> st.SearchStrategy[dict[str, object]]:
-    """Projections as the schema has them, with odd texts everywhere."""
-    container = st.fixed_dictionaries(
+NAMES = TEXTS | st.sampled_from(
+    ["NVIDIA_VISIBLE_DEVICES", "NVIDIA_GDS", "X_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"]
+)
+IMAGES = TEXTS | st.sampled_from(["a", "a/b@sha256:" + "0" * 64, "[::1]:1/a", "A/b", "sha256:0"])
+SOURCES = IMAGES.map(lambda reference: origin(reference).source)
+ANNOTATIONS = TEXTS | st.sampled_from(
+    [
+        "container.apparmor.security.beta.kubernetes.io/c",
+        "seccomp.security.alpha.kubernetes.io/pod",
+        "security.alpha.kubernetes.io/sysctls",
+        "dev.gvisor.spec.mount.v.share",
+        "dev.gvisor.flag.debug",
+        "devices.crio.io",
+        "a.nri.io/b",
+    ]
+)
+
+
+def entries(**optional: st.SearchStrategy[Any]) -> st.SearchStrategy[list[dict[str, Any]]]:
+    """Lists of objects with a path and any of these keys."""
+    one = st.fixed_dictionaries({"path": st.just("p")}, optional=optional)
+    return st.lists(one, max_size=2)
+
+
+def named(
+    given: st.SearchStrategy[list[dict[str, Any]]], key: str
+) -> st.SearchStrategy[list[dict[str, Any]]]:
+    """Give those objects each with a text under `key`."""
+    return given.map(lambda found: [{key: "", **each} for each in found])
+
+
+def containers() -> st.SearchStrategy[dict[str, object]]:
+    """Containers as the schema has them."""
+    variables = entries(name=NAMES, value=TEXTS | st.just("void"), source=st.just("reference"))
+    return st.fixed_dictionaries(
         {"path": st.just("spec.containers[0]"), "name": TEXTS},
         optional={
+            "kind": st.sampled_from(["container", "init", "ephemeral"]),
+            "image": IMAGES,
+            "imageFrom": SOURCES,
+            "pinned": st.booleans(),
             "securityContext": security_contexts(),
-            "hostPorts": st.lists(
-                st.builds(lambda port: {"path": "p", "port": port}, st.integers()), max_size=2
+            "hostPorts": entries(port=st.integers()).map(
+                lambda found: [{"port": 0, **each} for each in found]
             ),
-            "handlerHosts": st.lists(
-                st.builds(lambda host: {"path": "p", "host": host}, TEXTS), max_size=2
-            ),
+            "handlerHosts": named(entries(host=TEXTS), "host"),
+            "unlimited": st.lists(st.sampled_from(["cpu", "memory"]), max_size=2),
+            "env": named(variables, "name"),
+            "mounts": entries(mountPath=TEXTS),
+            "blockDevices": st.lists(st.just("p"), max_size=2),
         },
     )
-    volume = st.fixed_dictionaries(
-        {"path": st.just("spec.volumes[0]")},
+
+
+TOKENS = entries(audience=TEXTS)
+
+
+def volumes() -> st.SearchStrategy[dict[str, object]]:
+    """Volumes as the schema has them."""
+    places = ["spec", "spec.volumes[0]", "spec.volumes[0].persistentVolumeClaim"]
+    types = st.sampled_from(["hostPath", "nfs", "emptyDir", "csi", "image", "projected"])
+    return st.fixed_dictionaries(
+        {"path": st.sampled_from(places)},
         optional={
-            "types": st.lists(st.sampled_from(["hostPath", "nfs", "emptyDir"]) | TEXTS, max_size=2),
+            "types": st.lists(types | TEXTS, max_size=2),
             "hostPath": st.fixed_dictionaries(
                 {}, optional={"path": TEXTS, "readOnly": st.booleans()}
             ),
+            "csi": st.fixed_dictionaries({}, optional={"driver": TEXTS}),
+            "image": st.fixed_dictionaries(
+                {}, optional={"reference": IMAGES, "from": SOURCES, "pinned": st.booleans()}
+            ),
+            "tokens": TOKENS,
+            "certificates": entries(signer=TEXTS),
         },
     )
+
+
+def objects() -> st.SearchStrategy[dict[str, object]]:
+    """Objects that are no Pods, as the schema has them."""
+    kinds = ["RuntimeClass", "StorageClass", "CSIDriver", "PriorityClass", "ResourceClaim"]
+    return st.fixed_dictionaries(
+        {"kind": st.sampled_from(kinds)},
+        optional={
+            "name": TEXTS,
+            "handler": TEXTS,
+            "provisioner": TEXTS,
+            "globalDefault": st.booleans(),
+            "tokens": TOKENS,
+            "requests": entries(adminAccess=st.booleans()),
+            "configs": entries(driver=TEXTS),
+        },
+    )
+
+
+def projections() -> st.SearchStrategy[dict[str, object]]:
+    """Projections as the schema has them, with odd texts everywhere."""
+    of_containers = {"privileged", "allowPrivilegeEscalation", "procMount", "capabilities"}
+    of_containers |= {"readOnlyRootFilesystem"}
     pod = security_contexts().map(
         lambda given: {
             key: value
             for key, value in given.items()  # type: ignore[attr-defined] # A fixed dictionary.
-            if key not in {"privileged", "allowPrivilegeEscalation", "procMount", "capabilities"}
+            if key not in of_containers
         }
     )
     return st.fixed_dictionaries(
-        {"containers": st.lists(container, max_size=2)},
+        {"containers": st.lists(containers(), max_size=2)},
         optional={
+            "object": objects(),
             "os": st.sampled_from(["windows", "linux"]),
             "hostNetwork": st.booleans(),
             "hostPID": st.booleans(),
             "hostIPC": st.booleans(),
             "hostUsers": st.booleans(),
-            "securityContext": pod,
-            "annotations": st.dictionaries(
-                st.just("container.apparmor.security.beta.kubernetes.io/c") | TEXTS, TEXTS
+            "automount": st.booleans(),
+            "nodeName": TEXTS,
+            "tolerations": entries(
+                key=TEXTS | st.just("CriticalAddonsOnly"), operator=st.just("Exists")
             ),
-            "volumes": st.lists(volume, max_size=2),
+            "priorityClass": TEXTS | st.just("system-a b"),
+            "shareProcessNamespace": st.booleans(),
+            "dnsPolicy": TEXTS | st.sampled_from(["None", "Default", "ClusterFirst"]),
+            "nameservers": st.lists(TEXTS, max_size=2),
+            "hostAliases": entries(hostnames=st.lists(TEXTS, max_size=2)),
+            "securityContext": pod,
+            "annotations": st.dictionaries(ANNOTATIONS, TEXTS, max_size=3),
+            "volumes": st.lists(volumes(), max_size=2),
         },
     )
 
@@ -122,7 +210,7 @@ def test_any_text_is_one_segment_of_its_own(engine: EmbeddedEngine, text: str) -
         "name": "c",
         "securityContext": {"capabilities": {"add": [text]}},
     }
-    needs = engine.evaluate(msgspec.json.encode({"containers": [container]}))
+    needs = engine.evaluate(msgspec.json.encode({"containers": [container]})).needs
     (privilege,) = {need.privilege for need in needs if need.rule == "privileges/capability/add"}
     family, segment = privilege.split("/")
     assert family == "capability"
@@ -136,13 +224,13 @@ def test_every_privilege_follows_the_grammar(
 ) -> None:
     """Whatever the Pod says, a privilege is no wildcard and has no `.`, `..` or empty segment."""
     jsonschema.validate(projection, SCHEMA)
-    for need in engine.evaluate(msgspec.json.encode(projection)):
+    for need in engine.evaluate(msgspec.json.encode(projection)).needs:
         validate_pattern(need.privilege, field="privilege")
         assert "*" not in need.privilege
 
 
 def test_compiled_policies_agree_with_opa(engine: EmbeddedEngine) -> None:
-    """For 200 projections, WebAssembly and OPA's interpreter give the same needs."""
+    """For 200 projections, WebAssembly and OPA's interpreter give the same answer."""
     cases: list[dict[str, object]] = []
 
     @settings(max_examples=200, database=None, derandomize=True, phases=[Phase.generate])
@@ -151,7 +239,7 @@ def test_compiled_policies_agree_with_opa(engine: EmbeddedEngine) -> None:
         cases.append(projection)
 
     collect()
-    query = "[r | some p in input; r := data.sallyport.needs.result with input as p]"
+    query = "[r | some p in input; r := data.sallyport.needs.answer with input as p]"
     done = subprocess.run(
         [provide("opa"), "eval", "-b", ".", "-I", "-f", "json", query],
         cwd=REGO,
@@ -162,9 +250,14 @@ def test_compiled_policies_agree_with_opa(engine: EmbeddedEngine) -> None:
     answers = json.loads(done.stdout)["result"][0]["expressions"][0]["value"]
     assert len(answers) == len(cases) >= 200
     for case, answer in zip(cases, answers, strict=True):
-        expected = {
+        compiled = engine.evaluate(msgspec.json.encode(case))
+        assert set(compiled.needs) == {
             Need(f"privileges/{rule}", entry["privilege"], entry["path"], entry.get("container"))
-            for rule, entries in answer.items()
-            for entry in entries
-        }
-        assert set(engine.evaluate(msgspec.json.encode(case))) == expected, case
+            for rule, found in answer["needs"].items()
+            for entry in found
+        }, case
+        assert set(compiled.denials) == {
+            Denial(f"rules/{rule}", entry["path"], entry["value"])
+            for rule, found in answer["denials"].items()
+            for entry in found
+        }, case

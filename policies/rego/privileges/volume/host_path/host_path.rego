@@ -34,7 +34,7 @@ needs contains entry if {
 	"hostPath" in volume.types
 	entry := {
 		"privilege": concat("/", array.concat([mode(volume)], segments(volume))),
-		"path": concat("", [volume.path, ".hostPath"]),
+		"path": lib.source(volume, "hostPath"),
 	}
 }
 

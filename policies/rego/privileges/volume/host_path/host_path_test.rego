@@ -9,7 +9,6 @@ test_refused_read_write if {
 	}} with input as {
 		"volumes": [{
 			"path": "spec.volumes[0]",
-			"name": "v",
 			"types": ["hostPath"],
 			"hostPath": {"path": "/var/log"},
 		}],
@@ -23,7 +22,6 @@ test_refused_read_only if {
 	}} with input as {
 		"volumes": [{
 			"path": "spec.volumes[0]",
-			"name": "v",
 			"types": ["hostPath"],
 			"hostPath": {"path": "/var/log", "readOnly": true},
 		}],
@@ -37,7 +35,6 @@ test_refused_root if {
 	}} with input as {
 		"volumes": [{
 			"path": "spec.volumes[0]",
-			"name": "v",
 			"types": ["hostPath"],
 			"hostPath": {"path": "/"},
 		}],
@@ -51,7 +48,6 @@ test_refused_root_read_only if {
 	}} with input as {
 		"volumes": [{
 			"path": "spec.volumes[0]",
-			"name": "v",
 			"types": ["hostPath"],
 			"hostPath": {"path": "//./", "readOnly": true},
 		}],
@@ -65,7 +61,6 @@ test_refused_untidy if {
 	}} with input as {
 		"volumes": [{
 			"path": "spec.volumes[0]",
-			"name": "v",
 			"types": ["hostPath"],
 			"hostPath": {"path": "/var//./log/"},
 		}],
@@ -79,7 +74,6 @@ test_refused_backwards if {
 	}} with input as {
 		"volumes": [{
 			"path": "spec.volumes[0]",
-			"name": "v",
 			"types": ["hostPath"],
 			"hostPath": {"path": "/var/../etc"},
 		}],
@@ -93,7 +87,6 @@ test_refused_odd_characters if {
 	}} with input as {
 		"volumes": [{
 			"path": "spec.volumes[0]",
-			"name": "v",
 			"types": ["hostPath"],
 			"hostPath": {"path": "/a b/**"},
 		}],
@@ -104,7 +97,7 @@ test_refused_path_missing if {
 	host_path.needs == {{
 		"privilege": "volume/hostPath:rw/%2F",
 		"path": "spec.volumes[0].hostPath",
-	}} with input as {"volumes": [{"path": "spec.volumes[0]", "name": "v", "types": ["hostPath"]}]}
+	}} with input as {"volumes": [{"path": "spec.volumes[0]", "types": ["hostPath"]}]}
 }
 
 test_admitted_none if {
@@ -115,6 +108,26 @@ test_admitted_none if {
 
 test_admitted_other_type if {
 	host_path.needs == set() with input as {
-		"volumes": [{"path": "spec.volumes[0]", "name": "v", "types": ["nfs"]}],
+		"volumes": [{"path": "spec.volumes[0]", "types": ["nfs"]}],
+	}
+}
+
+test_refused_claim_that_is_bound_to_one if {
+	host_path.needs == {{
+		"privilege": "volume/hostPath:rw/data",
+		"path": "spec.volumes[0].persistentVolumeClaim",
+	}} with input as {
+		"volumes": [{
+			"path": "spec.volumes[0].persistentVolumeClaim",
+			"types": ["hostPath"],
+			"hostPath": {"path": "/data"},
+		}],
+	}
+}
+
+test_refused_persistent_volume if {
+	host_path.needs == {{"privilege": "volume/hostPath:rw/data", "path": "spec.hostPath"}} with input as {
+		"containers": [],
+		"volumes": [{"path": "spec", "types": ["hostPath"], "hostPath": {"path": "/data"}}],
 	}
 }

@@ -32,7 +32,7 @@ needs contains entry if {
 	not type in known
 	entry := {
 		"privilege": concat("", ["volume/", lib.segment(type)]),
-		"path": concat("", [volume.path, ".", type]),
+		"path": lib.source(volume, type),
 	}
 }
 

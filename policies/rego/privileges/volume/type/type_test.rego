@@ -4,19 +4,19 @@ import data.sallyport.privileges.volume.type
 
 test_refused_nfs if {
 	type.needs == {{"privilege": "volume/nfs", "path": "spec.volumes[0].nfs"}} with input as {
-		"volumes": [{"path": "spec.volumes[0]", "name": "v", "types": ["nfs"]}],
+		"volumes": [{"path": "spec.volumes[0]", "types": ["nfs"]}],
 	}
 }
 
 test_refused_unknown if {
 	type.needs == {{"privilege": "volume/a%2Fb", "path": "spec.volumes[0].a/b"}} with input as {
-		"volumes": [{"path": "spec.volumes[0]", "name": "v", "types": ["a/b"]}],
+		"volumes": [{"path": "spec.volumes[0]", "types": ["a/b"]}],
 	}
 }
 
 test_refused_second_type if {
 	type.needs == {{"privilege": "volume/nfs", "path": "spec.volumes[0].nfs"}} with input as {
-		"volumes": [{"path": "spec.volumes[0]", "name": "v", "types": ["emptyDir", "nfs"]}],
+		"volumes": [{"path": "spec.volumes[0]", "types": ["emptyDir", "nfs"]}],
 	}
 }
 
@@ -28,7 +28,7 @@ test_refused_no_type if {
 
 test_refused_empty_list if {
 	type.needs == {{"privilege": "volume/%00", "path": "spec.volumes[0]"}} with input as {
-		"volumes": [{"path": "spec.volumes[0]", "name": "v", "types": []}],
+		"volumes": [{"path": "spec.volumes[0]", "types": []}],
 	}
 }
 
@@ -56,6 +56,15 @@ test_admitted_harmless if {
 
 test_admitted_host_path_has_its_own_rule if {
 	type.needs == set() with input as {
-		"volumes": [{"path": "spec.volumes[0]", "name": "v", "types": ["hostPath"]}],
+		"volumes": [{"path": "spec.volumes[0]", "types": ["hostPath"]}],
+	}
+}
+
+test_refused_claim_that_is_bound_to_one if {
+	type.needs == {{
+		"privilege": "volume/nfs",
+		"path": "spec.volumes[0].persistentVolumeClaim",
+	}} with input as {
+		"volumes": [{"path": "spec.volumes[0].persistentVolumeClaim", "types": ["nfs"]}],
 	}
 }

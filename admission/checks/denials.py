@@ -1,0 +1,12 @@
+"""What is never right: no profile, no right and no ceiling makes it so."""
+
+from admission.facts import Facts
+from admission.outcome import NOTHING, Outcome
+from core.request import Request
+
+
+def denials(_: Request, facts: Facts) -> Outcome:
+    """Refuse what a rule denies to everyone."""
+    if facts.pod is None or not facts.pod.denials:
+        return NOTHING
+    return Outcome(facts.pod.denials, "It asks for what nobody may have.")

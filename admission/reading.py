@@ -1,0 +1,233 @@
+"""Reads the object of a request: what of it is judged, for whom, and where rights are asked.
+
+Of the cluster it asks what is in memory: which PersistentVolume a claim is bound to.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+import msgspec
+
+from core import names
+from core.cluster import Cluster
+from core.errors import InvalidObjectError
+from core.namespaces import Mode
+from core.pod import Pod, decode_pod
+from core.request import Operation, Request
+from core.storage import PersistentVolume, parse_persistent_volume
+from core.subject import Subject, service_account
+from identity.subjects import (
+    CLAIM_MAKERS,
+    VOLUME_BINDERS,
+    Controllers,
+    is_mirror,
+    pod_service_account,
+    whose_right,
+)
+from policies.kinds import OBJECT_KINDS, project_object, project_persistent
+from policies.projection import Projection, project
+
+_UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises on JSON that is none, has another shape, or is nested too deeply."""
+
+_BINDING: Final = "a volume is bound to a claim"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What of an object is judged, and whose rights count."""
+
+    projection: Projection
+    subjects: tuple[Subject, ...]
+    namespace: str
+    """Where the right is asked; empty for the right in all namespaces."""
+    prefix: str = ""
+    """Put before the paths of what is found: where the Pod's template lies in the object."""
+    pod: Pod | None = None
+    uid: str = ""
+    always: bool = False
+    """Whether it is judged even where it needs nothing."""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Knows the kinds that carry privileges."""
+
+    cluster: Cluster
+    controllers: Controllers
+
+    def judges(self, request: Request) -> bool:
+        """Say whether objects of the request's kind are judged."""
+        return _group_kind(request) in _READERS
+
+    def read(self, request: Request, mode: Mode) -> Reading | str:
+        """Read the object, or say why it is left alone.
+
+        Raises:
+            InvalidObjectError: the object does not have its kind's shape.
+            NotSyncedError: the cluster's volumes are not known.
+        """
+        if request.object is None:
+            raise InvalidObjectError(request.kind.kind, "object", "the review holds none")
+        reading = _READERS[_group_kind(request)](self, request, request.object, mode)
+        if isinstance(reading, str) or not _is_update(request):
+            return reading
+        before = msgspec.structs.replace(request, object=request.old_object, old_object=None)
+        old = self.read(before, mode)
+        same = isinstance(old, Reading) and _same(old, reading)
+        return "the update changes nothing that is judged" if same else reading
+
+    def read_pod(self, request: Request, raw: msgspec.Raw, mode: Mode) -> Reading | str:
+        """Read a Pod."""
+        pod = _decode_pod(raw)
+        if is_mirror(request.subject, pod):
+            return "a node shows a static Pod that it already runs"
+        placed = request.running or request.operation is not Operation.CREATE
+        claimed = partial(self._claimed, request.namespace)
+        return Reading(
+            project(pod, claimed, placed=placed),
+            self._subjects(request, pod, mode),
+            request.namespace,
+            pod=pod,
+            uid=pod.metadata.uid or "",
+            always=True,
+        )
+
+    def _claimed(self, namespace: str, claim: str) -> PersistentVolume | None:
+        return self.cluster.claimed(f"{namespace}/{claim}")
+
+    def _subjects(self, request: Request, pod: Pod, mode: Mode) -> tuple[Subject, ...]:
+        """Give whose rights count.
+
+        Of a Pod that runs, nothing says who made it. A profile noted on one that nothing owns
+        was its maker's when the gate admitted it, where the namespace enforces; every other Pod
+        stands on its service account (docs/adr/0013).
+        """
+        if not request.running:
+            return whose_right(request.subject, pod, request.namespace, self.controllers)
+        if mode is Mode.ENFORCE and noted(pod) and not pod.metadata.owner_references:
+            return ()
+        return (pod_service_account(pod, request.namespace),)
+
+    def read_template(self, request: Request, raw: msgspec.Raw, _: Mode) -> Reading | str:
+        """Read a PodTemplate: a Pod that others will make."""
+        try:
+            template = msgspec.json.decode(raw, type=_PodTemplate).template
+        except _UNREADABLE as error:
+            raise invalid("PodTemplate", error) from error
+        if not template.spec.containers:
+            field = "template.spec.containers"
+            raise InvalidObjectError("PodTemplate", field, "must hold at least one container")
+        projection = project(template, partial(self._claimed, request.namespace))
+        return Reading(projection, (request.subject,), request.namespace, prefix="template.")
+
+    def read_volume(self, request: Request, raw: msgspec.Raw, _: Mode) -> Reading | str:
+        """Read a PersistentVolume: kept for a claim, its author needs the right there alone.
+
+        A volume that is bound to a claim is given to the claim's namespace: then whoever may
+        run there must have the right, whose measure is the namespace's default service account.
+        """
+        volume = parse_persistent_volume(raw)
+        namespace = volume.claim.partition("/")[0]
+        given = bool(volume.claim) and self._was_free(request, volume)
+        binds = request.subject.username in VOLUME_BINDERS
+        if binds and not (given and "hostPath" in volume.types):
+            return f"{_BINDING} that may have it" if given else "its controller keeps it"
+        subjects: tuple[Subject, ...] = () if binds else (request.subject,)
+        if given and "hostPath" in volume.types:
+            subjects += (service_account(namespace, "default"),)
+        return Reading(project_persistent(volume, "spec"), subjects, namespace)
+
+    def _was_free(self, request: Request, volume: PersistentVolume) -> bool:
+        if request.operation is not Operation.UPDATE or request.old_object is None:
+            return False
+        return parse_persistent_volume(request.old_object).claim != volume.claim
+
+    def read_claim(self, request: Request, raw: msgspec.Raw, _: Mode) -> Reading | str:
+        """Read a PersistentVolumeClaim: one that names a volume not kept for it takes it."""
+        try:
+            claim = msgspec.json.decode(raw, type=_Claim)
+        except _UNREADABLE as error:
+            raise invalid("PersistentVolumeClaim", error) from error
+        if not claim.spec.volume_name:
+            return "it names no volume"
+        if request.subject.username in VOLUME_BINDERS:
+            return f"{_BINDING}: the volume's own update is judged"
+        volume = self.cluster.volume(claim.spec.volume_name)
+        if volume is None:
+            return "there is no volume of the name that it gives"
+        if volume.claim == f"{request.namespace}/{request.name}":
+            return "the volume that it names is kept for it"
+        projection = project_persistent(volume, "spec.volumeName")
+        return Reading(projection, (request.subject,), request.namespace)
+
+    def read_other(self, request: Request, raw: msgspec.Raw, _: Mode) -> Reading | str:
+        """Read a class, a driver or a claim for devices."""
+        if request.subject.username in CLAIM_MAKERS:
+            return "it is made from a template that was judged for its author"
+        projection = project_object(request.kind.group, request.kind.kind, raw)
+        return Reading(projection, (request.subject,), request.namespace)
+
+
+class _PodTemplate(msgspec.Struct):
+    template: Pod = Pod()
+
+
+class _ClaimSpec(msgspec.Struct, frozen=True, rename="camel"):
+    volume_name: str | None = None
+
+
+class _Claim(msgspec.Struct):
+    spec: _ClaimSpec = _ClaimSpec()
+
+
+_READERS: Final[
+    Mapping[tuple[str, str], Callable[[Reader, Request, msgspec.Raw, Mode], Reading | str]]
+] = {
+    ("", "Pod"): Reader.read_pod,
+    ("", "PodTemplate"): Reader.read_template,
+    ("", "PersistentVolume"): Reader.read_volume,
+    ("", "PersistentVolumeClaim"): Reader.read_claim,
+    **dict.fromkeys(sorted(OBJECT_KINDS), Reader.read_other),
+}
+
+JUDGED_KINDS: Final = frozenset(_READERS)
+"""Group and kind of the objects whose privileges are judged."""
+
+
+def noted(pod: Pod) -> str | None:
+    """Give the profile that a Pod names, or was noted under."""
+    return (pod.metadata.annotations or {}).get(names.PROFILE_ANNOTATION)
+
+
+def invalid(kind: str, error: Exception) -> InvalidObjectError:
+    """Turn msgspec's `Expected … - at `$.spec…`` into a field and what is wrong with it."""
+    problem, _, path = str(error).partition(" - at `$")
+    return InvalidObjectError(kind, path.strip("`."), problem or "nested too deeply")
+
+
+def _is_update(request: Request) -> bool:
+    return request.operation is Operation.UPDATE and request.old_object is not None
+
+
+def _same(old: Reading, new: Reading) -> bool:
+    """Say whether nothing that is judged differs: who asks for an update does not matter then."""
+    named = {noted(reading.pod) for reading in (old, new) if reading.pod}
+    unchanged = old.projection == new.projection and old.namespace == new.namespace
+    return unchanged and len(named) <= 1
+
+
+def _group_kind(request: Request) -> tuple[str, str]:
+    return request.kind.group, request.kind.kind
+
+
+def _decode_pod(raw: msgspec.Raw) -> Pod:
+    try:
+        pod = decode_pod(raw)
+    except _UNREADABLE as error:
+        raise invalid("Pod", error) from error
+    if not pod.spec.containers:
+        raise InvalidObjectError("Pod", "spec.containers", "must hold at least one container")
+    return pod

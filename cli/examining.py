@@ -1,0 +1,188 @@
+"""The Pods that objects are or would make, each as the request that would create it."""
+
+import re
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from admission.reading import JUDGED_KINDS
+from cli.output import STANDARD_INPUT, Result, name_object
+from cli.review import read_manifests
+from cli.settings import Settings
+from cli.subjects import account_of_pod
+from core.errors import ClusterError, SettingsError
+from core.request import Kind, Operation, Request
+from core.templates import find_templates, holds_containers
+from kube.manifests import SUFFIXES
+from kube.paging import each, open_objects
+
+_POD: Final = Kind("Pod", "v1")
+_FINISHED: Final = frozenset({"Succeeded", "Failed"})
+_NAMESPACE: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_DEFAULT: Final = "default"
+"""The namespace of what names none."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A Pod, a Pod template, or another object that carries privileges."""
+
+    object: str
+    """For people: `Deployment train/server`."""
+    workload: str
+    """What made it, or would: its controller, or itself."""
+    namespace: str
+    prefix: str
+    """Where the Pod lies in the object: `spec.template`; empty where it is the object."""
+    request: Request
+
+
+@dataclass(frozen=True)
+class PassedOver:
+    """An object that has containers, but not in a Pod template: what is made of it is unknown."""
+
+    object: str
+    namespace: str
+
+    def __str__(self) -> str:
+        return f"{self.object}: its containers are in no Pod template: not judged, look yourself"
+
+
+def is_file(target: str) -> bool:
+    """Say whether a person means a file or a folder, not a namespace."""
+    if target == STANDARD_INPUT or "/" in target or Path(target).suffix.lower() in SUFFIXES:
+        return True
+    return Path(target).exists()
+
+
+async def found_in(
+    settings: Settings, targets: list[str], profile: str = ""
+) -> AsyncIterator[Found | PassedOver | Result]:
+    """Yield what files, and what namespaces of the cluster that the settings name, hold.
+
+    Of a real cluster it is the Pods that run. A Result is what could not be read. `profile` is
+    the one by which all is to be judged, whoever asks.
+
+    Raises:
+        SettingsError: a target is no file, and no namespace that can be looked into.
+        ClusterError: the cluster does not answer, or refuses.
+    """
+    for target in targets:
+        if is_file(target):
+            for item in read_manifests([target]):
+                for found in _of_manifest(item, profile):
+                    yield found
+        else:
+            async for found in _in_namespace(settings, target, profile):
+                yield found
+
+
+async def _in_namespace(
+    settings: Settings, namespace: str, profile: str
+) -> AsyncIterator[Found | PassedOver | Result]:
+    if not _NAMESPACE.fullmatch(namespace):
+        raise SettingsError(f"{namespace}: neither a file nor the name of a namespace")
+    if settings.cluster is not None:
+        for item in read_manifests([str(settings.cluster)]):
+            for found in _of_manifest(item, profile):
+                if isinstance(found, Result) or found.namespace == namespace:
+                    yield found
+        return
+    if settings.kubeconfig is None:
+        message = f"{namespace}: no such file; for a namespace give --kubeconfig or --cluster"
+        raise SettingsError(message)
+    async with open_objects(settings.kubeconfig) as objects:
+        try:
+            async for raw in each(objects, f"/api/v1/namespaces/{namespace}/pods"):
+                if pod := _running(msgspec.json.decode(raw), profile):
+                    yield pod
+        except ClusterError as error:
+            message = f"the Pods of namespace {namespace} cannot be listed: {error}"
+            raise ClusterError(message, error.status) from None
+
+
+def _of_manifest(item: Any, profile: str) -> Iterator[Found | PassedOver | Result]:
+    if isinstance(item, Result):
+        yield item
+        return
+    yield from found_of(item.value, profile)
+
+
+def found_of(value: Mapping[str, Any], profile: str = "") -> Iterator[Found | PassedOver]:
+    """Yield what is judged of an object with `apiVersion` and `kind`: itself, or its templates."""
+    group, _, version = str(value["apiVersion"]).rpartition("/")
+    kind = Kind(str(value["kind"]), version, group)
+    metadata = _map(value, "metadata")
+    namespace = str(metadata.get("namespace") or "")
+    name = str(metadata.get("name") or metadata.get("generateName") or "")
+    what = name_object(kind.kind, namespace, name)
+    place = namespace or _DEFAULT
+    if (group, kind.kind) == ("", "Pod"):
+        running = bool(metadata.get("uid"))  # Only kube-apiserver gives one.
+        workload = (_owner(value) if running else "") or what
+        yield Found(what, workload, place, "", _request(value, _POD, place, name, profile, running))
+    elif (group, kind.kind) in JUDGED_KINDS and kind.kind != "PodTemplate":
+        yield Found(what, what, namespace, "", _request(value, kind, namespace, name, profile))
+    else:
+        templates = find_templates(value)
+        if not templates and holds_containers(value.get("spec")):
+            yield PassedOver(what, place)
+        for prefix, template in templates:
+            pod = {"metadata": template.get("metadata") or {}, "spec": template["spec"]}
+            yield Found(what, what, place, prefix, _request(pod, _POD, place, name, profile))
+
+
+def _running(pod: dict[str, Any], profile: str) -> Found | PassedOver | None:
+    """Give a Pod of a list; None for one that has finished or is being deleted."""
+    if _map(pod, "metadata").get("deletionTimestamp") or _phase(pod) in _FINISHED:
+        return None
+    return next(found_of({**pod, "apiVersion": "v1", "kind": "Pod"}, profile))
+
+
+def _phase(pod: Mapping[str, Any]) -> str:
+    return str(_map(pod, "status").get("phase") or "")
+
+
+def _request(  # noqa: PLR0913, PLR0917 (what a request is made of)
+    value: Mapping[str, Any],
+    kind: Kind,
+    namespace: str,
+    name: str,
+    profile: str,
+    running: bool = False,  # noqa: FBT001, FBT002
+) -> Request:
+    return Request(
+        uid="",
+        kind=kind,
+        operation=Operation.CREATE,
+        subject=account_of_pod(value, namespace or _DEFAULT),
+        namespace=namespace,
+        name=name,
+        object=msgspec.Raw(msgspec.json.encode(value)),
+        dry_run=True,
+        running=running,
+        asked_profile=profile,
+    )
+
+
+def _owner(pod: Mapping[str, Any]) -> str:
+    """Name the controller of a Pod, or the Deployment of its ReplicaSet; empty without one."""
+    metadata = _map(pod, "metadata")
+    references = metadata.get("ownerReferences")
+    owners = references if isinstance(references, list) else []
+    owner = next((o for o in owners if isinstance(o, dict) and o.get("controller")), None)
+    if owner is None:
+        return ""
+    kind, name = str(owner.get("kind") or ""), str(owner.get("name") or "")
+    suffix = "-" + str(_map(metadata, "labels").get("pod-template-hash") or "")
+    if kind == "ReplicaSet" and len(suffix) > 1 and name.endswith(suffix):
+        kind, name = "Deployment", name.removesuffix(suffix)
+    return name_object(kind, str(metadata.get("namespace") or ""), name)
+
+
+def _map(value: Mapping[str, Any], field: str) -> Mapping[str, Any]:
+    found = value.get(field)
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,36 @@
+"""Flags that several commands share, and what they are read into."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cli.output import Format
+
+if TYPE_CHECKING:
+    from cli.settings import Settings
+
+ClusterFlag = Annotated[
+    Path | None, typer.Option(help="A folder of YAML that stands in for a cluster.", metavar="DIR")
+]
+KubeconfigFlag = Annotated[
+    Path | None, typer.Option(help="Ask the cluster of this kubeconfig.", metavar="FILE")
+]
+ConfigFlag = Annotated[
+    Path | None, typer.Option("--config", help="A YAML file of settings.", metavar="FILE")
+]
+BundleFlag = Annotated[
+    Path | None, typer.Option(help="A policy bundle instead of the built-in one.", metavar="FILE")
+]
+OutputFlag = Annotated[Format, typer.Option("--output", "-o", help="How to print.")]
+
+
+def read_flags(config: Path | None, **flags: Any) -> "Settings":
+    """Give the settings of flags, environment and file.
+
+    Raises:
+        SettingsError: naming the setting that is wrong.
+    """
+    from cli.settings import read_settings  # noqa: PLC0415 (keeps --help and completion quick)
+
+    return read_settings(config, flags)

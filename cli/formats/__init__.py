@@ -1,0 +1,1 @@
+"""The faces of a review: what `sallyport review -o` prints for whom."""

@@ -1,0 +1,260 @@
+"""`sallyport profile suggest`: the least profile that covers what runs, or what files need."""
+
+import sys
+from collections.abc import AsyncIterable, Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from admission.judge import Judge
+from cli import exits
+from cli.examining import Found, PassedOver, found_in, is_file
+from cli.output import Result
+from cli.profile_yaml import SUGGESTED_RANK, profile_yaml
+from cli.review import BUDGET, open_judge
+from cli.settings import Settings
+from cli.text import safe_line
+from core import names
+from core.errors import CannotJudgeError, InvalidObjectError, SettingsError
+from core.namespaces import Mode
+from core.profiles import CATALOGUE, MAX_NAME, ProfileSet, is_name, parse_profile
+from core.suggesting import Examined, Line, fold, suggest
+from core.within import within
+
+MOST_LINES: Final = 512
+MOST_CHARACTERS: Final = 1024
+"""What a ContainerProfile holds, as its CRD says."""
+
+_PROGRESS_EVERY: Final = 500
+_SHOWN: Final = 5
+
+
+class Denied(msgspec.Struct, frozen=True):
+    """Something that no profile can cover."""
+
+    object: str
+    path: str
+    rule: str
+    message: str
+    remedy: str
+
+
+class Miss(msgspec.Struct, frozen=True):
+    """A profile that is there, and what it lacks."""
+
+    profile: str
+    lacks: list[str]
+
+
+class Suggestion(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """What `-o json` prints."""
+
+    profile: dict[str, Any]
+    """The ContainerProfile."""
+    lines: list[Line]
+    """Its privileges, with their evidence."""
+    examined: int
+    """Pods, templates and other objects."""
+    covered_by: list[str]
+    """Profiles that cover all of it already, but for those that cover everything."""
+    nearest: list[Miss]
+    denied: list[Denied]
+    not_judged: list[str]
+    passed_over: list[str]
+    """Objects of which nobody knows what Pods they make."""
+
+    @property
+    def exit_code(self) -> int:
+        """What the command ends with."""
+        if self.not_judged:
+            return exits.NOT_JUDGED
+        return exits.REFUSED if self.denied else 0
+
+
+async def suggest_profile(
+    settings: Settings, targets: list[str], name: str | None, *, generalise: bool
+) -> Suggestion:
+    """Examine files and namespaces, and suggest a profile for what was found.
+
+    Raises:
+        SettingsError: nothing was found, the name is none, or a profile cannot hold it all.
+        ClusterError, CannotJudgeError: the cluster does not answer.
+    """
+    where = ", ".join(targets)
+    async with open_judge(settings) as judge:
+        found = found_in(settings, targets)
+        return await suggest_for(judge, found, name or _name(targets), where, generalise=generalise)
+
+
+async def suggest_for(
+    judge: Judge,
+    objects: AsyncIterable[Found | PassedOver | Result],
+    name: str,
+    where: str,
+    *,
+    generalise: bool,
+) -> Suggestion:
+    """Suggest a profile of this name for objects; `where` they were found is for people.
+
+    Raises:
+        SettingsError: there are none, the name is none, or a profile cannot hold it all.
+    """
+    examination = _Examination()
+    async for found in objects:
+        await examination.take(judge, found)
+    if not examination.count and not examination.not_judged:
+        for line in examination.passed_over:
+            sys.stderr.write(f"{safe_line(line)}\n")
+        raise SettingsError(f"no Pod and no Pod template found in {where}")
+    exact = suggest(examination.examined)
+    lines = [line for line in exact if len(line.privilege) <= MOST_CHARACTERS]
+    lines = fold(lines) if generalise else lines
+    profiles = judge.gatherer.cluster.profiles()
+    covered_by, nearest = _compare(profiles, [line.privilege for line in exact])
+    return Suggestion(
+        profile=_profile(lines, name, where),
+        lines=lines,
+        examined=examination.count,
+        covered_by=covered_by,
+        nearest=nearest,
+        denied=examination.denied + list(_too_long(exact)),
+        not_judged=examination.not_judged,
+        passed_over=examination.passed_over,
+    )
+
+
+class _Examination:
+    """What was found so far."""
+
+    def __init__(self) -> None:
+        self.examined: list[Examined] = []
+        self.denied: list[Denied] = []
+        self.not_judged: list[str] = []
+        self.passed_over: list[str] = []
+        self.count = 0
+
+    async def take(self, judge: Judge, found: Found | PassedOver | Result) -> None:
+        """Examine one object; a Result is one that could not be read."""
+        if isinstance(found, Result):
+            self.not_judged.append(found.element.findings[0].message)
+            return
+        if isinstance(found, PassedOver):
+            self.passed_over.append(str(found))
+            return
+        self.count += 1
+        if self.count % _PROGRESS_EVERY == 0:
+            sys.stderr.write(f"{self.count} objects examined\n")
+        try:
+            work = judge.gatherer.gather(found.request, None, Mode.ENFORCE)
+            facts = await within(BUDGET, work)
+        except (CannotJudgeError, InvalidObjectError, TimeoutError) as error:
+            why = str(error) or f"not done within {BUDGET:g} s"
+            self.not_judged.append(f"{found.object}: {why}")
+            return
+        if facts.pod is None:
+            return
+        self.examined.append(Examined(found.object, found.prefix, facts.pod.needs))
+        for finding in facts.pod.denials:
+            path = ".".join(part for part in (found.prefix, finding.path) if part)
+            denied = Denied(found.object, path, finding.rule, finding.message, finding.remedy)
+            self.denied.append(denied)
+
+
+def _too_long(lines: Sequence[Line]) -> Iterator[Denied]:
+    message = f"needs a privilege of more than {MOST_CHARACTERS} characters: no profile spells it"
+    for line in lines:
+        if len(line.privilege) > MOST_CHARACTERS:
+            for place in line.places:
+                yield Denied(
+                    place.object, place.path, "profile/length", message, "Shorten the value."
+                )
+
+
+def _name(targets: Sequence[str]) -> str:
+    return targets[0] if len(targets) == 1 and not is_file(targets[0]) else "suggested"
+
+
+def _profile(lines: Sequence[Line], name: str, where: str) -> dict[str, Any]:
+    if len(lines) > MOST_LINES:
+        message = (
+            f"it takes {len(lines)} privileges, and a profile holds {MOST_LINES}: "
+            "give --generalise, or suggest a profile for each of the workloads"
+        )
+        raise SettingsError(message)
+    profile = {
+        "apiVersion": names.API_VERSION,
+        "kind": "ContainerProfile",
+        "metadata": {"name": name},
+        "spec": {
+            "description": f"Suggested from what was found in {safe_line(where)}."[
+                :MOST_CHARACTERS
+            ],
+            "rank": SUGGESTED_RANK,
+            "catalogue": CATALOGUE,
+            "privileges": [line.privilege for line in lines],
+        },
+    }
+    _check_name(name)
+    parse_profile(msgspec.json.encode(profile))
+    return profile
+
+
+def _check_name(name: str) -> None:
+    if not is_name(name):
+        message = f"--name {name}: must be lower-case letters, digits, - and ., at most {MAX_NAME}"
+        raise SettingsError(message)
+
+
+def _compare(profiles: ProfileSet, privileges: Sequence[str]) -> tuple[list[str], list[Miss]]:
+    """Give the profiles that cover all, and up to five others by what they lack.
+
+    One that covers everything is no advice.
+    """
+    misses = [
+        Miss(profile.name, [p for p in privileges if not profile.covers(p)])
+        for profile in profiles.ordered
+        if "**" not in set(profile.patterns)
+    ]
+    covered_by = [miss.profile for miss in misses if not miss.lacks]
+    others = sorted((miss for miss in misses if miss.lacks), key=lambda miss: len(miss.lacks))
+    return covered_by, others[:_SHOWN]
+
+
+def print_suggestion(suggestion: Suggestion) -> None:
+    """Print the profile on standard output."""
+    sys.stdout.write(profile_yaml(suggestion.profile, suggestion.lines))
+
+
+def print_advice(suggestion: Suggestion) -> None:
+    """Say on standard error what a person should know beside the profile."""
+    for line in _advice(suggestion):
+        sys.stderr.write(f"{safe_line(line)}\n")
+
+
+def _advice(suggestion: Suggestion) -> list[str]:
+    lines: list[str] = []
+    objects, count = suggestion.examined, len(suggestion.lines)
+    lines.append(
+        f"{objects} object{'s' * (objects != 1)} examined; "
+        f"{count} line{'s' * (count != 1)} for what is needed."
+    )
+    if suggestion.covered_by:
+        covered = ", ".join(suggestion.covered_by[:_SHOWN])
+        lines.append(f"Covered already by: {covered}. Then no new profile is needed.")
+    elif suggestion.nearest:
+        near = suggestion.nearest[0]
+        lacks = ", ".join(near.lacks[:_SHOWN])
+        more = len(near.lacks) - _SHOWN
+        lacks += f" and {more} more" if more > 0 else ""
+        lines.append(f"No profile covers it. The nearest, {near.profile}, lacks {lacks}.")
+    folded = [line for line in suggestion.lines if line.folds]
+    lines += [
+        f"{line.privilege} stands for {len(line.folds)} privileges, and covers others too."
+        for line in folded
+    ]
+    for denied in suggestion.denied:
+        what = f"{denied.object}: {denied.path}: {denied.message}"
+        lines.append(f"No profile can cover this. {what}. {denied.remedy} ({denied.rule})")
+    lines += [f"Not judged, so not covered: {each}" for each in suggestion.not_judged]
+    lines += suggestion.passed_over
+    return lines

@@ -1,0 +1,43 @@
+"""`sallyport who-can`: who holds a right in the end, also by way of others."""
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from cli import help as texts
+from cli.flags import ClusterFlag, ConfigFlag, KubeconfigFlag, OutputFlag, read_flags
+from cli.logs import log_to_stderr
+from cli.output import Format, make_console, print_json
+
+app = typer.Typer(
+    help="Say who holds a right in the end.", no_args_is_help=True, epilog=texts.WHO_CAN
+)
+
+
+@app.callback()
+def who_can() -> None:
+    """Say who holds a right in the end."""
+    log_to_stderr()
+
+
+@app.command(epilog=texts.USE)
+def use(  # noqa: PLR0913, PLR0917 (one parameter a flag)
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The profile.")],
+    namespace: Annotated[
+        str | None, typer.Option("--namespace", "-n", help="In this one alone.")
+    ] = None,
+    cluster: ClusterFlag = None,
+    kubeconfig: KubeconfigFlag = None,
+    config: ConfigFlag = None,
+    output: OutputFlag = Format.TABLE,
+) -> None:
+    """List everyone who can use a profile, themselves or by becoming another."""
+    from cli import who_can_use  # noqa: PLC0415 (keeps --help and completion quick)
+
+    settings = read_flags(config, cluster=cluster, kubeconfig=kubeconfig)
+    answer = asyncio.run(who_can_use.list_users(settings, name, namespace))
+    if output is Format.JSON:
+        print_json(answer)
+    else:
+        who_can_use.print_users(answer, make_console())

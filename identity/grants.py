@@ -1,0 +1,173 @@
+"""Rights as they are given: by bindings, and by what their holders may give themselves."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from identity.holders import Holder, group, groups_of, holder_of
+from kube.rbac import MASTERS, Question, Rbac, rule_allows
+from kube.rbac_objects import Binding, PolicyRule
+
+CLUSTER: Final = ""
+"""The place of a ClusterRoleBinding: all namespaces, and what lies in none."""
+
+EVERY: Final = "*"
+"""The place of who could have a RoleBinding in every namespace."""
+
+EVERYTHING: Final = (PolicyRule(verbs=["*"], api_groups=["*"], resources=["*"]),)
+
+
+@dataclass(frozen=True)
+class Grant:
+    """These rules, in this place, for these holders."""
+
+    place: str
+    holders: tuple[Holder, ...]
+    rules: tuple[PolicyRule, ...]
+    means: str
+    """Completes a sentence that begins with the holder: `has RoleBinding train/x`."""
+    role: tuple[str, str] | None = None
+    """Namespace (empty for a ClusterRole) and name of the role that it gives, if it is one."""
+    binding: str = ""
+    """The binding's name; empty where the holder must first give it to itself."""
+    direct: bool = True
+    """Whether the holder has it now."""
+    joint: bool = False
+    """Whether it must first become another, who then gives it to it."""
+
+
+def given(rbac: Rbac) -> Iterator[Grant]:
+    """Yield what bindings give, and what kube-apiserver gives without one."""
+    means = "is let through by kube-apiserver without any binding"
+    yield Grant(CLUSTER, (group(MASTERS),), EVERYTHING, means)
+    for binding, rules in rbac.grants():
+        place, name = binding.metadata.namespace, binding.metadata.name
+        found = (holder_of(subject, place) for subject in binding.subjects or ())
+        holders = tuple(dict.fromkeys(holder for holder in found if holder))
+        reference = binding.role_ref
+        role = (place if reference.kind == "Role" else "", reference.name)
+        yield Grant(place, holders, rules, f"has {_name(binding)}", role, name)
+
+
+def _name(binding: Binding) -> str:
+    place, name = binding.metadata.namespace, binding.metadata.name
+    return f"RoleBinding {place}/{name}" if place else f"ClusterRoleBinding {name}"
+
+
+Held = dict[Holder, str]
+"""Who may do something, each with what gives the right."""
+
+
+_Asked = tuple[str, str, str, str]
+"""Verb, group, resource and subresource: a question but for its name and namespace."""
+
+_Match = tuple[Grant, tuple[PolicyRule, ...]]
+"""A grant, and those of its rules that allow what is asked for some name."""
+
+
+class Grants:
+    """All grants of a cluster, ready to be asked who may do what.
+
+    What was found in a place is kept until something is added there: in a cluster of 2,000
+    namespaces the same is asked of each, and every time of the ClusterRoleBindings too.
+    """
+
+    def __init__(self, grants: Iterable[Grant]) -> None:
+        self._at: dict[str, list[Grant]] = {CLUSTER: [], EVERY: []}
+        self._found: dict[str, dict[_Asked, list[_Match]]] = {}
+        self._rules: dict[tuple[int, _Asked], tuple[PolicyRule, ...]] = {}
+        for grant in grants:
+            self.add(grant)
+
+    def add(self, grant: Grant) -> None:
+        """Take in one more."""
+        self._at.setdefault(grant.place, []).append(grant)
+        self._found.pop(grant.place, None)
+
+    @property
+    def namespaces(self) -> list[str]:
+        """The namespaces in which something is given."""
+        return [place for place in self._at if place not in {CLUSTER, EVERY}]
+
+    def at(self, place: str) -> list[Grant]:
+        """Give what is given in this place, and not what counts there as well."""
+        return self._at.get(place, [])
+
+    def who(self, question: Question, *, any_name: bool = False) -> Held:
+        """Say who may do what is asked; with `any_name` also who may for some name alone.
+
+        The question's namespace may be EVERY: who may in each of them.
+        """
+        place = question.namespace
+        places = [CLUSTER] if place == CLUSTER else list(dict.fromkeys((CLUSTER, EVERY, place)))
+        return _held(self._allowing(places, question, any_name=any_name))
+
+    def gives(self, question: Question) -> bool:
+        """Say whether what is given in the question's place itself allows it for some name."""
+        return bool(self._matching(question.namespace, question))
+
+    def who_anywhere(self, question: Question) -> Held:
+        """Say who may do it in some namespace, or for some name alone."""
+        return _held(self._allowing(list(self._at), question, any_name=True))
+
+    def permitting(self, question: Question, namespace: str | None) -> Iterator[Grant]:
+        """Yield the grants that allow it in the namespace; None is any."""
+        places = list(self._at) if namespace is None else [CLUSTER, EVERY, namespace]
+        return self._allowing(places, question, any_name=False)
+
+    def _allowing(
+        self, places: Iterable[str], question: Question, *, any_name: bool
+    ) -> Iterator[Grant]:
+        for place in places:
+            for grant, rules in self._matching(place, question):
+                if any_name or any(rule_allows(rule, question) for rule in rules):
+                    yield grant
+
+    def _matching(self, place: str, question: Question) -> list[_Match]:
+        asked = (question.verb, question.group, question.resource, question.subresource)
+        found = self._found.setdefault(place, {})
+        if asked not in found:
+            matches = ((grant, self._for_some_name(grant.rules, asked)) for grant in self.at(place))
+            found[asked] = [match for match in matches if match[1]]
+        return found[asked]
+
+    def _for_some_name(
+        self, rules: tuple[PolicyRule, ...], asked: _Asked
+    ) -> tuple[PolicyRule, ...]:
+        key = (id(rules), asked)  # Those of a role are one object, which its grants keep alive.
+        if (found := self._rules.get(key)) is None:
+            found = tuple(rule for rule in rules if _allows_some(rule, asked))
+            self._rules[key] = found
+        return found
+
+
+def _allows_some(rule: PolicyRule, asked: _Asked) -> bool:
+    verb, group, resource, subresource = asked
+    return any(
+        rule_allows(rule, Question(verb, group, resource, name, "", subresource))
+        for name in rule.resource_names or [""]
+    )
+
+
+def _held(grants: Iterable[Grant]) -> Held:
+    held: Held = {}
+    for grant in grants:
+        for holder in grant.holders:
+            held.setdefault(holder, grant.means.removeprefix("has "))
+    return held
+
+
+def both(one: Held, other: Held) -> Held:
+    """Give who has both, itself or through a group that it is always in."""
+    found: Held = {}
+    for holder in dict.fromkeys([*one, *other]):
+        first, second = _of(holder, one), _of(holder, other)
+        if first and second:
+            found[holder] = first if first == second else f"{first} and {second}"
+    return found
+
+
+def _of(holder: Holder, held: Held) -> str:
+    if holder in held:
+        return held[holder]
+    return next((held[group] for group in sorted(groups_of(holder)) if group in held), "")

@@ -1,0 +1,224 @@
+"""Policies that OPA compiled to WebAssembly, evaluated by wasmtime with one call each.
+
+Follows OPA's own host (open-policy-agent/opa, internal/wasm/sdk/internal/wasm/vm.go, and the ABI in
+docs/wasm): the input is written where the heap begins, `opa_eval` parses, evaluates and dumps, and
+the next evaluation overwrites all. Why this is ours: docs/adr/0020-one-call-an-evaluation.md.
+"""
+
+import ctypes
+import math
+import threading
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+import wasmtime
+from wasmtime import _ffi as ffi
+from wasmtime._func import enter_wasm
+
+PAGE: Final = 64 * 1024
+_FIRST_PAGES: Final = 64
+"""4 MiB to begin with: what a policy's constants take; untouched pages take none."""
+
+_TICK_S: Final = 0.01
+"""Deadlines are kept this precisely."""
+
+_LONGEST_TICKS: Final = round(60 / _TICK_S)
+"""More than any evaluation may take."""
+
+_FIRST_READ: Final = 4096
+"""Bytes looked at first for the end of an answer: most are shorter."""
+
+_BUILTINS: Final = tuple(f"opa_builtin{arity}" for arity in range(5))
+
+Builtins = Mapping[str, Callable[..., Any]]
+
+
+class PolicyError(Exception):
+    """A policy cannot be loaded, or an evaluation failed; what it evaluated on is not quoted."""
+
+
+class Code:
+    """One compiled policy: machine code that any number of instances share."""
+
+    def __init__(self, wasm: bytes) -> None:
+        """Compile.
+
+        Raises:
+            PolicyError: it is no WebAssembly.
+        """
+        config = wasmtime.Config()
+        config.epoch_interruption = True
+        self.engine = wasmtime.Engine(config)
+        try:
+            self.module = wasmtime.Module(self.engine, wasm)
+        except wasmtime.WasmtimeError as error:
+            raise PolicyError(str(error)) from error
+        self._stop = threading.Event()
+        self._ticker = threading.Thread(target=self._tick, name="policy-clock", daemon=True)
+        self._ticker.start()
+
+    def close(self) -> None:
+        """End the clock, and whatever still runs."""
+        self._stop.set()
+        for _ in range(_LONGEST_TICKS):
+            self.engine.increment_epoch()
+
+    def _tick(self) -> None:
+        while not self._stop.wait(_TICK_S):
+            self.engine.increment_epoch()
+
+
+class Instance:
+    """A policy with a memory of its own; used by one thread at a time.
+
+    After an evaluation that failed it is not to be used again: its heap is as the failure left it.
+    """
+
+    def __init__(self, code: Code, memory_bytes: int, builtins: Builtins) -> None:
+        """Link and start.
+
+        Raises:
+            PolicyError: it is no policy of OPA's, or needs more memory than it may have.
+        """
+        self._store = wasmtime.Store(code.engine)
+        self._store.set_limits(memory_size=memory_bytes)
+        self._store.set_epoch_deadline(_LONGEST_TICKS)
+        self._builtins = builtins
+        self._failure: BaseException | None = None
+        pages = memory_bytes // PAGE
+        limits = wasmtime.Limits(min(_FIRST_PAGES, pages), pages)
+        try:
+            self._memory = wasmtime.Memory(self._store, wasmtime.MemoryType(limits))
+            self._exports = self._link(code).exports(self._store)
+            self._eval = self._function("opa_eval")
+            self.entrypoints: dict[str, int] = self._read_json(self._call("entrypoints"))
+            self.required: dict[str, int] = self._read_json(self._call("builtins"))
+            self._heap = int(self._call("opa_heap_ptr_get"))
+        except (wasmtime.WasmtimeError, wasmtime.Trap, msgspec.DecodeError) as error:
+            raise PolicyError(str(error)) from error
+        self._names = {number: name for name, number in self.required.items()}
+        self._context = self._store._context()  # noqa: SLF001  As wasmtime's own calls do.
+        self._address = ctypes.byref(self._eval._func)  # noqa: SLF001
+        self._parameters = (ffi.wasmtime_val_t * 7)()
+        for parameter in self._parameters:
+            parameter.kind = ffi.WASMTIME_I32
+        self._result = (ffi.wasmtime_val_t * 1)()
+
+    def evaluate(self, entrypoint: int, document: bytes, seconds: float) -> bytes:
+        """Give the result set of an entry point, `[{"result": …}]`, as JSON.
+
+        Raises:
+            PolicyError: it took too long or too much memory, or failed.
+        """
+        end = self._heap + len(document)
+        values = self._parameters  # reserved, entry point, data, input, its length, heap, as JSON
+        values[1].of.i32, values[3].of.i32 = entrypoint, self._heap
+        values[4].of.i32, values[5].of.i32 = len(document), end
+        try:
+            self._make_room(end)
+            ctypes.memmove(self._base() + self._heap, document, len(document))
+            ffi.wasmtime_context_set_epoch_deadline(
+                self._context, max(1, math.ceil(seconds / _TICK_S))
+            )
+            with enter_wasm(self._store) as trap:
+                error = ffi.wasmtime_func_call(
+                    self._context, self._address, values, 7, self._result, 1, trap
+                )
+                if error:  # type: ignore[truthy-bool]  # A pointer is true unless it is null.
+                    raise wasmtime.WasmtimeError._from_ptr(error)  # noqa: SLF001
+            return self._read_text(self._result[0].of.i32)
+        except (wasmtime.WasmtimeError, wasmtime.Trap, PolicyError) as error:
+            raise self._explain(error, seconds) from error
+
+    def close(self) -> None:
+        """Give its memory back."""
+        self._store.close()
+
+    def _make_room(self, end: int) -> None:
+        lacking = end - self._memory.data_len(self._store)
+        if lacking > 0:
+            self._memory.grow(self._store, math.ceil(lacking / PAGE))
+
+    def _explain(self, error: BaseException, seconds: float) -> PolicyError:
+        if isinstance(error, wasmtime.Trap) and error.trap_code is wasmtime.TrapCode.INTERRUPT:
+            return PolicyError(f"it exceeded its time limit of {seconds:g} s")
+        if self._failure is not None:
+            return PolicyError(str(self._failure))
+        return PolicyError(str(error).splitlines()[0])
+
+    def _link(self, code: Code) -> wasmtime.Instance:
+        linker = wasmtime.Linker(code.engine)
+        linker.define(self._store, "env", "memory", self._memory)
+        integer = wasmtime.ValType.i32()
+        said = wasmtime.FuncType([integer], [])
+        linker.define(self._store, "env", "opa_abort", self._host(said, self._abort))
+        linker.define(self._store, "env", "opa_println", self._host(said, lambda _: None))
+        for arity, name in enumerate(_BUILTINS):
+            kind = wasmtime.FuncType([integer] * (2 + arity), [integer])
+            linker.define(self._store, "env", name, self._host(kind, self._call_builtin))
+        return linker.instantiate(self._store, code.module)
+
+    def _host(self, kind: wasmtime.FuncType, function: Callable[..., Any]) -> wasmtime.Func:
+        return wasmtime.Func(self._store, kind, partial(self._noting, function))
+
+    def _noting(self, function: Callable[..., Any], *arguments: int) -> Any:
+        """Call a function of the host; what it raises ends the evaluation, and is kept."""
+        try:
+            return function(*arguments)
+        except Exception as error:
+            self._failure = error
+            raise
+
+    def _abort(self, address: int) -> None:
+        raise PolicyError(self._read_text(address).decode(errors="replace"))
+
+    def _call_builtin(self, number: int, _context: int, *addresses: int) -> int:
+        name = self._names.get(number, "")
+        if name not in self._builtins:
+            message = f"the policy calls {name or number}, which is not supplied"
+            raise PolicyError(message)
+        arguments = [self._read_json(address) for address in addresses]
+        try:
+            answer = msgspec.json.encode(self._builtins[name](*arguments))
+        except (TypeError, ValueError) as error:
+            raise PolicyError(f"{name}: {error}") from error
+        address = self._call("opa_malloc", len(answer))
+        ctypes.memmove(self._base() + address, answer, len(answer))
+        return int(self._call("opa_json_parse", address, len(answer)))
+
+    def _function(self, name: str) -> wasmtime.Func:
+        found = self._exports.get(name)
+        if not isinstance(found, wasmtime.Func):
+            raise PolicyError(f"it exports no {name}: OPA did not compile it")
+        return found
+
+    def _call(self, name: str, *parameters: int) -> Any:
+        return self._function(name)(self._store, *parameters)
+
+    def _read_json(self, address: int) -> Any:
+        """Give a value of the policy's."""
+        return msgspec.json.decode(self._read_text(self._call("opa_json_dump", address)))
+
+    def _read_text(self, address: int) -> bytes:
+        """Give the text at an address, which ends with a zero, as all of OPA's do.
+
+        Raises:
+            PolicyError: the address is outside the memory, or the text does not end in it.
+        """
+        left = self._memory.data_len(self._store) - address
+        if address <= 0 or left <= 0:
+            raise PolicyError("it answered with an address outside its memory")
+        length = _FIRST_READ
+        while True:
+            text = ctypes.string_at(self._base() + address, min(length, left))
+            end = text.find(0)
+            if end >= 0:
+                return text[:end]
+            if length >= left:
+                raise PolicyError("it answered with a text that has no end")
+            length *= 8
+
+    def _base(self) -> int:
+        return ctypes.addressof(self._memory.data_ptr(self._store).contents)

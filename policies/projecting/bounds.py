@@ -1,0 +1,18 @@
+"""How much of something is judged: more than any real object has is refused, with the field."""
+
+from typing import Final
+
+from core.errors import InvalidObjectError
+
+MAX_NAMES: Final = 256
+"""The most capabilities, sysctls, tolerations … of one object; Linux has 41 capabilities."""
+
+MAX_PATH: Final = 4096
+"""Linux's PATH_MAX: no path of a node is longer."""
+
+
+def bound(count: int, field: str, kind: str = "Pod") -> None:
+    """Raise InvalidObjectError if a field holds more than is judged."""
+    if count > MAX_NAMES:
+        message = f"holds {count}; more than {MAX_NAMES} are not judged"
+        raise InvalidObjectError(kind, field, message)

@@ -1,0 +1,185 @@
+"""Containers, as policies see them."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from core import pod as k8s
+from policies.projecting.bounds import bound
+from policies.projecting.images import origin
+
+_DEVICE_PREFIXES: Final = ("NVIDIA_", "AMD_", "ROCR_", "HABANA_", "ASCEND_", "CUDA_VERSION")
+_DEVICE_SUFFIX: Final = "_VISIBLE_DEVICES"
+"""Names of environment variables by which container toolkits are asked for devices."""
+
+_DEVICE_MOUNT: Final = "nvidia-container-devices"
+"""In a mount's path: NVIDIA's toolkit takes such a mount for a request for a device."""
+
+_EPHEMERAL: Final = "ephemeral"
+"""The kind of container that cannot have limits."""
+
+_LIMITED: Final = ("cpu", "memory")
+
+
+class _Struct(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", gc=False):
+    """Frozen; absent fields are left out when encoded."""
+
+
+class HostPort(_Struct, frozen=True):
+    """A port of the node that a container listens on."""
+
+    path: str
+    port: int
+
+
+class HandlerHost(_Struct, frozen=True):
+    """The host that a probe or lifecycle handler makes the kubelet connect to."""
+
+    path: str
+    host: str
+
+
+class EnvVar(_Struct, frozen=True):
+    """An environment variable that asks for devices. `source`: its value is elsewhere."""
+
+    path: str
+    name: str
+    value: str = ""
+    source: str = ""
+
+
+class Mount(_Struct, frozen=True):
+    """A mount that asks for devices."""
+
+    path: str
+    mount_path: str
+
+
+class Container(_Struct, frozen=True):
+    """A container of any sort."""
+
+    path: str
+    name: str
+    kind: str
+    image: str = ""
+    image_from: str = ""
+    """Segments of a privilege: the registry's host and the repository."""
+    pinned: bool = False
+    """Whether a digest names the image's content."""
+    security_context: k8s.SecurityContext | None = None
+    host_ports: list[HostPort] = []
+    handler_hosts: list[HandlerHost] = []
+    unlimited: list[str] = []
+    """Which of cpu and memory neither the container nor its Pod limits."""
+    env: list[EnvVar] = []
+    mounts: list[Mount] = []
+    block_devices: list[str] = []
+
+
+def project_containers(spec: k8s.PodSpec) -> Iterator[Container]:
+    """Give all containers of a Pod: ordinary, init, ephemeral."""
+    for kind, field, containers in (
+        ("container", "containers", spec.containers),
+        ("init", "initContainers", spec.init_containers),
+        (_EPHEMERAL, "ephemeralContainers", spec.ephemeral_containers),
+    ):
+        for index, container in enumerate(containers or ()):
+            yield _project(container, kind, f"spec.{field}[{index}]", spec.resources)
+
+
+def _unlimited(resources: k8s.Resources | None, of_pod: k8s.Resources | None) -> list[str]:
+    """Give which of cpu and memory nothing limits: a limit of zero is none."""
+    limits = (resources.limits if resources else None) or {}
+    missing = [name for name in _LIMITED if _is_nothing(limits.get(name))]
+    if missing and of_pod and of_pod.limits:
+        return [name for name in missing if _is_nothing(of_pod.limits.get(name))]
+    return missing
+
+
+def _is_nothing(quantity: str | float | None) -> bool:
+    """Say whether a quantity is absent or zero, in any spelling: 0, "0m", "0.0Gi", "0e3"."""
+    if not isinstance(quantity, str):
+        return not quantity
+    number = quantity.strip().rstrip("KMGTPEinumk")
+    return not number.lower().partition("e")[0].strip("+-0.")
+
+
+def _project(
+    container: k8s.Container, kind: str, path: str, of_pod: k8s.Resources | None
+) -> Container:
+    context = container.security_context
+    if context and context.capabilities and context.capabilities.add:
+        bound(len(context.capabilities.add), f"{path}.securityContext.capabilities.add")
+    image = container.image or ""
+    comes = origin(image)
+    return Container(
+        path,
+        container.name,
+        kind,
+        image,
+        comes.source,
+        comes.pinned,
+        context,
+        _host_ports(path, container) if container.ports else [],
+        list(_handler_hosts(path, container)),
+        _unlimited(container.resources, of_pod) if kind != _EPHEMERAL else [],
+        _env(path, container.env) if container.env else [],
+        _mounts(path, container.volume_mounts) if container.volume_mounts else [],
+        _block_devices(path, container) if container.volume_devices else [],
+    )
+
+
+def _host_ports(path: str, container: k8s.Container) -> list[HostPort]:
+    return [
+        HostPort(f"{path}.ports[{index}].hostPort", port.host_port)
+        for index, port in enumerate(container.ports or ())
+        if port.host_port
+    ]
+
+
+def _handler_hosts(path: str, container: k8s.Container) -> Iterator[HandlerHost]:
+    lifecycle = container.lifecycle
+    for name, handler in (
+        ("livenessProbe", container.liveness_probe),
+        ("readinessProbe", container.readiness_probe),
+        ("startupProbe", container.startup_probe),
+        ("lifecycle.postStart", lifecycle.post_start if lifecycle else None),
+        ("lifecycle.preStop", lifecycle.pre_stop if lifecycle else None),
+    ):
+        if handler is None:
+            continue
+        if handler.http_get and handler.http_get.host:
+            yield HandlerHost(f"{path}.{name}.httpGet.host", handler.http_get.host)
+        if handler.tcp_socket and handler.tcp_socket.host:
+            yield HandlerHost(f"{path}.{name}.tcpSocket.host", handler.tcp_socket.host)
+
+
+def _env(path: str, variables: list[k8s.EnvVar]) -> list[EnvVar]:
+    found = [
+        EnvVar(
+            f"{path}.env[{index}]",
+            variable.name,
+            variable.value or "",
+            "reference" if variable.value_from is not None else "",
+        )
+        for index, variable in enumerate(variables)
+        if variable.name.startswith(_DEVICE_PREFIXES) or variable.name.endswith(_DEVICE_SUFFIX)
+    ]
+    bound(len(found), f"{path}.env")
+    return found
+
+
+def _mounts(path: str, mounts: list[k8s.VolumeMount]) -> list[Mount]:
+    found = [
+        Mount(f"{path}.volumeMounts[{index}].mountPath", mount.mount_path)
+        for index, mount in enumerate(mounts)
+        if _DEVICE_MOUNT in mount.mount_path
+    ]
+    bound(len(found), f"{path}.volumeMounts")
+    return found
+
+
+def _block_devices(path: str, container: k8s.Container) -> list[str]:
+    devices = container.volume_devices or ()
+    return [f"{path}.volumeDevices[{index}]" for index in range(min(len(devices), 16))]

@@ -1,0 +1,253 @@
+"""Volumes, as policies see them: a claim appears as what it is bound to."""
+
+from collections.abc import Callable, Iterator
+from typing import Final, TypeVar
+
+import msgspec
+
+from core import pod as k8s
+from core.errors import InvalidObjectError
+from core.storage import PersistentVolume
+from policies.projecting.bounds import MAX_PATH, bound
+from policies.projecting.images import origin
+
+HARMLESS_VOLUMES: Final = frozenset(
+    {
+        "configMap",
+        "csi",
+        "downwardAPI",
+        "emptyDir",
+        "ephemeral",
+        "image",
+        "persistentVolumeClaim",
+        "projected",
+        "secret",
+    }
+)
+"""Volume types that every Pod Security level allows (check_restrictedVolumes.go, 1.36)."""
+
+_SILENT: Final = HARMLESS_VOLUMES - {"csi", "image", "persistentVolumeClaim", "projected"}
+
+_WRITING_TYPES: Final = frozenset(
+    {"DirectoryOrCreate", "FileOrCreate", "Socket", "CharDevice", "BlockDevice"}
+)
+"""hostPath types that no read-only mount makes harmless: they create, or take what is sent to
+them (a socket can be connected to, a device written to, through a read-only mount)."""
+
+_NULL: Final = b"null"
+
+Claimed = Callable[[str], PersistentVolume | None]
+"""Gives the volume that a claim, by its name, is bound to."""
+
+
+def no_claims(_: str) -> PersistentVolume | None:
+    """Know of no claim."""
+    return None
+
+
+class _Struct(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", gc=False):
+    """Frozen; absent fields are left out when encoded."""
+
+
+class HostPath(_Struct, frozen=True):
+    """A hostPath volume. `read_only`: it is mounted, never writably, and creates nothing."""
+
+    path: str
+    read_only: bool = False
+
+
+class Token(_Struct, frozen=True):
+    """A service account's token; without an audience it is for the API server."""
+
+    path: str
+    audience: str = ""
+
+
+class Certificate(_Struct, frozen=True):
+    """A certificate that a signer gives the Pod."""
+
+    path: str
+    signer: str
+
+
+class Csi(_Struct, frozen=True):
+    """The driver of a CSI volume."""
+
+    driver: str = ""
+
+
+class Image(_Struct, frozen=True):
+    """The image of an image volume, as `Container` describes one."""
+
+    reference: str = ""
+    image_from: str = msgspec.field(default="", name="from")
+    pinned: bool = False
+
+
+class Volume(_Struct, frozen=True):
+    """A volume that some rule looks at. Its name stays out: injectors make random ones."""
+
+    path: str
+    types: list[str] = []
+    host_path: HostPath | None = None
+    csi: Csi | None = None
+    image: Image | None = None
+    tokens: list[Token] = []
+    certificates: list[Certificate] = []
+
+
+class _HostPathSource(msgspec.Struct):
+    path: str = ""
+    type: str | None = None
+
+
+class _ClaimSource(msgspec.Struct, rename="camel"):
+    claim_name: str = ""
+    read_only: bool | None = None
+
+
+class _ImageSource(msgspec.Struct):
+    reference: str = ""
+
+
+class _TokenSource(msgspec.Struct):
+    audience: str | None = None
+
+
+class _CertificateSource(msgspec.Struct, rename="camel"):
+    signer_name: str = ""
+
+
+class _Projected(msgspec.Struct, rename="camel"):
+    service_account_token: _TokenSource | None = None
+    pod_certificate: _CertificateSource | None = None
+
+
+class _ProjectedSource(msgspec.Struct):
+    sources: list[_Projected] | None = None
+
+
+def project_volumes(spec: k8s.PodSpec, claimed: Claimed) -> Iterator[Volume]:
+    """Give the volumes of a Pod that some rule looks at.
+
+    Raises:
+        InvalidObjectError: one has the wrong shape; names the field.
+    """
+    pod = _Surroundings(spec)
+    for index, volume in enumerate(spec.volumes or ()):
+        types = [key for key, value in volume.items() if key != "name" and bytes(value) != _NULL]
+        if _SILENT.issuperset(types):
+            continue
+        place = f"spec.volumes[{index}]"
+        name = _decode(volume.get("name", b'""'), str, f"{place}.name")
+        if types == ["persistentVolumeClaim"]:
+            source = _decode(volume[types[0]], _ClaimSource, f"{place}.{types[0]}")
+            if bound_to := claimed(source.claim_name):
+                read_only = bool(source.read_only) or pod.only_read(name)
+                yield of_persistent(bound_to, f"{place}.{types[0]}", read_only=read_only)
+            continue
+        found = _volume(volume, types, place, name, pod)
+        if types != ["projected"] or found.tokens or found.certificates:
+            yield found
+
+
+def of_persistent(volume: PersistentVolume, path: str, *, read_only: bool) -> Volume:
+    """Give a PersistentVolume as the volume of a Pod that it amounts to.
+
+    Raises:
+        InvalidObjectError: its path is longer than any.
+    """
+    on_node = None
+    if "hostPath" in volume.types:
+        _check_path(volume.path, path)
+        on_node = HostPath(volume.path, read_only)
+    csi = Csi(volume.driver) if "csi" in volume.types else None
+    return Volume(path, list(volume.types), on_node, csi)
+
+
+class _Surroundings:
+    """What the rest of a Pod says of its volumes; looked at only when somebody asks."""
+
+    def __init__(self, spec: k8s.PodSpec) -> None:
+        self._spec = spec
+        self._known: tuple[set[str], set[str]] | None = None
+
+    @property
+    def no_token(self) -> bool:
+        """Whether the Pod says that it wants no token: then one for the API server is its own."""
+        return self._spec.automount_service_account_token is False
+
+    def only_read(self, name: str) -> bool:
+        """Say whether a volume is mounted, and nowhere writably."""
+        mounted, writable = self._known = self._known or _writable(self._spec)
+        return name in mounted and name not in writable
+
+
+def _volume(
+    volume: dict[str, msgspec.Raw], types: list[str], place: str, name: str, pod: _Surroundings
+) -> Volume:
+    host_path = csi = image = None
+    tokens: list[Token] = []
+    certificates: list[Certificate] = []
+    if "hostPath" in types:
+        path = _decode(volume["hostPath"], _HostPathSource, f"{place}.hostPath")
+        _check_path(path.path, f"{place}.hostPath.path")
+        host_path = HostPath(path.path, pod.only_read(name) and path.type not in _WRITING_TYPES)
+    if "csi" in types:
+        csi = _decode(volume["csi"], Csi, f"{place}.csi")
+    if "image" in types:
+        source = _decode(volume["image"], _ImageSource, f"{place}.image")
+        comes = origin(source.reference)
+        image = Image(source.reference, comes.source, comes.pinned)
+    if "projected" in types:
+        projected = _decode(volume["projected"], _ProjectedSource, f"{place}.projected")
+        tokens, certificates = _credentials(
+            projected, f"{place}.projected", every_token=pod.no_token
+        )
+    return Volume(place, types, host_path, csi, image, tokens, certificates)
+
+
+def _credentials(
+    projected: _ProjectedSource, place: str, *, every_token: bool
+) -> tuple[list[Token], list[Certificate]]:
+    tokens, certificates = [], []
+    for index, source in enumerate(projected.sources or ()):
+        path = f"{place}.sources[{index}]"
+        token = source.service_account_token
+        if token and (token.audience or every_token):
+            tokens.append(Token(f"{path}.serviceAccountToken.audience", token.audience or ""))
+        if source.pod_certificate:
+            field = f"{path}.podCertificate.signerName"
+            certificates.append(Certificate(field, source.pod_certificate.signer_name))
+    bound(len(tokens) + len(certificates), f"{place}.sources")
+    return tokens, certificates
+
+
+def _check_path(path: str, field: str) -> None:
+    if len(path) > MAX_PATH:
+        problem = f"is longer than any path, {MAX_PATH} characters"
+        raise InvalidObjectError("Pod", field, problem)
+
+
+_Decoded = TypeVar("_Decoded")
+
+
+def _decode(raw: bytes | msgspec.Raw, kind: type[_Decoded], field: str) -> _Decoded:
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except msgspec.ValidationError as error:
+        problem, _, path = str(error).partition(" - at `$")
+        raise InvalidObjectError("Pod", field + path.rstrip("`"), problem) from error
+
+
+def _writable(spec: k8s.PodSpec) -> tuple[set[str], set[str]]:
+    """Give the names of the volumes that are mounted, and of those mounted writably."""
+    mounted: set[str] = set()
+    writable: set[str] = set()
+    for containers in (spec.containers, spec.init_containers, spec.ephemeral_containers):
+        for container in containers or ():
+            for mount in container.volume_mounts or ():
+                mounted.add(mount.name)
+                if not mount.read_only:
+                    writable.add(mount.name)
+    return mounted, writable

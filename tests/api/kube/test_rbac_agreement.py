@@ -1,0 +1,51 @@
+"""A folder's RBAC gives the answers of kube-apiserver's authorizer, on made-up clusters."""
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from tests.harness.apiserver import ApiServer
+from tests.harness.client import Client, connect
+from tests.harness.controller_manager import ControllerManager
+from tests.harness.evidence import record
+from tests.harness.programs import require
+from tests.harness.rbac_agreement import compare
+from tests.harness.sizes import PROOF, size
+
+QUESTIONS = 600
+"""Of each world."""
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
+    """A cluster of this file's own, with the controller that fills aggregated ClusterRoles."""
+    for program in ("etcd", "kube-apiserver", "kube-controller-manager"):
+        require(program)
+    apiserver = ApiServer(tmp_path_factory.mktemp("apiserver"))
+    folder = tmp_path_factory.mktemp("controllers")
+    try:
+        manager = ControllerManager(folder, apiserver, "clusterrole-aggregation-controller")
+        yield apiserver
+        manager.stop()
+    finally:
+        apiserver.stop()
+
+
+@pytest.fixture
+async def admin(alone: ApiServer) -> AsyncIterator[Client]:
+    """A client of it with all rights."""
+    async with connect(alone) as client:
+        yield client
+
+
+@pytest.mark.proof
+async def test_the_folder_answers_as_kube_apiserver_does(admin: Client, alone: ApiServer) -> None:
+    """No answer and no aggregated ClusterRole differs, over thousands of questions."""
+    worlds = size(ci=3, proof=50)
+    tally = await compare(admin, range(worlds), QUESTIONS)
+    assert not tally.differences, "\n".join(tally.differences[:20])
+    assert tally.asked == worlds * QUESTIONS
+    assert tally.aggregated == 7 * worlds
+    assert 0.1 < tally.allowed / tally.asked < 0.7, "the questions are too alike"
+    if PROOF:
+        record("rbac-agreement", [f"- kube-apiserver {alone.version()}", *tally.lines()])

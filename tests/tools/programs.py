@@ -1,0 +1,129 @@
+"""The programs that Sallyport is tested or built with: where from, and which versions will do."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+
+@dataclass(frozen=True)
+class Program:
+    """Where a program comes from, and which of its versions will do.
+
+    Versions are (major, minor); `newest` is None where any later one will do.
+    """
+
+    name: str
+    module: str
+    package: str
+    environment: str
+    environment_is_folder: bool
+    version_arguments: tuple[str, ...]
+    oldest: tuple[int, int]
+    newest: tuple[int, int] | None
+    linker_flags: str
+    minutes: int
+
+    def suits(self, version: tuple[int, int]) -> bool:
+        """Say whether a program of this version may be used."""
+        return self.oldest <= version and (self.newest is None or version <= self.newest)
+
+    def wanted(self) -> str:
+        """Name the versions that will do, for messages."""
+        oldest = "{}.{}".format(*self.oldest)
+        return oldest if self.oldest == self.newest else f"{oldest} or newer"
+
+
+_KUBERNETES_LINKER_FLAGS = " ".join(
+    ["-s -w"]
+    + [
+        f"-X k8s.io/component-base/version.{name}={{{name}}}"
+        for name in ("gitVersion", "gitMajor", "gitMinor")
+    ],
+)
+
+PROGRAMS: Final[Mapping[str, Program]] = MappingProxyType(
+    {
+        program.name: program
+        for program in (
+            Program(
+                name="opa",
+                module="github.com/open-policy-agent/opa",
+                package="github.com/open-policy-agent/opa",
+                environment="SALLYPORT_OPA",
+                environment_is_folder=False,
+                version_arguments=("version",),
+                # The policies are Rego v1, which is OPA's default from 1.0 on.
+                oldest=(1, 0),
+                newest=None,
+                linker_flags="-s -w",
+                minutes=2,
+            ),
+            Program(
+                name="etcd",
+                module="go.etcd.io/etcd/server/v3",
+                package="go.etcd.io/etcd/server/v3",
+                environment="KUBEBUILDER_ASSETS",
+                environment_is_folder=True,
+                version_arguments=("--version",),
+                # Debian's 3.4.23 was seen to serve kube-apiserver 1.36.
+                oldest=(3, 4),
+                newest=None,
+                linker_flags="-s -w",
+                minutes=1,
+            ),
+            Program(
+                name="kube-apiserver",
+                module="k8s.io/kubernetes",
+                package="k8s.io/kubernetes/cmd/kube-apiserver",
+                environment="KUBEBUILDER_ASSETS",
+                environment_is_folder=True,
+                version_arguments=("--version",),
+                # One minor only: what "latest" means in Pod Security changes with each.
+                oldest=(1, 36),
+                newest=(1, 36),
+                linker_flags=_KUBERNETES_LINKER_FLAGS,
+                minutes=3,
+            ),
+            Program(
+                name="kube-controller-manager",
+                module="k8s.io/kubernetes",
+                package="k8s.io/kubernetes/cmd/kube-controller-manager",
+                environment="SALLYPORT_KUBE_CONTROLLER_MANAGER",
+                environment_is_folder=False,
+                version_arguments=("--version",),
+                # One with its kube-apiserver; envtest's KUBEBUILDER_ASSETS do not hold it.
+                oldest=(1, 36),
+                newest=(1, 36),
+                linker_flags=_KUBERNETES_LINKER_FLAGS,
+                minutes=3,
+            ),
+            Program(
+                name="pod-security-webhook",
+                module="k8s.io/pod-security-admission",
+                package="k8s.io/pod-security-admission/cmd/webhook",
+                environment="SALLYPORT_POD_SECURITY_WEBHOOK",
+                environment_is_folder=False,
+                version_arguments=("--version",),
+                # Kubernetes 1.36's own check, for the bench; libraries count from 0.
+                oldest=(0, 36),
+                newest=(0, 36),
+                linker_flags=_KUBERNETES_LINKER_FLAGS,
+                minutes=1,
+            ),
+            Program(
+                name="helm",
+                module="helm.sh/helm/v4",
+                package="helm.sh/helm/v4/cmd/helm",
+                environment="SALLYPORT_HELM",
+                environment_is_folder=False,
+                version_arguments=("version", "--short"),
+                # The chart is to install with Helm 3 too; what its tests ask of `helm` is 4's.
+                oldest=(4, 0),
+                newest=None,
+                linker_flags="-s -w -X helm.sh/helm/v4/internal/version.version={gitVersion}",
+                minutes=3,
+            ),
+        )
+    },
+)

@@ -1,0 +1,44 @@
+"""Bundles with so many rules judge as the built-in one does."""
+
+from pathlib import Path
+
+import pytest
+
+from bench.bundles import build_bundle, rules
+from bench.reviews import USUAL
+from core.pod import decode_pod
+from policies.bundle import read_bundle
+from policies.engine.embedded import EmbeddedEngine
+from policies.projection import encode, project
+from tests.harness.programs import require
+from webhooks.wire import decode_review
+
+
+def privileges(bundle: Path, number: int) -> set[str]:
+    """Give what a Pod of the bench needs under a bundle."""
+    pod = decode_pod(bytes(decode_review(USUAL.review(number)).object or b""))
+    engine = EmbeddedEngine(read_bundle(bundle))
+    try:
+        return {need.privilege for need in engine.evaluate(encode(project(pod))).needs}
+    finally:
+        engine.close()
+
+
+@pytest.mark.parametrize("count", [15, 60])
+def test_a_bundle_has_its_number_of_rules_and_finds_the_same_bad_pod(
+    count: int, tmp_path: Path
+) -> None:
+    """The one that complies needs nothing of Pod Security; the other its capabilities."""
+    require("opa")
+    bundle = build_bundle(count, tmp_path / "bundle")
+    entry = read_bundle(bundle).sources
+    listed = next(text for path, text in entry.items() if path.endswith("rego/needs.rego"))
+    assert listed.count(".needs,\n") == count
+    refused = privileges(bundle, 1) - privileges(bundle, 0)
+    assert refused == {"capabilities/default", "capability/NET_ADMIN"}
+
+
+def test_the_built_in_rules_are_read_from_the_entry_point() -> None:
+    """All of them, or a bundle of 60 rules would have another number."""
+    folders = Path("policies/rego/privileges").resolve().glob("*/*/*_test.rego")
+    assert rules() == sorted(f"{file.parent.parent.name}/{file.parent.name}" for file in folders)

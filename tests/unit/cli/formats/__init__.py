@@ -1,0 +1,1 @@
+"""Tests of what `sallyport review -o` prints."""
