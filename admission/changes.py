@@ -1,6 +1,5 @@
 """Finds what would change a recorded answer: what surely would, then what may. Pure."""
 
-import shlex
 from collections.abc import Iterable
 from typing import Final, Literal
 
@@ -8,11 +7,12 @@ import msgspec
 
 from admission.candidates import is_special
 from admission.checks import namespace_marks, profiles
+from admission.checks.denials import is_denial
+from admission.granting import asked_in, commands_of, name_subject, place_in_words, place_of
 from admission.wording import listed
 from core import names
 from core.decision import Verdict
 from core.document import DecisionDocument, TriedProfile
-from core.subject import SERVICE_ACCOUNT_PREFIX
 
 _GRANT_SIZE: Final = 8
 """A right takes another person, and may be more than is needed: it weighs as much as changing
@@ -54,15 +54,54 @@ def changes_of(document: DecisionDocument) -> list[Change]:
         return []
     if document.verdict is Verdict.ERROR:
         return [_after_error(document)]
+    if is_later(document):
+        return _before_it_is_raised(document)
     rule = document.findings[0].rule if document.findings else ""
     if rule == namespace_marks.RULE:
         return [_leave_marks(document)]
     if rule == profiles.MANY:
         remedy = document.findings[0].remedy
         return [_by_author(document, remedy[0].lower() + remedy[1:], 1)]
+    return [*_take_away(document), *_be_covered(document)]
+
+
+def _take_away(document: DecisionDocument) -> list[Change]:
+    """Give what no profile makes good: it must go, whatever else is done."""
+    fields = [FieldChange(f.path, f.remedy) for f in document.findings if is_denial(f)]
+    what = "take away what nobody may have:"
+    return [_by_author(document, what, len(fields), None, fields)] if fields else []
+
+
+def _be_covered(document: DecisionDocument) -> list[Change]:
+    """Give the ways to a profile that covers all that is needed, unless one does."""
+    if document.findings and all(map(is_denial, document.findings)):
+        return []
     # Sorting keeps the order of choice among equals: the profile that gives least comes first.
     sure = sorted(_sure(document), key=lambda change: change.size)
     return [*sure, *_perhaps(document, sure)]
+
+
+def is_later(document: DecisionDocument) -> bool:
+    """Say whether it was admitted, with warnings of what its profile's catalogue did not know."""
+    return (
+        document.verdict is Verdict.WARN
+        and not any(map(is_denial, document.findings))
+        and any(t.profile == document.profile and t.usable and _covers(t) for t in document.tried)
+    )
+
+
+def _before_it_is_raised(document: DecisionDocument) -> list[Change]:
+    """Give what keeps it admitted once its profile is written for the newer catalogue."""
+    fields = [FieldChange(f.path, f.remedy) for f in document.findings if f.privilege]
+    left_out = ", and others that the record leaves out" if document.more_findings else ""
+    word = "this field" if len(fields) == 1 else f"these {len(fields)} fields"
+    own = f"change {word}{left_out}, before the profile {document.profile} is brought up to date:"
+    covers = f"cover it in the profile {document.profile}, and raise its spec.catalogue."
+    size = len(fields) + document.more_findings
+    return [
+        _by_author(document, own, size, document.profile, fields),
+        Change(covers, "administrator", _GRANT_SIZE, document.profile),
+    ]
 
 
 def _sure(document: DecisionDocument) -> list[Change]:
@@ -137,7 +176,7 @@ def _fewer_needs(document: DecisionDocument, tried: TriedProfile) -> Change:
     if tried.usable is None:
         then = f"then {tried.profile} covers all, if it may be used:"
     else:
-        right = "that is named" if document.named else "that may be used here"
+        right = "that is named" if document.named else f"that may be used {place_of(document)}"
         then = f"then {tried.profile}, a profile {right}, covers all:"
     what = f"{_change(document, tried, fields)}; {then}"
     return _by_author(document, what, _size(document, fields), tried.profile, fields)
@@ -175,7 +214,7 @@ def _grants(document: DecisionDocument) -> list[Change]:
 
 
 def _grant(document: DecisionDocument, profile: str) -> Change:
-    namespace = document.request.namespace
+    namespace = asked_in(document)
     answers = [answer for answer in document.access_reviews if answer.profile == profile]
     missing = [answer.subject for answer in answers if not answer.allowed]
     whose = missing or document.subjects
@@ -183,37 +222,15 @@ def _grant(document: DecisionDocument, profile: str) -> Change:
     others = [label for label in document.subjects if missing and label not in asked]
     if document.more_access_reviews:
         others = []
-    too = f"; {listed(map(_who, others), 2)} may lack it too" if others else ""
+    too = f"; {listed(map(name_subject, others), 2)} may lack it too" if others else ""
     return Change(
-        f"ask for the right to use the profile {profile} in namespace {namespace}, "
-        f"for {listed(map(_who, whose), 2) if whose else 'its maker'}{too}.",
+        f"ask for the right to use the profile {profile} {place_in_words(namespace)}, "
+        f"for {listed(map(name_subject, whose), 2) if whose else 'its maker'}{too}.",
         "administrator",
         _GRANT_SIZE,
         profile,
-        commands=_commands(profile, namespace, whose[0] if whose else ""),
+        commands=commands_of(profile, namespace, whose[0] if whose else ""),
     )
-
-
-def _commands(profile: str, namespace: str, label: str) -> list[str]:
-    """Give what an administrator would type. A person's label is no name: USER stands for it."""
-    role = shlex.quote(f"use-{profile}")
-    place = shlex.quote(namespace)
-    if label.startswith(SERVICE_ACCOUNT_PREFIX):
-        account = label.removeprefix(SERVICE_ACCOUNT_PREFIX)
-        subject = f"--serviceaccount={shlex.quote(account)}"
-    else:
-        subject = "--user=USER"
-    return [
-        f"kubectl create role {role} -n {place} --verb=use "
-        f"--resource=containerprofiles.sallyport.dev --resource-name={shlex.quote(profile)}",
-        f"kubectl create rolebinding {role} -n {place} --role={role} {subject}",
-    ]
-
-
-def _who(label: str) -> str:
-    if label.startswith(SERVICE_ACCOUNT_PREFIX):
-        return "service account " + label.removeprefix(SERVICE_ACCOUNT_PREFIX)
-    return f"who asked ({label})"
 
 
 def _both(document: DecisionDocument) -> list[Change]:

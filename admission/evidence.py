@@ -28,6 +28,7 @@ def evidence_of(facts: Facts, chosen: str | None) -> Evidence:
         tried=tried,
         more_tried=0 if chosen else len(pod.candidates) - len(tried),
         access=pod.access,
+        namespace=pod.namespace,
         projection=pod.projection,
         object_uid=facts.object_uid,
         evaluation_seconds=pod.evaluation_seconds,

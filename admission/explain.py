@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from admission.changes import Change, changes_of
+from admission.changes import Change, changes_of, is_later
+from admission.granting import place_of
 from admission.wording import printable
 from core.decision import Need, Verdict
 from core.document import DecisionDocument
@@ -43,13 +44,25 @@ def _headline(document: DecisionDocument) -> str:
     what = printable(f"{asked.kind} {place}", 100)
     if document.verdict is Verdict.ERROR:
         return f"Not judged: {what} ({_after_error(document)})."
-    if document.verdict is Verdict.ALLOW:
+    later = is_later(document)
+    if document.verdict is Verdict.ALLOW or later:
         word = "Runs, and would be admitted" if document.source == "sweep" else "Admitted"
         if document.left_alone:
             return f"{word}: {what}; {document.left_alone}."
         under = f" under the profile {document.profile}" if document.profile else ""
-        return f"{word}: {what}{under}."
+        return f"{word}: {what}{under}{_later(document) if later else ''}."
     return f"{_refused(document)}: {what}: {_why(document)}"
+
+
+def _later(document: DecisionDocument) -> str:
+    lacked = {finding.privilege for finding in document.findings if finding.privilege}
+    count = _count(len(lacked), document)
+    return f", which is written for an older catalogue and does not cover {count} that came later"
+
+
+def _count(lacked: int, document: DecisionDocument) -> str:
+    more = "more than " if document.more_findings else ""
+    return f"{more}{lacked} privilege{'' if lacked == 1 else 's'}"
 
 
 def _after_error(document: DecisionDocument) -> str:
@@ -85,11 +98,11 @@ def _why(document: DecisionDocument) -> str:
     if len(document.findings) + document.more_findings == 1:
         return f"{first.path} {first.message}."
     lacked = {finding.privilege for finding in document.findings if finding.privilege}
-    more = "more than " if document.more_findings else ""
-    count = f"{more}{len(lacked)} privilege{'' if len(lacked) == 1 else 's'}"
+    count = _count(len(lacked), document)
+    them = "it" if len(lacked) == 1 else "them"
     if document.named is not None:
         return f"it needs {count} that the profile {document.named.profile} does not cover."
-    return f"it needs {count} without a right to {'it' if len(lacked) == 1 else 'them'} here."
+    return f"it needs {count} without a right to {them} {place_of(document)}."
 
 
 def _looks(needs: Iterable[Need]) -> list[Look]:

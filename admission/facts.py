@@ -31,6 +31,8 @@ class PodFacts:
     """The different ones among what is needed."""
     subjects: tuple[Subject, ...]
     """All of them must have the `use` of the profile."""
+    namespace: str
+    """Where they must have it; empty for the right in all namespaces."""
     root: bool
     """Whether it is a Pod that nothing owns."""
     candidates: Candidates

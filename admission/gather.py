@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from admission.candidates import candidates
+from admission.candidates import Candidates, candidates
 from admission.facts import Facts, MarkFacts, NamedProfile, PodFacts
 from admission.reading import Reader, Reading, invalid, noted
 from admission.recorded import recorded_needs
@@ -92,22 +92,23 @@ class Gatherer:
         named = _named_profile(request, reading, facts.namespace)
         ceiling = None if named and named.whoever_asks else facts.namespace
         privileges = _since(answer.needs, facts.rules)
+        tried = candidates(facts.profiles, ceiling, privileges)
+        rights = Rights(self.cluster, reading.subjects, reading.namespace)
+        usable = await _usable(named, tried, rights, facts.mode)
         known = PodFacts(
             needs=answer.needs,
             privileges=frozenset(privileges),
             subjects=reading.subjects,
+            namespace=reading.namespace,
             root=reading.pod is not None and not reading.pod.metadata.owner_references,
             denials=tuple(_denied(denial, facts.rules) for denial in answer.denials),
-            candidates=candidates(facts.profiles, ceiling, privileges),
+            candidates=tried,
             named=named,
+            usable=usable,
+            access=tuple(rights.heard),
             projection=encoded,
             evaluation_seconds=evaluated - began,
-        )
-        rights = Rights(self.cluster, known.subjects, reading.namespace)
-        usable = await _usable(known, rights, facts.mode)
-        access_seconds = time.perf_counter() - evaluated
-        known = replace(
-            known, usable=usable, access=tuple(rights.heard), access_seconds=access_seconds
+            access_seconds=time.perf_counter() - evaluated,
         )
         return replace(facts, object_uid=reading.uid, pod=known)
 
@@ -126,7 +127,7 @@ class Gatherer:
         privileges = _since(document.needs, facts.rules)
         known = recorded_needs(document, request.subject, facts, privileges)
         rights = Rights(self.cluster, known.subjects, request.namespace)
-        usable = await _usable(known, rights, mode)
+        usable = await _usable(known.named, known.candidates, rights, mode)
         return replace(facts, pod=replace(known, usable=usable, access=tuple(rights.heard)))
 
     async def _of_namespace(self, request: Request, facts: Facts) -> Facts:
@@ -186,11 +187,12 @@ def _marks(metadata: ObjectMeta) -> dict[str, str]:
     return guarded_marks(metadata.labels or {}, metadata.annotations or {})
 
 
-async def _usable(pod: PodFacts, rights: Rights, mode: Mode) -> dict[str, bool]:
-    named = pod.named
+async def _usable(
+    named: NamedProfile | None, tried: Candidates, rights: Rights, mode: Mode
+) -> dict[str, bool]:
     if named and named.whoever_asks:
         return {named.name: True}
-    wanted = pod.candidates.only(named.name) if named else pod.candidates
+    wanted = tried.only(named.name) if named else tried
     return await rights.usable(wanted, advise=named is None and mode is not Mode.AUDIT)
 
 

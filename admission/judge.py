@@ -1,8 +1,9 @@
 """Judges requests: gathers the facts, runs the chain, makes the decision."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from typing import Any, Final
 
 import msgspec
 
@@ -23,6 +24,10 @@ from core.subject import Subject
 from core.within import within
 
 _OPERATORS = "Try again; if it stays, tell your cluster's operators the decision's id."
+
+
+_NO_PROFILE: Final = ""
+"""A name that no profile has."""
 
 
 def new_decision_id() -> str:
@@ -58,8 +63,25 @@ class Judge:
         What cannot be judged ends in Verdict.ERROR: refused, where the namespace enforces.
         """
         place = _Place()
+        return await self._judged(request, self._facts(request, place), place, budget)
+
+    async def examine(self, request: Request, mode: Mode, *, budget: float) -> Decision:
+        """Judge a request as where this mode holds, for a person who asks what an object needs.
+
+        No namespace has a say: neither its ceiling counts, nor the profile that it names. It is
+        judged by the profile that the request asks for, and else by none: nobody is asked about
+        rights.
+        """
+        asked = request.asked_profile or _NO_PROFILE
+        request = msgspec.structs.replace(request, asked_profile=asked)
+        work = self.gatherer.gather(request, None, mode)
+        return await self._judged(request, work, _Place(mode), budget)
+
+    async def _judged(
+        self, request: Request, work: Coroutine[Any, Any, Facts], place: _Place, budget: float
+    ) -> Decision:
         try:
-            facts = await within(budget, self._facts(request, place))
+            facts = await within(budget, work)
         except TimeoutError:
             return self._error(request, place.mode, _too_late(budget))
         except (CannotJudgeError, InvalidObjectError) as error:
@@ -118,12 +140,13 @@ class Judge:
         if denied and not enforced:
             findings = [msgspec.structs.replace(f, action=Action.WARN) for f in findings]
         profile = next((outcome.profile for outcome in outcomes if outcome.profile), None)
+        later = _later(speaking, profile, facts, decision_id) if not denied else []
         return Decision(
             id=decision_id,
             verdict=_verdict(findings, refused=denied and enforced),
             allowed=not denied or not enforced,
-            message=refusal(request.what, refusing, decision_id) if denied else "",
-            warnings=_warnings(refusing or speaking, decision_id, facts.mode),
+            message=refusal(request.what, refusing, decision_id) if denied else "\n".join(later),
+            warnings=_warnings(refusing, later, decision_id, facts.mode),
             findings=findings,
             profile=profile,
             mode=facts.mode.value,
@@ -177,13 +200,22 @@ def _verdict(findings: list[Finding], *, refused: bool) -> Verdict:
     return Verdict.DENY if refused else Verdict.WARN
 
 
-def _warnings(outcomes: list[Outcome], decision: str, mode: Mode) -> list[str]:
-    """Give what its author is warned of: a refusal that is not enforced, or privileges to come."""
-    if mode is Mode.AUDIT or not outcomes:
+def _later(speaking: list[Outcome], profile: str | None, facts: Facts, decision: str) -> list[str]:
+    """Word what an admitted object needs of a newer catalogue than its profile's."""
+    if not speaking or profile is None:
         return []
-    if any(outcome.denies for outcome in outcomes):
-        return warnings(outcomes, decision) if mode is Mode.WARN else []
-    return notices(outcomes, decision)
+    found = {finding.rule for outcome in speaking for finding in outcome.findings}
+    catalogue = max(facts.rules[rule].since for rule in found if rule in facts.rules)
+    return notices(speaking, decision, facts.profiles.by_name[profile], catalogue)
+
+
+def _warnings(refusing: list[Outcome], later: list[str], decision: str, mode: Mode) -> list[str]:
+    """Give what its author is warned of: a refusal that is not enforced, or privileges to come."""
+    if mode is Mode.AUDIT:
+        return []
+    if refusing:
+        return warnings(refusing, decision) if mode is Mode.WARN else []
+    return later
 
 
 def _to_be_noted(request: Request, facts: Facts) -> bool:

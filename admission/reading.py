@@ -33,6 +33,7 @@ _UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What msgspec raises on JSON that is none, has another shape, or is nested too deeply."""
 
 _BINDING: Final = "a volume is bound to a claim"
+_JUDGED_BEFORE: Final = "it is made from a template that was judged for its author"
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ class Reading:
     uid: str = ""
     always: bool = False
     """Whether it is judged even where it needs nothing."""
+    claim: str = ""
+    """Which claim a volume is kept for: another one is another volume given."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +98,16 @@ class Reader:
             always=True,
         )
 
-    def _claimed(self, namespace: str, claim: str) -> PersistentVolume | None:
-        return self.cluster.claimed(f"{namespace}/{claim}")
+    def _claimed(self, namespace: str, name: str, names: str) -> tuple[PersistentVolume, ...]:
+        """Give the volumes of a claim: those on a node that it has, and one that it will name."""
+        claim = f"{namespace}/{name}"
+        taken = self._taken(claim, names)
+        return (*self.cluster.claimed(claim), *([taken] if taken else ()))
+
+    def _taken(self, claim: str, names: str) -> PersistentVolume | None:
+        """Give the volume that a claim takes by naming it; None where it is kept for the claim."""
+        volume = self.cluster.volume(names) if names else None
+        return volume if volume and volume.claim != claim else None
 
     def _subjects(self, request: Request, pod: Pod, mode: Mode) -> tuple[Subject, ...]:
         """Give whose rights count.
@@ -138,7 +149,9 @@ class Reader:
         subjects: tuple[Subject, ...] = () if binds else (request.subject,)
         if given and "hostPath" in volume.types:
             subjects += (service_account(namespace, "default"),)
-        return Reading(project_persistent(volume, "spec"), subjects, namespace)
+        place = "spec.local" if volume.local else "spec"
+        projection = project_persistent(volume, place)
+        return Reading(projection, subjects, namespace, claim=volume.claim)
 
     def _was_free(self, request: Request, volume: PersistentVolume) -> bool:
         if request.operation is not Operation.UPDATE or request.old_object is None:
@@ -146,27 +159,34 @@ class Reader:
         return parse_persistent_volume(request.old_object).claim != volume.claim
 
     def read_claim(self, request: Request, raw: msgspec.Raw, _: Mode) -> Reading | str:
-        """Read a PersistentVolumeClaim: one that names a volume not kept for it takes it."""
+        """Read a PersistentVolumeClaim: one that names a volume not kept for it takes it.
+
+        What a workload's controller makes is judged by the namespace's default service account:
+        the controller's own rights never count.
+        """
         try:
             claim = msgspec.json.decode(raw, type=_Claim)
         except _UNREADABLE as error:
             raise invalid("PersistentVolumeClaim", error) from error
         if not claim.spec.volume_name:
             return "it names no volume"
-        if request.subject.username in VOLUME_BINDERS:
+        subject = request.subject
+        if subject.username in VOLUME_BINDERS and request.operation is Operation.UPDATE:
             return f"{_BINDING}: the volume's own update is judged"
-        volume = self.cluster.volume(claim.spec.volume_name)
+        if self.controllers.is_any(subject.username):
+            subject = service_account(request.namespace, "default")
+        elif subject.username in CLAIM_MAKERS:
+            return _JUDGED_BEFORE
+        volume = self._taken(f"{request.namespace}/{request.name}", claim.spec.volume_name)
         if volume is None:
-            return "there is no volume of the name that it gives"
-        if volume.claim == f"{request.namespace}/{request.name}":
-            return "the volume that it names is kept for it"
+            return "the volume that it names is kept for it, or is not there"
         projection = project_persistent(volume, "spec.volumeName")
-        return Reading(projection, (request.subject,), request.namespace)
+        return Reading(projection, (subject,), request.namespace)
 
     def read_other(self, request: Request, raw: msgspec.Raw, _: Mode) -> Reading | str:
         """Read a class, a driver or a claim for devices."""
         if request.subject.username in CLAIM_MAKERS:
-            return "it is made from a template that was judged for its author"
+            return _JUDGED_BEFORE
         projection = project_object(request.kind.group, request.kind.kind, raw)
         return Reading(projection, (request.subject,), request.namespace)
 
@@ -196,6 +216,17 @@ _READERS: Final[
 JUDGED_KINDS: Final = frozenset(_READERS)
 """Group and kind of the objects whose privileges are judged."""
 
+NAMESPACED_KINDS: Final = frozenset(
+    {
+        ("", "Pod"),
+        ("", "PodTemplate"),
+        ("", "PersistentVolumeClaim"),
+        ("resource.k8s.io", "ResourceClaim"),
+        ("resource.k8s.io", "ResourceClaimTemplate"),
+    }
+)
+"""Those of them that lie in a namespace."""
+
 
 def noted(pod: Pod) -> str | None:
     """Give the profile that a Pod names, or was noted under."""
@@ -215,8 +246,8 @@ def _is_update(request: Request) -> bool:
 def _same(old: Reading, new: Reading) -> bool:
     """Say whether nothing that is judged differs: who asks for an update does not matter then."""
     named = {noted(reading.pod) for reading in (old, new) if reading.pod}
-    unchanged = old.projection == new.projection and old.namespace == new.namespace
-    return unchanged and len(named) <= 1
+    kept = (old.namespace, old.claim) == (new.namespace, new.claim)
+    return kept and old.projection == new.projection and len(named) <= 1
 
 
 def _group_kind(request: Request) -> tuple[str, str]:

@@ -1,17 +1,14 @@
 """Reads a recorded decision back into what a judge works on. Pure."""
 
 from collections.abc import Mapping
-from typing import Final
 
 from admission.candidates import candidates
+from admission.checks.denials import is_denial
 from admission.facts import Facts, NamedProfile, PodFacts
 from core.document import DecisionDocument
 from core.errors import LedgerError
 from core.request import Kind, Operation, Request
 from core.subject import SERVICE_ACCOUNT_PREFIX, Subject, service_account
-
-_DENIALS: Final = "rules/"
-"""Beginning of the ids of rules that deny; their findings are the first of a decision."""
 
 
 def request_of(document: DecisionDocument, subject: Subject) -> Request:
@@ -22,7 +19,7 @@ def request_of(document: DecisionDocument, subject: Subject) -> Request:
     """
     asked = document.request
     if (asked.group, asked.version, asked.kind) != ("", "v1", "Pod"):
-        what = f"is about a {asked.kind}; only what a Pod needs is recorded"
+        what = f"is about a {asked.kind}; only Pods are judged again from the record"
         raise LedgerError(f"decision {document.id} {what}: give the manifest instead")
     cut = document.more_needs or any(need.privilege.endswith("…") for need in document.needs)
     if document.error_kind or document.left_alone or cut:
@@ -49,8 +46,9 @@ def recorded_needs(
         needs=tuple(document.needs),
         privileges=frozenset(privileges),
         subjects=tuple(_subjects(document, subject)),
+        namespace=document.request.namespace,
         root=False,
-        denials=tuple(f for f in document.findings if f.rule.startswith(_DENIALS)),
+        denials=tuple(f for f in document.findings if is_denial(f)),
         candidates=candidates(facts.profiles, facts.namespace, privileges),
         named=NamedProfile(named.profile, named.path) if named else None,
     )

@@ -6,9 +6,13 @@ from itertools import groupby
 
 from admission.outcome import Outcome
 from core.decision import Finding
+from core.profiles import Profile
 
 _LINE = 120
 """Longest first line, in characters."""
+
+_PATH = 300
+"""Characters shown of a field's path or a privilege: its author chooses annotations' names."""
 
 _PLACES = 5
 """Further places shown of one finding."""
@@ -22,16 +26,23 @@ def listed(words: Iterable[str], most: int) -> str:
     words = list(words)
     shown = words[:most]
     if len(words) > most:
-        return f"{', '.join(shown)} or {len(words) - most} others"
+        left = len(words) - most
+        return f"{', '.join(shown)} or {left} other{'' if left == 1 else 's'}"
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
 
 
 def privilege_message(template: str, privilege: str) -> str:
-    """Fill a rule's message with the privilege's value, decoded and made safe to print."""
+    """Fill a rule's message with the privilege's value, decoded and made safe to print.
+
+    A privilege of two segments has no `{rest}`: then it is the second. After the slash of a
+    path, that of the node's root (`%2F`) is not said again.
+    """
     _, _, value = privilege.partition("/")
     _, _, rest = value.partition("/")
-    template = template.replace("{rest}", printable(urllib.parse.unquote(rest), 80))
-    return rule_message(template, urllib.parse.unquote(value))
+    said = printable(urllib.parse.unquote(rest or value), 80)
+    if "/{rest}" in template:
+        said = said.removeprefix("/")
+    return rule_message(template.replace("{rest}", said), urllib.parse.unquote(value))
 
 
 def rule_message(template: str, value: str) -> str:
@@ -75,17 +86,27 @@ def warnings(outcomes: Sequence[Outcome], decision: str) -> list[str]:
     return [*_lines(outcomes), last]
 
 
-def notices(outcomes: Sequence[Outcome], decision: str) -> list[str]:
-    """Give the same of what is admitted today and will not be for good."""
-    last = f"Sallyport will refuse this once the profile is brought up to date; decision {decision}"
-    return [*_lines(outcomes), last]
+def notices(
+    outcomes: Sequence[Outcome], decision: str, profile: Profile, catalogue: int
+) -> list[str]:
+    """Give the same of what is admitted today, since the profile knows no newer catalogue."""
+    why = (
+        f"The profile {profile.name} is written for catalogue {profile.catalogue}, "
+        f"these privileges are of {catalogue}"
+    )
+    last = (
+        f"Sallyport will refuse this once spec.catalogue of the profile is {catalogue}, "
+        f"unless it covers them; decision {decision}"
+    )
+    return [*_lines(outcomes), why, last]
 
 
 def _lines(outcomes: Sequence[Outcome]) -> list[str]:
     lines = []
     for outcome in outcomes:
         for group in _grouped(outcome.findings):
-            line = f"{group[0].path}: {group[0].message}" if group[0].path else group[0].message
+            path = printable(group[0].path, _PATH)
+            line = f"{path}: {group[0].message}" if path else group[0].message
             whole = f"{line}. {group[0].remedy}"
             lines.append(whole if len(whole) <= _LINE else line)
     return lines
@@ -103,9 +124,9 @@ def _grouped(findings: Sequence[Finding]) -> list[list[Finding]]:
 def _entry(number: int, group: Sequence[Finding]) -> list[str]:
     first = group[0]
     who = f" (container {printable(first.container, 63)})" if first.container else ""
-    place = f"{first.path}{who}: " if first.path else ""
+    place = f"{printable(first.path, _PATH)}{who}: " if first.path else ""
     lines = [f"{number}. {place}{first.message}"]
-    others = [finding.path for finding in group[1:]]
+    others = [printable(finding.path, _PATH) for finding in group[1:]]
     if others:
         more = f" and {len(others) - _PLACES} more" if len(others) > _PLACES else ""
         lines.append(f"   also at: {', '.join(others[:_PLACES])}{more}")
@@ -113,6 +134,6 @@ def _entry(number: int, group: Sequence[Finding]) -> list[str]:
     tail = f"rule {first.rule}"
     if first.privilege:
         covered = listed(first.covered_by, 4) if first.covered_by else "no profile"
-        tail += f"; privilege {first.privilege}, covered by {covered}"
+        tail += f"; privilege {printable(first.privilege, _PATH)}, covered by {covered}"
     lines.append(f"   ({tail})")
     return lines

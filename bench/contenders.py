@@ -84,12 +84,13 @@ def _opa(rig: Rig) -> list[Contender]:
 
 def start_opa(rig: Rig) -> Server:
     """Start OPA's server with the same policies and what a site would write around them."""
-    rego, port = _stage_rego(rig.folder / "rego"), free_port()
+    rego, port = stage_rego(rig.folder / "rego"), free_port()
     command = opa_command(provide("opa"), rego, rig.pair.certificate, rig.pair.key, port)
     return rig.start("opa", command, port)
 
 
-def _stage_rego(target: Path) -> Path:
+def stage_rego(target: Path) -> Path:
+    """Copy the policies and the bench's own Rego into a folder; give it."""
     for folder in (ROOT / "policies" / "rego", ROOT / "bench" / "opa"):
         for path in folder.rglob("*.rego"):
             if not path.stem.endswith("_test"):

@@ -1,6 +1,7 @@
 """Line charts as SVG, for pages that are read in a browser: no library, the same every time."""
 
 import math
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -12,6 +13,10 @@ _LEFT: Final = 70
 _RIGHT: Final = 150
 _TOP: Final = 40
 _BOTTOM: Final = 50
+_LABEL: Final = 34
+"""The least distance of two labels of the x axis."""
+
+_NOTHING: Final = 1e-9
 _COLOURS: Final = ("#1f5fa8", "#c2571a", "#2f7d4f", "#7a4a9c")
 
 Point = tuple[float, float]
@@ -70,8 +75,8 @@ class _Scale:
 
 
 def _nice(value: float) -> float:
-    """Give the next 1, 2 or 5 times a power of ten; 1 for nothing."""
-    if value <= 0:
+    """Give the next 1, 2 or 5 times a power of ten; 1 for nothing, or next to it."""
+    if value < sys.float_info.min:
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))
     return next(power * step for step in (1, 2, 5, 10) if value <= power * step * (1 + 1e-9))
@@ -84,10 +89,13 @@ def _grid(scale: _Scale, xs: Iterable[float], top: float) -> Iterator[str]:
         _, y = scale.at((scale.first, value))
         yield f'<path d="M{_LEFT} {y:.1f}H{right}" stroke="#ddd"/>'
         yield _text(_LEFT - 6, y + 4, f"{value:,g}", anchor="end")
+    last = -math.inf
     for value in xs:
         x, y = scale.at((value, 0))
         yield f'<path d="M{x:.1f} {y:.1f}v5" stroke="#555"/>'
-        yield _text(x, y + 18, f"{value:,g}", anchor="middle")
+        if x - last >= _LABEL:
+            last = x
+            yield _text(x, y + 18, f"{value:,.0f}", anchor="middle")
 
 
 def _line(scale: _Scale, series: Series, index: int) -> Iterator[str]:

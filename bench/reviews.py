@@ -201,7 +201,7 @@ def _container(pods: Pods, name: str, number: int) -> dict[str, Any]:
     text = "v" * pods.variable_bytes
     return {
         "name": name,
-        "image": f"registry.example/{name}@sha256:{number:064x}",
+        "image": f"registry.example/{name.partition('-')[0]}@sha256:{number:064x}",
         "command": ["python", "-m", f"training.{name}"],
         "args": [f"--option-{index}=value-{index}" for index in range(8)],
         "env": [{"name": f"SETTING_{index}", "value": text} for index in range(pods.variables)],

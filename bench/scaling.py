@@ -4,6 +4,7 @@ Writes the plots to docs/performance, and the tables into docs/performance.md.
 """
 
 import argparse
+import datetime as dt
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -162,11 +163,14 @@ def main() -> None:
     )
     options = parser.parse_args()
     wanted = options.only or ["stages", "rules", "sizes", "profiles", "connections"]
-    say(f"load of the machine before: {os.getloadavg()[0]:.2f}")
     with rig() as running:
         scaling = Scaling(running, options.seconds, options.rounds)
         for name in wanted:
-            put(PERFORMANCE, name, ["", *_section(name, scaling), ""])
+            when = f"{dt.datetime.now(dt.UTC):%Y-%m-%d %H:%M} UTC"
+            load = (
+                f"Measured {when}; load of the machine before: {os.getloadavg()[0]:.1f} of 2 cores."
+            )
+            put(PERFORMANCE, name, ["", *_section(name, scaling), "", load, ""])
 
 
 _SECTIONS: Final = {

@@ -1,6 +1,7 @@
 """The Pods that objects are or would make, each as the request that would create it."""
 
 import re
+import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,11 +9,12 @@ from typing import Any, Final
 
 import msgspec
 
-from admission.reading import JUDGED_KINDS
+from admission.reading import JUDGED_KINDS, NAMESPACED_KINDS
 from cli.output import STANDARD_INPUT, Result, name_object
 from cli.review import read_manifests
 from cli.settings import Settings
 from cli.subjects import account_of_pod
+from cli.text import safe_line
 from core.errors import ClusterError, SettingsError
 from core.request import Kind, Operation, Request
 from core.templates import find_templates, holds_containers
@@ -24,6 +26,10 @@ _FINISHED: Final = frozenset({"Succeeded", "Failed"})
 _NAMESPACE: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _DEFAULT: Final = "default"
 """The namespace of what names none."""
+
+NOTHING_JUDGED: Final = (
+    "nothing in it is judged: no Pod, no Pod template, nothing else that carries privileges"
+)
 
 
 @dataclass(frozen=True)
@@ -53,18 +59,20 @@ class PassedOver:
 
 def is_file(target: str) -> bool:
     """Say whether a person means a file or a folder, not a namespace."""
-    if target == STANDARD_INPUT or "/" in target or Path(target).suffix.lower() in SUFFIXES:
-        return True
-    return Path(target).exists()
+    return _is_spelt_as_file(target) or Path(target).exists()
+
+
+def _is_spelt_as_file(target: str) -> bool:
+    return target == STANDARD_INPUT or "/" in target or Path(target).suffix.lower() in SUFFIXES
 
 
 async def found_in(
-    settings: Settings, targets: list[str], profile: str = ""
+    settings: Settings, targets: list[str], profile: str | None = None
 ) -> AsyncIterator[Found | PassedOver | Result]:
     """Yield what files, and what namespaces of the cluster that the settings name, hold.
 
     Of a real cluster it is the Pods that run. A Result is what could not be read. `profile` is
-    the one by which all is to be judged, whoever asks.
+    the one by which all is to be judged, whoever asks; without it only what is needed is asked.
 
     Raises:
         SettingsError: a target is no file, and no namespace that can be looked into.
@@ -72,6 +80,9 @@ async def found_in(
     """
     for target in targets:
         if is_file(target):
+            if not _is_spelt_as_file(target):
+                told = f"{target}: read as the file or folder of that name, not as a namespace"
+                sys.stderr.write(f"{safe_line(told)}\n")
             for item in read_manifests([target]):
                 for found in _of_manifest(item, profile):
                     yield found
@@ -81,7 +92,7 @@ async def found_in(
 
 
 async def _in_namespace(
-    settings: Settings, namespace: str, profile: str
+    settings: Settings, namespace: str, profile: str | None
 ) -> AsyncIterator[Found | PassedOver | Result]:
     if not _NAMESPACE.fullmatch(namespace):
         raise SettingsError(f"{namespace}: neither a file nor the name of a namespace")
@@ -104,14 +115,14 @@ async def _in_namespace(
             raise ClusterError(message, error.status) from None
 
 
-def _of_manifest(item: Any, profile: str) -> Iterator[Found | PassedOver | Result]:
+def _of_manifest(item: Any, profile: str | None) -> Iterator[Found | PassedOver | Result]:
     if isinstance(item, Result):
         yield item
         return
     yield from found_of(item.value, profile)
 
 
-def found_of(value: Mapping[str, Any], profile: str = "") -> Iterator[Found | PassedOver]:
+def found_of(value: Mapping[str, Any], profile: str | None = None) -> Iterator[Found | PassedOver]:
     """Yield what is judged of an object with `apiVersion` and `kind`: itself, or its templates."""
     group, _, version = str(value["apiVersion"]).rpartition("/")
     kind = Kind(str(value["kind"]), version, group)
@@ -125,7 +136,8 @@ def found_of(value: Mapping[str, Any], profile: str = "") -> Iterator[Found | Pa
         workload = (_owner(value) if running else "") or what
         yield Found(what, workload, place, "", _request(value, _POD, place, name, profile, running))
     elif (group, kind.kind) in JUDGED_KINDS and kind.kind != "PodTemplate":
-        yield Found(what, what, namespace, "", _request(value, kind, namespace, name, profile))
+        within = place if (group, kind.kind) in NAMESPACED_KINDS else ""
+        yield Found(what, what, within, "", _request(value, kind, within, name, profile))
     else:
         templates = find_templates(value)
         if not templates and holds_containers(value.get("spec")):
@@ -135,7 +147,7 @@ def found_of(value: Mapping[str, Any], profile: str = "") -> Iterator[Found | Pa
             yield Found(what, what, place, prefix, _request(pod, _POD, place, name, profile))
 
 
-def _running(pod: dict[str, Any], profile: str) -> Found | PassedOver | None:
+def _running(pod: dict[str, Any], profile: str | None) -> Found | PassedOver | None:
     """Give a Pod of a list; None for one that has finished or is being deleted."""
     if _map(pod, "metadata").get("deletionTimestamp") or _phase(pod) in _FINISHED:
         return None
@@ -151,7 +163,7 @@ def _request(  # noqa: PLR0913, PLR0917 (what a request is made of)
     kind: Kind,
     namespace: str,
     name: str,
-    profile: str,
+    profile: str | None,
     running: bool = False,  # noqa: FBT001, FBT002
 ) -> Request:
     return Request(

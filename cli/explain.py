@@ -1,7 +1,7 @@
 """`sallyport explain`: why a decision was taken, and what would change it."""
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from operator import attrgetter
 from pathlib import Path
 from typing import Final
@@ -15,7 +15,7 @@ from admission.judge import Judge
 from admission.wording import listed
 from cli import exits
 from cli.ledger import open_ledger
-from cli.output import COLOURS, STANDARD_INPUT, Result
+from cli.output import COLOURS, STANDARD_INPUT, Result, Unjudged
 from cli.review import BUDGET, open_judge, prepare, read_manifests
 from cli.settings import Settings
 from cli.subjects import Terms
@@ -49,10 +49,17 @@ async def explain_target(settings: Settings, target: str, terms: Terms) -> list[
     elif (recorded := _recorded(target)) is not None:
         documents = await _again(settings, [recorded], terms)
     else:
-        documents = [document async for document in _of_manifests(settings, target, terms)]
+        found = [each async for each in _of_manifests(settings, target, terms)]
+        documents = [each for each in found if not isinstance(each, Unjudged)]
         if not documents:
-            raise SettingsError(f"{target}: no object in it is of a kind that is judged")
+            raise SettingsError(f"{target}: {_nothing(found)}")
     return [explain(document) for document in documents]
+
+
+def _nothing(found: Collection[DecisionDocument | Unjudged]) -> str:
+    if Unjudged.SUBMITTER in found:
+        return "say who submits what is in it: --as USER"
+    return "no object in it is of a kind that is judged"
 
 
 def exit_code(explanations: list[Explanation]) -> int:
@@ -84,14 +91,13 @@ async def _of_ledger(settings: Settings, decision_id: str) -> list[DecisionDocum
 
 async def _of_manifests(
     settings: Settings, path: str, terms: Terms
-) -> AsyncIterator[DecisionDocument]:
-    """Yield a document for each manifest that is judged."""
+) -> AsyncIterator[DecisionDocument | Unjudged]:
+    """Yield a document for each manifest that is judged, and for each other why it is not."""
     async with open_judge(settings) as judge:
         for item in read_manifests([path]):
             if isinstance(item, Result):
                 raise SettingsError(item.element.findings[0].message)
-            if document := await _judged(judge, item, terms):
-                yield document
+            yield await _judged(judge, item, terms)
 
 
 def _recorded(path: str) -> DecisionDocument | None:
@@ -104,10 +110,10 @@ def _recorded(path: str) -> DecisionDocument | None:
         return None
 
 
-async def _judged(judge: Judge, manifest: Manifest, terms: Terms) -> DecisionDocument | None:
+async def _judged(judge: Judge, manifest: Manifest, terms: Terms) -> DecisionDocument | Unjudged:
     _, request = prepare(manifest, terms)
-    if request is None:
-        return None
+    if isinstance(request, Unjudged):
+        return request
     return _document(request, await judge.validate(request, budget=BUDGET))
 
 
@@ -233,7 +239,8 @@ def _print_answers(document: DecisionDocument, console: Console) -> None:
     _section("What the cluster said of rights", console)
     for answer in document.access_reviews[:_MOST_ROWS]:
         word = "yes" if answer.allowed else "no"
-        line = f"  may {answer.subject} use {answer.profile} in {answer.namespace}? {word}"
+        where = answer.namespace or "all namespaces"
+        line = f"  may {answer.subject} use {answer.profile} in {where}? {word}"
         console.print(Text(safe_line(line)))
     if len(document.access_reviews) > _MOST_ROWS:
         console.print(Text(f"  … and {len(document.access_reviews) - _MOST_ROWS} more answers"))

@@ -45,7 +45,8 @@ EXPLAIN = """**Examples**
 The first eight digits of an id are enough where no other begins so.
 
 **Exit codes**: 0 it was admitted; 1 it was refused; 2 it could not be judged,
-or the ledger or cluster does not answer; 64 wrong usage."""
+or the ledger or cluster does not answer; 64 wrong usage, or nothing to
+explain."""
 
 DECISIONS = """**Examples**
 
@@ -148,7 +149,8 @@ Of a cluster it reads the Pods that run. What has a / or ends in .yaml is a
 file. Advice goes to standard error: profiles that are there and do as well.
 
 **Exit codes**: 0 it covers all; 1 something no profile can cover; 2 something
-could not be judged, or the cluster does not answer; 64 wrong usage."""
+could not be judged, or the cluster does not answer; 64 wrong usage, or
+nothing found."""
 
 DIFF = """**Examples**
 
@@ -170,10 +172,12 @@ CHECK = """**Examples**
 
     sallyport profile check pss-baseline manifests/ -o json
 
-It is judged as where the namespace enforces, whoever asks.
+It is judged as where the namespace enforces, whoever asks. Its ceiling does
+not count, nor the profile that it names.
 
 **Exit codes**: 0 all would be admitted; 1 something would be refused; 2
-something could not be judged; 64 wrong usage, or nothing to judge."""
+something could not be judged, or the cluster does not answer; 64 wrong
+usage, no such profile, or nothing to judge."""
 
 WHO_CAN = """**Examples**
 

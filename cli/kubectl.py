@@ -27,6 +27,9 @@ NAME: Final = "kubectl sallyport"
 
 _TERMINATED: Final = 128 + signal.SIGTERM
 _OF_KUBECTL: Final = ("--context", "--kubeconfig")
+_SERVES: Final = frozenset({"gate", "control", "auditor", "run"})
+"""They would serve with a person's own credentials."""
+
 _ASKS_NO_CLUSTER: Final = frozenset({"--cluster", "--help", "-h"})
 
 
@@ -58,6 +61,8 @@ class Split:
 def main() -> NoReturn:
     """Run the command line with the kubeconfig, context and namespace that kubectl has."""
     arguments = sys.argv[1:]
+    if arguments and arguments[0] in _SERVES:
+        fail(f"{NAME} serves nothing: use the command sallyport {arguments[0]}", exits.USAGE)
     split = split_arguments(arguments)
     if split is None:
         run(arguments, NAME)

@@ -66,7 +66,8 @@ def review(
     files: Annotated[list[str], typer.Argument(help="Files, folders, or - for standard input.")],
     profile: Annotated[str | None, typer.Option(help="Judge by this profile alone.")] = None,
     as_user: Annotated[
-        str | None, typer.Option("--as", help="Who submits it; without it the service account.")
+        str | None,
+        typer.Option("--as", help="Who submits it; else a Pod's account, nobody for others."),
     ] = None,
     as_group: GroupFlag = None,
     namespace: NamespaceFlag = "default",
@@ -79,10 +80,13 @@ def review(
         typer.Option(help="Show only what is new since OLD: a path, or git:REV.", metavar="OLD"),
     ] = None,
     output: Annotated[
-        ReviewFormat, typer.Option("--output", "-o", help="How to print.")
+        ReviewFormat,
+        typer.Option(
+            "--output", "-o", metavar="FORMAT", help="table, json, sarif, junit or github."
+        ),
     ] = ReviewFormat.TABLE,
 ) -> None:
-    """Say what the gate would say of manifests: of Pods, and with --as of Namespaces."""
+    """Say what the gate would say of manifests: of Pods, and with --as of other kinds."""
     log_to_stderr()
     from cli.formats.show import show  # noqa: PLC0415 (keeps --help and completion quick)
     from cli.review import exit_code  # noqa: PLC0415
@@ -141,7 +145,8 @@ def decisions(
     ] = None,
     rule: Annotated[str | None, typer.Option(help="With a finding of this rule.")] = None,
     verdict: Annotated[
-        Optional[list[Verdict]], typer.Option(help="So decided; may be repeated.")  # noqa: UP045 (typer)
+        Optional[list[Verdict]],  # noqa: UP045 (typer)
+        typer.Option(metavar="VERDICT", help="allow, warn, deny or error; may be repeated."),
     ] = None,
     since: Annotated[
         str | None, typer.Option(help="Not before: 15m, 2h, 3d ago, or a time (RFC 3339).")

@@ -29,7 +29,15 @@ WORDS = {
     Verdict.ERROR: "not judged",
 }
 SKIPPED = "skipped"
-"""The word for what is not of a kind that is judged; programs read `allow`."""
+"""The word for what was not judged; programs read `allow`."""
+
+
+class Unjudged(enum.StrEnum):
+    """Why an object was not judged, and what to do about it."""
+
+    KIND = "not of a kind that is judged"
+    SUBMITTER = "say who submits it: --as USER, or --profile NAME"
+    MARKS = "--as USER, without --profile, says who would change their marks"
 
 
 class Format(enum.StrEnum):
@@ -80,7 +88,8 @@ class Result:
     """What became of one object: for programs `element`, for people the rest with it."""
 
     element: Reviewed
-    judged: bool = True
+    unjudged: Unjudged | None = None
+    """Why it was not judged, if it was not."""
     message: str = ""
     """What the gate says to the person who asked; empty when it has nothing to say."""
     place: str = ""
@@ -107,16 +116,23 @@ class Result:
 
 def of_decision(reviewed: Reviewed, decision: Decision) -> Result:
     """Give the result with what was decided of its object."""
-    findings = decision.findings
-    if decision.verdict is Verdict.ERROR:
-        rule = f"error/{decision.error_kind}"
-        remedy = "Mend the object, or what it is judged with, and review it again."
-        findings = [Finding(rule, Action.DENY, decision.field, decision.reason, remedy)]
     element = msgspec.structs.replace(
-        reviewed, verdict=decision.verdict, profile=decision.profile, findings=findings
+        reviewed,
+        verdict=decision.verdict,
+        profile=decision.profile,
+        findings=findings_of(decision),
     )
     needs = frozenset(need.privilege for need in decision.evidence.needs)
     return Result(element, message=decision.message, needs=needs)
+
+
+def findings_of(decision: Decision) -> list[Finding]:
+    """Give what was found; of an error, why nobody could judge."""
+    if decision.verdict is not Verdict.ERROR:
+        return decision.findings
+    rule = f"error/{decision.error_kind}"
+    remedy = "Mend the object, or what it is judged with, and review it again."
+    return [Finding(rule, Action.DENY, decision.field, decision.reason, remedy)]
 
 
 def shown_file(file: str) -> str:
@@ -148,8 +164,10 @@ def print_reviewed(results: Sequence[Result], console: Console) -> None:
     for result in results:
         table.add_row(*_row(result))
     console.print(table)
-    for line in _skipped(results):
-        console.print(Text(line))
+    if lines := skipped(results):
+        console.print()
+        for line in lines:
+            console.print(Text(line))
     for result in results:
         if result.message:
             file = safe_line(shown_file(result.element.file))
@@ -160,12 +178,18 @@ def print_reviewed(results: Sequence[Result], console: Console) -> None:
 
 def _row(result: Result) -> tuple[Text, ...]:
     element = result.element
-    word = WORDS[element.verdict] if result.judged else SKIPPED
     cells = (_what(result), element.profile or "–", str(len(element.findings)))
     return (
-        Text(word, style=COLOURS[element.verdict] if result.judged else "dim"),
+        verdict_word(result, element.verdict),
         *(Text(safe_line(cell)) for cell in (*cells, shown_file(element.file))),
     )
+
+
+def verdict_word(result: Result, verdict: Verdict) -> Text:
+    """Give a result's verdict as people read it, in its colour."""
+    if result.unjudged:
+        return Text(SKIPPED, style="dim")
+    return Text(WORDS[verdict], style=COLOURS[verdict])
 
 
 def _what(result: Result) -> str:
@@ -184,24 +208,22 @@ def name_object(kind: str, namespace: str, name: str) -> str:
     return f"{kind} {namespace}/{shown}" if namespace else f"{kind} {shown}"
 
 
-def _skipped(results: Sequence[Result]) -> list[str]:
-    """Say of what was not judged why, and when it will be."""
-    kinds = [result.element.kind for result in results if not result.judged]
-    namespaces = kinds.count("Namespace")
-    others = len(kinds) - namespaces
-    lines = []
-    if others:
-        named = safe_line(", ".join(sorted(set(kinds) - {"Namespace"})))
-        what = (
-            "1 object of a kind that is" if others == 1 else f"{others} objects of kinds that are"
-        )
-        lines.append(
-            f"{what} not judged in this release ({named}); "
-            "their Pods are judged when they are created."
-        )
-    if namespaces:
-        what = "1 Namespace" if namespaces == 1 else f"{namespaces} Namespaces"
-        lines.append(
-            f"{what} not judged: --as USER, without --profile, says who would change their marks."
-        )
-    return [f"\n{lines[0]}", *lines[1:]] if lines else []
+def skipped(results: Sequence[Result]) -> list[str]:
+    """Say of what was not judged why, and what to do."""
+    kinds: dict[Unjudged, list[str]] = {}
+    for result in results:
+        if result.unjudged:
+            kinds.setdefault(result.unjudged, []).append(result.element.kind)
+    return [_skipped_line(why, kinds[why]) for why in Unjudged if why in kinds]
+
+
+def _skipped_line(why: Unjudged, kinds: Sequence[str]) -> str:
+    count, one = len(kinds), len(kinds) == 1
+    named = safe_line(", ".join(sorted(set(kinds))))
+    if why is Unjudged.KIND:
+        what = "1 object of a kind that is" if one else f"{count} objects of kinds that are"
+        then = "their Pods are judged when they are created"
+        return f"{what} not judged in this release ({named}); {then}."
+    if why is Unjudged.SUBMITTER:
+        return f"{count} object{'' if one else 's'} not judged ({named}): {why}."
+    return f"{count} Namespace{'' if one else 's'} not judged: {why}."

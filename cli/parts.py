@@ -1,5 +1,6 @@
 """Joins the parts of a process: engine, cluster, judge. The composition root."""
 
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,7 +11,7 @@ from admission.judge import Judge
 from cli.settings import Settings
 from cli.settings_sections import MIB, Evaluation
 from core.cluster import Cluster
-from core.errors import ClusterError, NotSyncedError
+from core.errors import ClusterError, NotSyncedError, SettingsError
 from identity.subjects import BUILT_IN_CONTROLLERS, Controllers
 from kube.connection import Connection
 from kube.folder import FolderCluster, read_profiles
@@ -23,8 +24,13 @@ from policies.engine import Engine
 from policies.engine.embedded import EmbeddedEngine, Limits
 from policies.engine.remembered import RememberingEngine
 
+CLUSTER_WAIT_S: Final = 10.0
+"""Seconds that a person waits until what is watched of a cluster has been loaded."""
+
 _ANSWER_S: Final = 5.0
 """Seconds that a person waits for the first answer of a cluster."""
+
+_PROGRESS_EVERY: Final = 500
 
 
 def make_engine(
@@ -38,6 +44,23 @@ def make_engine(
     limits = Limits(seconds=evaluation.seconds, memory_bytes=evaluation.memory_mib * MIB)
     engine = EmbeddedEngine(read_bundle(bundle or BUILT_IN_BUNDLE), limits, observe)
     return RememberingEngine(engine, evaluation.remembered)
+
+
+def tell_progress(count: int, done: str) -> None:
+    """Say on standard error how many objects are done, once in a while."""
+    if count % _PROGRESS_EVERY == 0:
+        sys.stderr.write(f"{count} objects {done}\n")
+
+
+def require_profile(cluster: Cluster, name: str, flag: str = "") -> None:
+    """Demand that a profile exists; `flag`, with a space, is what named it.
+
+    Raises:
+        SettingsError: there is none of this name.
+    """
+    known = cluster.profiles().by_name
+    if name not in known:
+        raise SettingsError(f"{flag}{name}: no such profile; there are: {', '.join(known)}")
 
 
 def make_judge(cluster: Cluster, engine: Engine, settings: Settings) -> Judge:

@@ -9,22 +9,19 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from admission.chain import run
 from admission.judge import Judge
 from cli import exits
-from cli.examining import Found, PassedOver, found_in, is_file
-from cli.output import COLOURS, WORDS, Result
+from cli.examining import NOTHING_JUDGED, Found, PassedOver, found_in, is_file
+from cli.output import COLOURS, WORDS, Result, findings_of
+from cli.parts import require_profile, tell_progress
 from cli.review import BUDGET, open_judge
 from cli.settings import Settings
 from cli.text import safe_line
-from core.decision import Action, Finding, Verdict
-from core.errors import CannotJudgeError, InvalidObjectError, SettingsError
+from core.decision import Finding, Verdict
+from core.errors import SettingsError
 from core.namespaces import Mode
-from core.within import within
 
-_PROGRESS_EVERY: Final = 500
 _MOST_PATHS: Final = 4
-_ERROR_REMEDY: Final = "Mend the object, or what it is judged with, and check it again."
 _ORDER: Final = (Verdict.ALLOW, Verdict.WARN, Verdict.DENY, Verdict.ERROR)
 
 
@@ -43,28 +40,27 @@ class Checked(msgspec.Struct, frozen=True):
 async def check_profile(settings: Settings, profile: str, target: str) -> list[Checked]:
     """Judge what is in a namespace, or in files, by one profile, as where it is enforced.
 
+    The ceiling of the namespace does not count: what is asked is what the profile covers.
+
     Raises:
         SettingsError: there is no such profile, or nothing to judge.
         ClusterError, CannotJudgeError: the cluster does not answer.
     """
     workloads: dict[str, list[_Judged]] = {}
     async with open_judge(settings) as judge:
-        known = judge.gatherer.cluster.profiles().by_name
-        if profile not in known:
-            raise SettingsError(f"{profile}: no such profile; there are: {', '.join(known)}")
+        require_profile(judge.gatherer.cluster, profile)
         count = 0
         async for found in found_in(settings, [target], profile):
             if isinstance(found, PassedOver):
                 sys.stderr.write(f"{safe_line(str(found))}\n")
                 continue
             count += 1
-            if count % _PROGRESS_EVERY == 0:
-                sys.stderr.write(f"{count} objects judged\n")
+            tell_progress(count, "judged")
             name = found.element.file if isinstance(found, Result) else found.workload
             workloads.setdefault(name, []).append(await _judge(judge, found))
     if not workloads:
         where = target if is_file(target) else f"namespace {target}"
-        raise SettingsError(f"no Pod and no Pod template found in {where}")
+        raise SettingsError(f"{where}: {NOTHING_JUDGED}")
     return [_checked(name, judged) for name, judged in workloads.items()]
 
 
@@ -82,22 +78,8 @@ _Judged = tuple[Verdict, Sequence[Finding]]
 async def _judge(judge: Judge, found: Found | Result) -> _Judged:
     if isinstance(found, Result):
         return Verdict.ERROR, found.element.findings
-    try:
-        work = judge.gatherer.gather(found.request, None, Mode.ENFORCE)
-        facts = await within(BUDGET, work)
-    except (CannotJudgeError, InvalidObjectError, TimeoutError) as error:
-        why = str(error) or f"not done within {BUDGET:g} s"
-        kind = error.kind if isinstance(error, CannotJudgeError) else "object"
-        field = error.field if isinstance(error, InvalidObjectError) else ""
-        return Verdict.ERROR, [Finding(f"error/{kind}", Action.DENY, field, why, _ERROR_REMEDY)]
-    findings = [
-        _placed(finding, found.prefix)
-        for outcome in run(found.request, facts)
-        for finding in outcome.findings
-    ]
-    if any(finding.action is Action.DENY for finding in findings):
-        return Verdict.DENY, findings
-    return (Verdict.WARN if findings else Verdict.ALLOW), findings
+    decision = await judge.examine(found.request, Mode.ENFORCE, budget=BUDGET)
+    return decision.verdict, [_placed(each, found.prefix) for each in findings_of(decision)]
 
 
 def _placed(finding: Finding, prefix: str) -> Finding:
@@ -127,7 +109,8 @@ def print_checked(profile: str, checked: Sequence[Checked], console: Console) ->
     for one in checked:
         if one.findings:
             console.print()
-            title = f"{one.workload}, under {profile}:"
+            older = ", which is written for an older catalogue" * (one.verdict is Verdict.WARN)
+            title = f"{one.workload}, under {profile}{older}:"
             console.print(Text(safe_line(title), style="bold"))
             _print_findings(one.findings, console)
 

@@ -9,7 +9,7 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from cli.parts import open_cluster, require_answers
+from cli.parts import CLUSTER_WAIT_S, open_cluster, require_answers
 from cli.settings import Settings
 from cli.text import safe_line
 from core import names
@@ -21,8 +21,6 @@ from kube.manifests import SUFFIXES, read_paths
 from policies import SHIPPED_PROFILES
 
 DIFFERENT: Final = 1
-
-_CLUSTER_WAIT: Final = 10.0
 
 
 class Difference(msgspec.Struct, frozen=True, rename="camel"):
@@ -51,7 +49,7 @@ async def diff_profiles(settings: Settings, a: str, b: str) -> Difference:
         settings = settings.model_copy(update={"cluster": SHIPPED_PROFILES})
     if settings.kubeconfig is not None:
         await require_answers(settings.kubeconfig)
-    async with open_cluster(settings, wait_s=_CLUSTER_WAIT) as cluster:
+    async with open_cluster(settings, wait_s=CLUSTER_WAIT_S) as cluster:
         profiles = cluster.profiles()
     return difference(a, _patterns(a, profiles), b, _patterns(b, profiles))
 

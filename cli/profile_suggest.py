@@ -6,26 +6,32 @@ from typing import Any, Final
 
 import msgspec
 
+from admission.checks.denials import is_denial
 from admission.judge import Judge
 from cli import exits
-from cli.examining import Found, PassedOver, found_in, is_file
+from cli.examining import NOTHING_JUDGED, Found, PassedOver, found_in, is_file
 from cli.output import Result
+from cli.parts import tell_progress
 from cli.profile_yaml import SUGGESTED_RANK, profile_yaml
 from cli.review import BUDGET, open_judge
 from cli.settings import Settings
 from cli.text import safe_line
 from core import names
-from core.errors import CannotJudgeError, InvalidObjectError, SettingsError
+from core.decision import Verdict
+from core.errors import SettingsError
 from core.namespaces import Mode
-from core.profiles import CATALOGUE, MAX_NAME, ProfileSet, is_name, parse_profile
+from core.profiles import (
+    CATALOGUE,
+    MAX_DESCRIPTION,
+    MAX_NAME,
+    MAX_PATTERN,
+    MAX_PATTERNS,
+    ProfileSet,
+    is_name,
+    parse_profile,
+)
 from core.suggesting import Examined, Line, fold, suggest
-from core.within import within
 
-MOST_LINES: Final = 512
-MOST_CHARACTERS: Final = 1024
-"""What a ContainerProfile holds, as its CRD says."""
-
-_PROGRESS_EVERY: Final = 500
 _SHOWN: Final = 5
 
 
@@ -105,9 +111,9 @@ async def suggest_for(
     if not examination.count and not examination.not_judged:
         for line in examination.passed_over:
             sys.stderr.write(f"{safe_line(line)}\n")
-        raise SettingsError(f"no Pod and no Pod template found in {where}")
+        raise SettingsError(f"{where}: {NOTHING_JUDGED}")
     exact = suggest(examination.examined)
-    lines = [line for line in exact if len(line.privilege) <= MOST_CHARACTERS]
+    lines = [line for line in exact if len(line.privilege) <= MAX_PATTERN]
     lines = fold(lines) if generalise else lines
     profiles = judge.gatherer.cluster.profiles()
     covered_by, nearest = _compare(profiles, [line.privilege for line in exact])
@@ -142,28 +148,22 @@ class _Examination:
             self.passed_over.append(str(found))
             return
         self.count += 1
-        if self.count % _PROGRESS_EVERY == 0:
-            sys.stderr.write(f"{self.count} objects examined\n")
-        try:
-            work = judge.gatherer.gather(found.request, None, Mode.ENFORCE)
-            facts = await within(BUDGET, work)
-        except (CannotJudgeError, InvalidObjectError, TimeoutError) as error:
-            why = str(error) or f"not done within {BUDGET:g} s"
-            self.not_judged.append(f"{found.object}: {why}")
+        tell_progress(self.count, "examined")
+        decision = await judge.examine(found.request, Mode.ENFORCE, budget=BUDGET)
+        if decision.verdict is Verdict.ERROR:
+            self.not_judged.append(f"{found.object}: {decision.reason}")
             return
-        if facts.pod is None:
-            return
-        self.examined.append(Examined(found.object, found.prefix, facts.pod.needs))
-        for finding in facts.pod.denials:
+        self.examined.append(Examined(found.object, found.prefix, decision.evidence.needs))
+        for finding in filter(is_denial, decision.findings):
             path = ".".join(part for part in (found.prefix, finding.path) if part)
             denied = Denied(found.object, path, finding.rule, finding.message, finding.remedy)
             self.denied.append(denied)
 
 
 def _too_long(lines: Sequence[Line]) -> Iterator[Denied]:
-    message = f"needs a privilege of more than {MOST_CHARACTERS} characters: no profile spells it"
+    message = f"needs a privilege of more than {MAX_PATTERN} characters: no profile spells it"
     for line in lines:
-        if len(line.privilege) > MOST_CHARACTERS:
+        if len(line.privilege) > MAX_PATTERN:
             for place in line.places:
                 yield Denied(
                     place.object, place.path, "profile/length", message, "Shorten the value."
@@ -175,9 +175,9 @@ def _name(targets: Sequence[str]) -> str:
 
 
 def _profile(lines: Sequence[Line], name: str, where: str) -> dict[str, Any]:
-    if len(lines) > MOST_LINES:
+    if len(lines) > MAX_PATTERNS:
         message = (
-            f"it takes {len(lines)} privileges, and a profile holds {MOST_LINES}: "
+            f"it takes {len(lines)} privileges, and a profile holds {MAX_PATTERNS}: "
             "give --generalise, or suggest a profile for each of the workloads"
         )
         raise SettingsError(message)
@@ -187,7 +187,7 @@ def _profile(lines: Sequence[Line], name: str, where: str) -> dict[str, Any]:
         "metadata": {"name": name},
         "spec": {
             "description": f"Suggested from what was found in {safe_line(where)}."[
-                :MOST_CHARACTERS
+                :MAX_DESCRIPTION
             ],
             "rank": SUGGESTED_RANK,
             "catalogue": CATALOGUE,

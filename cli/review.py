@@ -10,14 +10,29 @@ from typing import Any
 import msgspec
 
 from admission.judge import Judge
-from admission.reading import JUDGED_KINDS
+from admission.reading import JUDGED_KINDS, NAMESPACED_KINDS
 from cli import exits
 from cli.formats.report import Report
-from cli.output import STANDARD_INPUT, Result, Reviewed, as_unicode, of_decision, shown_file
-from cli.parts import make_engine, make_judge, open_cluster, require_answers
+from cli.output import (
+    STANDARD_INPUT,
+    Result,
+    Reviewed,
+    Unjudged,
+    as_unicode,
+    of_decision,
+    shown_file,
+)
+from cli.parts import (
+    CLUSTER_WAIT_S,
+    make_engine,
+    make_judge,
+    open_cluster,
+    require_answers,
+    require_profile,
+    tell_progress,
+)
 from cli.settings import Settings
 from cli.subjects import Terms, account_of_pod
-from core.cluster import Cluster
 from core.decision import Action, Finding, Verdict
 from core.errors import InvalidObjectError, SettingsError
 from core.request import Kind, Operation, Request
@@ -28,21 +43,9 @@ from policies import SHIPPED_PROFILES
 BUDGET = 30.0
 """Seconds for one object."""
 
-_CLUSTER_WAIT = 10.0
-_PROGRESS_EVERY = 500
 _POD = ("", "Pod")
 _POD_TEMPLATE = ("", "PodTemplate")
 _NAMESPACE = ("", "Namespace")
-_NAMESPACED = frozenset(
-    {
-        _POD,
-        _POD_TEMPLATE,
-        ("", "PersistentVolumeClaim"),
-        ("resource.k8s.io", "ResourceClaim"),
-        ("resource.k8s.io", "ResourceClaimTemplate"),
-    }
-)
-"""Group and kind of what is judged in a namespace."""
 
 
 async def review(settings: Settings, paths: Sequence[str], terms: Terms) -> Report:
@@ -61,7 +64,7 @@ async def review(settings: Settings, paths: Sequence[str], terms: Terms) -> Repo
 async def judge_files(judge: Judge, paths: Sequence[str], terms: Terms) -> list[Result]:
     """Do what `review` does, with a judge that is open."""
     if terms.profile is not None:
-        _must_exist(terms.profile, judge.gatherer.cluster)
+        require_profile(judge.gatherer.cluster, terms.profile, "--profile ")
     results = await judge_each(judge, read_manifests(paths), terms)
     if not results:
         raise SettingsError(f"no object found in {', '.join(map(shown_file, paths))}")
@@ -81,7 +84,7 @@ async def open_judge(settings: Settings) -> AsyncIterator[Judge]:
         await require_answers(settings.kubeconfig)
     engine = make_engine(settings.bundle, settings.evaluation)
     try:
-        async with open_cluster(settings, wait_s=_CLUSTER_WAIT) as cluster:
+        async with open_cluster(settings, wait_s=CLUSTER_WAIT_S) as cluster:
             yield make_judge(cluster, engine, settings)
     finally:
         engine.close()
@@ -95,20 +98,13 @@ def exit_code(results: Sequence[Result]) -> int:
     return exits.REFUSED if Verdict.DENY in verdicts else exits.ADMITTED
 
 
-def _must_exist(profile: str, cluster: Cluster) -> None:
-    known = cluster.profiles().by_name
-    if profile not in known:
-        raise SettingsError(f"--profile {profile}: no such profile; there are: {', '.join(known)}")
-
-
 async def judge_each(
     judge: Judge, items: Iterable[Manifest | Result], terms: Terms
 ) -> list[Result]:
     """Judge each object; what is none has its result already."""
     results = []
     for number, item in enumerate(items, 1):
-        if number % _PROGRESS_EVERY == 0:
-            sys.stderr.write(f"{number} objects judged\n")
+        tell_progress(number, "judged")
         results.append(item if isinstance(item, Result) else await _one(judge, item, terms))
     return results
 
@@ -151,20 +147,20 @@ def unreadable(file: str, error: InvalidObjectError) -> Result:
 
 async def _one(judge: Judge, manifest: Manifest, terms: Terms) -> Result:
     element, request = prepare(manifest, terms)
-    if request is None:
-        result = Result(element, judged=False)
+    if isinstance(request, Unjudged):
+        result = Result(element, request)
     else:
         result = of_decision(element, await judge.validate(request, budget=BUDGET))
     part = manifest.source.removeprefix(manifest.file)
     return dataclasses.replace(result, file=manifest.file, part=part)
 
 
-def prepare(manifest: Manifest, terms: Terms) -> tuple[Reviewed, Request | None]:
-    """Give the object's element, and the request that would create it; None if nobody judges it."""
+def prepare(manifest: Manifest, terms: Terms) -> tuple[Reviewed, Request | Unjudged]:
+    """Give the object's element, and the request that would create it, or why none is judged."""
     element = _describe(manifest, terms)
     subject = _subject(manifest, element, terms)
-    if subject is None:
-        return element, None
+    if isinstance(subject, Unjudged):
+        return element, subject
     return element, Request(
         uid="",
         kind=kind_of(manifest),
@@ -181,7 +177,7 @@ def prepare(manifest: Manifest, terms: Terms) -> tuple[Reviewed, Request | None]
 def _describe(manifest: Manifest, terms: Terms) -> Reviewed:
     metadata = manifest.value.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
-    namespaced = (manifest.group, manifest.kind) in _NAMESPACED
+    namespaced = (manifest.group, manifest.kind) in NAMESPACED_KINDS
     return Reviewed(
         file=as_unicode(manifest.file),
         api_version=manifest.api_version,
@@ -195,15 +191,16 @@ def _text(metadata: dict[str, Any], field: str) -> str:
     return str(metadata.get(field) or "")
 
 
-def _subject(manifest: Manifest, element: Reviewed, terms: Terms) -> Subject | None:
-    """Give whose right counts; None where the object is not judged.
+def _subject(manifest: Manifest, element: Reviewed, terms: Terms) -> Subject | Unjudged:
+    """Give whose right counts, or why the object is not judged.
 
     A profile answers for itself whoever asks, so with one nobody changes a Namespace. Of other
     objects than Pods and their templates nobody knows who submits them, unless it is said.
     """
     kind = (manifest.group, manifest.kind)
     if kind == _NAMESPACE:
-        return None if terms.profile is not None else terms.subject
+        known = terms.subject if terms.profile is None else None
+        return known or Unjudged.MARKS
     if kind == _POD:
         return terms.subject or account_of_pod(manifest.value, element.namespace)
     if kind == _POD_TEMPLATE:
@@ -211,8 +208,9 @@ def _subject(manifest: Manifest, element: Reviewed, terms: Terms) -> Subject | N
         pod = template if isinstance(template, dict) else {}
         return terms.subject or account_of_pod(pod, element.namespace)
     if kind in JUDGED_KINDS:
-        return terms.subject or (Subject() if terms.profile is not None else None)
-    return None
+        whoever = Unjudged.SUBMITTER if terms.profile is None else Subject()
+        return terms.subject or whoever
+    return Unjudged.KIND
 
 
 def kind_of(manifest: Manifest) -> Kind:

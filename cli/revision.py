@@ -20,6 +20,8 @@ _SECONDS: Final = 120.0
 _FOR_HOOKS: Final = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_PREFIX", "GIT_INDEX_FILE"})
 """Set by git for its hooks, relative to another folder than the files'."""
 
+_QUIET: Final = {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
+
 _REGULAR: Final = b"100"
 """How the modes of regular files begin; links are 120000, submodules 160000."""
 
@@ -59,6 +61,7 @@ class _Repository:
         self._path = path
         self._revision = revision
         self._folder = path if path.is_dir() else path.parent
+        self._top = self._top_level()
         tree = self._git("rev-parse", "--verify", "--quiet", f"{revision}^{{tree}}")
         self._tree = tree.decode().strip()
 
@@ -84,15 +87,29 @@ class _Repository:
             if attributes.startswith(_REGULAR) and (not whole or _is_manifest(name)):
                 yield name, attributes.split()[2].decode()
 
+    def _top_level(self) -> Path:
+        """Find the nearest folder above with a `.git`, which no commit can bring along.
+
+        Git itself would also take a folder that has the files of a repository for one: then a
+        pull request could bring its own past, and settings that run commands.
+        """
+        folder = self._folder.resolve()
+        for above in (folder, *folder.parents):
+            if (above / ".git").exists():
+                return above
+        raise SettingsError(f"{self._option}: {self._path} does not lie in a git repository")
+
     def _git(self, *arguments: str, given: bytes = b"") -> bytes:
         kept = {key: value for key, value in os.environ.items() if key not in _FOR_HOOKS}
-        command = [str(self._program), "-C", str(self._folder), "--literal-pathspecs", *arguments]
+        place = [f"--git-dir={self._top / '.git'}", f"--work-tree={self._top}"]
+        never = ["-c", "protocol.allow=never", "--literal-pathspecs"]
+        command = [str(self._program), "-C", str(self._folder), *place, *never, *arguments]
         try:
             done = subprocess.run(
                 command,
                 input=given,
                 capture_output=True,
-                env=kept | {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
+                env=kept | _QUIET,
                 timeout=_SECONDS,
                 check=False,
             )

@@ -1,5 +1,6 @@
 """The webhooks, as long as the process lives: `sallyport gate`, and what `run` starts."""
 
+import gc
 import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -78,6 +79,9 @@ async def serve_until_told(settings: Settings, where: Where) -> int:
                 _app_settings(settings),
                 recording.recorder if recording else None,
             )
+            # What is here now stays: a full collection looked at it all, for 40 ms and more.
+            gc.collect()
+            gc.freeze()
             return await serve(
                 Served(
                     app,

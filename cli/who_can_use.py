@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cli.parts import open_cluster, require_answers
+from cli.parts import CLUSTER_WAIT_S, open_cluster, require_answers, require_profile
 from cli.settings import Settings
 from cli.text import safe_line
 from core import names
@@ -21,7 +21,6 @@ from identity.who_can import EVERYWHERE, Reach, who_can_use
 from kube.paging import open_objects
 from kube.rbac_live import RbacObjects, read_folder_rbac, read_live_rbac
 
-_CLUSTER_WAIT: Final = 10.0
 _SAMPLE: Final = 10
 """Of those who can and of those who cannot, so many are asked about, to know the authorizer."""
 
@@ -73,10 +72,8 @@ async def list_users(settings: Settings, profile: str, namespace: str | None) ->
         await require_answers(settings.kubeconfig)
     elif settings.cluster is None:
         raise SettingsError("say whose rights are meant: give --kubeconfig FILE or --cluster DIR")
-    async with open_cluster(settings, wait_s=_CLUSTER_WAIT) as cluster:
-        known = cluster.profiles().by_name
-        if profile not in known:
-            raise SettingsError(f"{profile}: no such profile; there are: {', '.join(known)}")
+    async with open_cluster(settings, wait_s=CLUSTER_WAIT_S) as cluster:
+        require_profile(cluster, profile)
         rbac = await _read(settings)
         reached = who_can_use(rbac.roles, rbac.bindings, profile, namespace, rbac.aggregated)
         warnings = []

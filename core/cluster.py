@@ -49,8 +49,10 @@ class Cluster(Protocol):
             NotSyncedError: they have not been loaded, or the watch has been down too long.
         """
 
-    def claimed(self, claim: str) -> PersistentVolume | None:
-        """Give the volume on a node that a claim, `namespace/name`, is bound to or kept for.
+    def claimed(self, claim: str) -> tuple[PersistentVolume, ...]:
+        """Give the volumes on a node that a claim, `namespace/name`, has or that are kept for it.
+
+        More than one may be kept for a claim; any of them may be what it is bound to.
 
         Only volumes that show a path of the node are given: they are what a Pod could also
         have mounted by itself.

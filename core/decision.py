@@ -74,7 +74,7 @@ class Tried(msgspec.Struct, frozen=True, gc=False):
 
 
 class Access(msgspec.Struct, frozen=True, gc=False):
-    """One access review's answer: whether `subject` may use `profile` in the namespace."""
+    """One access review's answer: whether `subject` may use `profile`."""
 
     subject: Subject
     profile: str
@@ -92,6 +92,8 @@ class Evidence(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     tried: tuple[Tried, ...] = ()
     more_tried: int = 0
     access: tuple[Access, ...] = ()
+    namespace: str = ""
+    """Where the rights were asked; empty for all namespaces."""
     projection: bytes = b""
     """JSON that the policies were evaluated on; empty where they were not."""
     object_uid: str = ""

@@ -66,6 +66,7 @@ class AccessAnswer(_Part, frozen=True):
     subject: str
     profile: str
     namespace: str
+    """Where it was asked; empty for the right in all namespaces."""
     allowed: bool
 
 

@@ -10,6 +10,7 @@ and what to do about it.
     │   └── ReviewTooLargeError    … or too much of it
     ├── InvalidObjectError         an object does not have the shape its kind demands
     ├── BundleRefusedError         a policy bundle cannot be put in force
+    ├── PolicyError                compiled policies cannot be loaded, or failed
     ├── CannotBindError            a certificate or an address cannot be used to listen
     ├── LedgerError                the ledger did not take, or did not give, what was asked
     ├── ClusterError               kube-apiserver did not answer, or answered with a failure
@@ -58,6 +59,10 @@ class InvalidObjectError(SallyportError):
 
 class BundleRefusedError(SallyportError):
     """A policy bundle cannot be put in force; the message says where and why."""
+
+
+class PolicyError(SallyportError):
+    """Compiled policies cannot be loaded, or failed; what they were evaluated on is not quoted."""
 
 
 class CannotBindError(SallyportError):

@@ -1,14 +1,44 @@
 """Decision ids: UUIDs that sort by time."""
 
-import secrets
-import uuid
+import os
+from typing import Final
+
+_TIME_BITS: Final = 48
+_BITS: Final = 74
+_BYTES: Final = 10
+"""What 74 bits are drawn from."""
+
+_AT_ONCE: Final = 256
+"""Ids whose random bytes are asked of the kernel together: alone each took 15 µs of 18."""
+
+_drawn: list[bytes] = []
+os.register_at_fork(after_in_child=_drawn.clear)
 
 
 def uuid7(unix_ms: int, bits: int | None = None) -> str:
     """Make a UUID of version 7 (RFC 9562, section 5.7) for a time in ms since the epoch.
 
     `bits` are its 74 random bits, where they must be the same each time.
+
+    Raises:
+        ValueError: the time is past the year 10889, and so no 128-bit number holds it.
     """
-    bits = secrets.randbits(74) if bits is None else bits
+    if unix_ms >> _TIME_BITS:
+        message = f"{unix_ms} ms do not fit into a 128-bit id"
+        raise ValueError(message)
+    bits = _draw() if bits is None else bits
     value = unix_ms << 80 | 7 << 76 | bits >> 62 << 64 | 2 << 62 | bits & (1 << 62) - 1
-    return str(uuid.UUID(int=value))
+    text = f"{value:032x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def _draw() -> int:
+    """Give 74 bits that nobody can foresee; each is given once, in whatever thread or process."""
+    try:
+        drawn = _drawn.pop()
+    except IndexError:
+        fresh = os.urandom(_BYTES * _AT_ONCE)
+        parts = [fresh[at : at + _BYTES] for at in range(0, len(fresh), _BYTES)]
+        drawn = parts.pop()
+        _drawn.extend(parts)
+    return int.from_bytes(drawn, "big") >> (8 * _BYTES - _BITS)

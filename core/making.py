@@ -89,7 +89,7 @@ def make_document(  # noqa: PLR0913  A decision and all that surrounds it.
             AccessAnswer(
                 subject=name(answer.subject),
                 profile=answer.profile,
-                namespace=request.namespace,
+                namespace=evidence.namespace,
                 allowed=answer.allowed,
             )
             for answer in evidence.access[:MOST_ACCESS]

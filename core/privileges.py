@@ -110,6 +110,10 @@ class PatternSet:
         return any(_END in node for node in nodes)
 
 
+_LONGEST_KNOWN: Final = 1024
+"""No pattern is longer; what is looked up once and is longer is not worth the room."""
+
+
 class PatternIndex:
     """The patterns of many sets at once: one question tells every set that covers a privilege.
 
@@ -127,6 +131,8 @@ class PatternIndex:
 
     def covering(self, privilege: str) -> int:
         """Give the bits of the sets that cover `privilege`."""
+        if len(privilege) > _LONGEST_KNOWN:
+            return self._exact.get(privilege, 0) | self._walk(privilege)
         known = self._known.get(privilege)
         if known is None:
             if len(self._known) >= _MOST_KNOWN:

@@ -19,6 +19,14 @@ MAX_RANK = 1000
 
 MAX_NAME = 253
 
+MAX_PATTERN = 1024
+"""Characters of one pattern."""
+
+MAX_PATTERNS = 512
+"""In `spec.privileges`."""
+
+MAX_DESCRIPTION = 1024
+
 Version = tuple[int, int]
 """A Kubernetes version, (major, minor)."""
 
@@ -26,8 +34,8 @@ _VERSION: Final = re.compile(r"v?([0-9]{1,4})\.([0-9]{1,4})(?:\+|\.[0-9A-Za-z.+-
 _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
 
 # Bounds, so that no profile costs every review dear. The CRD says the same (a test proves it).
-_Pattern = Annotated[str, msgspec.Meta(max_length=1024)]
-_Patterns = Annotated[list[_Pattern], msgspec.Meta(max_length=512)]
+_Pattern = Annotated[str, msgspec.Meta(max_length=MAX_PATTERN)]
+_Patterns = Annotated[list[_Pattern], msgspec.Meta(max_length=MAX_PATTERNS)]
 _FewPatterns = Annotated[list[_Pattern], msgspec.Meta(max_length=32)]
 _Name = Annotated[str, msgspec.Meta(max_length=MAX_NAME)]
 
@@ -62,7 +70,7 @@ class ProfileSpec(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fi
     privileges: _Patterns
     rank: int
     catalogue: int
-    description: Annotated[str, msgspec.Meta(max_length=1024)] = ""
+    description: Annotated[str, msgspec.Meta(max_length=MAX_DESCRIPTION)] = ""
     includes: Annotated[list[_Name], msgspec.Meta(max_length=32)] = []
     relaxations: Annotated[list[Relaxation], msgspec.Meta(max_length=16)] = []
     defaults: Defaults | None = None

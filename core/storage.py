@@ -35,6 +35,10 @@ class PersistentVolume(msgspec.Struct, frozen=True, gc=False):
     """Its sources, as a Pod's volume would name them: a `local` one is a `hostPath`."""
     path: str = ""
     """Of a hostPath or local one: the path on the node."""
+    path_type: str = ""
+    """Of a hostPath one: what the kubelet wants, or makes, at the path."""
+    local: bool = False
+    """Whether its only source is `local`."""
     driver: str = ""
     """Of a csi one."""
     claim: str = ""
@@ -48,6 +52,7 @@ class _Reference(msgspec.Struct):
 
 class _Path(msgspec.Struct):
     path: str = ""
+    type: str | None = None
 
 
 class _Csi(msgspec.Struct):
@@ -91,17 +96,19 @@ def parse_persistent_volume(raw: bytes | msgspec.Raw) -> PersistentVolume:
         problem, _, path = str(error).partition(" - at `$.")
         message = problem or "nested too deeply"
         raise InvalidObjectError("PersistentVolume", path.rstrip("`"), message) from error
-    found = (
+    found = {
         key
         for key, value in envelope.spec.items()
         if key not in _NO_SOURCES and bytes(value) != _NULL
-    )
+    }
     on_node = spec.host_path or spec.local
     claim = spec.claim_ref
     return PersistentVolume(
         name=envelope.metadata.name,
         types=tuple(sorted({"hostPath" if key == "local" else key for key in found})),
         path=on_node.path if on_node else "",
+        path_type=(on_node.type if on_node else None) or "",
+        local=found == {"local"},
         driver=spec.csi.driver if spec.csi else "",
         claim=f"{claim.namespace}/{claim.name}" if claim else "",
     )

@@ -156,7 +156,7 @@ Pod Security leaves open, and objects that are no Pods. Every image needs its ow
 In the table `*` stands for one segment and a last `**` for one or more, as in a profile. In a \
 privilege every character outside `A-Za-z0-9._:-` is percent-encoded: the host `[::1]` is \
 `host/probe/%5B::1%5D`. The whole segments `.` and `..` become `%2E` and `%2E%2E`, and an empty \
-value `%00`. In a message `{{value}}` is the privilege without its first segment, `{{rest}}` without its first two; where nothing is needed but something denied, `{{value}}` is what it is about.
+value `%00`. In a message `{{value}}` is the privilege without its first segment, `{{rest}}` without its first two, or the second of two; where nothing is needed but something denied, `{{value}}` is what it is about.
 
 | Rule | Id | Privileges | Severity | Since |
 |---|---|---|---|---|

@@ -31,11 +31,21 @@ BUILT_IN_CONTROLLERS = frozenset(
 accounts with --use-service-account-credentials (every distribution's default), else as the
 controller manager itself (kubernetes/cmd/kube-controller-manager/app)."""
 
-VOLUME_BINDERS = frozenset({_SYSTEM + "persistent-volume-binder", _CONTROLLER_MANAGER})
-"""Who binds PersistentVolumes to claims (kubernetes/pkg/controller/volume/persistentvolume)."""
+VOLUME_BINDERS = frozenset(
+    {_SYSTEM + "persistent-volume-binder", _CONTROLLER_MANAGER, "system:kube-scheduler"}
+)
+"""Who binds PersistentVolumes to claims (kubernetes/pkg/controller/volume/persistentvolume). The
+scheduler does where a class waits for the first Pod (its plugin volumebinding)."""
 
-CLAIM_MAKERS = frozenset({_SYSTEM + "resource-claim-controller", _CONTROLLER_MANAGER})
-"""Who makes ResourceClaims from their templates (kubernetes/pkg/controller/resourceclaim)."""
+CLAIM_MAKERS = frozenset(
+    {
+        _SYSTEM + "resource-claim-controller",
+        _SYSTEM + "ephemeral-volume-controller",
+        _CONTROLLER_MANAGER,
+    }
+)
+"""Who makes claims from templates that were judged for their authors: ResourceClaims, and the
+claims of a Pod's ephemeral volumes (kubernetes/pkg/controller/{resourceclaim,volume/ephemeral})."""
 
 _NO_WORKLOADS = frozenset({"", "v1", "rbac.authorization.k8s.io", "coordination.k8s.io"})
 

@@ -5,6 +5,7 @@ Read: ContainerProfile, Namespace, PersistentVolume, Role, ClusterRole and their
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -30,6 +31,9 @@ from kube.rbac_objects import API_VERSION as RBAC_API_VERSION
 from kube.rbac_objects import GROUP as RBAC_GROUP
 from kube.rbac_objects import Binding, Role, check_binding, check_role
 from kube.volumes import Volumes
+
+_MOST_REMEMBERED: Final = 16_384
+"""Answers kept: a folder's rights never change."""
 
 NEWEST: Final = (1, 36)
 """The newest Kubernetes version whose relaxations Sallyport knows."""
@@ -67,6 +71,7 @@ class FolderCluster:
         self._namespaces = reading.namespaces
         self._volumes = Volumes(reading.volumes)
         self._rbac = Rbac(reading.roles, reading.bindings)
+        self._allows = lru_cache(_MOST_REMEMBERED)(self._evaluate)
         for binding in self._rbac.dangling():
             _log.warning(
                 "binding gives nothing: its role is not in the folder",
@@ -100,8 +105,8 @@ class FolderCluster:
         """Give a PersistentVolume of the folder."""
         return self._volumes.named(name)
 
-    def claimed(self, claim: str) -> PersistentVolume | None:
-        """Give the volume on a node that a claim, `namespace/name`, has."""
+    def claimed(self, claim: str) -> tuple[PersistentVolume, ...]:
+        """Give the volumes on a node that a claim, `namespace/name`, has."""
         return self._volumes.claimed(claim)
 
     async def allowed(
@@ -111,9 +116,22 @@ class FolderCluster:
         return self.known(subject, verb, resource, name, namespace)
 
     def known(self, subject: Subject, verb: str, resource: str, name: str, namespace: str) -> bool:
-        """Say the same: a folder is never asked over a network."""
-        question = Question(verb, names.GROUP, resource, name, namespace)
-        return self._rbac.allows(subject, question)
+        """Say the same: a folder is never asked over a network, and never changes."""
+        return self._allows(
+            subject.username, tuple(subject.groups), verb, resource, name, namespace
+        )
+
+    def _evaluate(  # noqa: PLR0913, PLR0917  All that a rule looks at.
+        self,
+        username: str,
+        groups: tuple[str, ...],
+        verb: str,
+        resource: str,
+        name: str,
+        namespace: str,
+    ) -> bool:
+        subject = Subject(username, groups=list(groups))
+        return self._rbac.allows(subject, Question(verb, names.GROUP, resource, name, namespace))
 
 
 def read_profiles(paths: Iterable[Path]) -> list[ContainerProfile]:

@@ -19,7 +19,7 @@ from core.profiles import (
     parse_profile,
     parse_version,
 )
-from core.storage import PersistentVolume, parse_persistent_volume
+from core.storage import PersistentVolume
 from core.subject import Subject
 from kube.access import AccessCache, AccessQuestion
 from kube.accessreview import AccessReviews
@@ -79,7 +79,7 @@ class LiveCluster:
         self._volumes = Volumes()
         self._volume_watch = ListWatch(
             self._connection,
-            Resource("PersistentVolumes", VOLUMES_PATH, parse_persistent_volume),
+            Resource("PersistentVolumes", VOLUMES_PATH, self._volumes.read),
             self._volumes.take,
             self._settings,
         )
@@ -187,8 +187,8 @@ class LiveCluster:
         self._volume_watch.require()
         return self._volumes.named(name)
 
-    def claimed(self, claim: str) -> PersistentVolume | None:
-        """Give the volume on a node that a claim, `namespace/name`, has.
+    def claimed(self, claim: str) -> tuple[PersistentVolume, ...]:
+        """Give the volumes on a node that a claim, `namespace/name`, has.
 
         Raises:
             NotSyncedError: as `volume`.

@@ -1,6 +1,6 @@
 """All roles and bindings of a cluster, or of a folder of YAML, read at once."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -10,14 +10,10 @@ from core.errors import ClusterError
 from kube.folder import read_rbac
 from kube.objects import Objects
 from kube.paging import PAGE, each
-from kube.rbac_objects import API_VERSION, Binding, Meta, PolicyRule, Role
+from kube.rbac_bootstrap import bootstrap_roles
+from kube.rbac_objects import API_VERSION, Binding, Role
 
 _ROOT: Final = f"/apis/{API_VERSION}"
-
-_EDIT: Final = "system:aggregate-to-edit"
-_ADMIN: Final = "system:aggregate-to-admin"
-_LABEL: Final = "rbac.authorization.k8s.io/aggregate-to-"
-_BOOTSTRAP: Final = {"kubernetes.io/bootstrapping": "rbac-defaults"}
 
 _T = TypeVar("_T", Role, Binding)
 
@@ -70,7 +66,7 @@ async def _read(
 
 
 def read_folder_rbac(path: Path) -> RbacObjects:
-    """Read a folder's, and add what every cluster has that gives power over identities.
+    """Read a folder's, and add the ClusterRoles that every cluster has where it has no such.
 
     Raises:
         SettingsError: the folder does not exist or cannot be read.
@@ -78,27 +74,5 @@ def read_folder_rbac(path: Path) -> RbacObjects:
     """
     roles, bindings = read_rbac(path)
     known = {role.metadata.name for role in roles if not role.metadata.namespace}
-    missing = [role for role in _stock_roles() if role.metadata.name not in known]
-    return replace(RbacObjects(roles, bindings), roles=[*roles, *missing])
-
-
-def _stock_roles() -> list[Role]:
-    """Give what `edit` and `admin` are made of, as far as it makes one holder another.
-
-    Source: plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go (1.36), editRules and
-    system:aggregate-to-admin.
-    """
-    write = ["create", "update", "patch"]
-    edit = [
-        PolicyRule(["impersonate"], [""], ["serviceaccounts"]),
-        PolicyRule(["create"], [""], ["serviceaccounts/token"]),
-        PolicyRule(["get", "list", "watch", *write], [""], ["secrets"]),
-        PolicyRule(write, [""], ["pods", "replicationcontrollers"]),
-        PolicyRule(write, ["apps"], ["daemonsets", "deployments", "replicasets", "statefulsets"]),
-        PolicyRule(write, ["batch"], ["cronjobs", "jobs"]),
-    ]
-    admin = [PolicyRule(write, ["rbac.authorization.k8s.io"], ["roles", "rolebindings"])]
-    return [
-        Role(Meta(name, labels=_BOOTSTRAP | {_LABEL + to: "true"}), rules, kind="ClusterRole")
-        for name, to, rules in ((_EDIT, "edit", edit), (_ADMIN, "admin", admin))
-    ]
+    missing = [role for role in bootstrap_roles() if role.metadata.name not in known]
+    return RbacObjects([*roles, *missing], bindings)

@@ -39,7 +39,7 @@ class Rule(msgspec.Struct, frozen=True, rename="camel"):
     severity: str
     message: str
     """With `{value}` for the privilege without its first segment (`adds the capability {value}`),
-    `{rest}` without its first two."""
+    `{rest}` without its first two; of a privilege of two segments, its second."""
     remedy: str
     since: int
     """The version of the catalogue in which the rule's privileges appeared."""

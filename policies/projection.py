@@ -5,17 +5,17 @@ small inputs are fast inputs, and secrets cannot reach a policy that never gets 
 Paths are from the object's root, so that a finding can name the field its author wrote.
 """
 
+import enum
 import re
-from collections.abc import Callable
+from functools import lru_cache
 from typing import Final
 
 import msgspec
 
 from core import pod as k8s
-from core.storage import PersistentVolume
-from policies.projecting.bounds import bound
+from policies.projecting.bounds import bound, check_length
 from policies.projecting.containers import Container, project_containers
-from policies.projecting.volumes import Token, Volume, no_claims, project_volumes
+from policies.projecting.volumes import Claimed, Token, Volume, no_claims, project_volumes
 
 APPARMOR_ANNOTATIONS: Final = "container.apparmor.security.beta.kubernetes.io/"
 """Prefix of the annotations that older kubelets honour (k8s.io/api/core/v1)."""
@@ -38,13 +38,15 @@ _RUNTIME: Final = (
     "org.systemd.property.",
     "org.criu.config",
     "module.wasm.image/",
-    "cdi.k8s.io/",
     "io.containerd.",
+    "com.github.containers.virtcontainers.",
 )
 _RUNTIME_WITHIN: Final = re.compile(
-    r"(?:^|\.)(?:crio\.io|cri-o\.io|nri\.io|nri\.containerd\.io|noderesource\.dev)(?:[./]|$)"
+    r"(?:^|\.)(?:crio\.io|cri-o\.io|nri\.io|nri\.containerd\.io|noderesource\.dev|cdi\.k8s\.io|devices\.gke\.io)(?:[./]|$)"
 )
 """Annotations that runtimes and their plugins act on; that they are there says enough."""
+
+_MOST_REMEMBERED: Final = 4096
 
 _OF_EVERY_POD: Final = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
 """Tolerations that the admission plugin DefaultTolerationSeconds adds to every Pod."""
@@ -129,13 +131,13 @@ def encode(projection: Projection) -> bytes:
 
 def project(
     pod: k8s.Pod,
-    claimed: Callable[[str], PersistentVolume | None] = no_claims,
+    claimed: Claimed = no_claims,
     *,
     placed: bool = False,
 ) -> Projection:
     """Give the projection of a Pod. Pure.
 
-    `claimed` gives the volume that a claim of the Pod's namespace, by its name, is bound to.
+    `claimed` gives the volumes that a claim of the Pod's namespace amounts to.
     A Pod that is `placed` may have its node from the scheduler: who set it is not known.
 
     Raises:
@@ -158,23 +160,37 @@ def project(
         priority_class=spec.priority_class_name or "",
         share_process_namespace=bool(spec.share_process_namespace),
         dns_policy=spec.dns_policy or "",
-        nameservers=(spec.dns_config.nameservers or []) if spec.dns_config else [],
+        nameservers=_nameservers(spec.dns_config) if spec.dns_config else [],
         host_aliases=_host_aliases(spec.host_aliases) if spec.host_aliases else [],
         security_context=spec.security_context,
         annotations=_annotations(pod.metadata.annotations) if pod.metadata.annotations else {},
-        volumes=list(project_volumes(spec, claimed)) if spec.volumes else [],
+        volumes=list(project_volumes(pod, claimed)) if spec.volumes else [],
     )
 
 
 def _annotations(annotations: dict[str, str]) -> dict[str, str]:
     found = {}
     for key, value in annotations.items():
-        if key.startswith(_READ):
-            found[key] = value
-        elif key.startswith(_RUNTIME) or _RUNTIME_WITHIN.search(key):
-            found[key] = ""
+        check_length(key, "metadata.annotations")
+        if part := _part_of(key):
+            found[key] = value if part is _Part.VALUE else ""
     bound(len(found), "metadata.annotations")
     return found
+
+
+class _Part(enum.Enum):
+    """What of an annotation is read."""
+
+    VALUE = "value"
+    NAME = "name"
+
+
+@lru_cache(_MOST_REMEMBERED)
+def _part_of(key: str) -> _Part | None:
+    """Say what is read of an annotation; the same few keys come with every Pod."""
+    if key.startswith(_READ):
+        return _Part.VALUE
+    return _Part.NAME if key.startswith(_RUNTIME) or _RUNTIME_WITHIN.search(key) else None
 
 
 def _tolerations(tolerations: list[k8s.Toleration]) -> list[Toleration]:
@@ -184,6 +200,12 @@ def _tolerations(tolerations: list[k8s.Toleration]) -> list[Toleration]:
         for index, each in enumerate(tolerations)
         if each.effect != "NoExecute" or each.key not in _OF_EVERY_POD
     ]
+
+
+def _nameservers(config: k8s.DNSConfig) -> list[str]:
+    found = config.nameservers or []
+    bound(len(found), "spec.dnsConfig.nameservers")
+    return found
 
 
 def _host_aliases(aliases: list[k8s.HostAlias]) -> list[HostAlias]:

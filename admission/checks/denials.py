@@ -2,6 +2,7 @@
 
 from admission.facts import Facts
 from admission.outcome import NOTHING, Outcome
+from core.decision import Finding
 from core.request import Request
 
 
@@ -10,3 +11,8 @@ def denials(_: Request, facts: Facts) -> Outcome:
     if facts.pod is None or not facts.pod.denials:
         return NOTHING
     return Outcome(facts.pod.denials, "It asks for what nobody may have.")
+
+
+def is_denial(finding: Finding) -> bool:
+    """Say whether a finding is of a rule that denies: its policies lie under `rules/`."""
+    return finding.rule.startswith("rules/")

@@ -84,20 +84,24 @@ def _named_refused(named: NamedProfile, problem: str, remedy: str) -> Outcome:
 def _refused(request: Request, facts: Facts, pod: PodFacts) -> Outcome:
     """Word the refusal from the profile that comes closest among those that may be used."""
     near = pod.candidates.nearest
+    where = _elsewhere(request, pod)
     own = next((candidate for candidate in near if pod.usable.get(candidate.name)), None)
     covers_all = pod.candidates.covering_names()
+    binding = "" if pod.namespace else ": by a ClusterRoleBinding"
     advice = []
     if covers_all:
-        advice.append(f"Or ask {_grant(*covers_all)}.")
+        advice.append(f"Or ask {_grant(*covers_all)}{where}{binding}.")
     elif facts.namespace and facts.namespace.ceiling is not None:
         advice.append("No profile within the ceiling of this namespace covers all of it.")
     if own is not None:
         advice.insert(0, f"The profile {own.name} covers the rest.")
-        headline = f"It needs {_count(own.gaps)} that {_who(pod.subjects)} may not have here."
+        headline = (
+            f"It needs {_count(own.gaps)} that {_who(pod.subjects)} may not have{where or ' here'}."
+        )
         return Outcome(_findings(own.gaps, pod, facts), headline, tuple(advice))
     special = {privilege for privilege in pod.privileges if is_special(privilege)}
     if not special and (covers_all or not near):
-        return _no_profile(request, pod, tuple(advice))
+        return _no_profile(pod, tuple(advice))
     if near:
         advice.append(
             f"The closest profile, {near[0].name}, lacks {listed(sorted(near[0].gaps), 4)}."
@@ -105,18 +109,18 @@ def _refused(request: Request, facts: Facts, pod: PodFacts) -> Outcome:
     who = _who(pod.subjects)
     nowhere = pod.candidates.nowhere()
     wanted = (special if covers_all else special | nowhere) or pod.privileges
-    headline = f"It needs {_count(wanted)}; no profile that {who} may use covers all."
+    headline = f"It needs {_count(wanted)}; no profile that {who} may use{where} covers all."
     return Outcome(_findings(wanted, pod, facts), headline, tuple(advice))
 
 
-def _no_profile(request: Request, pod: PodFacts, advice: tuple[str, ...]) -> Outcome:
+def _no_profile(pod: PodFacts, advice: tuple[str, ...]) -> Outcome:
     who = _who(pod.subjects)
     finding = Finding(
         rule=NONE,
         action=Action.DENY,
         path="",
         message=f"needs no privilege, but {who} may use no profile at all",
-        remedy=f"Ask for the right to use one in namespace {request.namespace}.",
+        remedy=f"Ask for the right to use one in namespace {pod.namespace}.",
     )
     return Outcome((finding,), f"{who[0].upper()}{who[1:]} may use no profile here.", advice)
 
@@ -163,6 +167,13 @@ def _who(subjects: Iterable[Subject]) -> str:
     if not names:
         return "its maker"
     return names[0] if len(names) == 1 else f"{' and '.join(names)} both"
+
+
+def _elsewhere(request: Request, pod: PodFacts) -> str:
+    """Say where the right is asked, unless it is in the request's own namespace."""
+    if not pod.namespace:
+        return " in all namespaces"
+    return "" if pod.namespace == request.namespace else f" in namespace {pod.namespace}"
 
 
 def _grant(*profiles: str) -> str:

@@ -73,8 +73,6 @@ projection["dnsPolicy"] := pod.spec.dnsPolicy
 
 projection["nameservers"] := pod.spec.dnsConfig.nameservers
 
-projection["limits"] := limits(pod.spec)
-
 projection["securityContext"] := pod.spec.securityContext
 
 projection["tolerations"] := [object.union({"path": indexed("spec.tolerations", i)}, object.filter(t, ["key", "operator"])) |
@@ -98,7 +96,16 @@ added_by_api(toleration) if {
 	toleration.key in {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}
 }
 
-limits(holder) := [name | some name in ["cpu", "memory"]; holder.resources.limits[name]]
+unlimited(container) := [name |
+	some name in ["cpu", "memory"]
+	not container.resources.limits[name]
+	not pod.spec.resources.limits[name]
+]
+
+# Full names only; short ones are Docker Hub's, of which this bench has none.
+image_from(image) := split(split(image, "@")[0], ":")[0]
+
+is_pinned(image) := regex.match(`@sha256:[0-9a-f]{64}$`, image)
 
 indexed(path, index) := sprintf("%s[%d]", [path, index])
 
@@ -121,7 +128,9 @@ container(path, kind, c) := object.union(
 			host := c[probe][action].host
 			host != ""
 		],
-		"limits": limits(c),
+		"imageFrom": image_from(c.image),
+		"pinned": is_pinned(c.image),
+		"unlimited": unlimited(c),
 		"env": [{"path": sprintf("%s.env[%d]", [path, i]), "name": e.name, "value": object.get(e, "value", ""), "source": source(e)} |
 			some i, e in c.env
 			regex.match(`^(NVIDIA|AMD|ROCR|HABANA|ASCEND)_|_VISIBLE_DEVICES$`, e.name)

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from cli.formats.report import Report
-from cli.output import COLOURS, WORDS, Result, Reviewed, name_result, shown_file
+from cli.output import Result, Reviewed, name_result, shown_file, verdict_word
 from cli.text import safe_line
 from core.decision import Finding, Verdict
 
@@ -79,7 +79,7 @@ def print_difference(report: Report, console: Console) -> None:
         _print(result, console)
     for each in report.gone:
         named = f"{name_result(each)}  (it was in {shown_file(each.file)})"
-        console.print(_line("gone", "dim", named))
+        console.print(_line(Text("gone", style="dim"), named))
     same = len(report.results) - len(changed)
     counts = f"{len(changed)} changed, {same} as before, {len(report.gone)} gone"
     console.print(Text(safe_line(f"Compared with {report.old}: {counts}"), style="dim"))
@@ -93,10 +93,9 @@ def _is_shown(result: Result) -> bool:
 
 def _print(result: Result, console: Console) -> None:
     change, element = result.change, result.element
-    word = WORDS[result.verdict] if result.judged else "skipped"
     new = " (new)" if change and change.new else ""
     named = f"{name_result(element, result.place)}{new}  {shown_file(element.file)}"
-    console.print(_line(word, COLOURS[result.verdict] if result.judged else "dim", named))
+    console.print(_line(verdict_word(result, result.verdict), named))
     for sign, privileges in (("+", change.gained), ("-", change.lost)) if change else ():
         for privilege in privileges:
             console.print(Text(safe_line(f"  {sign} {privilege}")))
@@ -112,7 +111,5 @@ def _print_finding(finding: Finding, console: Console) -> None:
     console.print(Text(safe_line(f"    Fix: {finding.remedy}")))
 
 
-def _line(word: str, style: str, text: str) -> Text:
-    line = Text(f"{word}  ", style=style)
-    line.append(safe_line(text), style="default")
-    return line
+def _line(word: Text, text: str) -> Text:
+    return Text.assemble(word, "  ", safe_line(text))

@@ -45,7 +45,7 @@ def _suite_element(tag: str, name: str, results: Sequence[Result]) -> Element:
         "errors": verdicts.count(Verdict.ERROR),
     }
     if tag == "testsuite":
-        counts["skipped"] = sum(not result.judged for result in results)
+        counts["skipped"] = sum(bool(result.unjudged) for result in results)
     counted = {key: str(count) for key, count in counts.items()}
     return Element(tag, {"name": safe_line(name)} | counted)
 
@@ -53,8 +53,8 @@ def _suite_element(tag: str, name: str, results: Sequence[Result]) -> Element:
 def _say(case: Element, result: Result) -> None:
     """Put into a test case what the review says of its object."""
     findings = result.element.findings
-    if not result.judged:
-        SubElement(case, "skipped", {"message": "not of a kind that is judged"})
+    if result.unjudged:
+        SubElement(case, "skipped", {"message": result.unjudged.value})
     elif result.verdict in {Verdict.DENY, Verdict.ERROR}:
         tag = "failure" if result.verdict is Verdict.DENY else "error"
         bad = [finding for finding in findings if finding.action is Action.DENY]
@@ -65,7 +65,7 @@ def _say(case: Element, result: Result) -> None:
 
 
 def _line(finding: Finding) -> str:
-    return f"{finding.path}: {finding.message}" if finding.path else finding.message
+    return f"{safe_line(finding.path)}: {finding.message}" if finding.path else finding.message
 
 
 def _whole(finding: Finding) -> str:

@@ -12,6 +12,8 @@ from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import quote
 
+from admission.checks import namespace_marks
+from admission.checks.profiles import MANY, MORE, NAMED, NONE
 from cli.formats.places import Place
 from cli.formats.report import Located, Report, identity
 from cli.output import Result, name_result
@@ -38,11 +40,11 @@ _SCORES: Final = MappingProxyType({"critical": "9.5", "high": "8.0", "medium": "
 
 _CHECKS: Final = MappingProxyType(
     {
-        "profiles/named": "The profile that is named cannot be had",
-        "profiles/none": "No profile may be used",
-        "profiles/more": "There are more findings than are shown",
-        "profiles/many": "More privileges are needed than are judged",
-        "namespaces/exempt": "Guarded labels of a namespace are changed",
+        NAMED: "The profile that is named cannot be had",
+        NONE: "No profile may be used",
+        MORE: "There are more findings than are shown",
+        MANY: "More privileges are needed than are judged",
+        namespace_marks.RULE: "Guarded labels of a namespace are changed",
     }
 )
 """What is judged in Python, and so has no METADATA."""

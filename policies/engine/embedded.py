@@ -17,13 +17,13 @@ from typing import Final
 import msgspec
 
 from core.decision import Denial, Need
-from core.errors import BundleRefusedError, EvaluationError
+from core.errors import BundleRefusedError, EvaluationError, PolicyError
 from core.pod import SecurityContext
 from policies.bundle import ENTRYPOINT, Bundle
 from policies.engine import Answer
 from policies.engine.builtins import SUPPLIED
 from policies.engine.instances import Instances
-from policies.engine.wasm import Code, Instance, PolicyError
+from policies.engine.wasm import Code, Instance
 from policies.projecting.containers import Container
 from policies.projection import Projection, encode
 

@@ -3,7 +3,8 @@
 import queue
 from collections.abc import Callable
 
-from policies.engine.wasm import Code, Instance, PolicyError
+from core.errors import PolicyError
+from policies.engine.wasm import Code, Instance
 
 
 class Instances:
@@ -35,11 +36,13 @@ class Instances:
             if instance is None:
                 instance = self._make(self._code)
             answer = instance.evaluate(entrypoint, document, seconds)
-        except BaseException:
+        except BaseException as error:
             if instance is not None:
                 instance.close()
             self._idle.put(None)
-            raise
+            if isinstance(error, PolicyError) or not isinstance(error, Exception):
+                raise
+            raise PolicyError(f"an instance failed: {type(error).__name__}") from error
         self._idle.put(instance)
         return answer
 

@@ -16,11 +16,14 @@ from policies.engine import Answer, Engine
 MOST_ENTRIES: Final = 4096
 """Different projections: more than the workloads of most clusters that are created in an hour."""
 
-MOST_NEEDS: Final = 65_536
-"""Needs and denials of all remembered answers: at about 300 bytes each, 20 MiB."""
+MOST_BYTES: Final = 16 * 1024 * 1024
+"""Of all remembered answers, about."""
 
-_MOST_OF_ONE: Final = 1024
-"""Needs of one answer that is remembered; those of hostile Pods are not worth the room."""
+_MOST_OF_ONE: Final = 64 * 1024
+"""Bytes of one answer that is remembered; those of hostile Pods are not worth the room."""
+
+_OF_NEED: Final = 200
+"""Bytes of one need or denial beside its texts."""
 
 
 class RememberingEngine:
@@ -71,10 +74,14 @@ class RememberingEngine:
             return
         self._answers[key] = answer
         self._size += size
-        while len(self._answers) > self._most_entries or self._size > MOST_NEEDS:
+        while len(self._answers) > self._most_entries or self._size > MOST_BYTES:
             _, oldest = self._answers.popitem(last=False)
             self._size -= _size(oldest)
 
 
 def _size(answer: Answer) -> int:
-    return len(answer.needs) + len(answer.denials) + 1
+    """Give about how many bytes an answer takes; a character may take four."""
+    characters = sum(len(need.privilege) + len(need.path) for need in answer.needs)
+    characters += sum(len(denial.value) + len(denial.path) for denial in answer.denials)
+    count = 1 + len(answer.needs) + len(answer.denials)
+    return 4 * characters + _OF_NEED * count

@@ -17,6 +17,8 @@ import wasmtime
 from wasmtime import _ffi as ffi
 from wasmtime._func import enter_wasm
 
+from core.errors import PolicyError
+
 PAGE: Final = 64 * 1024
 _FIRST_PAGES: Final = 64
 """4 MiB to begin with: what a policy's constants take; untouched pages take none."""
@@ -32,11 +34,11 @@ _FIRST_READ: Final = 4096
 
 _BUILTINS: Final = tuple(f"opa_builtin{arity}" for arity in range(5))
 
+_MAKING: Final = threading.RLock()
+"""Held while an instance is made or freed: wasmtime's binding keeps the host functions of all of a
+process's stores in one list, which threads that change it at once leave broken for good."""
+
 Builtins = Mapping[str, Callable[..., Any]]
-
-
-class PolicyError(Exception):
-    """A policy cannot be loaded, or an evaluation failed; what it evaluated on is not quoted."""
 
 
 class Code:
@@ -70,6 +72,42 @@ class Code:
             self.engine.increment_epoch()
 
 
+class _Function:
+    """A function of 32-bit integers, called with arrays that are made once.
+
+    wasmtime.Func asks for the function's type, converts each parameter and allocates anew at every
+    call, which took 60 µs for the seven parameters of an evaluation.
+    """
+
+    def __init__(self, function: wasmtime.Func, store: wasmtime.Store, count: int) -> None:
+        self._store = store
+        self._context = store._context()  # noqa: SLF001  As wasmtime's own calls do.
+        self._address = ctypes.byref(function._func)  # noqa: SLF001
+        self._count = count
+        self._parameters = (ffi.wasmtime_val_t * count)()
+        for parameter in self._parameters:
+            parameter.kind = ffi.WASMTIME_I32
+        self._result = (ffi.wasmtime_val_t * 1)()
+
+    def __call__(self, *values: int) -> int:
+        """Call it; what it raises are wasmtime's Trap and WasmtimeError, or a host function's."""
+        for parameter, value in zip(self._parameters, values, strict=True):
+            parameter.of.i32 = value
+        with enter_wasm(self._store) as trap:
+            error = ffi.wasmtime_func_call(
+                self._context,
+                self._address,
+                self._parameters,
+                self._count,
+                self._result,
+                1,
+                trap,
+            )
+            if error:  # type: ignore[truthy-bool]  # A pointer is true unless it is null.
+                raise wasmtime.WasmtimeError._from_ptr(error)  # noqa: SLF001
+        return int(self._result[0].of.i32)
+
+
 class Instance:
     """A policy with a memory of its own; used by one thread at a time.
 
@@ -83,16 +121,27 @@ class Instance:
             PolicyError: it is no policy of OPA's, or needs more memory than it may have.
         """
         self._store = wasmtime.Store(code.engine)
-        self._store.set_limits(memory_size=memory_bytes)
-        self._store.set_epoch_deadline(_LONGEST_TICKS)
         self._builtins = builtins
         self._failure: BaseException | None = None
+        with _MAKING:
+            try:
+                self._start(code, memory_bytes)
+            except BaseException:
+                self._store.close()
+                raise
+
+    def _start(self, code: Code, memory_bytes: int) -> None:
+        self._store.set_limits(memory_size=memory_bytes)
+        self._store.set_epoch_deadline(_LONGEST_TICKS)
         pages = memory_bytes // PAGE
         limits = wasmtime.Limits(min(_FIRST_PAGES, pages), pages)
         try:
             self._memory = wasmtime.Memory(self._store, wasmtime.MemoryType(limits))
             self._exports = self._link(code).exports(self._store)
-            self._eval = self._function("opa_eval")
+            self._eval = _Function(self._exported("opa_eval"), self._store, 7)
+            self._dump = _Function(self._exported("opa_json_dump"), self._store, 1)
+            self._parse = _Function(self._exported("opa_json_parse"), self._store, 2)
+            self._malloc = _Function(self._exported("opa_malloc"), self._store, 1)
             self.entrypoints: dict[str, int] = self._read_json(self._call("entrypoints"))
             self.required: dict[str, int] = self._read_json(self._call("builtins"))
             self._heap = int(self._call("opa_heap_ptr_get"))
@@ -100,11 +149,6 @@ class Instance:
             raise PolicyError(str(error)) from error
         self._names = {number: name for name, number in self.required.items()}
         self._context = self._store._context()  # noqa: SLF001  As wasmtime's own calls do.
-        self._address = ctypes.byref(self._eval._func)  # noqa: SLF001
-        self._parameters = (ffi.wasmtime_val_t * 7)()
-        for parameter in self._parameters:
-            parameter.kind = ffi.WASMTIME_I32
-        self._result = (ffi.wasmtime_val_t * 1)()
 
     def evaluate(self, entrypoint: int, document: bytes, seconds: float) -> bytes:
         """Give the result set of an entry point, `[{"result": …}]`, as JSON.
@@ -113,28 +157,21 @@ class Instance:
             PolicyError: it took too long or too much memory, or failed.
         """
         end = self._heap + len(document)
-        values = self._parameters  # reserved, entry point, data, input, its length, heap, as JSON
-        values[1].of.i32, values[3].of.i32 = entrypoint, self._heap
-        values[4].of.i32, values[5].of.i32 = len(document), end
         try:
             self._make_room(end)
             ctypes.memmove(self._base() + self._heap, document, len(document))
             ffi.wasmtime_context_set_epoch_deadline(
                 self._context, max(1, math.ceil(seconds / _TICK_S))
             )
-            with enter_wasm(self._store) as trap:
-                error = ffi.wasmtime_func_call(
-                    self._context, self._address, values, 7, self._result, 1, trap
-                )
-                if error:  # type: ignore[truthy-bool]  # A pointer is true unless it is null.
-                    raise wasmtime.WasmtimeError._from_ptr(error)  # noqa: SLF001
-            return self._read_text(self._result[0].of.i32)
+            # Reserved, entry point, data, input, its length, where the heap goes on, as JSON.
+            return self._read_text(self._eval(0, entrypoint, 0, self._heap, len(document), end, 0))
         except (wasmtime.WasmtimeError, wasmtime.Trap, PolicyError) as error:
             raise self._explain(error, seconds) from error
 
     def close(self) -> None:
         """Give its memory back."""
-        self._store.close()
+        with _MAKING:
+            self._store.close()
 
     def _make_room(self, end: int) -> None:
         lacking = end - self._memory.data_len(self._store)
@@ -184,22 +221,22 @@ class Instance:
             answer = msgspec.json.encode(self._builtins[name](*arguments))
         except (TypeError, ValueError) as error:
             raise PolicyError(f"{name}: {error}") from error
-        address = self._call("opa_malloc", len(answer))
+        address = self._malloc(len(answer))
         ctypes.memmove(self._base() + address, answer, len(answer))
-        return int(self._call("opa_json_parse", address, len(answer)))
+        return self._parse(address, len(answer))
 
-    def _function(self, name: str) -> wasmtime.Func:
+    def _exported(self, name: str) -> wasmtime.Func:
         found = self._exports.get(name)
         if not isinstance(found, wasmtime.Func):
             raise PolicyError(f"it exports no {name}: OPA did not compile it")
         return found
 
-    def _call(self, name: str, *parameters: int) -> Any:
-        return self._function(name)(self._store, *parameters)
+    def _call(self, name: str) -> Any:
+        return self._exported(name)(self._store)
 
     def _read_json(self, address: int) -> Any:
         """Give a value of the policy's."""
-        return msgspec.json.decode(self._read_text(self._call("opa_json_dump", address)))
+        return msgspec.json.decode(self._read_text(self._dump(address)))
 
     def _read_text(self, address: int) -> bytes:
         """Give the text at an address, which ends with a zero, as all of OPA's do.

@@ -11,8 +11,19 @@ MAX_PATH: Final = 4096
 """Linux's PATH_MAX: no path of a node is longer."""
 
 
+MAX_NAME: Final = 1024
+"""Characters of an image's reference, and of what is remembered by name: real ones are shorter."""
+
+
 def bound(count: int, field: str, kind: str = "Pod") -> None:
     """Raise InvalidObjectError if a field holds more than is judged."""
     if count > MAX_NAMES:
         message = f"holds {count}; more than {MAX_NAMES} are not judged"
+        raise InvalidObjectError(kind, field, message)
+
+
+def check_length(text: str, field: str, kind: str = "Pod") -> None:
+    """Raise InvalidObjectError if a text is longer than any of its sort."""
+    if len(text) > MAX_NAME:
+        message = f"is {len(text)} characters long; more than {MAX_NAME} are not judged"
         raise InvalidObjectError(kind, field, message)

@@ -1,23 +1,51 @@
 """Containers, as policies see them."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 import msgspec
 
 from core import pod as k8s
-from policies.projecting.bounds import bound
+from policies.projecting.bounds import MAX_NAME, bound, check_length
 from policies.projecting.images import origin
 
-_DEVICE_PREFIXES: Final = ("NVIDIA_", "AMD_", "ROCR_", "HABANA_", "ASCEND_", "CUDA_VERSION")
-_DEVICE_SUFFIX: Final = "_VISIBLE_DEVICES"
-"""Names of environment variables by which container toolkits are asked for devices."""
+_READ_BY_TOOLKITS: Final = frozenset(
+    {
+        "ASCEND_ALLOW_LINK",
+        "ASCEND_RUNTIME_OPTIONS",
+        "ASCEND_VNPU_SPECS",
+        "CUDA_VERSION",
+        "NVIDIA_GDRCOPY",
+        "NVIDIA_GDS",
+        "NVIDIA_IMEX_CHANNELS",
+        "NVIDIA_MIG_CONFIG_DEVICES",
+        "NVIDIA_MIG_MONITOR_DEVICES",
+        "NVIDIA_MOFED",
+        "NVIDIA_NVSWITCH",
+    }
+)
+"""Environment variables by which container toolkits are asked for devices; sources: the rule's."""
+
+_VISIBLE: Final = "_VISIBLE_DEVICES"
+"""End of each vendor's own; those of vendors that are not known count as well."""
+
+_READ_BY_LIBRARIES: Final = frozenset(
+    f"{name}{_VISIBLE}"
+    for name in ("ASCEND_RT", "CUDA", "HIP", "JAX_CUDA", "JAX_ROCM", "MUSA", "ROCR", "TPU")
+)
+"""They narrow what the container already has; ranks set them differently."""
+
+_NO_DEVICE: Final = frozenset({"", "none", "void"})
 
 _DEVICE_MOUNT: Final = "nvidia-container-devices"
 """In a mount's path: NVIDIA's toolkit takes such a mount for a request for a device."""
 
 _EPHEMERAL: Final = "ephemeral"
 """The kind of container that cannot have limits."""
+
+_MOST_REMEMBERED: Final = 4096
+"""Names of variables: the same ones come with every Pod."""
 
 _LIMITED: Final = ("cpu", "memory")
 
@@ -41,12 +69,10 @@ class HandlerHost(_Struct, frozen=True):
 
 
 class EnvVar(_Struct, frozen=True):
-    """An environment variable that asks for devices. `source`: its value is elsewhere."""
+    """An environment variable that asks for devices. Its value stays out."""
 
     path: str
     name: str
-    value: str = ""
-    source: str = ""
 
 
 class Mount(_Struct, frozen=True):
@@ -79,6 +105,8 @@ class Container(_Struct, frozen=True):
 
 def project_containers(spec: k8s.PodSpec) -> Iterator[Container]:
     """Give all containers of a Pod: ordinary, init, ephemeral."""
+    lists = (spec.containers, spec.init_containers, spec.ephemeral_containers)
+    bound(sum(len(each or ()) for each in lists), "spec.containers")
     for kind, field, containers in (
         ("container", "containers", spec.containers),
         ("init", "initContainers", spec.init_containers),
@@ -112,6 +140,7 @@ def _project(
     if context and context.capabilities and context.capabilities.add:
         bound(len(context.capabilities.add), f"{path}.securityContext.capabilities.add")
     image = container.image or ""
+    check_length(image, f"{path}.image")
     comes = origin(image)
     return Container(
         path,
@@ -157,17 +186,21 @@ def _handler_hosts(path: str, container: k8s.Container) -> Iterator[HandlerHost]
 
 def _env(path: str, variables: list[k8s.EnvVar]) -> list[EnvVar]:
     found = [
-        EnvVar(
-            f"{path}.env[{index}]",
-            variable.name,
-            variable.value or "",
-            "reference" if variable.value_from is not None else "",
-        )
+        EnvVar(f"{path}.env[{index}]", variable.name)
         for index, variable in enumerate(variables)
-        if variable.name.startswith(_DEVICE_PREFIXES) or variable.name.endswith(_DEVICE_SUFFIX)
+        if len(variable.name) <= MAX_NAME
+        and _names_devices(variable.name)
+        and (variable.value_from is not None or (variable.value or "") not in _NO_DEVICE)
     ]
     bound(len(found), f"{path}.env")
     return found
+
+
+@lru_cache(_MOST_REMEMBERED)
+def _names_devices(name: str) -> bool:
+    if name in _READ_BY_TOOLKITS:
+        return True
+    return name.endswith(_VISIBLE) and name not in _READ_BY_LIBRARIES
 
 
 def _mounts(path: str, mounts: list[k8s.VolumeMount]) -> list[Mount]:
@@ -181,5 +214,6 @@ def _mounts(path: str, mounts: list[k8s.VolumeMount]) -> list[Mount]:
 
 
 def _block_devices(path: str, container: k8s.Container) -> list[str]:
-    devices = container.volume_devices or ()
-    return [f"{path}.volumeDevices[{index}]" for index in range(min(len(devices), 16))]
+    count = len(container.volume_devices or ())
+    bound(count, f"{path}.volumeDevices")
+    return [f"{path}.volumeDevices[{index}]" for index in range(count)]

@@ -27,6 +27,9 @@ _REFERENCE: Final = re.compile(
     re.VERBOSE,
 )
 
+_IS_ID: Final = re.compile("[0-9a-f]{7,64}")
+"""Git and Docker abbreviate ids to seven digits or more; nobody calls an image so."""
+
 _HUB: Final = "docker.io"
 _MOST_REMEMBERED: Final = 4096
 
@@ -71,8 +74,9 @@ def _is_sound(found: re.Match[str]) -> bool:
         return False
     # As the name of a repository an algorithm is none: containerd looks up "sha256:…" among the
     # images that the node has, whoever pulled them.
+    # The same of a name that may be the beginning of an image's id.
     alone = not found["host"] and "/" not in found["path"]
-    return not (alone and found["path"] in _DIGITS)
+    return not (alone and (found["path"] in _DIGITS or _IS_ID.fullmatch(found["path"])))
 
 
 def _complete(host: str, path: str) -> tuple[str, str]:

@@ -1,6 +1,6 @@
 """Volumes, as policies see them: a claim appears as what it is bound to."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeVar
 
 import msgspec
@@ -8,7 +8,7 @@ import msgspec
 from core import pod as k8s
 from core.errors import InvalidObjectError
 from core.storage import PersistentVolume
-from policies.projecting.bounds import MAX_PATH, bound
+from policies.projecting.bounds import MAX_PATH, bound, check_length
 from policies.projecting.images import origin
 
 HARMLESS_VOLUMES: Final = frozenset(
@@ -26,7 +26,9 @@ HARMLESS_VOLUMES: Final = frozenset(
 )
 """Volume types that every Pod Security level allows (check_restrictedVolumes.go, 1.36)."""
 
-_SILENT: Final = HARMLESS_VOLUMES - {"csi", "image", "persistentVolumeClaim", "projected"}
+_CLAIMS: Final = ("persistentVolumeClaim", "ephemeral")
+
+_SILENT: Final = HARMLESS_VOLUMES - {"csi", "image", "projected", *_CLAIMS}
 
 _WRITING_TYPES: Final = frozenset(
     {"DirectoryOrCreate", "FileOrCreate", "Socket", "CharDevice", "BlockDevice"}
@@ -36,13 +38,14 @@ them (a socket can be connected to, a device written to, through a read-only mou
 
 _NULL: Final = b"null"
 
-Claimed = Callable[[str], PersistentVolume | None]
-"""Gives the volume that a claim, by its name, is bound to."""
+Claimed = Callable[[str, str], Iterable[PersistentVolume]]
+"""Gives the volumes that a claim amounts to, by its name and, for one that is yet to be made, the
+volume that it will name (or nothing)."""
 
 
-def no_claims(_: str) -> PersistentVolume | None:
+def no_claims(_claim: str, _volume: str) -> Iterable[PersistentVolume]:
     """Know of no claim."""
-    return None
+    return ()
 
 
 class _Struct(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", gc=False):
@@ -106,6 +109,18 @@ class _ClaimSource(msgspec.Struct, rename="camel"):
     read_only: bool | None = None
 
 
+class _ClaimSpec(msgspec.Struct, frozen=True, rename="camel"):
+    volume_name: str | None = None
+
+
+class _ClaimTemplate(msgspec.Struct):
+    spec: _ClaimSpec = _ClaimSpec()
+
+
+class _EphemeralSource(msgspec.Struct, rename="camel"):
+    volume_claim_template: _ClaimTemplate | None = None
+
+
 class _ImageSource(msgspec.Struct):
     reference: str = ""
 
@@ -127,24 +142,22 @@ class _ProjectedSource(msgspec.Struct):
     sources: list[_Projected] | None = None
 
 
-def project_volumes(spec: k8s.PodSpec, claimed: Claimed) -> Iterator[Volume]:
+def project_volumes(of: k8s.Pod, claimed: Claimed) -> Iterator[Volume]:
     """Give the volumes of a Pod that some rule looks at.
 
     Raises:
         InvalidObjectError: one has the wrong shape; names the field.
     """
-    pod = _Surroundings(spec)
-    for index, volume in enumerate(spec.volumes or ()):
+    pod = _Surroundings(of)
+    for index, volume in enumerate(of.spec.volumes or ()):
+        bound(len(volume), f"spec.volumes[{index}]")
         types = [key for key, value in volume.items() if key != "name" and bytes(value) != _NULL]
         if _SILENT.issuperset(types):
             continue
         place = f"spec.volumes[{index}]"
         name = _decode(volume.get("name", b'""'), str, f"{place}.name")
-        if types == ["persistentVolumeClaim"]:
-            source = _decode(volume[types[0]], _ClaimSource, f"{place}.{types[0]}")
-            if bound_to := claimed(source.claim_name):
-                read_only = bool(source.read_only) or pod.only_read(name)
-                yield of_persistent(bound_to, f"{place}.{types[0]}", read_only=read_only)
+        if len(types) == 1 and types[0] in _CLAIMS:
+            yield from _bound(volume[types[0]], types[0], place, name, pod, claimed)
             continue
         found = _volume(volume, types, place, name, pod)
         if types != ["projected"] or found.tokens or found.certificates:
@@ -160,7 +173,7 @@ def of_persistent(volume: PersistentVolume, path: str, *, read_only: bool) -> Vo
     on_node = None
     if "hostPath" in volume.types:
         _check_path(volume.path, path)
-        on_node = HostPath(volume.path, read_only)
+        on_node = HostPath(volume.path, read_only and volume.path_type not in _WRITING_TYPES)
     csi = Csi(volume.driver) if "csi" in volume.types else None
     return Volume(path, list(volume.types), on_node, csi)
 
@@ -168,8 +181,9 @@ def of_persistent(volume: PersistentVolume, path: str, *, read_only: bool) -> Vo
 class _Surroundings:
     """What the rest of a Pod says of its volumes; looked at only when somebody asks."""
 
-    def __init__(self, spec: k8s.PodSpec) -> None:
-        self._spec = spec
+    def __init__(self, pod: k8s.Pod) -> None:
+        self.name = pod.metadata.name or ""
+        self._spec = pod.spec
         self._known: tuple[set[str], set[str]] | None = None
 
     @property
@@ -181,6 +195,28 @@ class _Surroundings:
         """Say whether a volume is mounted, and nowhere writably."""
         mounted, writable = self._known = self._known or _writable(self._spec)
         return name in mounted and name not in writable
+
+
+def _bound(  # noqa: PLR0913, PLR0917  One thing each of where it stands.
+    raw: msgspec.Raw, kind: str, place: str, name: str, pod: _Surroundings, claimed: Claimed
+) -> Iterator[Volume]:
+    """Give what a claim has, or what the claim will have that is made for an ephemeral volume.
+
+    The name of such a claim: kubernetes/staging component-helpers/storage/ephemeral.
+    """
+    path = f"{place}.{kind}"
+    read_only = False
+    if kind == "ephemeral":
+        template = _decode(raw, _EphemeralSource, path).volume_claim_template
+        named = (template.spec.volume_name if template else None) or ""
+        volumes = claimed(f"{pod.name}-{name}", named)
+        path += ".volumeClaimTemplate"
+    else:
+        source = _decode(raw, _ClaimSource, path)
+        volumes = claimed(source.claim_name, "")
+        read_only = bool(source.read_only)
+    for volume in volumes:
+        yield of_persistent(volume, path, read_only=read_only or pod.only_read(name))
 
 
 def _volume(
@@ -197,6 +233,7 @@ def _volume(
         csi = _decode(volume["csi"], Csi, f"{place}.csi")
     if "image" in types:
         source = _decode(volume["image"], _ImageSource, f"{place}.image")
+        check_length(source.reference, f"{place}.image.reference")
         comes = origin(source.reference)
         image = Image(source.reference, comes.source, comes.pinned)
     if "projected" in types:

@@ -53,10 +53,11 @@ class ApiServer:
         folder: Path,
         users: Iterable[User] = TEST_USERS,
         environment: Mapping[str, str] | None = None,
+        flags: Iterable[str] = (),
     ) -> None:
         """Start both in `folder`, which must be empty, and wait until they are ready.
 
-        `environment` is added to kube-apiserver's own.
+        `environment` and `flags` are added to kube-apiserver's own.
 
         Raises:
             ServerFailedError: one did not come up; the message has its log's tail.
@@ -65,6 +66,7 @@ class ApiServer:
         self.folder = folder
         self.authority = Authority(folder)
         self._environment = dict(environment or {})
+        self._flags = tuple(flags)
         self._users = {user.name: user for user in (ADMIN, *users)}
         self._serving = self.authority.issue_loopback_server("kube-apiserver")
         self._write_inputs()
@@ -151,7 +153,7 @@ class ApiServer:
         # Both at once: kube-apiserver waits for etcd by itself.
         self._kube_apiserver = ServerProcess(
             "kube-apiserver",
-            [provide("kube-apiserver"), *self._kube_apiserver_flags(etcd_port)],
+            [provide("kube-apiserver"), *self._kube_apiserver_flags(etcd_port), *self._flags],
             self.folder / "kube-apiserver.log",
             self._environment,
         )

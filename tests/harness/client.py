@@ -240,26 +240,25 @@ class Client:
     async def dry_run_create(self, pod: Json, namespace: str) -> Answer:
         """Ask what would become of creating a Pod; nothing is stored."""
         path = f"/api/v1/namespaces/{namespace}/pods"
-        return await self._ask("POST", path, pod, "application/json")
+        return await self._ask("POST", path, pod)
+
+    async def dry_run(self, item: Json) -> Answer:
+        """Ask what would become of creating an object of any kind; nothing is stored."""
+        return await self._ask("POST", await self._path(item, named=False), item)
 
     async def dry_run_ephemeral_containers(
-        self,
-        name: str,
-        namespace: str,
-        containers: list[Json],
+        self, name: str, namespace: str, containers: list[Json]
     ) -> Answer:
         """Ask what would become of adding ephemeral containers to a Pod that exists."""
         path = f"/api/v1/namespaces/{namespace}/pods/{name}/ephemeralcontainers"
         patch: Json = {"spec": {"ephemeralContainers": containers}}
         return await self._ask("PATCH", path, patch, STRATEGIC_MERGE_PATCH)
 
-    async def _ask(self, method: str, path: str, body: Json, content_type: str) -> Answer:
+    async def _ask(
+        self, method: str, path: str, body: Json, content_type: str = "application/json"
+    ) -> Answer:
         status, answer = await self.request(
-            method,
-            path,
-            body,
-            parameters={"dryRun": "All"},
-            content_type=content_type,
+            method, path, body, parameters={"dryRun": "All"}, content_type=content_type
         )
         if status in {HTTPStatus.OK, HTTPStatus.CREATED}:
             return Answer(Outcome.ALLOWED, "", answer)

@@ -41,12 +41,14 @@ indexed(path, index) := concat("", [path, "[", format_int(index, 10), "]"])
 # METADATA
 # title: Path of a volume's source
 # description: >-
-#   The path of the field that says what the volume is. A claim that is bound to a PersistentVolume
-#   stands for the volume; then the claim is the field that its author wrote.
-source(volume, type) := volume.path if {
-	names_volume(volume.path)
-} else := concat("", [volume.path, ".", type])
+#   The path of the field that says what the volume is. A volume is an element of a list, or all
+#   of a PersistentVolume; its source is the field below it that is named like its type. Any
+#   other path is that of the field already: of a claim that stands for the volume, or of a
+#   source that is named otherwise.
+source(volume, type) := concat("", [volume.path, ".", type]) if {
+	has_types(volume.path)
+} else := volume.path
 
-names_volume(path) if endswith(path, ".persistentVolumeClaim")
+has_types("spec")
 
-names_volume("spec.volumeName")
+has_types(path) if endswith(path, "]")

@@ -34,11 +34,13 @@ test_the_rest_is_encoded if {
 
 test_indexed if lib.indexed("spec.volumes", 12) == "spec.volumes[12]"
 
-test_source_is_the_type_or_the_claim if {
+test_source_is_the_type_or_what_the_author_wrote if {
 	cases := {
 		"spec": "spec.nfs",
 		"spec.volumes[0]": "spec.volumes[0].nfs",
 		"spec.volumes[0].persistentVolumeClaim": "spec.volumes[0].persistentVolumeClaim",
+		"spec.volumes[0].ephemeral.volumeClaimTemplate": "spec.volumes[0].ephemeral.volumeClaimTemplate",
+		"spec.local": "spec.local",
 		"spec.volumeName": "spec.volumeName",
 	}
 	every path, expected in cases {

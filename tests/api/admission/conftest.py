@@ -61,8 +61,9 @@ def installation(
         finally:
             runner.run(webhooks.__aexit__(None, None, None))
             gate.stop()
-            for file in ("deploy/namespace-guard.yaml", "policies/profiles/default-grant.yaml"):
-                for item in read_objects(ROOT / file):
+            grants = sorted((ROOT / "policies/profiles").glob("*-grant.yaml"))
+            for file in (ROOT / "deploy/namespace-guard.yaml", *grants):
+                for item in read_objects(file):
                     runner.run(client.delete(item))
             runner.run(connection.__aexit__(None, None, None))
 

@@ -15,6 +15,8 @@ READS = {
     ("watch", "sallyport.dev", "containerprofiles", ""),
     ("list", "", "namespaces", ""),
     ("watch", "", "namespaces", ""),
+    ("list", "", "persistentvolumes", ""),
+    ("watch", "", "persistentvolumes", ""),
     ("create", "authorization.k8s.io", "subjectaccessreviews", ""),
 }
 """What judging takes."""

@@ -70,5 +70,7 @@ async def test_the_gate_can_do_nothing_else(gate_config: Path, client: Client) -
         ("watch", "sallyport.dev", "containerprofiles"),
         ("list", "", "namespaces"),
         ("watch", "", "namespaces"),
+        ("list", "", "persistentvolumes"),
+        ("watch", "", "persistentvolumes"),
         ("create", "authorization.k8s.io", "subjectaccessreviews"),
     }

@@ -1,9 +1,13 @@
 """A folder's RBAC gives the answers of kube-apiserver's authorizer, on made-up clusters."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
+from itertools import product
 
+import msgspec
 import pytest
 
+from kube.rbac_bootstrap import bootstrap_roles
+from kube.rbac_objects import GROUP, PolicyRule
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client, connect
 from tests.harness.controller_manager import ControllerManager
@@ -49,3 +53,26 @@ async def test_the_folder_answers_as_kube_apiserver_does(admin: Client, alone: A
     assert 0.1 < tally.allowed / tally.asked < 0.7, "the questions are too alike"
     if PROOF:
         record("rbac-agreement", [f"- kube-apiserver {alone.version()}", *tally.lines()])
+
+
+async def test_stock_roles_are_those_of_the_cluster(admin: Client) -> None:
+    """Each exists with its labels and selectors; no rule of ours gives what theirs do not."""
+    for role in bootstrap_roles():
+        name = role.metadata.name
+        status, stored = await admin.request("GET", f"/apis/{GROUP}/v1/clusterroles/{name}")
+        assert status == 200, stored
+        assert stored["metadata"]["labels"].items() >= (role.metadata.labels or {}).items()
+        selectors = msgspec.to_builtins(role.aggregation_rule)
+        assert stored.get("aggregationRule") == selectors, name
+        theirs = _powers(msgspec.convert(stored["rules"] or [], list[PolicyRule]))
+        assert _powers(role.rules or ()) <= theirs, name
+
+
+def _powers(rules: Iterable[PolicyRule]) -> set[tuple[str, str, str]]:
+    """Give each verb, group and resource that rules without names give."""
+    return {
+        power
+        for rule in rules
+        if not rule.resource_names
+        for power in product(rule.verbs, rule.api_groups or (), rule.resources or ())
+    }

@@ -54,10 +54,12 @@ async def _be_away(server: RestartableServer, cluster: LiveCluster) -> None:
     """Stop kube-apiserver, and see what is said of it: fresh at first, then not."""
     await asyncio.to_thread(server.stop_kube_apiserver)
     assert "before" in cluster.profiles().by_name
-    await wait_for(lambda: len(cluster.missing()) == 2, 5)
+    await wait_for(lambda: len(cluster.missing()) == 3, 5)
     with pytest.raises(NotSyncedError, match=r"ContainerProfiles: no contact .* since 20"):
         cluster.profiles()
     with pytest.raises(NotSyncedError, match="Namespaces: no contact"):
         await cluster.namespace("default")
+    with pytest.raises(NotSyncedError, match="PersistentVolumes: no contact"):
+        cluster.claimed("default/a")
     with pytest.raises(AccessReviewError, match="no answer"):
         await cluster.allowed(Subject("alice"), "use", "containerprofiles", "a", "default")

@@ -5,7 +5,7 @@ from structlog.testing import capture_logs
 
 from core.errors import NotSyncedError
 from kube.live import LiveCluster
-from tests.api.kube.objects import new_name, profile, wait_for
+from tests.api.kube.objects import host_path_volume, new_name, profile, wait_for
 from tests.harness.client import Client
 
 
@@ -47,6 +47,27 @@ async def test_a_namespace_is_waited_for(client: Client, live: LiveCluster) -> N
         return (await live.namespace(name)).ceiling == frozenset({"a"})
 
     await wait_for(changed, 2)
+
+
+async def test_a_volume_of_a_node_is_known_by_its_claim_while_it_is_bound(
+    client: Client, live: LiveCluster
+) -> None:
+    """A claim is its hostPath from the binding on, and nothing once the volume is away."""
+    name, claim = new_name("node-volume"), new_name("claim")
+    volume = host_path_volume(name, "/srv/data")
+    await client.create(volume)
+    await wait_for(lambda: live.volume(name) is not None, 2)
+    assert not live.claimed(f"default/{claim}")
+    reference = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": claim}
+    await client.patch(volume, {"spec": {"claimRef": reference}})
+    await wait_for(lambda: bool(live.claimed(f"default/{claim}")), 2)
+    (found,) = live.claimed(f"default/{claim}")
+    assert (found.name, found.types, found.path) == (name, ("hostPath",), "/srv/data")
+
+    await client.delete(volume)
+    await client.patch(volume, {"metadata": {"finalizers": None}})
+    await wait_for(lambda: live.volume(name) is None, 2)
+    assert not live.claimed(f"default/{claim}")
 
 
 async def test_an_unknown_namespace_is_an_error_after_a_short_wait(live: LiveCluster) -> None:

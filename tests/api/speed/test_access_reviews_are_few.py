@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from bench.client import Asking, asking
-from bench.many_profiles import SORTS, Reviews, Sort, access_reviews, install
+from bench.many_profiles import access_reviews, install
 from bench.reviews import GANG
+from bench.team_reviews import SORTS, Reviews, Sort
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import connect
 from tests.harness.gate import Gate

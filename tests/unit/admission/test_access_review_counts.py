@@ -1,10 +1,22 @@
 """How many access reviews a review costs: kube-apiserver pays for each that is not cached."""
 
+import msgspec
 import pytest
 
 from core.decision import Verdict
+from core.namespaces import Mode
 from policies.engine.embedded import EmbeddedEngine
-from tests.unit.admission.world import ADMIN, ALICE, Folder, Watched, decide, pod, request
+from tests.unit.admission.world import (
+    ADMIN,
+    ALICE,
+    PULLS,
+    Folder,
+    Watched,
+    decide,
+    judge_of,
+    pod,
+    request,
+)
 
 ADVICE = 8
 JOB = ("batch/v1", "Job")
@@ -95,6 +107,20 @@ async def test_asked_profile_costs_nothing(engine: EmbeddedEngine, folder: Folde
     """`--profile` answers whoever asks."""
     cluster = Watched(folder.cluster())
     await decide(cluster, engine, request(pod(), asked_profile="pss-baseline"))
+    assert cluster.asked == []
+
+
+async def test_examining_asks_nobody(engine: EmbeddedEngine, folder: Folder) -> None:
+    """What an object needs is no question of rights, of a namespace or of its being known."""
+    cluster = Watched(folder.cluster(), lost="namespaces")
+    judge = judge_of(cluster, engine)
+    made = request(pod(hostNetwork=True))
+    decision = await judge.examine(made, Mode.ENFORCE, budget=10.0)
+    assert {need.privilege for need in decision.evidence.needs} == {PULLS, "host/network"}
+    by_one = msgspec.structs.replace(made, asked_profile="pss-privileged")
+    assert (await judge.examine(by_one, Mode.ENFORCE, budget=10.0)).verdict is Verdict.ALLOW
+    broken = request(pod(hostNetwork="yes"))
+    assert (await judge.examine(broken, Mode.ENFORCE, budget=10.0)).verdict is Verdict.ERROR
     assert cluster.asked == []
 
 

@@ -3,7 +3,7 @@
 from core.decision import Action, Verdict
 from core.namespaces import Mode
 from policies.engine.embedded import EmbeddedEngine
-from tests.unit.admission.world import Folder, decide, pod, request
+from tests.unit.admission.world import ID, Folder, decide, pod, request
 
 
 def written(folder: Folder, catalogue: int, *privileges: str) -> Folder:
@@ -25,7 +25,12 @@ async def test_what_came_later_is_a_warning(folder: Folder, engine: EmbeddedEngi
     assert {finding.action for finding in decision.findings} == {Action.WARN}
     assert "process-namespace/shared" in {finding.privilege for finding in decision.findings}
     assert any("spec.shareProcessNamespace" in line for line in decision.warnings)
-    assert "once the profile is brought up to date" in decision.warnings[-1]
+    assert decision.warnings[-2:] == [
+        "The profile mine is written for catalogue 1, these privileges are of 2",
+        "Sallyport will refuse this once spec.catalogue of the profile is 2, unless it covers "
+        f"them; decision {ID}",
+    ]
+    assert decision.message == "\n".join(decision.warnings)
 
 
 async def test_what_it_knew_is_refused(folder: Folder, engine: EmbeddedEngine) -> None:
@@ -53,3 +58,4 @@ async def test_nobody_is_warned_where_only_the_record_counts(
     decision = await decide(cluster, engine, asked, mode=Mode.AUDIT)
     assert decision.warnings == []
     assert decision.findings
+    assert "is written for catalogue 1" in decision.message

@@ -6,7 +6,7 @@ from typing import Any
 from admission.explain import Explanation, explain
 from core.document import DecisionDocument
 from core.making import make_document
-from core.request import Request
+from core.request import Kind, Request
 from core.subject import service_account
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.world import ALICE, Folder, decide, pod, request
@@ -96,3 +96,71 @@ async def test_an_admission_needs_no_change(engine: EmbeddedEngine, folder: Fold
     explanation = await explained(folder, engine, request(pod()))
     assert explanation.headline == ("Admitted: Pod train/llama-0 under the profile pss-restricted.")
     assert explanation.changes == []
+
+
+async def test_what_is_in_no_namespace_needs_the_right_in_all(
+    engine: EmbeddedEngine, folder: Folder
+) -> None:
+    """So the commands make a ClusterRole and bind it in the cluster; the refusal says it too."""
+    folder.documents.clear()
+    folder.profile("disks", 60, "storage-class/**").profile("bare", 1)
+    folder.grant(f"User:{ALICE.username}", "bare")
+    folder.grant(f"User:{ALICE.username}", "disks", namespace="train")
+    made = {"metadata": {"name": "x"}, "provisioner": "disk.csi.azure.com"}
+    kind = Kind("StorageClass", "v1", "storage.k8s.io")
+    asked = request(made, kind=kind, namespace="", name="x")
+    explanation = await explained(folder, engine, asked)
+    assert explanation.headline.startswith("Refused: StorageClass x: ")
+    assert [answer.namespace for answer in explanation.decision.access_reviews][:1] == [""]
+    grant = next(change for change in explanation.changes if change.commands)
+    assert grant.what == (
+        "ask for the right to use the profile disks in all namespaces, "
+        f"for who asked ({ALICE.label})."
+    )
+    assert grant.commands == [
+        "kubectl create clusterrole use-disks --verb=use "
+        "--resource=containerprofiles.sallyport.dev --resource-name=disks",
+        "kubectl create clusterrolebinding use-disks --clusterrole=use-disks --user=USER",
+    ]
+    message = (await decide(folder.cluster(), engine, asked)).message
+    assert "that you may not have in all namespaces." in message.splitlines()[0]
+    assert "Or ask for the right to use disks" in message
+    assert " in all namespaces: by a ClusterRoleBinding.\n" in message
+
+
+async def test_what_came_after_the_profile_is_no_refusal(
+    engine: EmbeddedEngine, folder: Folder
+) -> None:
+    """Admitted, with what to do before the profile is raised; nobody lacks a right."""
+    folder.documents.clear()
+    folder.profile("old", 1).grant(f"User:{ALICE.username}", "old")
+    folder.documents[0]["spec"]["catalogue"] = 1
+    made = pod(shareProcessNamespace=True)
+    explanation = await explained(folder, engine, request(made))
+    assert explanation.headline == (
+        "Admitted: Pod train/llama-0 under the profile old, which is written for an older "
+        "catalogue and does not cover 1 privilege that came later."
+    )
+    own, cover = explanation.changes
+    assert own.what == "change this field, before the profile old is brought up to date:"
+    assert [field.path for field in own.fields] == ["spec.shareProcessNamespace"]
+    assert cover.what == "cover it in the profile old, and raise its spec.catalogue."
+    folder.namespace("train", mode="warn")
+    again = await explained(folder, engine, request(made))
+    assert (again.headline, again.changes) == (explanation.headline, explanation.changes)
+    refused = await explained(folder, engine, request(pod(hostNetwork=True)))
+    assert refused.headline.startswith("Admitted, since the mode is warn: ")
+
+
+async def test_what_nobody_may_have_must_go(engine: EmbeddedEngine, folder: Folder) -> None:
+    """Alone, or before what a profile could cover."""
+    annotations = {"dev.gvisor.flag.debug": "true"}
+    (change,) = (await explained(folder, engine, request(pod(annotations=annotations)))).changes
+    assert (change.what, change.who) == ("take away what nobody may have:", "author")
+    assert [field.remedy for field in change.fields] == [
+        engine.rules["rules/runtime/annotations"].remedy
+    ]
+    made = pod(annotations=annotations, hostNetwork=True)
+    first, second, *_ = (await explained(folder, engine, request(made))).changes
+    assert first == change
+    assert [field.path for field in second.fields] == ["spec.hostNetwork"]

@@ -236,8 +236,8 @@ class Watched:
             raise NotSyncedError("the volumes have not been loaded")
         return self.inner.volume(name)
 
-    def claimed(self, claim: str) -> PersistentVolume | None:
-        """Give the volume of a claim, unless they are lost."""
+    def claimed(self, claim: str) -> tuple[PersistentVolume, ...]:
+        """Give the volumes of a claim, unless they are lost."""
         if self.lost == "volumes":
             raise NotSyncedError("the volumes have not been loaded")
         return self.inner.claimed(claim)

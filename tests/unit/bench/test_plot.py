@@ -2,7 +2,7 @@
 
 import xml.etree.ElementTree as ET
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bench.plot import Chart, Series
@@ -16,7 +16,9 @@ POINTS = st.lists(
 )
 
 
+@example("next to nothing", [(1, 5e-324)], [(1, 0)])
 @given(st.text("ab<>&\"' é"), POINTS, POINTS)
+@example("", [(1.0, 0.0)], [(1.0, 5e-324)])
 def test_every_chart_is_well_formed_and_within_its_page(
     title: str, first: list[tuple[float, float]], second: list[tuple[float, float]]
 ) -> None:

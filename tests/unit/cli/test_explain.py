@@ -227,7 +227,7 @@ def test_record_is_judged_again_for_another(
 def test_mark_of_a_namespace_is_not_judged_again(
     run: Run, tmp_path: Path, ledger: str, folder: Path, kept: str
 ) -> None:
-    """Only what a Pod needs is on record: nobody is told that it would be admitted."""
+    """Only Pods are judged again: nobody is told that it would be admitted."""
     decision = mark("01a1fdf8-4600-741a-844b-d5e85b7c5f0f")
     (tmp_path / "decision.json").write_bytes(encode_document(decision))
     target = decision.id if kept == "ledger" else tmp_path / "decision.json"
@@ -235,8 +235,8 @@ def test_mark_of_a_namespace_is_not_judged_again(
     done = run("explain", target, "--as", "dana", *flags)
     assert (done.code, done.out) == (2, "")
     assert done.err == (
-        f"sallyport: decision {decision.id} is about a Namespace; only what a Pod needs is "
-        "recorded: give the manifest instead\n"
+        f"sallyport: decision {decision.id} is about a Namespace; only Pods are judged again "
+        "from the record: give the manifest instead\n"
     )
     as_it_was = run("explain", target, *flags)
     assert as_it_was.code == 1

@@ -153,6 +153,19 @@ def test_what_asks_no_cluster_is_passed_on(
     assert start(monkeypatch, *arguments).arguments == arguments
 
 
+@pytest.mark.parametrize("command", ["gate", "control", "auditor", "run"])
+def test_what_serves_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    """Nobody serves webhooks with the credentials of their own kubeconfig by mistake."""
+    monkeypatch.setattr(sys, "argv", ["kubectl-sallyport", command, "--context", "a"])
+    with pytest.raises(SystemExit) as ended:
+        kubectl.main()
+    assert ended.value.code == 64
+    told = f"kubectl sallyport serves nothing: use the command sallyport {command}"
+    assert capsys.readouterr().err == f"sallyport: {told}\n"
+
+
 def test_words_behind_two_dashes_are_the_commands() -> None:
     """A file may be called as a flag is."""
     split = SPLITS(["review", "--context", "c", "--", "--context", "f"])

@@ -52,6 +52,35 @@ def test_its_author_is_whom_the_reviewer_names(
     assert (element["verdict"], element["findings"]) == ("allow", [])
 
 
+@pytest.mark.parametrize("form", ["table", "json", "sarif", "github", "junit"])
+def test_what_nobody_submits_is_not_judged_and_said(run: Run, tmp_path: Path, form: str) -> None:
+    """In each format, with what to do: silence would be taken for consent."""
+    file = write(tmp_path / "a.yaml", CLASS, VOLUME)
+    done = run("review", "-o", form, file)
+    assert done.code == 0
+    why = "say who submits it: --as USER, or --profile NAME"
+    told = f"2 objects not judged (PersistentVolume, RuntimeClass): {why}."
+    if form == "junit":
+        assert done.out.count(f'<skipped message="{why}"') == 2
+    elif form == "table":
+        assert f"\n{told}\n" in done.out
+    assert done.err == ("" if form in {"table", "junit"} else f"sallyport: {told}\n")
+
+
+def test_a_difference_and_an_explanation_say_it_too(run: Run, tmp_path: Path) -> None:
+    """Of a volume that was there before as well."""
+    file = write(tmp_path / "a.yaml", VOLUME)
+    why = "say who submits it: --as USER, or --profile NAME"
+    done = run("review", "--diff", file, file)
+    told = f"sallyport: 1 object not judged (PersistentVolume): {why}.\n"
+    assert (done.code, done.err) == (0, told)
+    done = run("explain", file)
+    assert (done.code, done.err) == (
+        64,
+        f"sallyport: {file}: say who submits what is in it: --as USER\n",
+    )
+
+
 def test_a_pod_template_is_a_pod(run: Run, tmp_path: Path) -> None:
     """Its service account counts, as a Pod's does."""
     template = {"spec": {**GOOD["spec"], "hostPID": True}}

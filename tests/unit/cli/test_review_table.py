@@ -6,6 +6,7 @@ import pytest
 
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.manifests import BAD, BROKEN, CONFIG_MAP, GOOD, cluster, pod, write
+from tests.unit.cli.profile.objects import profile
 
 DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}}
 SERVICE = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}}
@@ -118,3 +119,16 @@ def test_control_characters_are_spelt_out(run: Run, tmp_path: Path) -> None:
     assert "e\\x1b[2Jv\\x07i\\u202el\\r\\x9b" in done.out
     missing = run("review", f"nowhere{evil}.yaml")
     assert all(char.isprintable() or char == "\n" for char in missing.err)
+
+
+def test_what_came_after_the_profile_is_said(run: Run, tmp_path: Path) -> None:
+    """Not a count alone: each field, and which profile is written for which catalogue."""
+    folder = cluster(tmp_path / "cluster")
+    old = profile("old", "image/from/**", "host/network", rank=1, catalogue=1)
+    write(folder / "old.yaml", old)
+    file = write(tmp_path / "a.yaml", pod("x", hostNetwork=True, shareProcessNamespace=True))
+    done = run("review", "--cluster", folder, "--profile", "old", file)
+    assert done.code == 0
+    assert "\nwarned " in done.out
+    assert "\nspec.shareProcessNamespace: " in done.out
+    assert "\nThe profile old is written for catalogue 1, these privileges are of 2\n" in done.out

@@ -20,6 +20,7 @@ def pod(**count: int) -> dict[str, Any]:
     def times(what: str, of: Callable[[int], Any]) -> list[Any]:
         return [of(n) for n in range(count.get(what, 0))]
 
+    names = times("env", "N{}_VISIBLE_DEVICES".format)
     audience = {"serviceAccountToken": {"audience": "a"}}
     return {
         "metadata": {"annotations": dict(times("annotations", lambda n: (f"{APPARMOR}c{n}", "x")))},
@@ -31,7 +32,7 @@ def pod(**count: int) -> dict[str, Any]:
                 {
                     "name": "c",
                     "securityContext": {"capabilities": {"add": times("add", "C{}".format)}},
-                    "env": times("env", lambda n: {"name": f"NVIDIA_{n}"}),
+                    "env": [{"name": name, "value": "all"} for name in names],
                     "volumeMounts": times(
                         "mounts", lambda n: {"mountPath": f"/run/nvidia-container-devices/{n}"}
                     ),

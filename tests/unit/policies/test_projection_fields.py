@@ -103,12 +103,10 @@ def test_every_field_that_rules_read_is_there() -> None:
                     {
                         "path": "spec.containers[0].env[1]",
                         "name": "NVIDIA_VISIBLE_DEVICES",
-                        "value": "all",
                     },
                     {
                         "path": "spec.containers[0].env[2]",
                         "name": "X_VISIBLE_DEVICES",
-                        "source": "reference",
                     },
                 ],
                 "mounts": [

@@ -140,6 +140,40 @@ def test_what_tells_the_pods_of_a_gang_apart_stays_out() -> None:
     assert len({projected(member(index)) for index in range(50)}) == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "asks"),
+    [
+        ("NVIDIA_VISIBLE_DEVICES", "all", True),
+        ("NVIDIA_VISIBLE_DEVICES", "void,0", True),
+        ("NVIDIA_VISIBLE_DEVICES", "VOID", True),
+        ("NVIDIA_VISIBLE_DEVICES", " void", True),
+        ("NVIDIA_VISIBLE_DEVICES", "$(X)", True),
+        ("NVIDIA_VISIBLE_DEVICES", "void", False),
+        ("NVIDIA_VISIBLE_DEVICES", "none", False),
+        ("NVIDIA_VISIBLE_DEVICES", "", False),
+        ("NVIDIA_MIG_CONFIG_DEVICES", "all", True),
+        ("CUDA_VERSION", "10.1", True),
+        ("ACME_VISIBLE_DEVICES", "0", True),
+        ("CUDA_VISIBLE_DEVICES", "0", False),
+        ("ROCR_VISIBLE_DEVICES", "0", False),
+        ("NVIDIA_DRIVER_CAPABILITIES", "all", False),
+        ("NVIDIA_API_KEY", CANARY, False),
+    ],
+)
+def test_of_the_environment_only_names_that_ask_for_devices(
+    name: str, value: str, *, asks: bool
+) -> None:
+    """A key of an API that begins like a toolkit's variable is nobody's business."""
+    made = {"spec": {"containers": [{"name": "a", "env": [{"name": name, "value": value}]}]}}
+    found = json.loads(projected(made))["containers"][0].get("env", [])
+    assert found == ([{"path": "spec.containers[0].env[0]", "name": name}] if asks else [])
+    by_reference = {"name": name, "valueFrom": {"secretKeyRef": {"name": CANARY}}}
+    made["spec"]["containers"][0]["env"] = [by_reference]
+    found = projected(made)
+    assert CANARY.encode() not in found
+    assert ('"env"' in found.decode()) is (asks or name == "NVIDIA_VISIBLE_DEVICES")
+
+
 def test_every_value_outside_the_schema_stays_out() -> None:
     """With a secret in each place that Kubernetes has for one, none reaches policies."""
     secrets = {

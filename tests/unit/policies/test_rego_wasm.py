@@ -103,7 +103,7 @@ def named(
 
 def containers() -> st.SearchStrategy[dict[str, object]]:
     """Containers as the schema has them."""
-    variables = entries(name=NAMES, value=TEXTS | st.just("void"), source=st.just("reference"))
+    variables = entries(name=NAMES)
     return st.fixed_dictionaries(
         {"path": st.just("spec.containers[0]"), "name": TEXTS},
         optional={

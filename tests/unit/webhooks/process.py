@@ -106,7 +106,13 @@ async def _run(options: argparse.Namespace) -> int:
     logger = get_logger()
     pair = PairWatcher(TlsSettings(files.certificate, files.key), logger)
     judge = PrivilegedJudge(delay=options.delay, lacks=["policies are loading"])
-    asyncio.get_running_loop().call_later(options.ready_after, judge.lacks.clear)
+
+    def announce(addresses: Addresses) -> None:
+        # From here, and not from the start: a busy machine may take long to open the port.
+        asyncio.get_running_loop().call_later(options.ready_after, judge.lacks.clear)
+        sys.stdout.write(f"{addresses.served[1]} {addresses.status[1]}\n")
+        sys.stdout.flush()
+
     readiness = Readiness({"certificate": pair.missing, "policies": judge.missing})
     metrics = Metrics("1.2.3")
     app = AdmissionApp(judge, readiness, metrics, logger)
@@ -122,13 +128,8 @@ async def _run(options: argparse.Namespace) -> int:
         pair,
         readiness,
         logger,
-        on_started=_announce,
+        on_started=announce,
     )
-
-
-def _announce(addresses: Addresses) -> None:
-    sys.stdout.write(f"{addresses.served[1]} {addresses.status[1]}\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ ACCOUNT: Final = "sallyport-control"
 _RULES: Final = [
     rule([""], "pods", "list"),
     rule([""], "namespaces", "get list watch"),
+    rule([""], "persistentvolumes", "list watch"),
     rule(["sallyport.dev"], "containerprofiles", "list watch"),
     rule(["authorization.k8s.io"], "subjectaccessreviews", "create"),
     rule(["openreports.io"], "reports", "list create patch delete"),

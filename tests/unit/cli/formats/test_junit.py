@@ -7,7 +7,7 @@ from hypothesis import given
 
 from cli.formats.junit import junit_xml
 from cli.formats.report import Report
-from cli.output import Result, Reviewed
+from cli.output import Result, Reviewed, Unjudged
 from core.decision import Action, Finding, Verdict
 from tests.unit.cli.formats.reports import HOSTILE, files, finding, report, result, texts
 
@@ -15,7 +15,7 @@ ADMITTED = result(verdict=Verdict.ALLOW)
 WARNED = result(finding(action=Action.WARN), verdict=Verdict.WARN)
 REFUSED = result(finding(), finding("spec.mild", Action.WARN), finding("spec.hostPID"))
 BROKEN = result(finding("", rule="error/object", privilege=None), verdict=Verdict.ERROR)
-SKIPPED = Result(Reviewed(file="b.yaml", kind="Service", name="s"), judged=False, file="b.yaml")
+SKIPPED = Result(Reviewed(file="b.yaml", kind="Service", name="s"), Unjudged.KIND, file="b.yaml")
 
 
 def xml(whole: Report) -> ET.Element:

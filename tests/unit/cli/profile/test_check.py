@@ -82,6 +82,29 @@ def test_the_mode_of_the_namespace_does_not_matter(run: Run, tmp_path: Path, mod
     assert done.code == 1
 
 
+def test_the_ceiling_and_the_profile_of_the_namespace_do_not_matter(
+    run: Run, tmp_path: Path
+) -> None:
+    """What is asked is what the profile covers, whatever else the namespace would say."""
+    marks = {"sallyport.dev/ceiling": "pss-restricted", "sallyport.dev/profile": "pss-restricted"}
+    metadata = {"name": "train", "annotations": marks}
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+    made = pod("b", namespace="train", hostPID=True)
+    folder = write(tmp_path / "c" / "a.yaml", namespace, made, profile("all", "**")).parent
+    assert run("profile", "check", "all", "train", "--cluster", folder).code == 0
+
+
+def test_a_profile_of_an_older_catalogue_is_told(run: Run, tmp_path: Path) -> None:
+    """It warns of what came later, and says why it does not refuse."""
+    old = profile("old", "image/from/**", catalogue=1)
+    folder = write(tmp_path / "c" / "p.yaml", old).parent
+    file = write(tmp_path / "a.yaml", pod("x", shareProcessNamespace=True))
+    done = run("profile", "check", "old", file, "--cluster", folder)
+    assert done.code == 0
+    title = "Pod x, under old, which is written for an older catalogue:"
+    assert f"\n{title}\n  spec.shareProcessNamespace: " in done.out
+
+
 @pytest.mark.parametrize("content", [BROKEN, pod("broken", hostNetwork="yes")])
 def test_what_cannot_be_judged_is_no_denial(run: Run, tmp_path: Path, content: object) -> None:
     """Exit 2, and it weighs more than a refusal."""

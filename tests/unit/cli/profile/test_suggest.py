@@ -12,6 +12,8 @@ from tests.unit.cli.manifests import BAD, BROKEN, CONFIG_MAP, pod, write
 from tests.unit.cli.profile.objects import deployment, profile, training_job, workloads
 
 WORKER = "spec.pytorchReplicaSpecs.Worker.template.spec.hostNetwork"
+ALIAS = {"ip": "203.0.113.9", "hostnames": ["weights.example"]}
+"""No shipped profile covers it."""
 
 
 def test_each_privilege_has_its_evidence_beside_it(run: Run, tmp_path: Path) -> None:
@@ -20,8 +22,9 @@ def test_each_privilege_has_its_evidence_beside_it(run: Run, tmp_path: Path) -> 
     done = run("profile", "suggest", file)
     assert done.code == 0
     assert f"    - host/network  # PyTorchJob train/pretrain: {WORKER}; and 1 more\n" in done.out
-    line = next(line for line in done.out.splitlines() if "image/unpinned" in line)
+    line = next(line for line in done.out.splitlines() if "image/from/" in line)
     assert "# PyTorchJob train/pretrain, container main: spec.pytorchReplicaSpecs.Master" in line
+    assert line.endswith(".image; and 2 more")
     made = yaml.safe_load(done.out)
     assert (made["kind"], made["metadata"]["name"]) == ("ContainerProfile", "suggested")
 
@@ -50,9 +53,40 @@ def test_a_namespace_of_a_folder(run: Run, tmp_path: Path) -> None:
     assert "host/pid" in elsewhere["spec"]["privileges"]
 
 
+@pytest.mark.parametrize("kind", ["PersistentVolumeClaim", "ResourceClaim"])
+def test_a_claim_that_names_no_namespace_is_in_default(run: Run, tmp_path: Path, kind: str) -> None:
+    """As kubectl would put it; a volume is in none."""
+    devices = {"requests": [{"name": "gpu", "exactly": {"adminAccess": True}}]}
+    versions = {"PersistentVolumeClaim": "v1", "ResourceClaim": "resource.k8s.io/v1"}
+    specs = {"PersistentVolumeClaim": {"volumeName": "v"}, "ResourceClaim": {"devices": devices}}
+    claim = {"apiVersion": versions[kind], "kind": kind, "metadata": {"name": "c"}}
+    volume = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "v"}}
+    source = {"hostPath": {"path": "/var/lib/kubelet"}}
+    folder = tmp_path / "cluster"
+    write(folder / "a.yaml", claim | {"spec": specs[kind]}, volume | {"spec": source})
+    made = yaml.safe_load(run("profile", "suggest", "default", "--cluster", folder).out)
+    wanted = {
+        "PersistentVolumeClaim": "volume/hostPath:rw/var/lib/kubelet",
+        "ResourceClaim": "device/admin-access",
+    }
+    assert made["spec"]["privileges"] == [wanted[kind]]
+
+
+def test_a_folder_with_a_namespace_s_name_is_told(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is read instead of the namespace, and standard error says so; `./train` is plain."""
+    monkeypatch.chdir(write(tmp_path / "train" / "a.yaml", BAD).parent.parent)
+    told = "train: read as the file or folder of that name, not as a namespace\n"
+    done = run("profile", "suggest", "train")
+    assert done.code == 0
+    assert done.err.startswith(told)
+    assert told not in run("profile", "suggest", "./train").err
+
+
 def test_a_profile_that_is_there_is_named(run: Run, tmp_path: Path) -> None:
     """On standard error: then none is needed; else the nearest with what it lacks."""
-    file = write(tmp_path / "a.yaml", BAD)
+    file = write(tmp_path / "a.yaml", pod("odd", hostNetwork=True, hostAliases=[ALIAS]))
     found = yaml.safe_load(run("profile", "suggest", file).out)["spec"]["privileges"]
     folder = tmp_path / "cluster"
     write(folder / "p.yaml", profile("near", *[p for p in found if p != "host/network"], rank=1))
@@ -163,7 +197,7 @@ def test_containers_outside_a_template_are_not_passed_over_in_silence(
         (["train"], "for a namespace give --kubeconfig or --cluster"),
         (["Train!"], "neither a file nor the name of a namespace"),
         (["no/such.yaml"], "does not exist"),
-        (["train", "--cluster", "{folder}"], "no Pod and no Pod template found in train"),
+        (["train", "--cluster", "{folder}"], "train: nothing in it is judged: no Pod, "),
         (["{file}", "--name", "Not A Name"], "--name Not A Name: must be lower-case"),
     ],
 )

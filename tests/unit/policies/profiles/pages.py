@@ -16,7 +16,7 @@ RECOMMENDED: Final = tuple(
     sorted(
         path.stem
         for path in SHIPPED_PROFILES.glob("*.yaml")
-        if not path.stem.startswith("pss-") and path.stem != "default-grant"
+        if not path.stem.startswith("pss-") and not path.stem.endswith("-grant")
     )
 )
 """The shipped profiles but those that are Pod Security's levels."""

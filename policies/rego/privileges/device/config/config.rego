@@ -19,8 +19,8 @@
 #   - "device/config/*"
 #   message: hands settings to the device driver {rest}
 #   remedy: >-
-#     Remove spec.devices.config; name a DeviceClass for which the administrator has written the
-#     settings.
+#     Remove the opaque settings from the claim or template, and name a DeviceClass for which the
+#     administrator has written them. DeviceClass objects are made by the administrator.
 package sallyport.privileges.device.config
 
 import data.sallyport.lib

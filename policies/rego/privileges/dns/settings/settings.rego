@@ -21,7 +21,7 @@
 #   privileges:
 #   - "dns/policy/*"
 #   - "dns/nameserver/*"
-#   message: resolves names past the cluster's DNS ({value})
+#   message: resolves names past the cluster's DNS ({rest})
 #   remedy: >-
 #     Remove spec.dnsPolicy and spec.dnsConfig.nameservers, or set spec.dnsPolicy: ClusterFirst.
 package sallyport.privileges.dns.settings

@@ -41,53 +41,13 @@ package sallyport.privileges.gpu.environment
 
 import data.sallyport.lib
 
+# The projection has those that a toolkit obeys and that ask for something: values stay out of it.
 needs contains entry if {
 	some container in input.containers
 	some variable in container.env
-	asks(variable.name)
-	not harmless(variable)
 	entry := {
 		"privilege": concat("", ["gpu/env/", lib.segment(variable.name)]),
 		"path": variable.path,
 		"container": container.name,
 	}
-}
-
-asks(name) if name in read_by_toolkits
-
-# Each vendor's toolkit has one; those that are not known count.
-asks(name) if {
-	endswith(name, "_VISIBLE_DEVICES")
-	not name in read_by_libraries
-}
-
-harmless(variable) if {
-	object.get(variable, "source", "") == ""
-	object.get(variable, "value", "") in {"", "none", "void"}
-}
-
-read_by_toolkits := {
-	"ASCEND_ALLOW_LINK",
-	"ASCEND_RUNTIME_OPTIONS",
-	"ASCEND_VNPU_SPECS",
-	"CUDA_VERSION",
-	"NVIDIA_GDRCOPY",
-	"NVIDIA_GDS",
-	"NVIDIA_IMEX_CHANNELS",
-	"NVIDIA_MIG_CONFIG_DEVICES",
-	"NVIDIA_MIG_MONITOR_DEVICES",
-	"NVIDIA_MOFED",
-	"NVIDIA_NVSWITCH",
-}
-
-# They narrow what the container already has.
-read_by_libraries := {
-	"ASCEND_RT_VISIBLE_DEVICES",
-	"CUDA_VISIBLE_DEVICES",
-	"HIP_VISIBLE_DEVICES",
-	"JAX_CUDA_VISIBLE_DEVICES",
-	"JAX_ROCM_VISIBLE_DEVICES",
-	"MUSA_VISIBLE_DEVICES",
-	"ROCR_VISIBLE_DEVICES",
-	"TPU_VISIBLE_DEVICES",
 }

@@ -21,8 +21,8 @@
 #   - "limits/unset/memory"
 #   message: has no limit of {rest}
 #   remedy: >-
-#     Set resources.limits.cpu and resources.limits.memory of the container, or of the whole Pod
-#     under spec.resources.limits.
+#     Set this limit under resources.limits of the container, or of the whole Pod under
+#     spec.resources.limits.
 package sallyport.privileges.limits.unset
 
 needs contains entry if {

@@ -20,7 +20,7 @@
 #   privileges:
 #   - "scheduling/priority/*"
 #   - "scheduling/priority-default"
-#   message: uses or makes a priority that evicts others ({value})
+#   message: uses or makes a priority that evicts others ({rest})
 #   remedy: >-
 #     Name a priority class that is meant for your workloads in spec.priorityClassName, or remove
 #     it. PriorityClass objects are made by the administrator.

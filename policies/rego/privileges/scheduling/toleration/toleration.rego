@@ -22,7 +22,7 @@
 #   since: 2
 #   privileges:
 #   - "scheduling/tolerate/*"
-#   message: tolerates the taint {rest}
+#   message: tolerates taints of nodes that are not for workloads ({rest})
 #   remedy: >-
 #     Remove the toleration from spec.tolerations, or name the taints of the node pool that the
 #     workload is for, with key and value.

@@ -6,7 +6,8 @@
 #   attributes to a driver that runs as root on the node: which share, which server, which secret.
 #   Drivers that were written for administrators (a path of the node, a server's address) then
 #   serve everyone. Pod Security allows inline CSI volumes at every level and leaves them to
-#   others. A volume that a StorageClass made is judged where the claim names it.
+#   others. Pods use claims on CSI volumes freely: such a volume is judged for its author, and
+#   for whoever names it in a claim that it was not kept for.
 # related_resources:
 # - ref: https://kubernetes.io/docs/concepts/storage/ephemeral-volumes/#csi-driver-restrictions
 #   description: Kubernetes documentation

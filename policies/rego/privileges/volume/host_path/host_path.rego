@@ -2,11 +2,13 @@
 # scope: package
 # title: Path of the node
 # description: >-
-#   A hostPath volume shows a file or directory of the node. Writable, it can change the node or
-#   other workloads; read-only, it can still show credentials and other tenants' data, and file
-#   systems mounted below the path stay writable unless the mount says recursiveReadOnly:
-#   Enabled. It counts as read-only only when every mount of it is read-only and its type
-#   creates nothing. Forbidden by Pod Security baseline.
+#   A hostPath volume shows a file or directory of the node; so do a PersistentVolume of hostPath
+#   or local, and a claim that is bound to one. Writable, it can change the node or other
+#   workloads; read-only, it can still show credentials and other tenants' data, and file systems
+#   mounted below the path stay writable unless the mount says recursiveReadOnly: Enabled. It
+#   counts as read-only only when every mount of it is read-only and its type creates nothing;
+#   a PersistentVolume itself never does. Forbidden by Pod Security baseline, which does not look
+#   behind claims.
 # related_resources:
 # - ref: https://kubernetes.io/docs/concepts/storage/volumes/#hostpath
 #   description: Kubernetes documentation
@@ -20,11 +22,14 @@
 #   privileges:
 #   - "volume/hostPath:ro/**"
 #   - "volume/hostPath:rw/**"
-#   message: mounts /{rest} of the node
+#   message: reaches /{rest} of the node
 #   remedy: >-
-#     Replace hostPath by an emptyDir (scratch space, node-local cache) or a
-#     persistentVolumeClaim (data). If the path is really needed for reading only, set readOnly:
-#     true on every volumeMount of it, so that the volume/hostPath:ro privilege is enough.
+#     Of a Pod: replace hostPath by an emptyDir (scratch space, node-local cache) or a
+#     persistentVolumeClaim (data); where a claim is bound to a path of the node, use one of
+#     another StorageClass. If the path is really needed for reading only, set readOnly: true on
+#     every volumeMount of it, so that the volume/hostPath:ro privilege is enough. Of a
+#     PersistentVolume: keep it for one claim (spec.claimRef), so that the right in the claim's
+#     namespace is enough.
 package sallyport.privileges.volume.host_path
 
 import data.sallyport.lib

@@ -131,3 +131,10 @@ test_refused_persistent_volume if {
 		"volumes": [{"path": "spec", "types": ["hostPath"], "hostPath": {"path": "/data"}}],
 	}
 }
+
+test_refused_local_persistent_volume if {
+	host_path.needs == {{"privilege": "volume/hostPath:rw/data", "path": "spec.local"}} with input as {
+		"containers": [],
+		"volumes": [{"path": "spec.local", "types": ["hostPath"], "hostPath": {"path": "/data"}}],
+	}
+}

@@ -55,7 +55,7 @@ steers(name) if {
 }
 
 prefixes := {
-	"cdi.k8s.io/",
+	"com.github.containers.virtcontainers.",
 	"dev.gvisor.",
 	"io.containerd.",
 	"io.containers.trace-syscall",
@@ -69,6 +69,8 @@ prefixes := {
 }
 
 domains := {
+	".cdi.k8s.io.",
+	".devices.gke.io.",
 	".cri-o.io.",
 	".crio.io.",
 	".noderesource.dev.",

@@ -1,0 +1,133 @@
+"""A cluster of this folder's own: nobody has a profile by default, one registry is allowed."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.api.objects.claims import Storage
+from tests.api.objects.people import People, grants, profiles
+from tests.api.objects.pods import TRAIN
+from tests.harness.apiserver import ApiServer
+from tests.harness.client import Client, connect, read_objects
+from tests.harness.controller_manager import ControllerManager
+from tests.harness.evidence import ROOT, record
+from tests.harness.gate import Gate
+from tests.harness.programs import require
+from tests.harness.sizes import PROOF
+from tests.harness.webhooks import registered
+
+GATE_ACCOUNT: Final = ("sallyport-gate", "sallyport-system")
+SETTINGS: Final = {"SALLYPORT_ACCESS__ALLOW_AGE": "3", "SALLYPORT_ACCESS__DENY_AGE": "1"}
+
+FLAGS: Final = (
+    # All that a cluster may serve: what is off by default is a way around as well.
+    "--runtime-config=resource.k8s.io/v1beta1=true,resource.k8s.io/v1beta2=true",
+    "--runtime-config=certificates.k8s.io/v1beta1=true",
+    "--feature-gates=PodCertificateRequest=true",
+)
+CONTROLLERS: Final = (
+    "persistentvolume-binder-controller",
+    "ephemeral-volume-controller",
+    "statefulset-controller",
+)
+
+
+Refused = dict[str, tuple[str, ...]]
+"""Ways and objects that were refused, and the privileges that each takes."""
+
+
+@dataclass(frozen=True)
+class Installation:
+    """What the tests of this folder share."""
+
+    apiserver: ApiServer
+    gate: Gate
+    kubeconfig: Path
+    """Of the gate's service account."""
+
+
+@pytest.fixture(scope="package")
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """A kube-apiserver that asks a gate, and the controllers that bind and make claims."""
+    for program in ("etcd", "kube-apiserver", "kube-controller-manager"):
+        require(program)
+    apiserver = ApiServer(tmp_path_factory.mktemp("apiserver"), flags=FLAGS)
+    try:
+        with asyncio.Runner() as runner:
+            yield from _installed(runner, apiserver, tmp_path_factory)
+    finally:
+        apiserver.stop()
+
+
+def _installed(
+    runner: asyncio.Runner, apiserver: ApiServer, folders: pytest.TempPathFactory
+) -> Iterator[Installation]:
+    connection = connect(apiserver)
+    client = runner.run(connection.__aenter__())
+    kubeconfig = runner.run(_prepare(client, apiserver))
+    gate = Gate(folders.mktemp("gate"), apiserver.authority, kubeconfig, SETTINGS)
+    webhooks = registered(client, gate.url, apiserver.authority.pem)
+    runner.run(webhooks.__aenter__())
+    manager = ControllerManager(folders.mktemp("controllers"), apiserver, *CONTROLLERS)
+    try:
+        yield Installation(apiserver, gate, kubeconfig)
+    finally:
+        manager.stop()
+        gate.stop()
+        runner.run(connection.__aexit__(None, None, None))
+
+
+async def _prepare(client: Client, apiserver: ApiServer) -> Path:
+    """Apply what is shipped but the grant to everyone; give the gate's kubeconfig."""
+    await client.apply(read_objects(ROOT / "helm/sallyport-crds/templates/containerprofiles.yaml"))
+    await client.wait_for_kind("sallyport.dev/v1alpha1", "ContainerProfile")
+    for file in sorted((ROOT / "policies/profiles").glob("*.yaml")):
+        if file.name != "default-grant.yaml":
+            await client.apply(read_objects(file))
+    await client.apply([*profiles(), *grants()])
+    name, namespace = GATE_ACCOUNT
+    await client.create_namespace(namespace)
+    await client.apply(read_objects(ROOT / "deploy/rbac.yaml"))
+    await client.create_namespace(TRAIN, {"resource.kubernetes.io/admin-access": "true"})
+    token = await client.create_token(name, namespace)
+    return apiserver.kubeconfig_for_token("sallyport-gate", token)
+
+
+@pytest.fixture
+async def admin(installation: Installation) -> AsyncIterator[Client]:
+    """A cluster administrator (`system:masters`)."""
+    async with connect(installation.apiserver) as client:
+        yield client
+
+
+@pytest.fixture
+def people(admin: Client) -> People:
+    """Whoever else asks."""
+    return People(admin)
+
+
+@pytest.fixture(scope="package")
+def refused() -> Iterator[Refused]:
+    """What was refused to whoever has `restricted` alone; a page of it in a proof."""
+    found: Refused = {}
+    yield found
+    if PROOF:
+        lines = [
+            f"- {name}: {', '.join(f'`{each}`' for each in privileges)}"
+            for name, privileges in found.items()
+        ]
+        head = f"- {len(found)} refused to whoever has `restricted` alone; each takes exactly:"
+        record("ways-around-fields", [head, "", *lines])
+
+
+@pytest.fixture
+async def storage(admin: Client) -> Storage:
+    """A namespace and a class of volumes of one test's own."""
+    suffix = uuid.uuid4().hex[:10]
+    await admin.create_namespace(f"storage-{suffix}")
+    return Storage(admin, f"storage-{suffix}", f"class-{suffix}")

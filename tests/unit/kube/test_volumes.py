@@ -1,0 +1,40 @@
+"""Volumes are found by the claim that has them, however they come and go."""
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.storage import PersistentVolume
+from kube.volumes import Volumes
+
+NAMES = st.sampled_from(["a", "b", "c"])
+CLAIMS = st.sampled_from(["", "x/1", "x/2", "y/1"])
+SOURCES = st.sampled_from(["hostPath", "local", "csi", "nfs"])
+EVENTS = st.lists(st.tuples(NAMES, CLAIMS, SOURCES, st.booleans()), max_size=30)
+
+
+def stored(name: str, claim: str, source: str) -> bytes:
+    """Give a PersistentVolume as kube-apiserver does."""
+    spec: dict[str, object] = {source: {"path": f"/{name}"}}
+    if claim:
+        namespace, _, of = claim.partition("/")
+        spec["claimRef"] = {"namespace": namespace, "name": of}
+    return msgspec.json.encode({"metadata": {"name": name}, "spec": spec})
+
+
+@given(events=EVENTS)
+def test_the_claim_finds_the_volumes_that_it_has_now(
+    events: list[tuple[str, str, str, bool]],
+) -> None:
+    """After each event: all volumes of a node that name the claim, and no others."""
+    volumes, now = Volumes(), dict[str, PersistentVolume]()
+    for name, claim, source, gone in events:
+        if gone:
+            now.pop(name, None)
+        else:
+            now[name] = volumes.read(stored(name, claim, source))
+        volumes.take(now)
+        for asked in ("x/1", "x/2", "y/1"):
+            having = [v for v in now.values() if v.claim == asked and "hostPath" in v.types]
+            assert volumes.claimed(asked) == tuple(sorted(having, key=lambda v: v.name))
+        assert volumes.named(name) == now.get(name)
