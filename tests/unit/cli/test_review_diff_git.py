@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -130,12 +131,28 @@ def test_standard_input_has_no_revision(run: Run) -> None:
 
 
 def test_no_repository(run: Run, repository: Path) -> None:
-    """Git's own words."""
+    """A folder that has the files of a repository is none: a commit could bring it along."""
     done_folder = repository / ".git"
     done_folder.rename(repository / "not-git")
     done = run("review", "--diff", "git:HEAD", "deploy")
     assert done.code == 64
-    assert done.err.startswith("sallyport: --diff git:HEAD: not a git repository")
+    assert done.err == "sallyport: --diff git:HEAD: deploy does not lie in a git repository\n"
+
+
+def test_a_repository_within_is_not_asked(
+    run: Run, repository: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A pull request that brings a bare repository among its files brings no past of its own."""
+    forged = tmp_path_factory.mktemp("pull-request") / "forged"
+    shutil.copytree(repository, forged)
+    write(forged / "deploy" / "a.yaml", NEWER)
+    git("-C", str(forged), "add", "--all")
+    git("-C", str(forged), "commit", "--quiet", "--message", "as if it had always been so")
+    shutil.copytree(forged / ".git", repository / "deploy", dirs_exist_ok=True)
+    write(repository / "deploy" / "a.yaml", NEWER)
+    done = run("review", "-o", "json", "--diff", "git:HEAD", "deploy/a.yaml")
+    assert done.code == 1
+    assert [each["gained"] for each in json.loads(done.out)["objects"]] == [["host/pid"]]
 
 
 def test_no_git(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from core.errors import EvaluationError
 from core.pod import decode_pod
 from policies.bundle import read_bundle
 from policies.engine.embedded import EmbeddedEngine, Limits
@@ -43,6 +44,25 @@ def test_threads_get_the_answers_that_one_thread_gets(builtin_engine: EmbeddedEn
     with ThreadPoolExecutor(8) as threads:
         for _ in range(3):
             assert list(threads.map(builtin_engine.evaluate, given)) == expected
+
+
+def test_evaluations_that_fail_together_leave_a_sound_engine(built: Path) -> None:
+    """Instances are thrown away and made anew in many threads at once, and none harms another."""
+    engine = EmbeddedEngine(read_bundle(built), Limits(seconds=0.02, concurrent=4))
+    endless = {"path": "v", "types": ["hostPath"], "hostPath": {"path": "/".join(["é"] * 1000)}}
+    slow = json.dumps({"containers": [], "volumes": [endless] * 30}).encode()
+
+    def fail(_: int) -> bool:
+        try:
+            engine.evaluate(slow)
+        except EvaluationError:
+            return True
+        return False
+
+    with ThreadPoolExecutor(6) as threads:
+        assert all(threads.map(fail, range(150)))
+    assert [need.privilege for need in engine.evaluate(SMALL).needs] == ["host/pid"]
+    engine.close()
 
 
 async def test_large_projections_leave_the_event_loop_free(built: Path) -> None:
