@@ -15,10 +15,15 @@ MAX_NAME: Final = 1024
 """Characters of an image's reference, and of what is remembered by name: real ones are shorter."""
 
 
-def bound(count: int, field: str, kind: str = "Pod") -> None:
+MAX_CONTAINERS: Final = 1024
+"""Containers of all sorts: as many minimal ones as an object of 1.5 MiB may hold are ten times that,
+and take a second to project."""
+
+
+def bound(count: int, field: str, kind: str = "Pod", most: int = MAX_NAMES) -> None:
     """Raise InvalidObjectError if a field holds more than is judged."""
-    if count > MAX_NAMES:
-        message = f"holds {count}; more than {MAX_NAMES} are not judged"
+    if count > most:
+        message = f"holds {count}; more than {most} are not judged"
         raise InvalidObjectError(kind, field, message)
 
 

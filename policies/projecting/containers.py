@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from core import pod as k8s
-from policies.projecting.bounds import MAX_NAME, bound, check_length
+from policies.projecting.bounds import MAX_CONTAINERS, MAX_NAME, bound, check_length
 from policies.projecting.images import origin
 
 _READ_BY_TOOLKITS: Final = frozenset(
@@ -106,7 +106,7 @@ class Container(_Struct, frozen=True):
 def project_containers(spec: k8s.PodSpec) -> Iterator[Container]:
     """Give all containers of a Pod: ordinary, init, ephemeral."""
     lists = (spec.containers, spec.init_containers, spec.ephemeral_containers)
-    bound(sum(len(each or ()) for each in lists), "spec.containers")
+    bound(sum(len(each or ()) for each in lists), "spec.containers", most=MAX_CONTAINERS)
     for kind, field, containers in (
         ("container", "containers", spec.containers),
         ("init", "initContainers", spec.init_containers),

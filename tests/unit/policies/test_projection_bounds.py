@@ -8,7 +8,7 @@ import pytest
 
 from core.errors import InvalidObjectError
 from core.pod import decode_pod
-from policies.projecting.bounds import MAX_NAMES, MAX_PATH
+from policies.projecting.bounds import MAX_CONTAINERS, MAX_NAME, MAX_NAMES, MAX_PATH
 from policies.projection import project
 
 APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
@@ -27,10 +27,13 @@ def pod(**count: int) -> dict[str, Any]:
         "spec": {
             "securityContext": {"sysctls": times("sysctls", lambda n: {"name": f"a.{n}"})},
             "tolerations": times("tolerations", lambda n: {"key": f"k{n}"}),
+            "dnsConfig": {"nameservers": times("nameservers", str)},
+            "initContainers": times("more", lambda n: {"name": f"i{n}"}),
             "hostAliases": [{"hostnames": times("hostnames", str)}],
             "containers": [
                 {
                     "name": "c",
+                    "image": "a" * count.get("image", 1),
                     "securityContext": {"capabilities": {"add": times("add", "C{}".format)}},
                     "env": [{"name": name, "value": "all"} for name in names],
                     "volumeMounts": times(
@@ -54,6 +57,9 @@ def pod(**count: int) -> dict[str, Any]:
         ("annotations", MAX_NAMES, "metadata.annotations"),
         ("tolerations", MAX_NAMES, "spec.tolerations"),
         ("hostnames", MAX_NAMES, "spec.hostAliases"),
+        ("nameservers", MAX_NAMES, "spec.dnsConfig.nameservers"),
+        ("more", MAX_CONTAINERS - 1, "spec.containers"),
+        ("image", MAX_NAME, "spec.containers[0].image"),
         ("env", MAX_NAMES, "spec.containers[0].env"),
         ("mounts", MAX_NAMES, "spec.containers[0].volumeMounts"),
         ("tokens", MAX_NAMES, "spec.volumes[1].projected.sources"),
