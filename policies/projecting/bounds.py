@@ -16,8 +16,8 @@ MAX_NAME: Final = 1024
 
 
 MAX_CONTAINERS: Final = 1024
-"""Containers of all sorts: as many minimal ones as an object of 1.5 MiB may hold are ten times that,
-and take a second to project."""
+"""Containers of all sorts. As many minimal ones as a body may hold are forty times that, and take a
+second to project."""
 
 
 def bound(count: int, field: str, kind: str = "Pod", most: int = MAX_NAMES) -> None:
