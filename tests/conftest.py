@@ -1,5 +1,6 @@
 """Fixtures for tests against a real kube-apiserver."""
 
+import signal
 from collections.abc import AsyncIterator, Generator, Iterator
 
 import pytest
@@ -9,6 +10,13 @@ from tests.harness.client import Client, connect
 from tests.harness.helm import Helm
 from tests.harness.postgres import Postgres, require_postgres
 from tests.harness.programs import require
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _interruptible() -> None:
+    """Let children be interrupted: a shell has what it starts in the background ignore SIGINT."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
