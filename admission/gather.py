@@ -8,18 +8,20 @@ is kept of PersistentVolumes (20,000: about 6 MB).
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import msgspec
 
 from admission.candidates import Candidates, candidates
 from admission.facts import Facts, MarkFacts, NamedProfile, PodFacts
-from admission.reading import Reader, Reading, invalid, noted
+from admission.reading import Reader, Reading, noted
 from admission.recorded import recorded_needs
 from admission.rights import Rights
 from admission.wording import rule_message
 from core import names
 from core.cluster import Cluster
 from core.decision import Action, Denial, Finding, Need
+from core.decoding import UNREADABLE, unreadable
 from core.document import DecisionDocument
 from core.errors import InvalidObjectError
 from core.namespaces import Mode, Namespace, guarded_marks
@@ -75,7 +77,7 @@ class Gatherer:
             return await self._of_namespace(request, facts)
         return replace(facts, left_alone=f"{request.kind.kind} is not a kind that is judged")
 
-    @property
+    @cached_property
     def _reader(self) -> Reader:
         return Reader(self.cluster, self.controllers)
 
@@ -179,8 +181,8 @@ def _metadata(raw: msgspec.Raw | None) -> ObjectMeta:
         raise InvalidObjectError("Namespace", "object", "the review holds none")
     try:
         return msgspec.json.decode(raw, type=_Object).metadata
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise invalid("Namespace", error) from error
+    except UNREADABLE as error:
+        raise unreadable("Namespace", error) from error
 
 
 def _marks(metadata: ObjectMeta) -> dict[str, str]:

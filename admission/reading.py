@@ -12,6 +12,7 @@ import msgspec
 
 from core import names
 from core.cluster import Cluster
+from core.decoding import UNREADABLE, unreadable
 from core.errors import InvalidObjectError
 from core.namespaces import Mode
 from core.pod import Pod, decode_pod
@@ -28,9 +29,6 @@ from identity.subjects import (
 )
 from policies.kinds import OBJECT_KINDS, project_object, project_persistent
 from policies.projection import Projection, project
-
-_UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What msgspec raises on JSON that is none, has another shape, or is nested too deeply."""
 
 _BINDING: Final = "a volume is bound to a claim"
 _JUDGED_BEFORE: Final = "it is made from a template that was judged for its author"
@@ -126,8 +124,8 @@ class Reader:
         """Read a PodTemplate: a Pod that others will make."""
         try:
             template = msgspec.json.decode(raw, type=_PodTemplate).template
-        except _UNREADABLE as error:
-            raise invalid("PodTemplate", error) from error
+        except UNREADABLE as error:
+            raise unreadable("PodTemplate", error) from error
         if not template.spec.containers:
             field = "template.spec.containers"
             raise InvalidObjectError("PodTemplate", field, "must hold at least one container")
@@ -166,8 +164,8 @@ class Reader:
         """
         try:
             claim = msgspec.json.decode(raw, type=_Claim)
-        except _UNREADABLE as error:
-            raise invalid("PersistentVolumeClaim", error) from error
+        except UNREADABLE as error:
+            raise unreadable("PersistentVolumeClaim", error) from error
         if not claim.spec.volume_name:
             return "it names no volume"
         subject = request.subject
@@ -233,12 +231,6 @@ def noted(pod: Pod) -> str | None:
     return (pod.metadata.annotations or {}).get(names.PROFILE_ANNOTATION)
 
 
-def invalid(kind: str, error: Exception) -> InvalidObjectError:
-    """Turn msgspec's `Expected … - at `$.spec…`` into a field and what is wrong with it."""
-    problem, _, path = str(error).partition(" - at `$")
-    return InvalidObjectError(kind, path.strip("`."), problem or "nested too deeply")
-
-
 def _is_update(request: Request) -> bool:
     return request.operation is Operation.UPDATE and request.old_object is not None
 
@@ -257,8 +249,8 @@ def _group_kind(request: Request) -> tuple[str, str]:
 def _decode_pod(raw: msgspec.Raw) -> Pod:
     try:
         pod = decode_pod(raw)
-    except _UNREADABLE as error:
-        raise invalid("Pod", error) from error
+    except UNREADABLE as error:
+        raise unreadable("Pod", error) from error
     if not pod.spec.containers:
         raise InvalidObjectError("Pod", "spec.containers", "must hold at least one container")
     return pod

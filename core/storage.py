@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from core.errors import InvalidObjectError
+from core.decoding import UNREADABLE, unreadable
 
 _NO_SOURCES: Final = frozenset(
     {
@@ -92,10 +92,8 @@ def parse_persistent_volume(raw: bytes | msgspec.Raw) -> PersistentVolume:
     try:
         envelope = _ENVELOPE.decode(raw)
         spec = _TYPED.decode(raw).spec
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        problem, _, path = str(error).partition(" - at `$.")
-        message = problem or "nested too deeply"
-        raise InvalidObjectError("PersistentVolume", path.rstrip("`"), message) from error
+    except UNREADABLE as error:
+        raise unreadable("PersistentVolume", error) from error
     found = {
         key
         for key, value in envelope.spec.items()

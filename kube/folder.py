@@ -13,6 +13,7 @@ import msgspec
 import structlog
 
 from core import names
+from core.decoding import unreadable
 from core.errors import InvalidObjectError
 from core.namespaces import Namespace
 from core.profiles import (
@@ -222,5 +223,4 @@ def _decode(manifest: Manifest, kind: type[_Kind]) -> _Kind:
     try:
         return msgspec.convert(manifest.value, kind)
     except msgspec.ValidationError as error:
-        problem, _, path = str(error).partition(" - at `$.")
-        raise InvalidObjectError(manifest.source, path.rstrip("`"), problem) from error
+        raise unreadable(manifest.source, error) from error

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from core.decoding import unreadable
 from core.errors import InvalidObjectError
 from core.namespaces import Namespace
 
@@ -29,8 +30,7 @@ def parse_namespace(raw: bytes | msgspec.Raw) -> Namespace:
     try:
         metadata = _decoder.decode(raw).metadata
     except msgspec.DecodeError as error:
-        problem, _, path = str(error).partition(" - at `$.")
-        raise InvalidObjectError("Namespace", path.rstrip("`"), problem) from error
+        raise unreadable("Namespace", error) from error
     if not metadata.name:
         raise InvalidObjectError("Namespace", "metadata.name", "is missing")
     labels, annotations = metadata.labels or {}, metadata.annotations or {}

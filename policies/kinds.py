@@ -8,13 +8,11 @@ from typing import Any, Final
 
 import msgspec
 
-from core.errors import InvalidObjectError
+from core.decoding import UNREADABLE, unreadable
 from core.storage import PersistentVolume
 from policies.projecting.bounds import bound
 from policies.projecting.volumes import Token, of_persistent
 from policies.projection import DeviceConfig, DeviceRequest, Object, Projection
-
-_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class _Struct(msgspec.Struct, frozen=True, rename="camel"):
@@ -185,10 +183,8 @@ def project_object(group: str, kind: str, raw: bytes | msgspec.Raw) -> Projectio
     shape, describe = _KINDS[group, kind]
     try:
         return Projection(containers=[], object=describe(msgspec.json.decode(raw, type=shape)))
-    except _UNREADABLE as error:
-        problem, _, path = str(error).partition(" - at `$")
-        message = problem or "nested too deeply"
-        raise InvalidObjectError(kind, path.strip("`."), message) from error
+    except UNREADABLE as error:
+        raise unreadable(kind, error) from error
 
 
 def project_persistent(volume: PersistentVolume, path: str) -> Projection:

@@ -6,6 +6,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from core import pod as k8s
+from core.decoding import unreadable
 from core.errors import InvalidObjectError
 from core.storage import PersistentVolume
 from policies.projecting.bounds import MAX_PATH, bound, check_length
@@ -273,8 +274,7 @@ def _decode(raw: bytes | msgspec.Raw, kind: type[_Decoded], field: str) -> _Deco
     try:
         return msgspec.json.decode(raw, type=kind)
     except msgspec.ValidationError as error:
-        problem, _, path = str(error).partition(" - at `$")
-        raise InvalidObjectError("Pod", field + path.rstrip("`"), problem) from error
+        raise unreadable("Pod", error, under=field) from error
 
 
 def _writable(spec: k8s.PodSpec) -> tuple[set[str], set[str]]:
