@@ -25,20 +25,6 @@ def profile(name: str, *privileges: str, **spec: Any) -> dict[str, Any]:
     }
 
 
-def host_path_volume(name: str, path: str) -> dict[str, Any]:
-    """Give a PersistentVolume that is a path of a node."""
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "metadata": {"name": name},
-        "spec": {
-            "capacity": {"storage": "1Gi"},
-            "accessModes": ["ReadWriteOnce"],
-            "hostPath": {"path": path},
-        },
-    }
-
-
 async def wait_for(condition: Callable[[], bool | Awaitable[bool]], timeout_s: float) -> float:
     """Wait until the condition holds and return the seconds that it took; fail after a while."""
     began = time.monotonic()

@@ -5,7 +5,8 @@ from structlog.testing import capture_logs
 
 from core.errors import NotSyncedError
 from kube.live import LiveCluster
-from tests.api.kube.objects import host_path_volume, new_name, profile, wait_for
+from tests.api.kube.objects import new_name, profile, wait_for
+from tests.api.objects.makings import persistent_volume
 from tests.harness.client import Client
 
 
@@ -54,7 +55,7 @@ async def test_a_volume_of_a_node_is_known_by_its_claim_while_it_is_bound(
 ) -> None:
     """A claim is its hostPath from the binding on, and nothing once the volume is away."""
     name, claim = new_name("node-volume"), new_name("claim")
-    volume = host_path_volume(name, "/srv/data")
+    volume = persistent_volume(name, {"hostPath": {"path": "/srv/data"}})
     await client.create(volume)
     await wait_for(lambda: live.volume(name) is not None, 2)
     assert not live.claimed(f"default/{claim}")
