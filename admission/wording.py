@@ -52,7 +52,9 @@ def rule_message(template: str, value: str) -> str:
 
 def printable(text: str, most: int) -> str:
     """Give `text` without control characters, cut to `most` characters."""
-    safe = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text[: most + 1])
+    safe = text[: most + 1]
+    if not safe.isprintable():
+        safe = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in safe)
     return safe if len(safe) <= most else safe[: most - 1] + "…"
 
 

@@ -42,7 +42,7 @@ async def _serve(cert: str, key: str, port: str, status_port: str) -> int:
     logger, metrics, readiness = get_logger(), Metrics("bench"), Readiness({})
     app = AdmissionApp(NullJudge(), readiness, metrics, logger)
     return await serve(
-        Served(app, "webhooks", "the port", app.max_body_bytes, app.count_dropped),
+        Served(app, "webhooks", "the port", app.max_body_bytes, app.count_dropped, app.answer),
         build_status_app(readiness, metrics.registry),
         ServerSettings(port=int(port), status_port=int(status_port), drain_seconds=0),
         PairWatcher(TlsSettings(Path(cert), Path(key)), logger),

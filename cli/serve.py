@@ -11,6 +11,7 @@ import uvloop
 
 from audit.ledger.destination import Destination
 from certs.selfsigned import PairFiles
+from cli.huge_pages import use_huge_pages
 from cli.parts import make_engine, make_judge, open_cluster
 from cli.recording import Recording, open_auditor, open_recording
 from cli.settings import Settings
@@ -82,6 +83,7 @@ async def serve_until_told(settings: Settings, where: Where) -> int:
             # What is here now stays: a full collection looked at it all, for 40 ms and more.
             gc.collect()
             gc.freeze()
+            use_huge_pages()
             return await serve(
                 Served(
                     app,
@@ -89,6 +91,7 @@ async def serve_until_told(settings: Settings, where: Where) -> int:
                     name_setting("listen.port"),
                     app.max_body_bytes,
                     app.count_dropped,
+                    app.answer,
                 ),
                 build_status_app(readiness, metrics.registry),
                 _server_settings(settings, where),

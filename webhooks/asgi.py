@@ -1,8 +1,7 @@
 """The few words of ASGI (asgi.readthedocs.io) that the admission routes speak themselves."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
 import msgspec
@@ -31,20 +30,34 @@ class SlowBodyError(InvalidReviewError):
     status = 408
 
 
-@dataclass(frozen=True)
-class Reply:
+Header = tuple[bytes, bytes]
+
+
+class HttpRequest(msgspec.Struct, frozen=True, gc=False):
+    """A request; the names of headers are lower-case."""
+
+    method: str
+    path: str
+    query: bytes
+    headers: Iterable[Header]
+    body: bytes | Receive
+    """All of it where it came with the head; else from where it will come."""
+
+
+class Reply(msgspec.Struct, frozen=True, gc=False):
     """A whole HTTP response."""
 
     status: int
     body: bytes
-    headers: tuple[tuple[bytes, bytes], ...] = ()
-    unread: bool = False
-    """Whether the request's body may still be on its way: the connection ends with the answer."""
+    headers: tuple[Header, ...] = ()
+    closes: bool = False
+    """Whether the connection ends with the answer: a body may still be on its way, or the server
+    is leaving."""
 
 
-def refuse(status: int, message: str, *headers: tuple[bytes, bytes], unread: bool = True) -> Reply:
+def refuse(status: int, message: str, *headers: Header, closes: bool = True) -> Reply:
     """Give a response that is no AdmissionReview, for a person."""
-    return Reply(status, msgspec.json.encode({"error": message}), headers, unread)
+    return Reply(status, msgspec.json.encode({"error": message}), headers, closes)
 
 
 _MOST_DIGITS = 12
@@ -73,9 +86,7 @@ async def read_body(
         message: Message = done.value
         if message["type"] == "http.request" and not message.get("more_body", False):
             body: bytes = message["body"]
-            if len(body) > limit:
-                raise _too_large(limit) from None
-            share.take(len(body), whole=True)
+            take_body(body, limit, share)
             return body
         rest = _read_rest(message, receive, limit, share)
     else:
@@ -86,6 +97,18 @@ async def read_body(
     except TimeoutError:
         text = f"the body did not arrive within {seconds:.1f} s"
         raise SlowBodyError(text) from None
+
+
+def take_body(body: bytes, limit: int, share: BodyShare) -> None:
+    """Have `share` hold a body that is here.
+
+    Raises:
+        ReviewTooLargeError: it is larger than `limit`.
+        NoRoomError: too much is held for others.
+    """
+    if len(body) > limit:
+        raise _too_large(limit)
+    share.take(len(body), whole=True)
 
 
 async def _read_all(
@@ -114,10 +137,10 @@ def _too_large(limit: int) -> ReviewTooLargeError:
     return ReviewTooLargeError(f"the body is larger than {limit:,} bytes, the most that is read")
 
 
-async def send_reply(reply: Reply, send: Send, *, close: bool) -> None:
-    """Send a response; `close` asks the client to open a new connection next time."""
+async def send_reply(reply: Reply, send: Send) -> None:
+    """Send a response."""
     headers = [_JSON, (b"content-length", str(len(reply.body)).encode()), *reply.headers]
-    if close or reply.unread:
+    if reply.closes:
         headers.append(_CLOSE)
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
     await send({"type": "http.response.body", "body": reply.body})

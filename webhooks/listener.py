@@ -11,6 +11,7 @@ import uvicorn
 
 from core.errors import CannotBindError
 from webhooks.asgi import Application
+from webhooks.exchange import Answering
 from webhooks.protocol import AdmissionProtocol, Connections
 
 CLOSING_SECONDS = 1.0
@@ -80,16 +81,17 @@ class Listener(uvicorn.Server):
     still open is cut.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  What a listener needs to know of its server.
         self,
         config: uvicorn.Config,
         bound: socket.socket,
         finish_seconds: float,
         max_body_bytes: int = DEFAULT_MAX_BODY_BYTES,
         on_dropped: Callable[[str], None] | None = None,
+        answer: Answering | None = None,
     ) -> None:
         super().__init__(config)
-        self.server_state: Connections = Connections(max_body_bytes)
+        self.server_state: Connections = Connections(max_body_bytes, answer)
         self.address: tuple[str, int] = bound.getsockname()[:2]
         self.cut_requests = 0
         """Requests that were not finished in time."""

@@ -12,8 +12,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
+
+from webhooks.asgi import HttpRequest, refuse
+from webhooks.exchange import Answering, Exchange, render, split_target
 
 MAX_HEAD_BYTES = 64 * 1024
 """Request line and headers; kube-apiserver's take about 400 bytes."""
@@ -40,8 +43,10 @@ FRESH_SECONDS = 1.0
 class Connections(ServerState):
     """What the connections of one listener share."""
 
-    def __init__(self, max_body_bytes: int) -> None:
+    def __init__(self, max_body_bytes: int, answer: Answering | None = None) -> None:
         super().__init__()
+        self.answer = answer
+        """Answers requests that come whole with their head; None where all go through ASGI."""
         self.max_wire_bytes = max_body_bytes + WIRE_SLACK_BYTES
         self.shaking: Counter[int] = Counter()
         """TLS handshakes that are not finished, by the second in which they began."""
@@ -84,6 +89,8 @@ class AdmissionProtocol(HttpToolsProtocol):
         """Since when the client has not read its answers; None while it reads."""
         self._head_bytes = 0
         self._wire_bytes = 0
+        self._arrived: bytes | None = None
+        """What came of a body with its head, while it may still be whole; None otherwise."""
         self._peer: dict[str, Any] | None = None
         """The ASGI extensions of each request on the connection."""
         self._began = int(self.waits_since)
@@ -133,6 +140,8 @@ class AdmissionProtocol(HttpToolsProtocol):
         super().data_received(data)
         if self.transport.is_closing():
             return
+        if self._arrived is not None:
+            self._pass_on()
         if self.head_since is not None:
             self._head_bytes += len(data)
             if self._head_bytes > MAX_HEAD_BYTES:
@@ -156,15 +165,68 @@ class AdmissionProtocol(HttpToolsProtocol):
         self.head_since = None
         self._head_bytes = self._wire_bytes = 0
         self.body_since = time.monotonic()
-        super().on_headers_complete()
+        before: RequestResponseCycle | None = self.cycle
+        free = before is None or before.response_complete
+        asks_first = self.expect_100_continue or self.parser.should_upgrade()
+        plain = self.parser.get_method() == b"POST" and not asks_first
+        if self.server_state.answer is not None and free and plain:
+            self._arrived = b""
+        else:
+            super().on_headers_complete()
         self.headers = []  # The request has the old list; what comes now are trailers.
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of a body."""
+        if self._arrived is None:
+            super().on_body(body)
+        else:
+            self._arrived += body
+
+    def _pass_on(self) -> None:
+        """Begin a request through ASGI: the rest of its body is still to come."""
+        arrived, self._arrived = self._arrived, None
+        super().on_headers_complete()
+        if arrived:
+            super().on_body(arrived)
 
     def on_message_complete(self) -> None:
         """Stop the clock of a body."""
         self.body_since = None
         self.asked = True
+        if self._arrived is not None:
+            self.is_served = True
+            self._begin_exchange(self._arrived)
+            return
         self.is_served = not self.cycle.response_complete
         super().on_message_complete()
+
+    def _begin_exchange(self, body: bytes) -> None:
+        self._arrived = None
+        exchange = Exchange(keep_alive=self.parser.should_keep_alive())
+        path, query = split_target(self.url)
+        request = HttpRequest("POST", path, query, self.scope["headers"], body)
+        self.cycle = exchange
+        task = self.loop.create_task(self._exchange(exchange, request))
+        task.add_done_callback(self.tasks.discard)
+        self.tasks.add(task)
+
+    async def _exchange(self, exchange: Exchange, request: HttpRequest) -> None:
+        state = self.server_state
+        try:
+            reply = await state.answer(request)  # type: ignore[misc]  # Looked at before.
+        except Exception:
+            self.logger.exception("a request could not be answered")
+            reply = refuse(500, "internal error")
+        if self.flow.write_paused and not exchange.disconnected:
+            await self.flow.drain()
+        if exchange.disconnected:
+            return
+        closes = reply.closes or not exchange.keep_alive
+        exchange.response_complete = True
+        self.transport.write(render(reply, state.default_headers, closes=closes))
+        if closes:
+            self.transport.close()
+        self.on_response_complete()
 
     def on_response_complete(self) -> None:
         """Note that the connection waits again."""

@@ -16,6 +16,7 @@ from typing import Any
 from structlog.typing import FilteringBoundLogger
 
 from webhooks.asgi import Application
+from webhooks.exchange import Answering
 from webhooks.listener import DEFAULT_MAX_BODY_BYTES, Listener, bind, make_config
 from webhooks.readiness import Readiness
 from webhooks.tls import PairWatcher
@@ -55,6 +56,8 @@ class Served:
     max_body_bytes: int = DEFAULT_MAX_BODY_BYTES
     on_dropped: Callable[[str], None] | None = None
     """Gets the reason for which a connection was cut."""
+    answer: Answering | None = None
+    """Answers requests that come whole, without ASGI."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,7 @@ async def serve(  # noqa: PLR0913, PLR0917  The composition root hands over all 
             settings.finish_seconds,
             served.max_body_bytes,
             served.on_dropped,
+            served.answer,
         )
         status = Listener(make_config(status_app, None, keep_alive), status_bound, 1.0)
         logger = logger.bind(served=served.name)

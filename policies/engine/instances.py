@@ -18,7 +18,7 @@ class Instances:
         """
         self._code = code
         self._make = make
-        self._idle: queue.LifoQueue[Instance | None] = queue.LifoQueue()
+        self._idle: queue.SimpleQueue[Instance | None] = queue.SimpleQueue()
         for _ in range(count):
             self._idle.put(make(code))
 

@@ -133,10 +133,13 @@ class Instance:
     def _start(self, code: Code, memory_bytes: int) -> None:
         self._store.set_limits(memory_size=memory_bytes)
         self._store.set_epoch_deadline(_LONGEST_TICKS)
+        self._context = self._store._context()  # noqa: SLF001  As wasmtime's own calls do.
         pages = memory_bytes // PAGE
         limits = wasmtime.Limits(min(_FIRST_PAGES, pages), pages)
         try:
             self._memory = wasmtime.Memory(self._store, wasmtime.MemoryType(limits))
+            self._place = ctypes.byref(self._memory._memory)  # noqa: SLF001  As its own calls do.
+            self._look()
             self._exports = self._link(code).exports(self._store)
             self._eval = _Function(self._exported("opa_eval"), self._store, 7)
             self._dump = _Function(self._exported("opa_json_dump"), self._store, 1)
@@ -148,7 +151,6 @@ class Instance:
         except (wasmtime.WasmtimeError, wasmtime.Trap, msgspec.DecodeError) as error:
             raise PolicyError(str(error)) from error
         self._names = {number: name for name, number in self.required.items()}
-        self._context = self._store._context()  # noqa: SLF001  As wasmtime's own calls do.
 
     def evaluate(self, entrypoint: int, document: bytes, seconds: float) -> bytes:
         """Give the result set of an entry point, `[{"result": …}]`, as JSON.
@@ -159,7 +161,7 @@ class Instance:
         end = self._heap + len(document)
         try:
             self._make_room(end)
-            ctypes.memmove(self._base() + self._heap, document, len(document))
+            ctypes.memmove(self._base + self._heap, document, len(document))
             ffi.wasmtime_context_set_epoch_deadline(
                 self._context, max(1, math.ceil(seconds / _TICK_S))
             )
@@ -174,9 +176,11 @@ class Instance:
             self._store.close()
 
     def _make_room(self, end: int) -> None:
-        lacking = end - self._memory.data_len(self._store)
-        if lacking > 0:
-            self._memory.grow(self._store, math.ceil(lacking / PAGE))
+        if end > self._size:
+            self._look()
+        if end > self._size:
+            self._memory.grow(self._store, math.ceil((end - self._size) / PAGE))
+            self._look()
 
     def _explain(self, error: BaseException, seconds: float) -> PolicyError:
         if isinstance(error, wasmtime.Trap) and error.trap_code is wasmtime.TrapCode.INTERRUPT:
@@ -222,7 +226,8 @@ class Instance:
         except (TypeError, ValueError) as error:
             raise PolicyError(f"{name}: {error}") from error
         address = self._malloc(len(answer))
-        ctypes.memmove(self._base() + address, answer, len(answer))
+        self._look()
+        ctypes.memmove(self._base + address, answer, len(answer))
         return self._parse(address, len(answer))
 
     def _exported(self, name: str) -> wasmtime.Func:
@@ -244,12 +249,13 @@ class Instance:
         Raises:
             PolicyError: the address is outside the memory, or the text does not end in it.
         """
-        left = self._memory.data_len(self._store) - address
+        self._look()
+        left = self._size - address
         if address <= 0 or left <= 0:
             raise PolicyError("it answered with an address outside its memory")
         length = _FIRST_READ
         while True:
-            text = ctypes.string_at(self._base() + address, min(length, left))
+            text = ctypes.string_at(self._base + address, min(length, left))
             end = text.find(0)
             if end >= 0:
                 return text[:end]
@@ -257,5 +263,8 @@ class Instance:
                 raise PolicyError("it answered with a text that has no end")
             length *= 8
 
-    def _base(self) -> int:
-        return ctypes.addressof(self._memory.data_ptr(self._store).contents)
+    def _look(self) -> None:
+        """Note where the memory lies and how large it is: whatever runs in it may let it grow."""
+        data = ffi.wasmtime_memory_data(self._context, self._place)
+        self._base = ctypes.addressof(data.contents)
+        self._size = ffi.wasmtime_memory_data_size(self._context, self._place)

@@ -97,7 +97,9 @@ async def running_gate(  # noqa: PLR0913, PLR0917  Each is what some test change
     settings = server or ServerSettings(port=0, status_port=0, drain_seconds=0.0)
     stop, started = Stop(), asyncio.get_running_loop().create_future()
     told = started.set_result
-    served = Served(app, "webhooks", "the webhook address", app.max_body_bytes, app.count_dropped)
+    served = Served(
+        app, "webhooks", "the webhook address", app.max_body_bytes, app.count_dropped, app.answer
+    )
     serving = serve(served, status, settings, pair, readiness, logger, stop=stop, on_started=told)
     run = asyncio.create_task(serving)
     await asyncio.wait([run, started], return_when=asyncio.FIRST_COMPLETED)

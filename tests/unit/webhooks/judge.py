@@ -38,7 +38,11 @@ class PrivilegedJudge:
     async def mutate(self, request: Request, *, budget: float) -> Decision:
         """Note the profile on what `validate` would admit."""
         decision = await self.validate(request, budget=budget)
-        return approval(note_profile=True) if decision.allowed else decision
+        return (
+            approval(recorded={"sallyport.dev/profile": "restricted"})
+            if decision.allowed
+            else decision
+        )
 
 
 def approval(**changes: Any) -> Decision:

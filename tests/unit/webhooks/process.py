@@ -117,7 +117,14 @@ async def _run(options: argparse.Namespace) -> int:
     metrics = Metrics("1.2.3")
     app = AdmissionApp(judge, readiness, metrics, logger)
     return await serve(
-        Served(app, "webhooks", "the webhook address", app.max_body_bytes, app.count_dropped),
+        Served(
+            app,
+            "webhooks",
+            "the webhook address",
+            app.max_body_bytes,
+            app.count_dropped,
+            app.answer,
+        ),
         build_status_app(readiness, metrics.registry),
         ServerSettings(
             port=options.port,

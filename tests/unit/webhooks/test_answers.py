@@ -107,7 +107,7 @@ def test_a_denial_admitted_by_mode_has_no_status() -> None:
 
 def test_validation_never_has_a_patch() -> None:
     """kube-apiserver fails a validating response with one."""
-    noting = approval(note_profile=True)
+    noting = approval(recorded={"sallyport.dev/profile": "restricted"})
     assert no_patches(request(), noting) == []
     assert patch_of(encode_answer(request(), noting, [])) is None
 
@@ -133,13 +133,15 @@ def test_the_profile_is_noted_without_losing_annotations(
 ) -> None:
     """The map is added only where there is none; else only the one key."""
     path, value = patch
-    body = mutated(request(metadata), approval(note_profile=True))
+    body = mutated(request(metadata), approval(recorded={"sallyport.dev/profile": "restricted"}))
     assert patch_of(body) == [{"op": "add", "path": path, "value": value}]
 
 
 def test_an_object_without_metadata_gets_it() -> None:
     """JSONPatch cannot add below what is not there."""
-    body = mutated(request(object={"kind": "Pod"}), approval(note_profile=True))
+    body = mutated(
+        request(object={"kind": "Pod"}), approval(recorded={"sallyport.dev/profile": "restricted"})
+    )
     value = {"annotations": {"sallyport.dev/profile": "restricted"}}
     assert patch_of(body) == [{"op": "add", "path": "/metadata", "value": value}]
 
@@ -148,9 +150,12 @@ def test_an_object_without_metadata_gets_it() -> None:
     ("changes", "decision"),
     [
         ({}, approval()),
-        ({}, approval(note_profile=True, profile=None)),
-        ({}, refusal(note_profile=True)),
-        ({"operation": "DELETE", "object": None}, approval(note_profile=True)),
+        ({}, approval(recorded={"sallyport.dev/profile": ""})),
+        ({}, refusal(recorded={"sallyport.dev/profile": "restricted"})),
+        (
+            {"operation": "DELETE", "object": None},
+            approval(recorded={"sallyport.dev/profile": "restricted"}),
+        ),
     ],
 )
 def test_nothing_else_is_patched(changes: Any, decision: Any) -> None:
@@ -161,14 +166,19 @@ def test_nothing_else_is_patched(changes: Any, decision: Any) -> None:
 def test_noting_twice_changes_nothing() -> None:
     """A reinvoked webhook is idempotent."""
     noted = request({"annotations": {"sallyport.dev/profile": "restricted"}})
-    assert patch_of(mutated(noted, approval(note_profile=True))) is None
+    assert (
+        patch_of(mutated(noted, approval(recorded={"sallyport.dev/profile": "restricted"}))) is None
+    )
 
 
 @pytest.mark.parametrize("metadata", [5, {"annotations": ["a"]}, {"annotations": {"a": 1}}])
 def test_mistyped_metadata_is_an_invalid_review(metadata: Any) -> None:
     """kube-apiserver never sends it."""
     with pytest.raises(InvalidReviewError, match="metadata: must be an object"):
-        mutated(request(object={"metadata": metadata}), approval(note_profile=True))
+        mutated(
+            request(object={"metadata": metadata}),
+            approval(recorded={"sallyport.dev/profile": "restricted"}),
+        )
 
 
 def test_findings_stay_under_ten_kibibytes_and_are_counted() -> None:
