@@ -21,6 +21,7 @@ from kubernetes.aio.client.exceptions import OpenApiException
 from kubernetes.aio.config import ConfigException
 
 from core.errors import ClusterError, SettingsError
+from kube.connector import Connector
 from kube.credentials import Credentials
 from kube.foreign import describe
 
@@ -59,6 +60,7 @@ class _Call:
     parameters: Mapping[str, str]
     body: object = None
     content_type: str = "application/json"
+    accept: str = "application/json"
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
@@ -81,6 +83,7 @@ class Connection:
         self._kubeconfig = kubeconfig
         self._credentials: Credentials | None = None
         self._client: ApiClient | None = None
+        self._connector: Connector | None = None
 
     async def open(self) -> None:
         """Read the credentials. Nothing is sent yet.
@@ -95,6 +98,11 @@ class Connection:
             message = f"cannot use the cluster's certificates: {describe(error)}"
             raise SettingsError(message) from None
         self._client.user_agent = USER_AGENT
+        self._connector = Connector(
+            self._client.rest_client.ssl_context,
+            self._credentials.configuration.connection_pool_maxsize,
+        )
+        self._credentials.configuration.client_session_kwargs = {"connector": self._connector}
 
     async def close(self) -> None:
         """Close every connection."""
@@ -102,16 +110,26 @@ class Connection:
             await self._credentials.close()
         if self._client:
             await self._client.close()  # type: ignore[no-untyped-call]  # The package types little.
-        self._client = self._credentials = None
+        if self._connector:
+            await self._connector.close()
+        self._client = self._credentials = self._connector = None
 
-    async def get(self, path: str, timeout_s: float, parameters: Mapping[str, str]) -> bytes:
-        """GET a path and return the body.
+    async def get(
+        self,
+        path: str,
+        timeout_s: float,
+        parameters: Mapping[str, str],
+        *,
+        accept: str = "application/json",
+    ) -> bytes:
+        """GET a path and return the body, in the form that `accept` names.
 
         Raises:
             ClusterError: no answer in `timeout_s` seconds, or a failure.
         """
         limits = aiohttp.ClientTimeout(total=timeout_s)
-        async with self._request(_Call("GET", path, parameters), limits) as response:
+        call = _Call("GET", path, parameters, accept=accept)
+        async with self._request(call, limits) as response:
             return await response.read()
 
     async def post(self, path: str, timeout_s: float, body: object) -> bytes:
@@ -187,7 +205,7 @@ class Connection:
                 call.method,
                 call.path,
                 query_params=list(call.parameters.items()),
-                header_params={"Accept": "application/json", "Content-Type": call.content_type},
+                header_params={"Accept": call.accept, "Content-Type": call.content_type},
                 body=call.body,
                 auth_settings=["BearerToken"],
             )

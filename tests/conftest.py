@@ -1,5 +1,6 @@
-"""Fixtures for tests against a real kube-apiserver."""
+"""Fixtures for tests against a real kube-apiserver, and what holds for every test."""
 
+import gc
 import signal
 from collections.abc import AsyncIterator, Generator, Iterator
 
@@ -17,6 +18,31 @@ def _interruptible() -> None:
     """Let children be interrupted: a shell has what it starts in the background ignore SIGINT."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _thawed() -> Iterator[None]:
+    """Have pytest's own last collection find what was older than its file, too."""
+    yield
+    gc.unfreeze()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _frozen(_thawed: None) -> None:
+    """Leave what is older than a file of tests out of its collections: it is most of the heap."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def _own_garbage(_frozen: None) -> Iterator[None]:
+    """Find what a test leaks at this test, and not where the collector next comes by.
+
+    It is collected once all of the test is torn down, its event loop too: a socket that is
+    still open warns then, and pytest makes an error of it.
+    """
+    yield
+    gc.collect()
 
 
 @pytest.fixture(scope="session")

@@ -24,6 +24,7 @@ from audit.ledger.wire import (
     Acknowledged,
 )
 from core.errors import LedgerError, SettingsError
+from kube.connector import Connector
 from kube.foreign import describe
 
 _LOOK_EVERY_S: Final = 3.0
@@ -144,7 +145,7 @@ class AuditorClient:
             problem = describe(error)
             raise LedgerError(f"the certificates for shipping cannot be used: {problem}") from None
         await self.close()
-        connector = aiohttp.TCPConnector(ssl=context, limit=2)
+        connector = Connector(context, limit=2)
         jar = aiohttp.DummyCookieJar()
         self._session, self._digest = (
             aiohttp.ClientSession(connector=connector, cookie_jar=jar),

@@ -15,6 +15,7 @@ import aiohttp
 import yaml
 from multidict import CIMultiDict
 
+from kube.connector import Connector
 from tests.harness.apiserver import ADMIN, ApiServer
 
 Json = dict[str, Any]
@@ -87,7 +88,7 @@ async def connect(server: ApiServer, user: str = ADMIN.name) -> AsyncIterator["C
     """Yield a client of `server` as one of its users, over at most 8 connections."""
     async with aiohttp.ClientSession(
         server.url,
-        connector=aiohttp.TCPConnector(limit=CONNECTIONS, ssl=server.ssl_context),
+        connector=Connector(server.ssl_context, CONNECTIONS),
         timeout=aiohttp.ClientTimeout(TIMEOUT_S),
     ) as session:
         yield Client(session, {"Authorization": f"Bearer {server.user(user).token}"})

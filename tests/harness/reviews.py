@@ -44,7 +44,7 @@ async def post(url: str, body: bytes, ca_pem: bytes, timeout_s: float = 15.0) ->
             writer.write(head.encode() + body)
             answer = await reader.read()
         finally:
-            writer.close()
+            writer.transport.abort()  # All is read, or never will be: wait for no goodbye.
     if not answer:
         raise ConnectionResetError("closed without an answer")
     headers, _, content = answer.partition(b"\r\n\r\n")

@@ -19,6 +19,7 @@ class Service:
         self.port = 0
         self._ready: Sequence[Gate] = tuple(gates)
         self._turn = count()
+        self._passing: set[asyncio.Task[None]] = set()
 
     async def look(self) -> None:
         """Keep the list of ready gates."""
@@ -29,16 +30,34 @@ class Service:
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Pass one connection on to the next ready gate."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._passing.add(task)
+        task.add_done_callback(self._passing.discard)
+        writers = [writer]
+        try:
+            await self._pass(reader, writers)
+        except (OSError, asyncio.CancelledError):
+            for each in writers:
+                each.transport.abort()
+
+    async def _pass(
+        self, reader: asyncio.StreamReader, writers: list[asyncio.StreamWriter]
+    ) -> None:
+        """Pass it on; `writers` holds the one to the client, and then the one to the gate."""
         if not self._ready:
-            writer.close()
+            writers[0].close()
             return
         gate = self._ready[next(self._turn) % len(self._ready)]
-        try:
-            there, back = await asyncio.open_connection("127.0.0.1", gate.port)
-        except OSError:
-            writer.close()
-            return
-        await asyncio.gather(_pipe(reader, back), _pipe(there, writer))
+        there, back = await asyncio.open_connection("127.0.0.1", gate.port)
+        writers.append(back)
+        await asyncio.gather(_pipe(reader, back), _pipe(there, writers[0]))
+
+    async def end(self) -> None:
+        """Break what is still open; an event loop that ends would leave it to the collector."""
+        for task in self._passing:
+            task.cancel()
+        await asyncio.gather(*self._passing)
 
 
 async def _pipe(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -61,3 +80,4 @@ async def serving(gates: list[Gate]) -> AsyncIterator[Service]:
     finally:
         looking.cancel()
         server.close()
+        await service.end()

@@ -14,6 +14,7 @@ from audit.clients.auditor import AuditorClient
 from audit.ledger.destination import Receipt
 from core.errors import LedgerError, SettingsError
 from tests.harness.pki import Authority, KeyPair
+from tests.harness.silent import left_open, silent_server
 from tests.unit.audit.auditor import CLUSTER, Memory, running_auditor
 from tests.unit.audit.spools import frames
 
@@ -213,3 +214,18 @@ async def test_the_format_after_this_one_is_understood(tmp_path: Path) -> None:
     answer = web.Response(body=msgspec.json.encode(GOOD | {"format": 2, "more": 1}))
     async with lying(tmp_path, answer) as client:
         assert await client.deliver(CLUSTER, frames(2)) == Receipt(2, 0, 0)
+
+
+def test_no_socket_outlives_a_delivery_whose_time_is_up(tmp_path: Path) -> None:
+    """An auditor that falls silent, also over the end of TLS, leaves nothing open."""
+
+    async def wait_in_vain() -> None:
+        client = AuditorClient(server.url, ca, pair.certificate, pair.key, timeout_s=0.3)
+        with pytest.raises(LedgerError, match="no answer"):
+            await client.deliver(CLUSTER, frames(2))
+        await client.close()
+
+    with silent_server(tmp_path, b"") as server:
+        ca = server.authority.certificate_path
+        pair = server.authority.issue_client("gate", f"sallyport://{CLUSTER}/gate")
+        assert left_open(wait_in_vain) == []
