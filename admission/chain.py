@@ -4,7 +4,9 @@ from collections.abc import Callable
 from typing import Final
 
 from admission.checks.denials import denials
+from admission.checks.guards import guards
 from admission.checks.namespace_marks import namespace_marks
+from admission.checks.notes import notes
 from admission.checks.profiles import profiles
 from admission.facts import Facts
 from admission.outcome import Outcome
@@ -14,13 +16,15 @@ Check = Callable[[Request, Facts], Outcome]
 
 CHAIN: Final[tuple[Check, ...]] = (
     namespace_marks,
+    guards,
     denials,
     profiles,
+    notes,
 )
 
 
 def run(request: Request, facts: Facts) -> list[Outcome]:
     """Run every check; all findings of a request are shown at once."""
-    if facts.left_alone:
+    if facts.left_alone and facts.notes is None:
         return []
     return [check(request, facts) for check in CHAIN]

@@ -56,13 +56,20 @@ def changes_of(document: DecisionDocument) -> list[Change]:
         return [_after_error(document)]
     if is_later(document):
         return _before_it_is_raised(document)
+    return _without_profiles(document) or [*_take_away(document), *_be_covered(document)]
+
+
+def _without_profiles(document: DecisionDocument) -> list[Change]:
+    """Give what would change an answer that no profile has a part in; nothing for any other."""
     rule = document.findings[0].rule if document.findings else ""
     if rule == namespace_marks.RULE:
         return [_leave_marks(document)]
     if rule == profiles.MANY:
         remedy = document.findings[0].remedy
         return [_by_author(document, remedy[0].lower() + remedy[1:], 1)]
-    return [*_take_away(document), *_be_covered(document)]
+    if document.findings and all(f.rule.startswith("notes/") for f in document.findings):
+        return [_put_notes_right(document)]
+    return []
 
 
 def _take_away(document: DecisionDocument) -> list[Change]:
@@ -138,6 +145,12 @@ def _leave_marks(document: DecisionDocument) -> Change:
     fields = [FieldChange(finding.path, finding.remedy) for finding in document.findings]
     marks = "this mark" if len(fields) == 1 else f"these {len(fields)} marks"
     return _by_author(document, f"leave {marks} as before:", len(fields), None, fields)
+
+
+def _put_notes_right(document: DecisionDocument) -> Change:
+    fields = [FieldChange(finding.path, finding.remedy) for finding in document.findings]
+    what = "put right what is noted of who asked:"
+    return _by_author(document, what, len(fields), None, fields)
 
 
 def _by_author(

@@ -5,23 +5,30 @@ from itertools import islice, takewhile
 from typing import Final
 
 from admission.candidates import Candidate
-from admission.facts import Facts, PodFacts
-from core.decision import Evidence, Named, Tried
+from admission.facts import Facts, OriginFacts, PodFacts
+from core.decision import Evidence, Named, Traced, Tried
+from identity.kinds import SubjectKind
 
 _MOST_COVERING: Final = 8
 """Profiles kept of those that cover all."""
 
 
-def evidence_of(facts: Facts, chosen: str | None) -> Evidence:
+def evidence_of(facts: Facts, chosen: str | None, requester: SubjectKind) -> Evidence:
     """Give what the record keeps; `chosen` is the profile that the object is admitted under."""
     pod = facts.pod
     ceiling = facts.namespace.ceiling if facts.namespace else None
     kept = tuple(sorted(ceiling)) if ceiling is not None else None
     if pod is None:
-        return Evidence(ceiling=kept, left_alone=facts.left_alone, object_uid=facts.object_uid)
+        return Evidence(
+            requester_kind=requester.value,
+            ceiling=kept,
+            left_alone=facts.left_alone,
+            object_uid=facts.object_uid,
+        )
     tried = _tried(pod, chosen)
     return Evidence(
-        needs=pod.needs,
+        needs=(*pod.needs, *pod.excused),
+        exceptions=tuple(each.id for each in pod.exceptions),
         subjects=pod.subjects,
         named=Named(pod.named.name, pod.named.path) if pod.named else None,
         ceiling=kept,
@@ -31,9 +38,18 @@ def evidence_of(facts: Facts, chosen: str | None) -> Evidence:
         namespace=pod.namespace,
         projection=pod.projection,
         object_uid=facts.object_uid,
+        requester_kind=requester.value,
+        root=facts.origin.root if facts.origin else None,
+        traced=_traced(facts.origin) if facts.origin else None,
         evaluation_seconds=pod.evaluation_seconds,
         access_seconds=pod.access_seconds,
     )
+
+
+def _traced(origin: OriginFacts) -> Traced:
+    if origin.root is None:
+        return Traced.GONE
+    return Traced.UNNOTED if origin.root.requester is None else Traced.NOTED
 
 
 def _tried(pod: PodFacts, chosen: str | None) -> tuple[Tried, ...]:

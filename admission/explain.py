@@ -50,6 +50,8 @@ def _headline(document: DecisionDocument) -> str:
         if document.left_alone:
             return f"{word}: {what}; {document.left_alone}."
         under = f" under the profile {document.profile}" if document.profile else ""
+        if document.exceptions:
+            under += f", excused by {printable(', '.join(document.exceptions), 300)}"
         return f"{word}: {what}{under}{_later(document) if later else ''}."
     return f"{_refused(document)}: {what}: {_why(document)}"
 

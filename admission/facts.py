@@ -1,18 +1,21 @@
 """The facts of one request: all that the checks may look at, known before they run."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from admission.candidates import Candidates
 from core.decision import Access, Finding, Need
+from core.exceptions import PolicyException
 from core.namespaces import Mode, Namespace
+from core.notes import Root
 from core.profiles import ProfileSet
 from core.subject import Subject
+from identity.requester import NoteChange
 from policies.bundle import Rule
 
 
-@dataclass(frozen=True)
-class NamedProfile:
+class NamedProfile(msgspec.Struct, frozen=True, gc=False):
     """The one profile by which an object is to be judged."""
 
     name: str
@@ -20,10 +23,11 @@ class NamedProfile:
     """The field that names it, from the object's root; empty where a person asked for it."""
     whoever_asks: bool = False
     """Whether no right and no ceiling matters (`sallyport review --profile`)."""
+    of_namespace: bool = False
+    """Whether the namespace names it for all."""
 
 
-@dataclass(frozen=True)
-class PodFacts:
+class PodFacts(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What is known of a Pod, or of another object that carries privileges."""
 
     needs: tuple[Need, ...]
@@ -34,24 +38,31 @@ class PodFacts:
     namespace: str
     """Where they must have it; empty for the right in all namespaces."""
     root: bool
-    """Whether it is a Pod that nothing owns."""
+    """Whether it is a Pod or a workload that nothing owns."""
+    whole: bool = True
+    """Whether it says all of the Pods that it makes."""
     candidates: Candidates
     """Profiles that may be tried, and what each lacks."""
     denials: tuple[Finding, ...] = ()
     """What no profile makes good."""
+    entered: str = ""
+    """The Pod that a connection enters."""
     named: NamedProfile | None = None
-    usable: Mapping[str, bool] = field(default_factory=dict)
+    usable: Mapping[str, bool] = {}
     """For each profile that was asked about: whether all subjects may use it."""
     access: tuple[Access, ...] = ()
     """The answers of access reviews, as they came."""
+    exceptions: tuple[PolicyException, ...] = ()
+    """What was used of what is excused."""
+    excused: tuple[Need, ...] = ()
+    """What it needs besides `needs`, and has by an exception."""
     projection: bytes = b""
     """What the policies were evaluated on."""
     evaluation_seconds: float = 0.0
     access_seconds: float = 0.0
 
 
-@dataclass(frozen=True)
-class MarkFacts:
+class MarkFacts(msgspec.Struct, frozen=True, gc=False):
     """What is known of a change to the guarded marks of a Namespace."""
 
     changed: tuple[str, ...]
@@ -60,8 +71,27 @@ class MarkFacts:
     """Whether the requester has the verb `exempt` on the Namespace."""
 
 
-@dataclass(frozen=True)
-class Facts:
+class GuardFacts(msgspec.Struct, frozen=True, gc=False):
+    """What is known of a change to an exception, or to an approval."""
+
+    recorded: Mapping[str, str]
+    """Annotations as they must be; an empty one must not be there."""
+    found: Mapping[str, str]
+    """The same as they are."""
+    findings: tuple[Finding, ...] = ()
+    """What else speaks against the request."""
+
+
+class OriginFacts(msgspec.Struct, frozen=True, gc=False):
+    """Where what a configured controller makes comes from."""
+
+    root: Root | None
+    """None where its owner is not there any more."""
+    gaps: frozenset[str] | None = frozenset()
+    """What the profile noted on the root does not cover of what is needed; None: it is gone."""
+
+
+class Facts(msgspec.Struct, frozen=True, gc=False):
     """Everything a decision is made of besides the request: one revision of each."""
 
     profiles: ProfileSet
@@ -72,6 +102,11 @@ class Facts:
     namespace: Namespace | None = None
     pod: PodFacts | None = None
     marks: MarkFacts | None = None
+    notes: NoteChange | None = None
+    """What the request does to the notes of an object; None where nothing is to be said of it."""
+    origin: OriginFacts | None = None
+    """None where no configured controller makes the object."""
+    guard: GuardFacts | None = None
     object_uid: str = ""
     """Of the object; empty before it has one."""
     left_alone: str = ""

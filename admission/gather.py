@@ -6,31 +6,40 @@ is kept of PersistentVolumes (20,000: about 6 MB).
 """
 
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 import msgspec
 
 from admission.candidates import Candidates, candidates
+from admission.connecting import EntryReader, enters, in_entered
+from admission.evaluating import evaluate
+from admission.excepting import Excepting
+from admission.excusing import Excuser
 from admission.facts import Facts, MarkFacts, NamedProfile, PodFacts
-from admission.reading import Reader, Reading, noted
+from admission.granted import GrantReader, gives
+from admission.guarding import Guards
+from admission.needing import ask_usable, denied, since
+from admission.noting import Noting, keeps_profile, profile_of
+from admission.parts import Reading
+from admission.reading import Reader, is_debug
 from admission.recorded import recorded_needs
 from admission.rights import Rights
-from admission.wording import rule_message
+from admission.workloads import PROFILE_PATH
 from core import names
 from core.cluster import Cluster
-from core.decision import Action, Denial, Finding, Need
 from core.decoding import UNREADABLE, unreadable
 from core.document import DecisionDocument
 from core.errors import InvalidObjectError
 from core.namespaces import Mode, Namespace, guarded_marks
 from core.pod import ObjectMeta
 from core.request import Operation, Request
+from core.subject import Subject
+from core.two_person import ORDINARY, Terms
+from identity.kinds import SubjectKind, kind_of
 from identity.subjects import Controllers
-from policies.bundle import Rule
-from policies.engine import Answer, Engine
-from policies.projection import encode
+from policies.engine import Engine
 
 _JUDGED = frozenset({Operation.CREATE, Operation.UPDATE})
 
@@ -42,10 +51,20 @@ class Gatherer:
     cluster: Cluster
     engine: Engine
     controllers: Controllers
+    terms: Terms = ORDINARY
+    """Whose approvals never count."""
+    pipelines: frozenset[str] = frozenset()
+    """User names of pipelines."""
+    clock: Callable[[], float] = time.time
+    """Unix seconds, by which exceptions expire."""
+
+    def kind_of(self, subject: Subject) -> SubjectKind:
+        """Say what sort of identity a subject is."""
+        return kind_of(subject, self.controllers.kinds, self.pipelines)
 
     def judges(self, request: Request) -> bool:
         """Say whether the privileges of the request's object are judged."""
-        return request.operation in _JUDGED and self._reader.judges(request)
+        return enters(request) or (request.operation in _JUDGED and self._reader.judges(request))
 
     async def namespace_of(self, request: Request) -> Namespace | None:
         """Give the namespace whose mode governs a request; None where no mode does.
@@ -69,42 +88,82 @@ class Gatherer:
         facts = Facts(
             self.cluster.profiles(), self.engine.revision, self.engine.rules, mode, namespace
         )
+        if enters(request) or gives(request):
+            reader = self._entries if enters(request) else self._grants
+            return await self._of_reading(request, facts, await reader.read(request))
         if request.operation not in _JUDGED:
-            return replace(facts, left_alone=f"{request.operation.value} is not judged")
+            return msgspec.structs.replace(
+                facts, left_alone=f"{request.operation.value} is not judged"
+            )
         if self._reader.judges(request):
             return await self._of_object(request, facts)
+        if self._guards.judges(request):
+            guard = await self._guards.gather(request, facts)
+            return msgspec.structs.replace(facts, guard=guard)
         if (request.kind.group, request.kind.kind) == ("", "Namespace"):
             return await self._of_namespace(request, facts)
-        return replace(facts, left_alone=f"{request.kind.kind} is not a kind that is judged")
+        left_alone = f"{request.kind.kind} is not a kind that is judged"
+        return msgspec.structs.replace(facts, left_alone=left_alone)
+
+    @cached_property
+    def _guards(self) -> Guards:
+        return Guards(self.cluster, self.terms, self.clock)
+
+    @cached_property
+    def _excepting(self) -> Excepting:
+        return Excepting(Excuser(self.cluster, self.terms, self.clock))
 
     @cached_property
     def _reader(self) -> Reader:
         return Reader(self.cluster, self.controllers)
 
+    @cached_property
+    def _noting(self) -> Noting:
+        return Noting(self.cluster, self.controllers)
+
+    @cached_property
+    def _entries(self) -> EntryReader:
+        return EntryReader(self._reader)
+
+    @cached_property
+    def _grants(self) -> GrantReader:
+        return GrantReader(self.cluster)
+
     async def _of_object(self, request: Request, facts: Facts) -> Facts:
-        reading = self._reader.read(request, facts.mode)
+        return await self._of_reading(request, facts, self._reader.read(request, facts.mode))
+
+    async def _of_reading(self, request: Request, facts: Facts, reading: Reading | str) -> Facts:
+        facts = await self._noting.facts_of(request, reading, facts)
         if isinstance(reading, str):
-            return replace(facts, left_alone=reading)
-        encoded = encode(reading.projection)
+            return msgspec.structs.replace(facts, left_alone=reading)
         began = time.perf_counter()
-        answer = _placed(await self.engine.ask(encoded), reading.prefix)
+        answer, encoded = await evaluate(self.engine, reading)
+        if reading.entered:
+            answer = in_entered(answer, reading.entered)
+        if reading.gives:
+            answer = await self._grants.beyond(request, answer)
         evaluated = time.perf_counter()
         if not (answer.needs or answer.denials or reading.always):
-            return replace(facts, left_alone="it needs no privilege")
-        named = _named_profile(request, reading, facts.namespace)
+            return msgspec.structs.replace(facts, left_alone="it needs no privilege")
+        named = _named_profile(request, reading, facts)
         ceiling = None if named and named.whoever_asks else facts.namespace
-        privileges = _since(answer.needs, facts.rules)
+        privileges = since(answer.needs, facts.rules)
         tried = candidates(facts.profiles, ceiling, privileges)
         rights = Rights(self.cluster, reading.subjects, reading.namespace)
-        usable = await _usable(named, tried, rights, facts.mode)
+        usable = await ask_usable(named, tried, rights, facts.mode)
+        if named and keeps_profile(facts, request) and not _stands(named, tried, usable):
+            named = _of_namespace(facts.namespace)
+            usable |= await ask_usable(named, tried, rights, facts.mode)
         known = PodFacts(
             needs=answer.needs,
             privileges=frozenset(privileges),
             subjects=reading.subjects,
             namespace=reading.namespace,
-            root=reading.pod is not None and not reading.pod.metadata.owner_references,
-            denials=tuple(_denied(denial, facts.rules) for denial in answer.denials),
+            root=reading.root,
+            whole=reading.whole,
+            denials=tuple(denied(denial, facts.rules) for denial in answer.denials),
             candidates=tried,
+            entered=reading.entered,
             named=named,
             usable=usable,
             access=tuple(rights.heard),
@@ -112,7 +171,9 @@ class Gatherer:
             evaluation_seconds=evaluated - began,
             access_seconds=time.perf_counter() - evaluated,
         )
-        return replace(facts, object_uid=reading.uid, pod=known)
+        origin = await self._noting.covered(request, reading, facts, privileges, tried)
+        facts = msgspec.structs.replace(facts, object_uid=reading.uid, pod=known, origin=origin)
+        return await self._excepting.facts_of(request, facts, answer)
 
     async def regather(
         self, document: DecisionDocument, request: Request, default_mode: Mode
@@ -126,11 +187,13 @@ class Gatherer:
         mode = namespace.mode(default_mode)
         revision = document.revisions.policy
         facts = Facts(self.cluster.profiles(), revision, self.engine.rules, mode, namespace)
-        privileges = _since(document.needs, facts.rules)
+        privileges = since(document.needs, facts.rules)
         known = recorded_needs(document, request.subject, facts, privileges)
         rights = Rights(self.cluster, known.subjects, request.namespace)
-        usable = await _usable(known.named, known.candidates, rights, mode)
-        return replace(facts, pod=replace(known, usable=usable, access=tuple(rights.heard)))
+        usable = await ask_usable(known.named, known.candidates, rights, mode)
+        pod = msgspec.structs.replace(known, usable=usable, access=tuple(rights.heard))
+        facts = msgspec.structs.replace(facts, pod=pod)
+        return await self._excepting.facts_again(request, facts, document)
 
     async def _of_namespace(self, request: Request, facts: Facts) -> Facts:
         metadata = _metadata(request.object)
@@ -141,35 +204,9 @@ class Gatherer:
         exempt = bool(changed) and await self.cluster.allowed(
             request.subject, names.EXEMPT_VERB, names.NAMESPACES_RESOURCE, request.name, ""
         )
-        return replace(facts, marks=MarkFacts(changed, exempt), object_uid=metadata.uid or "")
-
-
-def _placed(answer: Answer, prefix: str) -> Answer:
-    """Give an answer about a template with paths from the object's root."""
-    if not prefix:
-        return answer
-    put = msgspec.structs.replace
-    return Answer(
-        tuple(put(need, path=prefix + need.path) for need in answer.needs),
-        tuple(put(denial, path=prefix + denial.path) for denial in answer.denials),
-    )
-
-
-def _since(needs: Iterable[Need], rules: Mapping[str, Rule]) -> dict[str, int]:
-    """Give the different privileges, each with the catalogue in which it appeared."""
-    found: dict[str, int] = {}
-    for need in needs:
-        rule = rules.get(need.rule)
-        since = rule.since if rule else 1
-        found[need.privilege] = min(since, found.get(need.privilege, since))
-    return found
-
-
-def _denied(denial: Denial, rules: Mapping[str, Rule]) -> Finding:
-    rule = rules.get(denial.rule)
-    message = rule_message(rule.message, denial.value) if rule else "may never be set"
-    remedy = rule.remedy if rule else "Remove it."
-    return Finding(denial.rule, Action.DENY, denial.path, message, remedy)
+        return msgspec.structs.replace(
+            facts, marks=MarkFacts(changed, exempt), object_uid=metadata.uid or ""
+        )
 
 
 class _Object(msgspec.Struct):
@@ -189,23 +226,24 @@ def _marks(metadata: ObjectMeta) -> dict[str, str]:
     return guarded_marks(metadata.labels or {}, metadata.annotations or {})
 
 
-async def _usable(
-    named: NamedProfile | None, tried: Candidates, rights: Rights, mode: Mode
-) -> dict[str, bool]:
-    if named and named.whoever_asks:
-        return {named.name: True}
-    wanted = tried.only(named.name) if named else tried
-    return await rights.usable(wanted, advise=named is None and mode is not Mode.AUDIT)
+def _stands(named: NamedProfile, tried: Candidates, usable: Mapping[str, bool]) -> bool:
+    """Say whether the profile that is named would admit."""
+    one = tried.only(named.name).first()
+    return one is not None and not one.gaps and bool(usable.get(named.name))
 
 
-def _named_profile(
-    request: Request, reading: Reading, namespace: Namespace | None
-) -> NamedProfile | None:
+def _named_profile(request: Request, reading: Reading, facts: Facts) -> NamedProfile | None:
     if request.asked_profile is not None:
         return NamedProfile(request.asked_profile, "", whoever_asks=True)
-    path = f"metadata.annotations[{names.PROFILE_ANNOTATION}]"
-    if reading.pod is not None and (name := noted(reading.pod)):
-        return NamedProfile(name, path)
-    if namespace is not None and (name := namespace.profile):
-        return NamedProfile(name, f"{path} of Namespace {namespace.name}")
-    return None
+    if noted := profile_of(facts):
+        return NamedProfile(noted, PROFILE_PATH)
+    if reading.named is not None and not is_debug(request):
+        return NamedProfile(*reading.named)
+    return None if reading.gives else _of_namespace(facts.namespace)
+
+
+def _of_namespace(namespace: Namespace | None) -> NamedProfile | None:
+    if namespace is None or not (name := namespace.profile):
+        return None
+    path = f"{PROFILE_PATH} of Namespace {namespace.name}"
+    return NamedProfile(name, path, of_namespace=True)

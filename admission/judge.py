@@ -8,18 +8,20 @@ from typing import Any, Final
 import msgspec
 
 from admission.chain import run
+from admission.checks.guards import without_unrecorded
+from admission.checks.notes import notes_to_record
 from admission.evidence import evidence_of
 from admission.facts import Facts
 from admission.gather import Gatherer
 from admission.outcome import Outcome
 from admission.recorded import request_of
 from admission.wording import not_judged, notices, refusal, warnings
-from core.decision import Action, Decision, Finding, Unrecorded, Verdict
+from core.decision import Action, Decision, Evidence, Finding, Unrecorded, Verdict
 from core.document import DecisionDocument
 from core.errors import CannotJudgeError, DeadlineError, InvalidObjectError
 from core.ids import uuid7
 from core.namespaces import Mode
-from core.request import Operation, Request
+from core.request import Phase, Request
 from core.subject import Subject
 from core.within import within
 
@@ -94,7 +96,8 @@ class Judge:
         It refuses nothing: what may not be is refused by the validating pass, which trusts
         nothing that was done here.
         """
-        decision = await self.validate(request, budget=budget)
+        request = msgspec.structs.replace(request, phase=Phase.MUTATING)
+        decision = without_unrecorded(await self.validate(request, budget=budget))
         return msgspec.structs.replace(
             decision,
             allowed=True,
@@ -153,9 +156,13 @@ class Judge:
             policy_revision=facts.policy_revision,
             profiles_revision=facts.profiles.revision,
             subjects=[subject.label for subject in facts.pod.subjects] if facts.pod else [],
-            note_profile=not denied and _to_be_noted(request, facts),
+            recorded=_recorded(
+                request, facts, None if denied else profile, refused=denied and enforced
+            ),
             when_unrecorded=self._when_unrecorded(facts),
-            evidence=evidence_of(facts, None if denied else profile),
+            evidence=evidence_of(
+                facts, None if denied else profile, self.gatherer.kind_of(request.subject)
+            ),
         )
 
     def _when_unrecorded(self, facts: Facts) -> Unrecorded:
@@ -185,6 +192,7 @@ class Judge:
             error_kind=kind,
             reason=str(error),
             field=field,
+            evidence=Evidence(requester_kind=self.gatherer.kind_of(request.subject).value),
             policy_revision=self.gatherer.engine.revision,
             when_unrecorded=Unrecorded.REFUSE if mode is Mode.ENFORCE else Unrecorded.ADMIT,
         )
@@ -218,14 +226,9 @@ def _warnings(refusing: list[Outcome], later: list[str], decision: str, mode: Mo
     return later
 
 
-def _to_be_noted(request: Request, facts: Facts) -> bool:
-    """Say whether the profile is to be noted: on what is created, is owned by nothing, names none.
-
-    Never on what a controller made: its note is its root workload's.
-    """
-    return (
-        facts.pod is not None
-        and facts.pod.root
-        and facts.pod.named is None
-        and request.operation is Operation.CREATE
-    )
+def _recorded(
+    request: Request, facts: Facts, profile: str | None, *, refused: bool
+) -> dict[str, str]:
+    """Give the annotations that the mutating webhook sets."""
+    guarded = facts.guard.recorded if facts.guard else {}
+    return {**guarded, **notes_to_record(request, facts, profile, refused=refused)}

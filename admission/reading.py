@@ -10,7 +10,9 @@ from typing import Final
 
 import msgspec
 
-from core import names
+from admission.parts import Part, Reading
+from admission.unlisted import read_unlisted
+from admission.workloads import PROFILE_PATH, noted, read_workload
 from core.cluster import Cluster
 from core.decoding import UNREADABLE, unreadable
 from core.errors import InvalidObjectError
@@ -19,6 +21,7 @@ from core.pod import Pod, decode_pod
 from core.request import Operation, Request
 from core.storage import PersistentVolume, parse_persistent_volume
 from core.subject import Subject, service_account
+from core.workloads import WORKLOADS, may_carry
 from identity.subjects import (
     CLAIM_MAKERS,
     VOLUME_BINDERS,
@@ -28,28 +31,12 @@ from identity.subjects import (
     whose_right,
 )
 from policies.kinds import OBJECT_KINDS, project_object, project_persistent
-from policies.projection import Projection, project
+from policies.projecting.added import mark_added
+from policies.projection import project
+from policies.rights import KINDS
 
 _BINDING: Final = "a volume is bound to a claim"
 _JUDGED_BEFORE: Final = "it is made from a template that was judged for its author"
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What of an object is judged, and whose rights count."""
-
-    projection: Projection
-    subjects: tuple[Subject, ...]
-    namespace: str
-    """Where the right is asked; empty for the right in all namespaces."""
-    prefix: str = ""
-    """Put before the paths of what is found: where the Pod's template lies in the object."""
-    pod: Pod | None = None
-    uid: str = ""
-    always: bool = False
-    """Whether it is judged even where it needs nothing."""
-    claim: str = ""
-    """Which claim a volume is kept for: another one is another volume given."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +48,8 @@ class Reader:
 
     def judges(self, request: Request) -> bool:
         """Say whether objects of the request's kind are judged."""
-        return _group_kind(request) in _READERS
+        kind = _group_kind(request)
+        return kind in JUDGED_KINDS or may_carry(*kind)
 
     def read(self, request: Request, mode: Mode) -> Reading | str:
         """Read the object, or say why it is left alone.
@@ -72,7 +60,14 @@ class Reader:
         """
         if request.object is None:
             raise InvalidObjectError(request.kind.kind, "object", "the review holds none")
-        reading = _READERS[_group_kind(request)](self, request, request.object, mode)
+        kind = _group_kind(request)
+        reader = _READERS.get(kind)
+        if reader is None:
+            claimed = partial(self.claimed, request.namespace)
+            if kind not in WORKLOADS:
+                return read_unlisted(request, claimed, self.controllers)
+            return read_workload(WORKLOADS[kind], request, claimed, self.controllers)
+        reading = reader(self, request, request.object, mode)
         if isinstance(reading, str) or not _is_update(request):
             return reading
         before = msgspec.structs.replace(request, object=request.old_object, old_object=None)
@@ -86,17 +81,24 @@ class Reader:
         if is_mirror(request.subject, pod):
             return "a node shows a static Pod that it already runs"
         placed = request.running or request.operation is not Operation.CREATE
-        claimed = partial(self._claimed, request.namespace)
+        claimed = partial(self.claimed, request.namespace)
+        projection = project(pod, claimed, placed=placed)
+        subjects = self._subjects(request, pod, mode)
+        if is_debug(request) and request.old_object is not None:
+            projection = mark_added(projection, _decode_pod(request.old_object))
+            subjects = subjects[:1]  # As of whoever enters: of the Pod's account nothing is asked.
+        name = noted(pod.metadata)
         return Reading(
-            project(pod, claimed, placed=placed),
-            self._subjects(request, pod, mode),
+            (Part(projection),),
+            subjects,
             request.namespace,
-            pod=pod,
+            metadata=pod.metadata,
+            named=(name, PROFILE_PATH) if name else None,
             uid=pod.metadata.uid or "",
             always=True,
         )
 
-    def _claimed(self, namespace: str, name: str, names: str) -> tuple[PersistentVolume, ...]:
+    def claimed(self, namespace: str, name: str, names: str) -> tuple[PersistentVolume, ...]:
         """Give the volumes of a claim: those on a node that it has, and one that it will name."""
         claim = f"{namespace}/{name}"
         taken = self._taken(claim, names)
@@ -116,21 +118,9 @@ class Reader:
         """
         if not request.running:
             return whose_right(request.subject, pod, request.namespace, self.controllers)
-        if mode is Mode.ENFORCE and noted(pod) and not pod.metadata.owner_references:
+        if mode is Mode.ENFORCE and noted(pod.metadata) and not pod.metadata.owner_references:
             return ()
         return (pod_service_account(pod, request.namespace),)
-
-    def read_template(self, request: Request, raw: msgspec.Raw, _: Mode) -> Reading | str:
-        """Read a PodTemplate: a Pod that others will make."""
-        try:
-            template = msgspec.json.decode(raw, type=_PodTemplate).template
-        except UNREADABLE as error:
-            raise unreadable("PodTemplate", error) from error
-        if not template.spec.containers:
-            field = "template.spec.containers"
-            raise InvalidObjectError("PodTemplate", field, "must hold at least one container")
-        projection = project(template, partial(self._claimed, request.namespace))
-        return Reading(projection, (request.subject,), request.namespace, prefix="template.")
 
     def read_volume(self, request: Request, raw: msgspec.Raw, _: Mode) -> Reading | str:
         """Read a PersistentVolume: kept for a claim, its author needs the right there alone.
@@ -149,7 +139,7 @@ class Reader:
             subjects += (service_account(namespace, "default"),)
         place = "spec.local" if volume.local else "spec"
         projection = project_persistent(volume, place)
-        return Reading(projection, subjects, namespace, claim=volume.claim)
+        return Reading((Part(projection),), subjects, namespace, claim=volume.claim)
 
     def _was_free(self, request: Request, volume: PersistentVolume) -> bool:
         if request.operation is not Operation.UPDATE or request.old_object is None:
@@ -179,18 +169,14 @@ class Reader:
         if volume is None:
             return "the volume that it names is kept for it, or is not there"
         projection = project_persistent(volume, "spec.volumeName")
-        return Reading(projection, (subject,), request.namespace)
+        return Reading((Part(projection),), (subject,), request.namespace)
 
     def read_other(self, request: Request, raw: msgspec.Raw, _: Mode) -> Reading | str:
         """Read a class, a driver or a claim for devices."""
         if request.subject.username in CLAIM_MAKERS:
             return _JUDGED_BEFORE
         projection = project_object(request.kind.group, request.kind.kind, raw)
-        return Reading(projection, (request.subject,), request.namespace)
-
-
-class _PodTemplate(msgspec.Struct):
-    template: Pod = Pod()
+        return Reading((Part(projection),), (request.subject,), request.namespace)
 
 
 class _ClaimSpec(msgspec.Struct, frozen=True, rename="camel"):
@@ -205,30 +191,34 @@ _READERS: Final[
     Mapping[tuple[str, str], Callable[[Reader, Request, msgspec.Raw, Mode], Reading | str]]
 ] = {
     ("", "Pod"): Reader.read_pod,
-    ("", "PodTemplate"): Reader.read_template,
     ("", "PersistentVolume"): Reader.read_volume,
     ("", "PersistentVolumeClaim"): Reader.read_claim,
     **dict.fromkeys(sorted(OBJECT_KINDS), Reader.read_other),
 }
 
-JUDGED_KINDS: Final = frozenset(_READERS)
+JUDGED_KINDS: Final = frozenset(_READERS) | WORKLOADS.keys()
 """Group and kind of the objects whose privileges are judged."""
 
 NAMESPACED_KINDS: Final = frozenset(
     {
         ("", "Pod"),
-        ("", "PodTemplate"),
         ("", "PersistentVolumeClaim"),
         ("resource.k8s.io", "ResourceClaim"),
         ("resource.k8s.io", "ResourceClaimTemplate"),
+        *(kind for kind in KINDS if not kind[1].startswith("Cluster")),
+        *(each.group_kind for each in WORKLOADS.values() if each.namespaced),
     }
 )
 """Those of them that lie in a namespace."""
 
 
-def noted(pod: Pod) -> str | None:
-    """Give the profile that a Pod names, or was noted under."""
-    return (pod.metadata.annotations or {}).get(names.PROFILE_ANNOTATION)
+def is_debug(request: Request) -> bool:
+    """Say whether a request adds a container to a Pod that runs (`kubectl debug`)."""
+    return (
+        _is_update(request)
+        and _group_kind(request) == ("", "Pod")
+        and request.subresource == "ephemeralcontainers"
+    )
 
 
 def _is_update(request: Request) -> bool:
@@ -237,9 +227,11 @@ def _is_update(request: Request) -> bool:
 
 def _same(old: Reading, new: Reading) -> bool:
     """Say whether nothing that is judged differs: who asks for an update does not matter then."""
-    named = {noted(reading.pod) for reading in (old, new) if reading.pod}
-    kept = (old.namespace, old.claim) == (new.namespace, new.claim)
-    return kept and old.projection == new.projection and len(named) <= 1
+    return (
+        (old.namespace, old.claim) == (new.namespace, new.claim)
+        and old.named == new.named
+        and old.parts == new.parts
+    )
 
 
 def _group_kind(request: Request) -> tuple[str, str]:

@@ -27,5 +27,5 @@ def unrecorded(request: Request, decision: Decision, error: NotRecordedError) ->
         findings=[],
         error_kind=error.kind,
         reason=str(error),
-        note_profile=False,
+        recorded={},
     )

@@ -19,6 +19,8 @@ from cli.settings_errors import name_setting
 from control.loop import Loop
 from control.loops.certificates import Certificates
 from control.loops.crds import Definitions
+from control.loops.discovered import Wanted
+from control.loops.discovery import Discovery
 from control.loops.signing import Signing
 from control.metrics import LoopMetrics
 from control.runner import Runner
@@ -94,6 +96,7 @@ class _Control:
             Certificates(self.objects, namespace, cluster).loop,
             Signing(self.objects, namespace).loop,
             Definitions(self.objects, self.metrics.registry).loop,
+            Discovery(self.objects, self.metrics.registry, self._wanted()).loop,
         ]
         if self.recording is None or self.recording.spool is None:
             self.logger.warning("nothing is swept", fix=f"set {name_setting('spool.folder')}")
@@ -101,6 +104,10 @@ class _Control:
         sweep = Sweep(self._sweep_parts(cluster, self.recording.recorder, self.recording.spool))
         forget = sweep.parts.metrics.forget
         return [*loops, Loop("sweep", _LOOK_S, sweep.run, _LONGEST_SWEEP_S, forget)]
+
+    def _wanted(self) -> Wanted:
+        section = self.settings.discovery
+        return Wanted(frozenset(section.search), frozenset(section.skip))
 
     def _sweep_parts(self, cluster: str, recorder: LedgerRecorder, spool: Spool) -> SweepParts:
         metrics = SweepMetrics(self.metrics.registry)

@@ -198,7 +198,7 @@ def _row(document: DecisionDocument, shown_id: str, *, clusters: bool) -> tuple[
         _SOURCES[document.source],
         *([document.cluster] if clusters else []),
         name_object(asked.kind, asked.namespace, asked.name),
-        document.requester,
+        _who(document),
         document.profile or "–",
         _rules(document),
         shown_id,
@@ -208,6 +208,12 @@ def _row(document: DecisionDocument, shown_id: str, *, clusters: bool) -> tuple[
         Text(WORDS[document.verdict], style=COLOURS[document.verdict]),
         *(Text(safe_line(cell)) for cell in cells),
     )
+
+
+def _who(document: DecisionDocument) -> str:
+    """Name who asked; of what a controller made, who asked for the workload first."""
+    human = document.root.requester if document.root else ""
+    return f"{human} through {document.requester}" if human else document.requester
 
 
 def _rules(document: DecisionDocument) -> str:

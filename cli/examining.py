@@ -15,11 +15,14 @@ from cli.review import read_manifests
 from cli.settings import Settings
 from cli.subjects import account_of_pod
 from cli.text import safe_line
-from core.errors import ClusterError, SettingsError
+from core.carried import templates_of
+from core.errors import ClusterError, InvalidObjectError, SettingsError
 from core.request import Kind, Operation, Request
-from core.templates import find_templates, holds_containers
+from core.shapes import find_shaped, holds_containers
+from core.workloads import WORKLOADS, workload_of
 from kube.manifests import SUFFIXES
 from kube.paging import each, open_objects
+from policies.rights import KINDS as RIGHTS
 
 _POD: Final = Kind("Pod", "v1")
 _FINISHED: Final = frozenset({"Succeeded", "Failed"})
@@ -44,6 +47,8 @@ class Found:
     prefix: str
     """Where the Pod lies in the object: `spec.template`; empty where it is the object."""
     request: Request
+    pods: int = 1
+    """How many Pod templates are judged as one."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +128,10 @@ def _of_manifest(item: Any, profile: str | None) -> Iterator[Found | PassedOver 
 
 
 def found_of(value: Mapping[str, Any], profile: str | None = None) -> Iterator[Found | PassedOver]:
-    """Yield what is judged of an object with `apiVersion` and `kind`: itself, or its templates."""
+    """Yield what is judged of an object with `apiVersion` and `kind`: itself, or its templates.
+
+    Not the rights that it gives: those are its installer's need, and no workload's profile.
+    """
     group, _, version = str(value["apiVersion"]).rpartition("/")
     kind = Kind(str(value["kind"]), version, group)
     metadata = _map(value, "metadata")
@@ -135,16 +143,28 @@ def found_of(value: Mapping[str, Any], profile: str | None = None) -> Iterator[F
         running = bool(metadata.get("uid"))  # Only kube-apiserver gives one.
         workload = (_owner(value) if running else "") or what
         yield Found(what, workload, place, "", _request(value, _POD, place, name, profile, running))
-    elif (group, kind.kind) in JUDGED_KINDS and kind.kind != "PodTemplate":
+    elif (group, kind.kind) in JUDGED_KINDS - RIGHTS.keys():
         within = place if (group, kind.kind) in NAMESPACED_KINDS else ""
-        yield Found(what, what, within, "", _request(value, kind, within, name, profile))
+        asked = _request(value, kind, within, name, profile)
+        yield Found(what, what, within, "", asked, _templates(group, kind.kind, value))
     else:
-        templates = find_templates(value)
+        # A bare Pod spec may be only a part of what its operator makes.
+        templates = [template for template in find_shaped(value) if not template.places]
         if not templates and holds_containers(value.get("spec")):
             yield PassedOver(what, place)
-        for prefix, template in templates:
-            pod = {"metadata": template.get("metadata") or {}, "spec": template["spec"]}
-            yield Found(what, what, place, prefix, _request(pod, _POD, place, name, profile))
+        for template in templates:
+            asked = _request(template.pod, _POD, place, name, profile)
+            yield Found(what, what, place, template.path, asked)
+
+
+def _templates(group: str, kind: str, value: Mapping[str, Any]) -> int:
+    """Count the templates of a workload; one thing is judged of everything else."""
+    if workload_of(group, kind) is None:
+        return 1
+    try:
+        return len(templates_of(group, kind, value))
+    except InvalidObjectError:
+        return 1
 
 
 def _running(pod: dict[str, Any], profile: str | None) -> Found | PassedOver | None:
@@ -176,6 +196,7 @@ def _request(  # noqa: PLR0913, PLR0917 (what a request is made of)
         object=msgspec.Raw(msgspec.json.encode(value)),
         dry_run=True,
         running=running,
+        by_accounts=(kind.group, kind.kind) in WORKLOADS,
         asked_profile=profile,
     )
 

@@ -164,6 +164,7 @@ def _print(explanation: Explanation, console: Console) -> None:
     _print_commands(explanation.changes, console)
     _print_looks(explanation, console)
     _print_profiles(document, console)
+    _print_root(document, console)
     _print_answers(document, console)
     _print_origin(document, console)
 
@@ -244,6 +245,17 @@ def _print_answers(document: DecisionDocument, console: Console) -> None:
         console.print(Text(safe_line(line)))
     if len(document.access_reviews) > _MOST_ROWS:
         console.print(Text(f"  … and {len(document.access_reviews) - _MOST_ROWS} more answers"))
+
+
+def _print_root(document: DecisionDocument, console: Console) -> None:
+    """Say who is behind what a controller made."""
+    root = document.root
+    if root is None:
+        return
+    who = root.requester or "nobody: it has no requester note"
+    under = f", under the profile {root.profile}" if root.profile else ""
+    _section("Who asked for the workload that it comes from", console)
+    console.print(Text(safe_line(f"  {root.kind} {root.name} ({root.uid}): {who}{under}")))
 
 
 def _print_origin(document: DecisionDocument, console: Console) -> None:

@@ -64,6 +64,20 @@ A user name is looked for as its pseudonym too. `explain ID` says more of one.
 **Exit codes**: 0 listed, also where none matches; 2 there is no ledger, or it
 does not answer; 64 wrong usage; 130 ended with Ctrl-C."""
 
+APPROVE = """**Examples**
+
+    sallyport approve policyexception llama -n train --kubeconfig ~/.kube/config
+
+    sallyport approve pex llama -n train --kubeconfig ~/.kube/config --show
+
+    sallyport approve pex llama -n train --kubeconfig ~/.kube/config --yes -o json
+
+It ends with the exception, or after --days. What changed since it was shown
+is not approved. `kubectl delete approval NAME` takes an approval back.
+
+**Exit codes**: 0 approved, or shown; 1 refused, or you said no; 2 the cluster
+does not answer; 64 wrong usage, or no such object."""
+
 GATE = """**Examples**
 
     sallyport gate --cert tls.crt --key tls.key

@@ -176,6 +176,30 @@ def decisions(
     asyncio.run(ask(settings, query, output, make_console(400)))
 
 
+@app.command(epilog=texts.APPROVE)
+def approve(
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help="What is approved: policyexception, or pex.")
+    ],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name.")],
+    namespace: Annotated[str, typer.Option("--namespace", "-n", help="Its namespace.")] = "default",
+    days: Annotated[int, typer.Option(min=1, max=90, help="For so many days at most.")] = 90,
+    reason: Annotated[str, typer.Option(help="What you say to it; others can read it.")] = "",
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Approve without asking.")] = False,
+    show: Annotated[bool, typer.Option("--show", help="Only show it.")] = False,
+    kubeconfig: KubeconfigFlag = None,
+    config: ConfigFlag = None,
+    output: OutputFlag = Format.TABLE,
+) -> None:
+    """Show what an exception excuses and, once you agree, approve it as it was shown."""
+    log_to_stderr()
+    from cli.approve import Wish, answer_approval  # noqa: PLC0415 (keeps --help and completion quick)
+
+    settings = read_flags(config, kubeconfig=kubeconfig)
+    wish = Wish(kind, namespace, name, days=days, reason=reason, yes=yes, show=show)
+    raise typer.Exit(answer_approval(settings, wish, output))
+
+
 @app.command(epilog=texts.GATE)
 def gate(
     cert: Annotated[

@@ -12,7 +12,8 @@ from cli.settings import Settings
 from cli.settings_sections import MIB, Evaluation
 from core.cluster import Cluster
 from core.errors import ClusterError, NotSyncedError, SettingsError
-from identity.subjects import BUILT_IN_CONTROLLERS, Controllers
+from core.two_person import SHARED_ACCOUNTS, Terms
+from identity.subjects import configured
 from kube.connection import Connection
 from kube.folder import FolderCluster, read_profiles
 from kube.live import NAMESPACES_PATH, PROFILES_PATH, LiveCluster
@@ -65,8 +66,11 @@ def require_profile(cluster: Cluster, name: str, flag: str = "") -> None:
 
 def make_judge(cluster: Cluster, engine: Engine, settings: Settings) -> Judge:
     """Join cluster and engine into what answers reviews."""
-    controllers = Controllers(BUILT_IN_CONTROLLERS | frozenset(settings.controllers))
-    gatherer = Gatherer(cluster, engine, controllers)
+    controllers = configured(settings.controllers)
+    pipelines = frozenset(settings.pipelines)
+    shared = frozenset(name.casefold() for name in settings.shared_accounts)
+    terms = Terms(shared_accounts=SHARED_ACCOUNTS | shared)
+    gatherer = Gatherer(cluster, engine, controllers, pipelines=pipelines, terms=terms)
     return Judge(gatherer, settings.default_mode, when_unrecorded=settings.record.when_full)
 
 

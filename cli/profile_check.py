@@ -47,6 +47,7 @@ async def check_profile(settings: Settings, profile: str, target: str) -> list[C
         ClusterError, CannotJudgeError: the cluster does not answer.
     """
     workloads: dict[str, list[_Judged]] = {}
+    pods: dict[str, int] = {}
     async with open_judge(settings) as judge:
         require_profile(judge.gatherer.cluster, profile)
         count = 0
@@ -58,10 +59,11 @@ async def check_profile(settings: Settings, profile: str, target: str) -> list[C
             tell_progress(count, "judged")
             name = found.element.file if isinstance(found, Result) else found.workload
             workloads.setdefault(name, []).append(await _judge(judge, found))
+            pods[name] = pods.get(name, 0) + (1 if isinstance(found, Result) else found.pods)
     if not workloads:
         where = target if is_file(target) else f"namespace {target}"
         raise SettingsError(f"{where}: {NOTHING_JUDGED}")
-    return [_checked(name, judged) for name, judged in workloads.items()]
+    return [_checked(name, judged, pods[name]) for name, judged in workloads.items()]
 
 
 def exit_code(checked: Iterable[Checked]) -> int:
@@ -87,13 +89,13 @@ def _placed(finding: Finding, prefix: str) -> Finding:
     return msgspec.structs.replace(finding, path=path)
 
 
-def _checked(name: str, judged: Sequence[_Judged]) -> Checked:
+def _checked(name: str, judged: Sequence[_Judged], pods: int) -> Checked:
     worst = max((verdict for verdict, _ in judged), key=_ORDER.index)
     findings: dict[bytes, Finding] = {}
     for _, found in judged:
         for finding in found:
             findings.setdefault(msgspec.json.encode(finding), finding)
-    return Checked(name, worst, len(judged), list(findings.values()))
+    return Checked(name, worst, pods, list(findings.values()))
 
 
 def print_checked(profile: str, checked: Sequence[Checked], console: Console) -> None:

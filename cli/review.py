@@ -37,6 +37,7 @@ from core.decision import Action, Finding, Verdict
 from core.errors import InvalidObjectError, SettingsError
 from core.request import Kind, Operation, Request
 from core.subject import Subject
+from core.workloads import WORKLOADS
 from kube.manifests import Manifest, find_files, read_paths, read_stream
 from policies import SHIPPED_PROFILES
 
@@ -44,7 +45,6 @@ BUDGET = 30.0
 """Seconds for one object."""
 
 _POD = ("", "Pod")
-_POD_TEMPLATE = ("", "PodTemplate")
 _NAMESPACE = ("", "Namespace")
 
 
@@ -161,6 +161,7 @@ def prepare(manifest: Manifest, terms: Terms) -> tuple[Reviewed, Request | Unjud
     subject = _subject(manifest, element, terms)
     if isinstance(subject, Unjudged):
         return element, subject
+    workload = (manifest.group, manifest.kind) in WORKLOADS
     return element, Request(
         uid="",
         kind=kind_of(manifest),
@@ -170,6 +171,7 @@ def prepare(manifest: Manifest, terms: Terms) -> tuple[Reviewed, Request | Unjud
         name=element.name,
         object=msgspec.Raw(manifest.raw),
         dry_run=True,
+        by_accounts=workload and terms.subject is None,
         asked_profile=terms.profile,
     )
 
@@ -195,7 +197,7 @@ def _subject(manifest: Manifest, element: Reviewed, terms: Terms) -> Subject | U
     """Give whose right counts, or why the object is not judged.
 
     A profile answers for itself whoever asks, so with one nobody changes a Namespace. Of other
-    objects than Pods and their templates nobody knows who submits them, unless it is said.
+    objects than Pods and workloads nobody knows who submits them, unless it is said.
     """
     kind = (manifest.group, manifest.kind)
     if kind == _NAMESPACE:
@@ -203,10 +205,8 @@ def _subject(manifest: Manifest, element: Reviewed, terms: Terms) -> Subject | U
         return known or Unjudged.MARKS
     if kind == _POD:
         return terms.subject or account_of_pod(manifest.value, element.namespace)
-    if kind == _POD_TEMPLATE:
-        template = manifest.value.get("template")
-        pod = template if isinstance(template, dict) else {}
-        return terms.subject or account_of_pod(pod, element.namespace)
+    if kind in WORKLOADS:
+        return terms.subject or Subject()
     if kind in JUDGED_KINDS:
         whoever = Unjudged.SUBMITTER if terms.profile is None else Subject()
         return terms.subject or whoever

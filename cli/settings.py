@@ -20,6 +20,7 @@ from cli.settings_file import read_file
 from cli.settings_sections import (
     LIVE,
     Access,
+    Discovery,
     Evaluation,
     Ledger,
     Listen,
@@ -50,6 +51,7 @@ class Settings(BaseSettings):
     receive: Receive = Receive()
     ledger: Ledger = Ledger()
     sweep: SweepSection = SweepSection()
+    discovery: Discovery = Discovery()
     cluster_id: str = Field(
         "",
         max_length=63,
@@ -67,10 +69,21 @@ class Settings(BaseSettings):
         le=3600,
         description="Seconds without the watches before nothing is judged.",
     )
+    pipelines: list[str] = Field(
+        default_factory=list,
+        description="User names of pipelines, service accounts among them: decisions name them as "
+        "such.",
+    )
     controllers: list[str] = Field(
         default_factory=list,
-        description="User names of controllers beside Kubernetes' own; their own rights never "
-        "count.",
+        description="Controllers beside Kubernetes' own, as `USER` or `USER=KIND.GROUP,…`: their "
+        "own rights never count for what objects of these kinds own. Without kinds, those that "
+        "the table of workloads gives to the user.",
+    )
+    shared_accounts: list[str] = Field(
+        default_factory=list,
+        description="User names of accounts that more than one person may hold: they cannot "
+        "approve. Beside those of AKS's local accounts and of kubeadm.",
     )
     log_format: Literal["json", "console"] = Field(
         "json", description="`console` is for a person at a terminal."

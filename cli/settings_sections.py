@@ -4,7 +4,7 @@ A default that a room has is taken from the room.
 """
 
 from pathlib import Path
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
@@ -161,6 +161,25 @@ class Ledger(BaseModel):
         "`sallyport run`.",
     )
     keep_days: int = Field(90, ge=1, le=3650, description="Whole days (UTC) that are kept.")
+
+
+_CRD_NAME = Annotated[str, Field(pattern=r"^[a-z0-9-]+(\.[a-z0-9-]+)+$", max_length=253)]
+
+
+class Discovery(BaseModel):
+    """Kinds that nobody listed, by the names of their CustomResourceDefinitions."""
+
+    model_config = _STRICT
+    search: list[_CRD_NAME] = Field(
+        default_factory=list,
+        description="CustomResourceDefinitions (`widgets.example.com`) whose schema hides Pod "
+        "templates: their objects are searched for something shaped like one.",
+    )
+    skip: list[_CRD_NAME] = Field(
+        default_factory=list,
+        description="CustomResourceDefinitions whose objects are left alone, whatever their schema "
+        "says.",
+    )
 
 
 class SweepSection(BaseModel):

@@ -6,14 +6,48 @@
 from collections.abc import Mapping
 from typing import Protocol
 
+from core.exceptions import PolicyException
 from core.namespaces import Namespace
+from core.notes import Owned
+from core.pod import OwnerReference, Pod
 from core.profiles import ProfileSet
+from core.roles import RoleRule
 from core.storage import PersistentVolume
 from core.subject import Subject
+from core.two_person import Consent
+
+
+class ExceptionSource(Protocol):
+    """The PolicyExceptions of a cluster, and their approvals. All but `read` is from memory."""
+
+    def in_namespace(self, namespace: str) -> tuple[PolicyException, ...]:
+        """Give the exceptions of a namespace, by name, whether in force or not.
+
+        Raises:
+            NotSyncedError: they have not been loaded, or the watch has been down too long.
+        """
+
+    def consents(self, namespace: str, uid: str) -> tuple[Consent, ...]:
+        """Give the approvals of an object of a namespace.
+
+        Raises:
+            NotSyncedError: as `in_namespace`.
+        """
+
+    async def read(self, namespace: str, name: str) -> PolicyException | None:
+        """Give one exception as it is now, from the cluster and not from memory.
+
+        Raises:
+            NotSyncedError: the cluster did not say.
+        """
 
 
 class Cluster(Protocol):
     """Facts of a cluster. All but `allowed` are answered from memory."""
+
+    @property
+    def exceptions(self) -> ExceptionSource:
+        """What is excused, and who approved it."""
 
     def missing(self) -> list[str]:
         """Name what has not been loaded, for a person; empty when reviews can be judged."""
@@ -59,6 +93,32 @@ class Cluster(Protocol):
 
         Raises:
             NotSyncedError: as `volume`.
+        """
+
+    async def owner(
+        self, namespace: str, reference: OwnerReference, *, fresh: bool = False
+    ) -> Owned | None:
+        """Give an owner of an object of a namespace, by UID; None where it is not there.
+
+        It may be remembered for a few seconds; `fresh` asks the cluster.
+
+        Raises:
+            OwnerUnknownError: the cluster did not say.
+        """
+
+    async def pod(self, namespace: str, name: str) -> Pod | None:
+        """Give a Pod as it is now; None where there is none.
+
+        Raises:
+            PodUnknownError: the cluster did not say.
+            InvalidObjectError: it does not have a Pod's shape.
+        """
+
+    async def role(self, kind: str, namespace: str, name: str) -> tuple[RoleRule, ...] | None:
+        """Give the rules of a Role or ClusterRole as it is now; None where there is none.
+
+        Raises:
+            RoleUnknownError: the cluster did not say.
         """
 
     def known(

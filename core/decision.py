@@ -4,6 +4,7 @@ import enum
 
 import msgspec
 
+from core.notes import Root
 from core.subject import Subject
 
 
@@ -81,6 +82,16 @@ class Access(msgspec.Struct, frozen=True, gc=False):
     allowed: bool
 
 
+class Traced(enum.Enum):
+    """What became of tracing what a controller made to its root."""
+
+    NOTED = "noted"
+    UNNOTED = "unnoted"
+    """Its root has no requester note: the namespace's choice decided."""
+    GONE = "gone"
+    """Its owner is not there any more."""
+
+
 class Evidence(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What a decision was made of, kept for the record and for `sallyport explain`."""
 
@@ -97,6 +108,13 @@ class Evidence(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     projection: bytes = b""
     """JSON that the policies were evaluated on; empty where they were not."""
     object_uid: str = ""
+    requester_kind: str = ""
+    """What sort of identity asked: the values of `identity.kinds.SubjectKind`."""
+    root: Root | None = None
+    """Where what a controller made comes from."""
+    traced: Traced | None = None
+    exceptions: tuple[str, ...] = ()
+    """`name@uid` of the PolicyExceptions without which it would need more."""
     evaluation_seconds: float = 0.0
     access_seconds: float = 0.0
 
@@ -133,7 +151,7 @@ class Decision(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     profiles_revision: str = ""
     subjects: list[str] = []
     """Whose rights were asked, as `Subject.label`."""
-    note_profile: bool = False
-    """Whether the mutating webhook should note `profile` on the object."""
+    recorded: dict[str, str] = {}
+    """Annotations that the mutating webhook sets, or takes away where they are empty."""
     when_unrecorded: Unrecorded = Unrecorded.REFUSE
     evidence: Evidence = Evidence()

@@ -82,6 +82,18 @@ class TriedProfile(_Part, frozen=True):
     """How many are not in `lacks`."""
 
 
+class TracedRoot(_Part, frozen=True):
+    """The workload that somebody submitted and that a controller made the object for."""
+
+    kind: str
+    name: str
+    uid: str
+    requester: str = ""
+    """`Subject.label` of who submitted it or last changed its templates; empty where not noted."""
+    profile: str = ""
+    """The profile that is noted on it; empty without one."""
+
+
 class Revisions(_Part, frozen=True):
     """What the decision depended on, one revision of each."""
 
@@ -113,12 +125,22 @@ class DecisionDocument(_Part, frozen=True):
     """`Subject.label`, or the user name where the operator chose names."""
     verdict: Verdict
     allowed: bool
+    requester_kind: str = ""
+    """`entra-human`, `human`, `service-account`, `node`, `controller`, `pipeline`, `component` or
+    `anonymous`; empty in records of earlier releases."""
+    root: TracedRoot | None = None
+    """Of what a controller made: where it comes from, which names the human who asked."""
+    traced: str = ""
+    """Of what a controller made: `noted`, `unnoted` (its root has no note: older than the
+    installation, or of a kind without a webhook) or `gone` (its owner is not there)."""
     subjects: list[str] = []
     """Whose rights counted, as `requester`."""
     mode: str = "enforce"
     profile: str | None = None
     named: Named | None = None
     """The one profile that it was to be judged by, and the field that names it."""
+    exceptions: list[str] = []
+    """`name@uid` of the PolicyExceptions that were used: what they excuse is not missing."""
     ceiling: list[str] | None = None
     """The profiles that no right exceeds in the namespace; None without a ceiling."""
     left_alone: str = ""

@@ -18,6 +18,9 @@ and what to do about it.
     └── CannotJudgeError           a review cannot be decided; always ends in a refusal
         ├── EvaluationError        … because the policies failed on it
         ├── AccessReviewError      … because the cluster did not say who may do what
+        ├── OwnerUnknownError      … because the cluster did not say what owns the object
+        ├── PodUnknownError        … because the cluster did not give the Pod that is entered
+        ├── RoleUnknownError       … because the cluster did not give the role that is bound
         ├── NotSyncedError         … because what a watch brings is missing or too old
         ├── DeadlineError          … because the caller's time ran out
         └── NotRecordedError       … because the decision could not be recorded
@@ -108,6 +111,24 @@ class AccessReviewError(CannotJudgeError):
     """The cluster did not answer who may do what."""
 
     kind = "access-review"
+
+
+class OwnerUnknownError(CannotJudgeError):
+    """The cluster did not say what owns an object, so nobody knows who asked for it."""
+
+    kind = "owner"
+
+
+class PodUnknownError(CannotJudgeError):
+    """The cluster did not give the Pod that somebody enters, so nobody knows what it needs."""
+
+    kind = "pod"
+
+
+class RoleUnknownError(CannotJudgeError):
+    """The cluster did not give the role that somebody binds, so nobody knows what it gives."""
+
+    kind = "role"
 
 
 class NotSyncedError(CannotJudgeError):

@@ -16,9 +16,11 @@ from core.document import (
     Durations,
     Revisions,
     Source,
+    TracedRoot,
     TriedProfile,
     time_of,
 )
+from core.notes import Root
 from core.request import Request
 from core.subject import Subject
 
@@ -60,6 +62,9 @@ def make_document(  # noqa: PLR0913  A decision and all that surrounds it.
             dry_run=request.dry_run,
         ),
         requester=requester,
+        requester_kind=evidence.requester_kind,
+        root=_root(evidence.root) if evidence.root else None,
+        traced=evidence.traced.value if evidence.traced else "",
         subjects=[name(subject) for subject in evidence.subjects],
         verdict=decision.verdict,
         allowed=decision.allowed,
@@ -67,6 +72,7 @@ def make_document(  # noqa: PLR0913  A decision and all that surrounds it.
         profile=decision.profile and decision.profile[:MOST_TEXT],
         named=evidence.named and Named(evidence.named.profile[:MOST_TEXT], evidence.named.path),
         ceiling=list(evidence.ceiling) if evidence.ceiling is not None else None,
+        exceptions=list(evidence.exceptions),
         left_alone=evidence.left_alone,
         error_kind=decision.error_kind,
         reason=decision.reason[:MOST_TEXT],
@@ -103,4 +109,14 @@ def make_document(  # noqa: PLR0913  A decision and all that surrounds it.
             access=round(evidence.access_seconds * 1000, 3),
         ),
         projection=digest,
+    )
+
+
+def _root(root: Root) -> TracedRoot:
+    return TracedRoot(
+        kind=root.kind,
+        name=root.name[:MOST_TEXT],
+        uid=root.uid,
+        requester=(root.requester or "")[:MOST_TEXT],
+        profile=(root.profile or "")[:MOST_TEXT],
     )

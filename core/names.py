@@ -21,6 +21,30 @@ CEILING_ANNOTATION = f"{GROUP}/ceiling"
 PROFILE_ANNOTATION = f"{GROUP}/profile"
 """On a Pod: the profile it asks for, or was noted under. On a Namespace: the one for all."""
 
+AUTHOR_ANNOTATION = f"{GROUP}/author"
+"""On a PolicyException: who created it, as marks (`oid:…`, `user:…`). Written by the webhook."""
+
+EDITORS_ANNOTATION = f"{GROUP}/editors"
+"""On a PolicyException: others who changed its `spec`. Written by the webhook."""
+
+APPROVER_ANNOTATION = f"{GROUP}/approver"
+"""On an Approval: whose it is, as marks. Written by the webhook."""
+
+APPROVER_ACCOUNT_ANNOTATION = f"{GROUP}/approver-account"
+"""On an Approval: user name, groups and object id, to ask for the right to approve again."""
+
+APPROVED_UID_ANNOTATION = f"{GROUP}/approved-uid"
+"""On an Approval: the UID of what is approved. Written by the webhook."""
+
+APPROVED_DIGEST_ANNOTATION = f"{GROUP}/approved-digest"
+"""On an Approval: the digest of what is approved. Written by the webhook."""
+
+REQUESTER_ANNOTATION = f"{GROUP}/requester"
+"""On a workload, or a Pod that nothing owns: the pseudonym of who asked. Only the gate's."""
+
+UNNOTED_LABEL = f"{GROUP}/when-unnoted"
+"""On a Namespace: `service-account` or `refuse` Pods of workloads without a note. Guarded."""
+
 SWEEP_ANNOTATION = f"{GROUP}/sweep"
 """On a Report or ClusterReport of OpenReports: the id of the sweep that wrote it."""
 
@@ -45,7 +69,16 @@ USE_VERB = "use"
 EXEMPT_VERB = "exempt"
 """RBAC verb on `namespaces.sallyport.dev/<name>`: may set the guarded labels."""
 
+APPROVE_VERB = "approve"
+"""RBAC verb on the cluster-scoped `approvaltiers.sallyport.dev/<tier>`: may approve."""
+
+EXCEPTIONS_TIER = "exceptions"
+"""The tier of PolicyExceptions."""
+
 PROFILES_RESOURCE = "containerprofiles"
+EXCEPTIONS_RESOURCE = "policyexceptions"
+APPROVALS_RESOURCE = "approvals"
+TIERS_RESOURCE = "approvaltiers"
 NAMESPACES_RESOURCE = "namespaces"
 
 

@@ -2,6 +2,7 @@
 
 import enum
 from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 
@@ -18,6 +19,14 @@ class Mode(enum.Enum):
     """It is admitted, and its author is warned."""
     AUDIT = "audit"
     """It is admitted, and the decision is recorded."""
+
+
+class Unnoted(enum.Enum):
+    """What decides for Pods of a workload that has no requester note."""
+
+    SERVICE_ACCOUNT = "service-account"
+    """The service account's right alone; the decision and a metric say so."""
+    REFUSE = "refuse"
 
 
 class Namespace(msgspec.Struct, frozen=True):
@@ -46,6 +55,13 @@ class Namespace(msgspec.Struct, frozen=True):
         return Unrecorded.ADMIT if label == Unrecorded.ADMIT.value else Unrecorded.REFUSE
 
     @property
+    def when_unnoted(self) -> Unnoted:
+        """The choice: the label's; SERVICE_ACCOUNT without one; REFUSE for a word unknown."""
+        label = self.labels.get(names.UNNOTED_LABEL, Unnoted.SERVICE_ACCOUNT.value)
+        known = label == Unnoted.SERVICE_ACCOUNT.value
+        return Unnoted.SERVICE_ACCOUNT if known else Unnoted.REFUSE
+
+    @property
     def ceiling(self) -> frozenset[str] | None:
         """The profiles that no right exceeds here; None where no ceiling is set."""
         value = self.annotations.get(names.CEILING_ANNOTATION)
@@ -59,6 +75,16 @@ class Namespace(msgspec.Struct, frozen=True):
         return self.annotations.get(names.PROFILE_ANNOTATION)
 
 
+_GUARDED_LABELS: Final = frozenset(
+    {
+        names.MODE_LABEL,
+        names.UNRECORDED_LABEL,
+        names.UNNOTED_LABEL,
+        names.AKS_EXEMPTION_LABEL,
+    }
+)
+
+
 def guarded_marks(labels: Mapping[str, str], annotations: Mapping[str, str]) -> dict[str, str]:
     """Give the marks on a Namespace that only holders of the verb `exempt` may change.
 
@@ -68,8 +94,7 @@ def guarded_marks(labels: Mapping[str, str], annotations: Mapping[str, str]) -> 
     marks = {
         f"metadata.labels[{key}]": value
         for key, value in labels.items()
-        if key in {names.MODE_LABEL, names.UNRECORDED_LABEL, names.AKS_EXEMPTION_LABEL}
-        or key.startswith(names.AKS_LABEL_PREFIX)
+        if key in _GUARDED_LABELS or key.startswith(names.AKS_LABEL_PREFIX)
     }
     if names.CEILING_ANNOTATION in annotations:
         path = f"metadata.annotations[{names.CEILING_ANNOTATION}]"

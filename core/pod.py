@@ -97,6 +97,7 @@ class ContainerPort(_Struct, frozen=True):
     """One of `spec.containers[*].ports`."""
 
     host_port: int | None = None
+    container_port: int | None = None
 
 
 class VolumeMount(_Struct, frozen=True):
@@ -140,6 +141,8 @@ class Container(_Struct, frozen=True):
     readiness_probe: Handler | None = None
     startup_probe: Handler | None = None
     lifecycle: Lifecycle | None = None
+    target_container_name: str | None = None
+    """Of an ephemeral container: whose processes it joins."""
 
 
 class PodOS(_Struct, frozen=True):

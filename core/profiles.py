@@ -12,7 +12,7 @@ from core import names
 from core.errors import InvalidObjectError
 from core.privileges import PatternIndex, PatternSet, validate_pattern
 
-CATALOGUE = 2
+CATALOGUE = 3
 """The newest version of the catalogue of privileges that the built-in rules speak."""
 
 MAX_RANK = 1000

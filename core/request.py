@@ -1,6 +1,7 @@
 """One request for admission, whoever brings it: kube-apiserver or a file."""
 
 import enum
+from typing import Final
 
 import msgspec
 
@@ -16,6 +17,15 @@ class Operation(enum.Enum):
     CONNECT = "CONNECT"
 
 
+class Phase(enum.Enum):
+    """Which of kube-apiserver's two passes a review is of."""
+
+    MUTATING = "mutating"
+    """On the way to the final state: what the gate records is not there yet."""
+    VALIDATING = "validating"
+    """The final state, as it will be stored."""
+
+
 class Kind(msgspec.Struct, frozen=True, gc=False):
     """Group, version and kind of an object; the core group is empty."""
 
@@ -27,6 +37,17 @@ class Kind(msgspec.Struct, frozen=True, gc=False):
     def api_version(self) -> str:
         """The kind's `apiVersion`, as manifests write it."""
         return f"{self.group}/{self.version}" if self.group else self.version
+
+
+_ENTRIES: Final = {
+    "PodExecOptions": "Exec into Pod",
+    "PodAttachOptions": "Attach to Pod",
+    "PodPortForwardOptions": "Port forward to Pod",
+    "PodProxyOptions": "Proxy to Pod",
+    "ServiceProxyOptions": "Proxy to Service",
+    "NodeProxyOptions": "Proxy to node",
+}
+"""What a person calls the kinds that are only the options of a connection."""
 
 
 class Request(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -44,6 +65,10 @@ class Request(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     dry_run: bool = False
     running: bool = False
     """The object runs already, and nothing says who made it (the sweep)."""
+    phase: Phase | None = None
+    """None where no kube-apiserver asks: a file, or what runs."""
+    by_accounts: bool = False
+    """Nobody says who submits it: the service accounts of its Pods count (a file that is read)."""
     asked_profile: str | None = None
     """Judge by this profile alone, whoever asks (`sallyport review --profile`)."""
 
@@ -52,4 +77,4 @@ class Request(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         """Name the object for a person: `Pod train/llama-0`."""
         name = self.name or "(unnamed)"
         place = f"{self.namespace}/{name}" if self.namespace else name
-        return f"{self.kind.kind} {place}"
+        return f"{_ENTRIES.get(self.kind.kind, self.kind.kind)} {place}"

@@ -1,55 +1,94 @@
-"""Finds the Pods that an object would make: itself, or the Pod templates that lie in it. Pure.
+"""Pod templates as objects hold them. Pure."""
 
-A template is known by its shape and by the name of its field, so that kinds nobody listed are
-read too: `spec.template` (Deployment, Job …), `spec.jobTemplate.spec.template` (CronJob),
-`spec.pytorchReplicaSpecs.Worker.template`, `spec.leaderWorkerTemplate.workerTemplate`,
-`spec.replicatedJobs[0].template.spec.template`, `spec.tasks[0].template` …
-"""
-
+import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
-_LEFT_OUT: Final = frozenset({"metadata", "status"})
-"""Fields of an object that say nothing of what it would make."""
+from core.errors import InvalidObjectError
+
+Json = Mapping[str, Any]
+"""An object of JSON."""
+
+_STEP: Final = re.compile(r"([^.\[\]]+)|\[([^\]]*)\]")
 
 
-def find_templates(value: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Give the path and the value of each Pod template of an object that is no Pod."""
-    return [
-        found
-        for field, below in value.items()
-        if field not in _LEFT_OUT
-        for found in _walk(field, field, below)
-    ]
+@dataclass(frozen=True)
+class Template:
+    """A Pod that an object would make, as far as the object says what is in it."""
+
+    path: str
+    """Where it lies, from the object's root: `spec.template`."""
+    pod: Json
+    """`metadata` and `spec`."""
+    places: tuple[tuple[str, str], ...] = ()
+    """Paths of the Pod that lie elsewhere than under `path`, and where; the longest counts."""
+    partial: bool = False
+    """Whether something else fills in what is absent: then only what is there is certain."""
+
+    def place(self, path: str) -> str:
+        """Give a path of the Pod as a path from the object's root."""
+        fitting = [each for each in self.places if _is_within(path, each[0])]
+        if not fitting:
+            return f"{self.path}.{path}" if self.path and path else self.path or path
+        inner, outer = max(fitting, key=lambda each: len(each[0]))
+        return outer + path[len(inner) :]
+
+    def says(self, path: str) -> bool:
+        """Say whether there is something at a path of the Pod."""
+        value: Any = self.pod
+        for name, key in _STEP.findall(path):
+            if isinstance(value, list):
+                value = value[int(key)] if key.isdecimal() and int(key) < len(value) else None
+            else:
+                value = value.get(name or key) if isinstance(value, Mapping) else None
+        return value is not None
 
 
-def _walk(path: str, field: str, value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the templates at a path and below it; `field` is the last name of the path."""
-    if isinstance(value, Mapping):
-        if field.lower().endswith(("template", "templates")) and _is_template(value):
-            yield path, value
-            return
-        for name, below in value.items():
-            yield from _walk(f"{path}.{name}", str(name), below)
-    elif isinstance(value, list):
-        for index, below in enumerate(value):
-            yield from _walk(f"{path}[{index}]", field, below)
+def _is_within(path: str, inner: str) -> bool:
+    return path.startswith(inner) and path[len(inner) :][:1] in {"", ".", "["}
 
 
-def _is_template(value: Mapping[str, Any]) -> bool:
-    spec = value.get("spec")
-    containers = spec.get("containers") if isinstance(spec, Mapping) else None
-    return (
-        isinstance(containers, list)
-        and bool(containers)
-        and all(isinstance(each, Mapping) and "name" in each for each in containers)
-    )
+def of_template(path: str, value: Json, *, partial: bool = False) -> Template:
+    """Give what lies at a path, a Pod template or a Pod, as a Template."""
+    return Template(path, pod_of(value.get("metadata"), value.get("spec")), partial=partial)
 
 
-def holds_containers(value: Any) -> bool:
-    """Say whether a list `containers` lies somewhere in a value, in a template or not."""
-    if isinstance(value, Mapping):
-        return bool(value.get("containers") and isinstance(value["containers"], list)) or any(
-            holds_containers(below) for below in value.values()
-        )
-    return isinstance(value, list) and any(holds_containers(below) for below in value)
+def pod_of(metadata: object, spec: object) -> dict[str, Any]:
+    """Give a Pod of what may be null, which is absent for kube-apiserver too."""
+    return {"metadata": {} if metadata is None else metadata, "spec": {} if spec is None else spec}
+
+
+def lying_at(kind: str, value: Json, path: str) -> Iterator[tuple[str, Json]]:
+    """Yield the paths and values of the objects that lie at a path of `core.workloads`.
+
+    Raises:
+        InvalidObjectError: something else lies there; names the field.
+    """
+    yield from _lying(kind, "", value, path.split(".") if path else [])
+
+
+def _lying(kind: str, at: str, value: Any, steps: list[str]) -> Iterator[tuple[str, Json]]:
+    if value is None:
+        return
+    if not isinstance(value, Mapping):
+        raise InvalidObjectError(kind, at, "must be an object")
+    if not steps:
+        yield at, value
+        return
+    name, lists = steps[0].partition("[")[0], steps[0].count("[*]")
+    under = f"{at}." if at else ""
+    for key in value if name == "*" else (name,):
+        for place, each in _items(kind, f"{under}{key}", value.get(key), lists):
+            yield from _lying(kind, place, each, steps[1:])
+
+
+def _items(kind: str, at: str, value: Any, lists: int) -> Iterator[tuple[str, Any]]:
+    """Yield what lies in lists that lie in one another so many times."""
+    if not lists or value is None:
+        yield at, value
+        return
+    if not isinstance(value, list):
+        raise InvalidObjectError(kind, at, "must be a list")
+    for index, each in enumerate(value):
+        yield from _items(kind, f"{at}[{index}]", each, lists - 1)

@@ -1,7 +1,8 @@
 """A folder of YAML in the place of a cluster: for laptops, pipelines and tests.
 
-Read: ContainerProfile, Namespace, PersistentVolume, Role, ClusterRole and their bindings, as
-`kubectl get -o yaml` or their authors write them. Other kinds are left alone.
+Read: ContainerProfile, PolicyException, Approval, Namespace, PersistentVolume, Role, ClusterRole
+and their bindings, as `kubectl get -o yaml` or their authors write them. Other kinds are left
+alone.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -13,9 +14,13 @@ import msgspec
 import structlog
 
 from core import names
+from core.approvals import Approval, parse_approval
 from core.decoding import unreadable
 from core.errors import InvalidObjectError
+from core.exceptions import PolicyException, parse_exception
 from core.namespaces import Namespace
+from core.notes import Owned
+from core.pod import OwnerReference, Pod
 from core.profiles import (
     ContainerProfile,
     ProfileSet,
@@ -23,14 +28,19 @@ from core.profiles import (
     build_profile_set,
     parse_profile,
 )
+from core.roles import RoleRule
 from core.storage import PersistentVolume, parse_persistent_volume
 from core.subject import Subject
+from core.workloads import workload_of
+from kube.exceptions import Exceptions
 from kube.manifests import Manifest, read_paths
 from kube.namespaces import parse_namespace
+from kube.owners import group_of, read_owned
+from kube.pods import read_pod
 from kube.rbac import Question, Rbac
 from kube.rbac_objects import API_VERSION as RBAC_API_VERSION
 from kube.rbac_objects import GROUP as RBAC_GROUP
-from kube.rbac_objects import Binding, Role, check_binding, check_role
+from kube.rbac_objects import Binding, PolicyRule, Role, check_binding, check_role
 from kube.volumes import Volumes
 
 _MOST_REMEMBERED: Final = 16_384
@@ -71,6 +81,9 @@ class FolderCluster:
         self._profiles = build_profile_set(profiles.values(), cluster_version)
         self._namespaces = reading.namespaces
         self._volumes = Volumes(reading.volumes)
+        self._owners = reading.owners
+        self._pods = reading.pods
+        self.exceptions = Exceptions(reading.exceptions, reading.approvals)
         self._rbac = Rbac(reading.roles, reading.bindings)
         self._allows = lru_cache(_MOST_REMEMBERED)(self._evaluate)
         for binding in self._rbac.dangling():
@@ -110,6 +123,29 @@ class FolderCluster:
         """Give the volumes on a node that a claim, `namespace/name`, has."""
         return self._volumes.claimed(claim)
 
+    async def owner(
+        self, namespace: str, reference: OwnerReference, *, fresh: bool = False
+    ) -> Owned | None:
+        """Give an owner that the folder holds, with the UID of the reference."""
+        del fresh
+        key = (namespace, group_of(reference), reference.kind, reference.name)
+        found = self._owners.get(key)
+        return found if found and found.uid == reference.uid else None
+
+    async def pod(self, namespace: str, name: str) -> Pod | None:
+        """Give a Pod of the folder.
+
+        Raises:
+            InvalidObjectError: it does not have a Pod's shape.
+        """
+        raw = self._pods.get((namespace, name))
+        return read_pod(raw) if raw is not None else None
+
+    async def role(self, kind: str, namespace: str, name: str) -> tuple[RoleRule, ...] | None:
+        """Give the rules of a Role or ClusterRole of the folder, or of one that clusters have."""
+        rules = self._rbac.rules(namespace if kind == "Role" else "", name)
+        return None if rules is None else tuple(map(_role_rule, rules))
+
     async def allowed(
         self, subject: Subject, verb: str, resource: str, name: str, namespace: str
     ) -> bool:
@@ -133,6 +169,12 @@ class FolderCluster:
     ) -> bool:
         subject = Subject(username, groups=list(groups))
         return self._rbac.allows(subject, Question(verb, names.GROUP, resource, name, namespace))
+
+
+def _role_rule(rule: PolicyRule) -> RoleRule:
+    return RoleRule(
+        rule.verbs, rule.api_groups, rule.resources, rule.resource_names, rule.non_resource_urls
+    )
 
 
 def read_profiles(paths: Iterable[Path]) -> list[ContainerProfile]:
@@ -166,8 +208,12 @@ class _Reading:
         self.profiles: dict[str, ContainerProfile] = {}
         self.namespaces: dict[str, Namespace] = {}
         self.volumes: list[PersistentVolume] = []
+        self.exceptions: list[PolicyException] = []
+        self.approvals: list[Approval] = []
         self.roles: list[Role] = []
         self.bindings: list[Binding] = []
+        self.owners: dict[tuple[str, str, str, str], Owned] = {}
+        self.pods: dict[tuple[str, str], bytes] = {}
         self._seen: dict[tuple[str, str, str], str] = {}
 
     def take(self, manifest: Manifest) -> None:
@@ -177,6 +223,14 @@ class _Reading:
             profile = _in_file(manifest, parse_profile)
             self._note(manifest, "", profile.name)
             self.profiles[profile.name] = profile
+        elif key == (names.GROUP, "PolicyException"):
+            exception = _in_file(manifest, parse_exception)
+            self._note(manifest, exception.meta.namespace, exception.meta.name)
+            self.exceptions.append(exception)
+        elif key == (names.GROUP, "Approval"):
+            approval = _in_file(manifest, parse_approval)
+            self._note(manifest, approval.meta.namespace, approval.meta.name)
+            self.approvals.append(approval)
         elif key == ("", "Namespace"):
             namespace = _in_file(manifest, parse_namespace)
             self._note(manifest, "", namespace.name)
@@ -195,6 +249,13 @@ class _Reading:
             check_binding(binding, manifest.source)
             self._note(manifest, binding.metadata.namespace, binding.metadata.name)
             self.bindings.append(binding)
+        elif key == ("", "Pod"):
+            metadata = manifest.value.get("metadata") or {}
+            place = (str(metadata.get("namespace") or "default"), str(metadata.get("name")))
+            self.pods[place] = manifest.raw
+        elif workload_of(*key) is not None:
+            namespace_name, owned = read_owned(manifest)
+            self.owners[namespace_name, *key, owned.name] = owned
 
     def _note(self, manifest: Manifest, namespace: str, name: str) -> None:
         key = (manifest.kind, namespace, name)

@@ -1,4 +1,4 @@
-"""A list of cluster-scoped objects, kept like the cluster's by a watch.
+"""A list of the objects of one kind, kept like the cluster's by a watch.
 
 The protocol: https://kubernetes.io/docs/reference/using-api/api-concepts/ (pages, watches,
 bookmarks, 410 Gone); the habits are those of client-go's reflector.
@@ -75,10 +75,12 @@ class ListWatch(Generic[T]):
         self._error = ""
         self.lists = 0
         """How many times the objects were listed."""
+        self.unserved = False
+        """Whether the cluster does not know the kind: its definition is not installed."""
 
     @property
     def objects(self) -> Mapping[str, T]:
-        """The objects by name, as of now. Call `require` first."""
+        """The objects by name (`namespace/name` in a namespace) as of now. Call `require` first."""
         return MappingProxyType(self._objects)
 
     @property
@@ -121,11 +123,13 @@ class ListWatch(Generic[T]):
             await self._watch()
         except ClusterError as error:
             self._error = str(error)
+            known = self.unserved
+            self.unserved = error.status == HTTPStatus.NOT_FOUND
             if error.status:
                 self._version = ""
             if error.status == HTTPStatus.GONE:
                 log.info("watch is too old: listing again", error=self._error)
-            else:
+            elif not (known and self.unserved):
                 log.warning("watch broke: trying again", error=self._error)
         except _UnreadableError as error:
             self._version = ""
@@ -146,7 +150,7 @@ class ListWatch(Generic[T]):
             body = await self._connection.get(self._resource.path, timeout, parameters)
             page = _decode(body, List)
             for raw in page.items or ():
-                objects[_decode(raw, Object).metadata.name] = self._parse(raw)
+                objects[_decode(raw, Object).metadata.key] = self._parse(raw)
             self._contact = self._clock()
             if not page.metadata.continue_:
                 break
@@ -155,6 +159,7 @@ class ListWatch(Generic[T]):
         self._objects = objects
         self._version = page.metadata.resource_version
         self._loaded = True
+        self.unserved = False
         self.lists += 1
         self._deliver()
 
@@ -209,7 +214,7 @@ class ListWatch(Generic[T]):
         meta = _decode(event.object, Object).metadata
         if not meta.resource_version:
             raise _UnreadableError(f"event {event.type} has no metadata.resourceVersion")
-        self._undelivered |= self._change(event, meta.name)
+        self._undelivered |= self._change(event, meta.key)
         self._version = meta.resource_version
 
     def _change(self, event: Event, name: str) -> bool:

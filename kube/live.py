@@ -11,22 +11,29 @@ import structlog
 from core import names
 from core.errors import ClusterError, InvalidObjectError, NotSyncedError
 from core.namespaces import Namespace
+from core.notes import Owned
+from core.pod import OwnerReference
 from core.profiles import (
     ContainerProfile,
     ProfileSet,
     Version,
     build_profile_set,
     parse_profile,
-    parse_version,
 )
+from core.roles import RoleRule
 from core.storage import PersistentVolume
 from core.subject import Subject
 from kube.access import AccessCache, AccessQuestion
 from kube.accessreview import AccessReviews
 from kube.connection import Connection
+from kube.exceptions import WatchedExceptions
 from kube.listwatch import ListWatch, Resource
 from kube.namespaces import parse_namespace
+from kube.owners import OwnerCache, OwnerGets
+from kube.pods import PodGets
+from kube.roles import RoleGets
 from kube.settings import LiveSettings
+from kube.version import read_version
 from kube.volumes import VOLUMES_PATH, Volumes
 
 PROFILES_PATH: Final = f"/apis/{names.API_VERSION}/{names.PROFILES_RESOURCE}"
@@ -44,11 +51,6 @@ class BrokenProfile(msgspec.Struct, frozen=True):
     """A ContainerProfile that is left out, and why."""
 
     problem: str
-
-
-class _ServerVersion(msgspec.Struct):
-    major: str
-    minor: str
 
 
 class LiveCluster:
@@ -83,6 +85,7 @@ class LiveCluster:
             self._volumes.take,
             self._settings,
         )
+        self.exceptions = WatchedExceptions(self._connection, self._settings)
         reviews = AccessReviews(self._connection, self._settings)
         self.access = AccessCache(
             reviews.ask,
@@ -90,6 +93,12 @@ class LiveCluster:
             allow_age_s=self._settings.allow_age_s,
             deny_age_s=self._settings.deny_age_s,
         )
+        gets = OwnerGets(self._connection, self._settings)
+        self._owners = OwnerCache(
+            gets.get, size=self._settings.cache_size, age_s=self._settings.owner_age_s
+        )
+        self.pod = PodGets(self._connection, self._settings).get
+        self._roles = RoleGets(self._connection, self._settings)
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
@@ -100,7 +109,11 @@ class LiveCluster:
         """
         await self._connection.open()
         watches = (self._profiles, self._namespaces, self._volume_watch)
-        runs = (self._follow_version(), *(watch.run() for watch in watches))
+        runs = (
+            self._follow_version(),
+            self.exceptions.run(),
+            *(watch.run() for watch in watches),
+        )
         self._tasks = [asyncio.create_task(run) for run in runs]
 
     async def stop(self) -> None:
@@ -110,6 +123,7 @@ class LiveCluster:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks = []
         await self.access.close()
+        await self._owners.close()
         await self._connection.close()
 
     async def wait(self, timeout_s: float) -> None:
@@ -196,6 +210,14 @@ class LiveCluster:
         self._volume_watch.require()
         return self._volumes.claimed(claim)
 
+    async def role(self, kind: str, namespace: str, name: str) -> tuple[RoleRule, ...] | None:
+        """Get the rules of a Role or ClusterRole; None where there is none.
+
+        Raises:
+            RoleUnknownError: the cluster did not say.
+        """
+        return await self._roles.get(kind, namespace, name)
+
     def known(
         self, subject: Subject, verb: str, resource: str, name: str, namespace: str
     ) -> bool | None:
@@ -212,6 +234,16 @@ class LiveCluster:
         """
         question = AccessQuestion(subject, verb, resource, name, namespace)
         return await self.access.allowed(question)
+
+    async def owner(
+        self, namespace: str, reference: OwnerReference, *, fresh: bool = False
+    ) -> Owned | None:
+        """Give an owner, remembered for a few seconds; None where it is not there.
+
+        Raises:
+            OwnerUnknownError: the cluster did not say.
+        """
+        return await self._owners.owner(namespace, reference, fresh=fresh)
 
     def _take_profiles(self, objects: Mapping[str, ContainerProfile | BrokenProfile]) -> None:
         read = objects.items()
@@ -238,7 +270,7 @@ class LiveCluster:
         settings = self._settings
         while True:
             try:
-                version = await self._read_version()
+                version = await read_version(self._connection, settings.request_timeout_s)
             except (ClusterError, InvalidObjectError, msgspec.DecodeError) as error:
                 self._version_error = str(error)
                 _log.warning("version of the cluster cannot be read", error=str(error))
@@ -248,11 +280,6 @@ class LiveCluster:
                 self._version = version
                 self._build()
             await asyncio.sleep(settings.version_age_s)
-
-    async def _read_version(self) -> Version:
-        body = await self._connection.get("/version", self._settings.request_timeout_s, {})
-        read = msgspec.json.decode(body, type=_ServerVersion)
-        return parse_version(f"{read.major}.{read.minor}", field="/version", what="cluster")
 
 
 def _read_profile(raw: msgspec.Raw) -> ContainerProfile | BrokenProfile:

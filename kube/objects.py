@@ -21,6 +21,8 @@ FIELD_MANAGER: Final = "sallyport-control"
 _APPLY: Final = "application/apply-patch+yaml"
 """JSON is YAML; kube-apiserver 1.36 knows this content type for server-side apply."""
 
+_METADATA_ONLY: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+
 
 class _ListMetadata(msgspec.Struct, frozen=True):
     continue_: str = msgspec.field(default="", name="continue")
@@ -82,15 +84,18 @@ class Objects:
         """
         return await self._write("PUT", path, body)
 
-    async def apply(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    async def apply(
+        self, path: str, body: Mapping[str, Any], manager: str = FIELD_MANAGER
+    ) -> dict[str, Any]:
         """Set the fields of `body` (server-side apply), and take those over that others set.
 
-        Without a precondition: what was written meanwhile is overwritten.
+        What `manager` set before and `body` leaves out is taken away. Without a precondition but
+        the UID, where `body` names it: what was written meanwhile is overwritten.
 
         Raises:
             ClusterError: kube-apiserver does not answer, or refuses.
         """
-        parameters = {"fieldManager": FIELD_MANAGER, "force": "true"}
+        parameters = {"fieldManager": manager, "force": "true"}
         return await self._write("PATCH", path, body, parameters, _APPLY)
 
     async def merge(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -128,8 +133,10 @@ class Objects:
         limit: int,
         continue_token: str = "",
         parameters: Mapping[str, str] | None = None,
+        *,
+        metadata_only: bool = False,
     ) -> Page:
-        """Give a page of a list.
+        """Give a page of a list; with `metadata_only` nothing else of its objects.
 
         Raises:
             ClusterError: with the status 410, the token is too old; `continue_token` of the error
@@ -138,7 +145,9 @@ class Objects:
         query = {**(parameters or {}), "limit": str(limit)}
         if continue_token:
             query["continue"] = continue_token
-        body = await self._connection.get(collection, max(self._timeout_s, 30.0), query)
+        accept = _METADATA_ONLY if metadata_only else "application/json"
+        timeout_s = max(self._timeout_s, 30.0)
+        body = await self._connection.get(collection, timeout_s, query, accept=accept)
         try:
             found = msgspec.json.decode(body, type=_List)
         except msgspec.DecodeError as error:

@@ -101,6 +101,10 @@ class Rbac:
         for bindings in self._bindings.values():
             yield from ((one, self._rules.get(_role_key(one), ())) for one in bindings)
 
+    def rules(self, namespace: str, name: str) -> tuple[PolicyRule, ...] | None:
+        """Give the rules of a role (of a ClusterRole without a namespace); None without one."""
+        return self._rules.get((namespace, name))
+
     def roles(self) -> Iterator[tuple[str, str, tuple[PolicyRule, ...]]]:
         """Yield namespace (empty for a ClusterRole), name and rules of each role."""
         yield from ((place, name, rules) for (place, name), rules in self._rules.items())

@@ -37,5 +37,7 @@ class LiveSettings:
     """Answers that are remembered, about 250 bytes each."""
     allow_age_s: float = 10.0
     """How long a yes is remembered: so long may a right outlive its removal."""
+    owner_age_s: float = 10.0
+    """How long the notes of an owner are believed: a gang asks once."""
     deny_age_s: float = 2.0
     """How long a no is remembered: so long may a new right go unnoticed."""

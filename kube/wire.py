@@ -9,7 +9,13 @@ class ObjectMeta(msgspec.Struct, rename="camel"):
     """`metadata` of an object."""
 
     name: str = ""
+    namespace: str = ""
     resource_version: str = ""
+
+    @property
+    def key(self) -> str:
+        """What tells objects of one kind apart: the name, with the namespace where it has one."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
 class Object(msgspec.Struct):

@@ -10,6 +10,7 @@ import msgspec
 
 from core.decoding import UNREADABLE, unreadable
 from core.storage import PersistentVolume
+from policies import rights
 from policies.projecting.bounds import bound
 from policies.projecting.volumes import Token, of_persistent
 from policies.projection import DeviceConfig, DeviceRequest, Object, Projection
@@ -168,6 +169,7 @@ _KINDS: Final[Mapping[tuple[str, str], tuple[type[Any], Callable[[Any], Object]]
         _resource_claim_template,
     ),
     ("resource.k8s.io", "DeviceClass"): (_DeviceClass, _device_class),
+    **rights.KINDS,
 }
 
 OBJECT_KINDS: Final = frozenset(_KINDS)

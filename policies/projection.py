@@ -15,6 +15,7 @@ import msgspec
 from core import pod as k8s
 from policies.projecting.bounds import bound, check_length
 from policies.projecting.containers import Container, project_containers
+from policies.projecting.rights import FederatedIdentity, Rights
 from policies.projecting.volumes import Claimed, Token, Volume, no_claims, project_volumes
 
 APPARMOR_ANNOTATIONS: Final = "container.apparmor.security.beta.kubernetes.io/"
@@ -96,6 +97,20 @@ class Object(_Struct, frozen=True):
     tokens: list[Token] = []
     requests: list[DeviceRequest] = []
     configs: list[DeviceConfig] = []
+    command: str = ""
+    arguments: bool = False
+    stdin: bool = False
+    tty: bool = False
+    port: str = ""
+    endpoint: str = ""
+    bound: bool = False
+    seconds: int = 0
+    signer: str = ""
+    """Segments of a privilege."""
+    common_name: str = ""
+    organisations: list[str] = []
+    rights: Rights | None = None
+    identities: list[FederatedIdentity] = []
 
 
 class Projection(_Struct, frozen=True):

@@ -5,12 +5,11 @@ InternalError. Both refuse; only the first is about the object.
 """
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
-from core import names
 from core.decision import Decision, Finding, Verdict
 from core.errors import InvalidReviewError
 from core.request import Request
@@ -73,14 +72,13 @@ def no_patches(_request: Request, _decision: Decision) -> Patches:
 
 
 def mutation_patches(request: Request, decision: Decision) -> Patches:
-    """Give the patches of `/mutate`: the profile is noted, where the decision says so.
+    """Give the patches of `/mutate`: annotations, where the decision says so.
 
     Raises:
         InvalidReviewError: the object's metadata has not the shape that Kubernetes gives it.
     """
-    if decision.allowed and decision.note_profile and decision.profile:
-        return profile_patch(request, decision.profile)
-    return []
+    noted = decision.allowed and decision.recorded
+    return annotation_patches(request, decision.recorded) if noted else []
 
 
 def encode_failure(request: Request, message: str) -> bytes:
@@ -184,24 +182,29 @@ class _Annotated(msgspec.Struct, gc=False):
 _ANNOTATED = msgspec.json.Decoder(_Annotated)
 
 
-def profile_patch(request: Request, profile: str) -> Patches:
-    """Give the JSONPatch (RFC 6902) that notes `profile` on the object; empty if it is there.
+def annotation_patches(request: Request, annotations: Mapping[str, str]) -> Patches:
+    """Give the JSONPatch (RFC 6902) that sets annotations, and takes away the empty ones.
 
-    Only ever `add`, which also replaces. Without an object, as on DELETE, there is nothing to patch
-    (kube-apiserver answers a patch there with a 500).
+    What is there already is not patched. Without an object, as on DELETE, there is nothing to
+    patch (kube-apiserver answers a patch there with a 500).
     """
     if request.object is None:
         return []
     metadata = _read_metadata(request.object)
-    note = {names.PROFILE_ANNOTATION: profile}
+    there = (metadata and metadata.annotations) or {}
+    wanted = {key: value for key, value in annotations.items() if value}
     if metadata is None:
-        return [_add("/metadata", {"annotations": note})]
-    if not metadata.annotations:
-        return [_add("/metadata/annotations", note)]
-    if metadata.annotations.get(names.PROFILE_ANNOTATION) == profile:
-        return []
-    key = names.PROFILE_ANNOTATION.replace("~", "~0").replace("/", "~1")
-    return [_add(f"/metadata/annotations/{key}", profile)]
+        return [_add("/metadata", {"annotations": wanted})] if wanted else []
+    if not there:
+        return [_add("/metadata/annotations", wanted)] if wanted else []
+    set_ = [_add(_path(key), value) for key, value in wanted.items() if there.get(key) != value]
+    gone = [key for key, value in annotations.items() if not value and key in there]
+    return [*set_, *({"op": "remove", "path": _path(key)} for key in gone)]
+
+
+def _path(key: str) -> str:
+    """Give the JSON pointer (RFC 6901) of an annotation."""
+    return f"/metadata/annotations/{key.replace('~', '~0').replace('/', '~1')}"
 
 
 def _read_metadata(raw: msgspec.Raw) -> _Metadata | None:

@@ -22,7 +22,7 @@ from prometheus_client.registry import Collector
 
 from admission.reading import JUDGED_KINDS
 from audit.ledger.families import counter_of, gauge_of
-from core.decision import Decision
+from core.decision import Decision, Traced
 from core.request import Request
 
 KNOWN_KINDS = frozenset({"Namespace", *(kind for _, kind in JUDGED_KINDS)})
@@ -100,6 +100,13 @@ class Metrics:
         )
         for outcome in ("admitted", "refused"):  # From zero, or the first would be no increase.
             self._unrecorded.labels(outcome)
+        self._traced = counter(
+            "sallyport_traced",
+            "What controllers made, by whether its root says who asked for it.",
+            ("result",),
+        )
+        for result in Traced:
+            self._traced.labels(result.value)
         self._admission_children: dict[tuple[str, str, str, str], Counter] = {}
         self._duration_children = {
             webhook: self._durations.labels(webhook) for webhook in ("validate", "mutate")
@@ -121,6 +128,8 @@ class Metrics:
             child = self._admission_children[key] = self._admissions.labels(*key)
         child.inc()
         self._duration_children[webhook].observe(seconds)
+        if decision.evidence.traced is not None and webhook == "validate":
+            self._traced.labels(decision.evidence.traced.value).inc()
         for finding in decision.findings:
             self._count_finding(finding.rule, finding.action.value)
         if decision.error_kind:

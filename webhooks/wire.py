@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn
 import msgspec
 
 from core.errors import InvalidReviewError
-from core.request import Kind, Operation, Request
+from core.request import Kind, Operation, Phase, Request
 from core.subject import Subject
 
 API_VERSION = "admission.k8s.io/v1"
@@ -145,6 +145,7 @@ def _to_request(wire: _Request) -> Request:
         object=submitted,
         old_object=_to_object(wire.old_object, "oldObject"),
         dry_run=bool(wire.dry_run),
+        phase=Phase.VALIDATING,
     )
 
 

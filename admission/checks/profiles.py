@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable
 import msgspec
 
 from admission.candidates import MAX_PRIVILEGES, Candidate, is_special
+from admission.checks.entering import ADVICE, for_visitor
 from admission.facts import Facts, NamedProfile, PodFacts
 from admission.outcome import NOTHING, Outcome
 from admission.wording import listed, printable, privilege_message
@@ -88,7 +89,7 @@ def _refused(request: Request, facts: Facts, pod: PodFacts) -> Outcome:
     own = next((candidate for candidate in near if pod.usable.get(candidate.name)), None)
     covers_all = pod.candidates.covering_names()
     binding = "" if pod.namespace else ": by a ClusterRoleBinding"
-    advice = []
+    advice = [ADVICE] if pod.entered else []
     if covers_all:
         advice.append(f"Or ask {_grant(*covers_all)}{where}{binding}.")
     elif facts.namespace and facts.namespace.ceiling is not None:
@@ -132,6 +133,8 @@ def _findings(gaps: Collection[str], pod: PodFacts, facts: Facts) -> tuple[Findi
     privileges = {need.privilege for need in shown}
     covered_by = {privilege: pod.candidates.having(privilege) for privilege in privileges}
     findings = [_finding(need, facts, covered_by[need.privilege]) for need in shown]
+    if pod.entered:
+        findings = for_visitor(findings, pod.entered)
     if len(needs) > MOST_FINDINGS:
         message = f"needs privileges at {len(needs) - MOST_FINDINGS} more places"
         findings.append(Finding(MORE, Action.DENY, "", message, "Mend those shown first."))

@@ -13,7 +13,10 @@ from kube.objects import Objects
 
 INTERVAL_S: Final = 60.0
 
-NEEDED: Final = (f"{names.PROFILES_RESOURCE}.{names.GROUP}",)
+NEEDED: Final = tuple(
+    f"{resource}.{names.GROUP}"
+    for resource in (names.PROFILES_RESOURCE, names.EXCEPTIONS_RESOURCE, names.APPROVALS_RESOURCE)
+)
 """The definitions that this release reads."""
 
 _PATH: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

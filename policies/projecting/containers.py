@@ -101,6 +101,10 @@ class Container(_Struct, frozen=True):
     env: list[EnvVar] = []
     mounts: list[Mount] = []
     block_devices: list[str] = []
+    added: bool = False
+    """Whether an update adds it to a Pod that runs."""
+    target: bool = False
+    """Whether it joins the processes of another container."""
 
 
 def project_containers(spec: k8s.PodSpec) -> Iterator[Container]:
@@ -113,7 +117,7 @@ def project_containers(spec: k8s.PodSpec) -> Iterator[Container]:
         (_EPHEMERAL, "ephemeralContainers", spec.ephemeral_containers),
     ):
         for index, container in enumerate(containers or ()):
-            yield _project(container, kind, f"spec.{field}[{index}]", spec.resources)
+            yield _project(container, kind, f"spec.{field}[{index}]", spec)
 
 
 def _unlimited(resources: k8s.Resources | None, of_pod: k8s.Resources | None) -> list[str]:
@@ -133,9 +137,7 @@ def _is_nothing(quantity: str | float | None) -> bool:
     return not number.lower().partition("e")[0].strip("+-0.")
 
 
-def _project(
-    container: k8s.Container, kind: str, path: str, of_pod: k8s.Resources | None
-) -> Container:
+def _project(container: k8s.Container, kind: str, path: str, spec: k8s.PodSpec) -> Container:
     context = container.security_context
     if context and context.capabilities and context.capabilities.add:
         bound(len(context.capabilities.add), f"{path}.securityContext.capabilities.add")
@@ -150,20 +152,26 @@ def _project(
         comes.source,
         comes.pinned,
         context,
-        _host_ports(path, container) if container.ports else [],
+        _host_ports(path, container, bool(spec.host_network)) if container.ports else [],
         list(_handler_hosts(path, container)),
-        _unlimited(container.resources, of_pod) if kind != _EPHEMERAL else [],
+        _unlimited(container.resources, spec.resources) if kind != _EPHEMERAL else [],
         _env(path, container.env) if container.env else [],
         _mounts(path, container.volume_mounts) if container.volume_mounts else [],
         _block_devices(path, container) if container.volume_devices else [],
+        target=bool(container.target_container_name),
     )
 
 
-def _host_ports(path: str, container: k8s.Container) -> list[HostPort]:
+def _host_ports(path: str, container: k8s.Container, in_host_network: bool) -> list[HostPort]:  # noqa: FBT001
+    """Give the ports of the node; in its network every port is one.
+
+    kube-apiserver fills them in for Pods, and for templates not (kubernetes/pkg/apis/core/v1
+    defaults.go, SetDefaults_PodSpec).
+    """
     return [
-        HostPort(f"{path}.ports[{index}].hostPort", port.host_port)
+        HostPort(f"{path}.ports[{index}].hostPort", opened)
         for index, port in enumerate(container.ports or ())
-        if port.host_port
+        if (opened := port.host_port or (in_host_network and port.container_port))
     ]
 
 

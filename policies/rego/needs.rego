@@ -24,7 +24,12 @@ answer := {"containers": count(input.containers), "needs": result, "denials": de
 # description: >-
 #   An object from "family/rule" to the rule's entries, in no order, with only rules that have any.
 #   An entry is {"privilege", "path"} and, where it concerns one container, "container".
-result := {rule: entries |
+result := object.union(of_pods, of_objects)
+
+# METADATA
+# title: Needs of Pods
+# description: Also of other objects, for the rules that look at both.
+of_pods := {rule: entries |
 	some rule, entries in {
 		"annotation/deprecated": privileges.annotation.deprecated.needs,
 		"apparmor/profile": privileges.apparmor.profile.needs,
@@ -33,8 +38,8 @@ result := {rule: entries |
 		"container/privilege_escalation": privileges.container.privilege_escalation.needs,
 		"container/privileged": privileges.container.privileged.needs,
 		"container/root_filesystem": privileges.container.root_filesystem.needs,
-		"device/admin_access": privileges.device.admin_access.needs,
-		"device/config": privileges.device.config.needs,
+		"debug/image": privileges.debug.image.needs,
+		"debug/target": privileges.debug.target.needs,
 		"dns/host_alias": privileges.dns.host_alias.needs,
 		"dns/settings": privileges.dns.settings.needs,
 		"gpu/environment": privileges.gpu.environment.needs,
@@ -53,15 +58,12 @@ result := {rule: entries |
 		"run_as/host_users": privileges.run_as.host_users.needs,
 		"run_as/root": privileges.run_as.root.needs,
 		"run_as/unset": privileges.run_as.unset.needs,
-		"runtime_class/handler": privileges.runtime_class.handler.needs,
 		"scheduling/node_name": privileges.scheduling.node_name.needs,
 		"scheduling/priority": privileges.scheduling.priority.needs,
 		"scheduling/toleration": privileges.scheduling.toleration.needs,
 		"seccomp/unconfined": privileges.seccomp.unconfined.needs,
 		"seccomp/unset": privileges.seccomp.unset.needs,
 		"selinux/options": privileges.selinux.options.needs,
-		"storage/driver": privileges.storage.driver.needs,
-		"storage/provisioner": privileges.storage.provisioner.needs,
 		"sysctl/set": privileges.sysctl.set.needs,
 		"token/audience": privileges.token.audience.needs,
 		"token/automount": privileges.token.automount.needs,
@@ -72,6 +74,59 @@ result := {rule: entries |
 		"volume/type": privileges.volume.type.needs,
 	}
 	count(entries) > 0
+}
+
+# METADATA
+# title: Needs of what is no Pod
+# description: Rules that look at input.object alone are not asked about Pods, which have none.
+# scope: document
+of_objects := {} if not input.object
+
+of_objects := {rule: entries |
+	some rule, entries in {
+		"attach/stream": privileges.attach.stream.needs,
+		"certificate/approve": privileges.certificate.approve.needs,
+		"certificate/identity": privileges.certificate.identity.needs,
+		"certificate/request": privileges.certificate.request.needs,
+		"device/admin_access": privileges.device.admin_access.needs,
+		"device/config": privileges.device.config.needs,
+		"exec/code": privileges.exec.code.needs,
+		"exec/command": privileges.exec.command.needs,
+		"exec/interactive": privileges.exec.interactive.needs,
+		"identity/federated": privileges.identity.federated.needs,
+		"port_forward/any": privileges.port_forward.any.needs,
+		"proxy/node": privileges.proxy.node.needs,
+		"proxy/pod": privileges.proxy.pod.needs,
+		"proxy/service": privileges.proxy.service.needs,
+		"rights/aggregate": privileges.rights.aggregate.needs,
+		"rights/apis": privileges.rights.apis.needs,
+		"rights/approve": privileges.rights.approve.needs,
+		"rights/bind": privileges.rights.bind.needs,
+		"rights/certificates": privileges.rights.certificates.needs,
+		"rights/collect": privileges.rights.collect.needs,
+		"rights/escalate": privileges.rights.escalate.needs,
+		"rights/exempt": privileges.rights.exempt.needs,
+		"rights/impersonate": privileges.rights.impersonate.needs,
+		"rights/nodes_proxy": privileges.rights.nodes_proxy.needs,
+		"rights/sallyport": privileges.rights.sallyport.needs,
+		"rights/secrets": privileges.rights.secrets.needs,
+		"rights/subject": privileges.rights.subject.needs,
+		"rights/token": privileges.rights.token.needs,
+		"rights/unknown_role": privileges.rights.unknown_role.needs,
+		"rights/use": privileges.rights.use.needs,
+		"rights/webhooks": privileges.rights.webhooks.needs,
+		"rights/wildcard": privileges.rights.wildcard.needs,
+		"rights/workloads": privileges.rights.workloads.needs,
+		"runtime_class/handler": privileges.runtime_class.handler.needs,
+		"scheduling/bind": privileges.scheduling.bind.needs,
+		"storage/driver": privileges.storage.driver.needs,
+		"storage/provisioner": privileges.storage.provisioner.needs,
+		"token/lasting": privileges.token.lasting.needs,
+		"token/request": privileges.token.request.needs,
+	}
+	count(entries) > 0
+} if {
+	input.object
 }
 
 # METADATA

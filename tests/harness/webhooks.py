@@ -4,17 +4,25 @@ import asyncio
 import base64
 import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from typing import Final
 
 from tests.harness.client import Client, Json, read_objects
 from tests.harness.evidence import ROOT
 from tests.harness.pods import RESTRICTED
+from tests.harness.rbac import grant, rule, user
 
+CRDS: Final = ROOT / "helm" / "sallyport-crds" / "templates"
 MANIFEST: Final = ROOT / "deploy" / "webhooks.yaml"
 SETTLE_TIMEOUT_S: Final = 20.0
 _POLL_S: Final = 0.1
+_BINDING: Final[Json] = {
+    "apiVersion": "v1",
+    "kind": "Binding",
+    "metadata": {"name": "none"},
+    "target": {"apiVersion": "v1", "kind": "Node", "name": "none"},
+}
 _NAMESPACE: Final = "webhook-probe"
 _CALLS: Final = re.compile(
     r'^apiserver_admission_webhook_request_total\{.*name="([^"]+)".*\} (\S+)$',
@@ -36,14 +44,22 @@ def configurations(url: str, ca_pem: bytes) -> list[Json]:
 
 
 @asynccontextmanager
-async def registered(client: Client, url: str, ca_pem: bytes) -> AsyncIterator[None]:
+async def registered(
+    client: Client, url: str, ca_pem: bytes, only: Collection[str] = ()
+) -> AsyncIterator[None]:
     """Have kube-apiserver ask the gate at `url` while the context lasts.
+
+    `only` names the webhooks that are registered; without it all are.
 
     On entry it has been seen to ask every webhook, on exit to ask none any more: it follows
     changes of a registration with a delay. Whatever the gate answers is right here.
     """
     await client.create_namespace(_NAMESPACE)
+    await serve_guarded(client)
+    await client.apply(grant(_NAMESPACE, rule(["*"], "*", "*"), user(_NAMESPACE)))
     items = configurations(url, ca_pem)
+    for item in items if only else ():
+        item["webhooks"] = [each for each in item["webhooks"] if each["name"] in only]
     names = {webhook["name"] for item in items for webhook in item["webhooks"]}
     await client.apply(items)
     try:
@@ -53,6 +69,13 @@ async def registered(client: Client, url: str, ca_pem: bytes) -> AsyncIterator[N
         for item in items:
             await client.delete(item)
         await _wait_until_called(client, set())
+
+
+async def serve_guarded(client: Client) -> None:
+    """Have the kinds served that are guarded: a webhook for a kind that is not is never called."""
+    for kind in ("PolicyException", "Approval"):
+        await client.apply(read_objects(CRDS / f"{kind.lower()}s.yaml"))
+        await client.wait_for_kind("sallyport.dev/v1alpha1", kind)
 
 
 async def _wait_until_called(client: Client, names: set[str]) -> None:
@@ -75,18 +98,65 @@ async def _called(client: Client) -> set[str]:
         "kind": "Namespace",
         "metadata": {"name": f"{_NAMESPACE}-2"},
     }
-    template: Json = {
-        "apiVersion": "v1",
-        "kind": "PodTemplate",
+    template = RESTRICTED.pod()
+    template["metadata"] = {"labels": {"app": "probe"}}
+    deployment: Json = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
         "metadata": {"name": "probe"},
-        "template": RESTRICTED.pod(),
+        "spec": {"selector": {"matchLabels": {"app": "probe"}}, "template": template},
+    }
+    claim: Json = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "probe"},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+    }
+    labels = {"app": "probe"}
+    controller: Json = {
+        "apiVersion": "v1",
+        "kind": "ReplicationController",
+        "metadata": {"name": "probe"},
+        "spec": {
+            "replicas": 0,
+            "selector": labels,
+            "template": {"metadata": {"labels": labels}, "spec": RESTRICTED.pod()["spec"]},
+        },
+    }
+    exception: Json = {
+        "apiVersion": "sallyport.dev/v1alpha1",
+        "kind": "PolicyException",
+        "metadata": {"name": "probe"},
+        "spec": {
+            "workloads": [{"apiVersion": "v1", "kind": "Pod", "name": "probe"}],
+            "excuses": [{"privilege": "host/network"}],
+            "reason": "probe",
+            "expiresAt": "2099-01-01T00:00:00Z",
+        },
     }
     for path, body in (
-        (f"/api/v1/namespaces/{_NAMESPACE}/podtemplates", template),
+        (f"/apis/sallyport.dev/v1alpha1/namespaces/{_NAMESPACE}/policyexceptions", exception),
+        (f"/apis/apps/v1/namespaces/{_NAMESPACE}/deployments", deployment),
+        (f"/api/v1/namespaces/{_NAMESPACE}/persistentvolumeclaims", claim),
+        (f"/api/v1/namespaces/{_NAMESPACE}/replicationcontrollers", controller),
         (f"/api/v1/namespaces/{_NAMESPACE}/pods", RESTRICTED.pod()),
         ("/api/v1/namespaces", namespace),
+        (f"/api/v1/namespaces/{_NAMESPACE}/bindings", _BINDING),
     ):
         await client.request("POST", path, body, parameters={"dryRun": "All"})
+    # Connections know no dry run; there is no such Pod.
+    await client.request("POST", f"/api/v1/namespaces/{_NAMESPACE}/pods/none/exec?command=true")
+    # Members of system:masters are left out where rights are judged.
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"}
+    await client.as_user(_NAMESPACE).request(
+        "POST",
+        "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+        {**role, "metadata": {"name": "probe"}, "rules": []},
+        parameters={"dryRun": "All"},
+    )
     after = await _call_counts(client)
     return {name for name, count in after.items() if count > before.get(name, 0)}
 

@@ -17,6 +17,8 @@ status:
 {{ include "sallyport.settings.common" .root }}
 default_mode: {{ $values.defaultMode }}
 controllers: {{ toJson $values.controllers }}
+pipelines: {{ toJson $values.pipelines }}
+shared_accounts: {{ toJson $values.sharedAccounts }}
 max_staleness: {{ $values.maxStalenessSeconds }}
 access:
   allow_age: {{ $values.access.allowAgeSeconds }}
@@ -66,6 +68,9 @@ listen:
 sweep:
   interval: {{ int64 .Values.control.sweep.intervalSeconds }}
   pods_per_second: {{ int64 .Values.control.sweep.podsPerSecond }}
+discovery:
+  search: {{ toJson .Values.control.discovery.search }}
+  skip: {{ toJson .Values.control.discovery.skip }}
 {{- end }}
 
 {{- define "sallyport.settings.auditor" -}}

@@ -18,11 +18,12 @@ EVERYWHERE = {
     *((verb, "openreports.io", "reports", "") for verb in ("list", "create", "patch", "delete")),
     *((verb, "openreports.io", "clusterreports", "") for verb in ("create", "patch")),
     *(
-        (verb, "admissionregistration.k8s.io", kind, "sallyport")
+        (verb, "admissionregistration.k8s.io", kind, name)
         for verb in ("get", "patch")
         for kind in REGISTRATIONS
+        for name in ("sallyport", "sallyport-discovered")
     ),
-    ("get", "apiextensions.k8s.io", "customresourcedefinitions", CRD),
+    *((verb, "apiextensions.k8s.io", "customresourcedefinitions", "") for verb in ("get", "list")),
 }
 
 IN_ITS_NAMESPACE = {

@@ -3,6 +3,7 @@
 import pytest
 
 from core.subject import Subject
+from core.workloads import WORKLOADS
 from kube.live import LiveCluster
 from tests.api.chart.attempts import rules
 from tests.api.chart.conftest import ELSEWHERE
@@ -20,6 +21,20 @@ READS = {
     ("create", "authorization.k8s.io", "subjectaccessreviews", ""),
 }
 """What judging takes."""
+
+ROLES = {
+    ("get", "rbac.authorization.k8s.io", "roles", ""),
+    ("get", "rbac.authorization.k8s.io", "clusterroles", ""),
+    ("get", "", "pods", ""),
+}
+"""What judging a binding, and who enters a Pod, takes."""
+
+OWNERS = {
+    ("get", each.group, each.resource, "")
+    for each in WORKLOADS.values()
+    if each.namespaced and each.kind != "PodTemplate"
+}
+"""What tracing a Pod to who asked for it takes."""
 
 EVERYONE = {("use", "sallyport.dev", "containerprofiles", "pss-restricted")}
 
@@ -46,7 +61,7 @@ async def test_it_can_judge(admin: Client, apiserver: ApiServer, account: str) -
 async def test_the_gate_may_do_nothing_else(admin: Client, namespace: str) -> None:
     """Its rules are these, beside what every account has."""
     gate = admin.with_token(await admin.create_token("sallyport-gate", NAMESPACE))
-    assert await rules(gate, namespace) == READS | EVERYONE
+    assert await rules(gate, namespace) == READS | ROLES | OWNERS | EVERYONE
 
 
 @pytest.mark.parametrize("namespace", [NAMESPACE, ELSEWHERE])

@@ -5,12 +5,20 @@ from pathlib import Path
 import pytest
 
 from core.subject import Subject
+from core.workloads import WORKLOADS
 from kube.live import LiveCluster
 from kube.manifests import read_paths
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client
 
 SYSTEM = "sallyport-system"
+
+_OWNERS = {
+    ("get", each.group, each.resource)
+    for each in WORKLOADS.values()
+    if each.namespaced and each.kind != "PodTemplate"
+}
+"""What owns Pods, of which the gate reads the metadata."""
 
 
 @pytest.fixture
@@ -72,5 +80,14 @@ async def test_the_gate_can_do_nothing_else(gate_config: Path, client: Client) -
         ("watch", "", "namespaces"),
         ("list", "", "persistentvolumes"),
         ("watch", "", "persistentvolumes"),
+        ("get", "", "pods"),
+        ("get", "sallyport.dev", "policyexceptions"),
+        ("list", "sallyport.dev", "policyexceptions"),
+        ("watch", "sallyport.dev", "policyexceptions"),
+        ("list", "sallyport.dev", "approvals"),
+        ("watch", "sallyport.dev", "approvals"),
+        ("get", "rbac.authorization.k8s.io", "roles"),
+        ("get", "rbac.authorization.k8s.io", "clusterroles"),
+        *_OWNERS,
         ("create", "authorization.k8s.io", "subjectaccessreviews"),
     }

@@ -6,12 +6,12 @@ import pytest
 from core.decision import Verdict
 from core.namespaces import Mode
 from policies.engine.embedded import EmbeddedEngine
+from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import (
     ADMIN,
     ALICE,
     PULLS,
     Folder,
-    Watched,
     decide,
     judge_of,
     pod,

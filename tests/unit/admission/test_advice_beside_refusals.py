@@ -8,7 +8,12 @@ from core.subject import service_account
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.test_explanations import document_of
 from tests.unit.admission.test_first_advice import explained
-from tests.unit.admission.world import Folder, Watched, pod, request
+from tests.unit.admission.watched import Watched
+from tests.unit.admission.world import (
+    Folder,
+    pod,
+    request,
+)
 
 
 async def test_error_is_no_denial(engine: EmbeddedEngine, folder: Folder) -> None:

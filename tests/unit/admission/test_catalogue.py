@@ -21,7 +21,6 @@ async def test_what_came_later_is_a_warning(folder: Folder, engine: EmbeddedEngi
     assert decision.verdict is Verdict.WARN
     assert decision.allowed
     assert decision.profile == "mine"
-    assert decision.note_profile
     assert {finding.action for finding in decision.findings} == {Action.WARN}
     assert "process-namespace/shared" in {finding.privilege for finding in decision.findings}
     assert any("spec.shareProcessNamespace" in line for line in decision.warnings)

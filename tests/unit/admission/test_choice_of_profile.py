@@ -4,7 +4,6 @@ import pytest
 
 from core.decision import Decision, Verdict
 from core.subject import Subject, service_account
-from identity.subjects import BUILT_IN_CONTROLLERS
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.world import (
     ALICE,
@@ -35,7 +34,6 @@ async def test_pod_that_needs_nothing_is_admitted(engine: EmbeddedEngine, folder
         policy_revision=engine.revision,
         profiles_revision=cluster.profiles().revision,
         subjects=[ALICE.label],
-        note_profile=True,
     )
 
 
@@ -142,7 +140,7 @@ async def test_operator_that_is_configured_is_no_requester(
         folder.cluster(),
         engine,
         request(made, OPERATOR),
-        controllers=BUILT_IN_CONTROLLERS | {OPERATOR.username},
+        controllers=[f"{OPERATOR.username}=PyTorchJob.kubeflow.org"],
     )
     assert decision.verdict is Verdict.ALLOW
     assert decision.subjects == ["system:serviceaccount:train:trainer"]

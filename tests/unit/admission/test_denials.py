@@ -18,7 +18,6 @@ async def test_no_right_makes_a_denial_good(folder: Folder, engine: EmbeddedEngi
     assert decision.findings[0].path == f"metadata.annotations['{FLAG}']"
     assert FLAG in decision.message
     assert decision.message.splitlines()[0].endswith("It asks for what nobody may have.")
-    assert not decision.note_profile
 
 
 async def test_denials_and_privileges_are_said_together(

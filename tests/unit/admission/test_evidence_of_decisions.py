@@ -3,7 +3,15 @@
 from core.decision import Access, Named, Tried, Verdict
 from core.subject import service_account
 from policies.engine.embedded import EmbeddedEngine
-from tests.unit.admission.world import ALICE, PULLS, Folder, Watched, decide, pod, request
+from tests.unit.admission.watched import Watched
+from tests.unit.admission.world import (
+    ALICE,
+    PULLS,
+    Folder,
+    decide,
+    pod,
+    request,
+)
 
 
 async def test_an_admission_keeps_needs_and_the_answers_that_counted(

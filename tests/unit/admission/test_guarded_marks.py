@@ -8,6 +8,7 @@ from core.decision import Action, Decision, Finding, Verdict
 from core.request import Operation
 from core.subject import Subject
 from policies.engine.embedded import EmbeddedEngine
+from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import (
     ADMIN,
     ALICE,
@@ -15,7 +16,6 @@ from tests.unit.admission.world import (
     ID,
     NAMESPACE,
     Folder,
-    Watched,
     decide,
     request,
 )

@@ -10,12 +10,12 @@ from core.request import Operation
 from core.subject import Subject, service_account
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.test_explanations import document_of
+from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import (
     ALICE,
     BOB,
     NAMESPACE,
     Folder,
-    Watched,
     judge_of,
     pod,
     request,

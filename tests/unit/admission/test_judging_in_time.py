@@ -9,10 +9,10 @@ from core.decision import Verdict
 from core.namespaces import Mode, Namespace
 from core.request import Request
 from policies.engine.embedded import EmbeddedEngine
+from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import (
     NAMESPACE,
     Folder,
-    Watched,
     decide,
     judge_of,
     pod,
@@ -116,4 +116,4 @@ async def test_mutating_pass_keeps_to_its_budget(engine: EmbeddedEngine, folder:
     start = time.monotonic()
     decision = await judge.mutate(request(pod()), budget=BUDGET)
     assert time.monotonic() - start < BUDGET + MARGIN
-    assert (decision.allowed, decision.note_profile) == (True, False)
+    assert (decision.allowed, decision.recorded) == (True, {})

@@ -15,7 +15,15 @@ from core.subject import Subject
 from kube.folder import FolderCluster, read_profiles
 from policies import SHIPPED_PROFILES
 from policies.engine.embedded import EmbeddedEngine
-from tests.unit.admission.world import NAMESPACE, Watched, decide, judge_of, pod, request, update
+from tests.unit.admission.watched import Watched
+from tests.unit.admission.world import (
+    NAMESPACE,
+    decide,
+    judge_of,
+    pod,
+    request,
+    update,
+)
 
 LABEL = attrgetter("label")
 CANARY = "canary-7d1e"

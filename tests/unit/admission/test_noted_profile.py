@@ -6,7 +6,6 @@ import pytest
 
 from core.decision import Verdict
 from core.request import Operation, Request
-from core.subject import service_account
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.world import (
     ALICE,
@@ -20,8 +19,13 @@ from tests.unit.admission.world import (
 )
 
 JOB = ("batch/v1", "Job")
-JOBS = service_account("kube-system", "job-controller")
 NAMED = {"sallyport.dev/profile": "net"}
+WHO = {"sallyport.dev/requester": ALICE.label}
+
+
+def notes(profile: str) -> dict[str, str]:
+    """Give the notes of ALICE under a profile."""
+    return WHO | {"sallyport.dev/profile": profile}
 
 
 @pytest.fixture
@@ -32,53 +36,49 @@ def profiles(folder: Folder) -> Folder:
 
 
 @pytest.mark.parametrize(
-    ("asked", "profile", "note"),
+    ("asked", "noted"),
     [
-        (request(pod()), "net", True),
-        (request(pod(hostNetwork=True)), "net", True),
-        (request(pod(owner=("v1", "ConfigMap"))), "net", False),
-        (request(pod(owner=JOB), JOBS), "net", False),
-        (request(pod(owner=JOB)), "net", False),
-        (request(pod(annotations=NAMED)), "net", False),
-        (request(pod(annotations={"other": "x"})), "net", True),
-        (update(pod(image=OTHER), pod()), "net", False),
-        (request(pod(hostPID=True)), None, False),
-        (request(pod(), operation=Operation.DELETE), None, False),
-        (request({"metadata": {"name": "a"}}, kind=NAMESPACE, name="a"), None, False),
-        (request(b"{"), None, False),
+        (request(pod()), "net"),
+        (request(pod(hostNetwork=True)), "net"),
+        (request(pod(annotations=NAMED)), "net"),
+        (request(pod(annotations={"other": "x"})), "net"),
+        (request(pod(owner=("v1", "ConfigMap"))), None),
+        (request(pod(owner=JOB)), None),
+        (update(pod(image=OTHER), pod()), None),
+        (request(pod(hostPID=True)), None),
+        (request(pod(), operation=Operation.DELETE), None),
+        (request({"metadata": {"name": "a"}}, kind=NAMESPACE, name="a"), None),
+        (request(b"{"), None),
     ],
 )
-async def test_note_is_for_a_new_pod_of_its_own_without_a_word_of_its_own(
-    engine: EmbeddedEngine, profiles: Folder, asked: Request, profile: str | None, *, note: bool
+async def test_note_is_for_a_new_pod_of_its_own(
+    engine: EmbeddedEngine, profiles: Folder, asked: Request, noted: str | None
 ) -> None:
-    """On creation, of what nothing owns, that names no profile, and that is admitted."""
+    """On creation, of what nothing owns, and that is admitted: who asked, and the profile."""
     profiles.documents[0]["rules"] = []
     decision = await judge_of(profiles.cluster(), engine).mutate(asked, budget=5.0)
     assert (decision.allowed, decision.warnings) == (True, [])
-    assert (decision.profile, decision.note_profile) == (profile, note)
+    assert decision.recorded == (notes(noted) if noted else {})
 
 
-@pytest.mark.parametrize("label", ["enforce", "warn", "audit"])
-async def test_nothing_is_noted_on_what_is_not_admitted_on_its_merits(
-    engine: EmbeddedEngine, profiles: Folder, label: str
+@pytest.mark.parametrize(("label", "due"), [("enforce", {}), ("warn", WHO), ("audit", WHO)])
+async def test_no_profile_is_noted_on_what_is_not_admitted_on_its_merits(
+    engine: EmbeddedEngine, profiles: Folder, label: str, due: dict[str, str]
 ) -> None:
-    """Where it is let in with a warning there is no profile to note."""
+    """Where it is let in with a warning there is no profile to note, only who asked."""
     profiles.namespace("train", mode=label)
     asked = request(pod(hostPID=True))
     decision = await judge_of(profiles.cluster(), engine).mutate(asked, budget=5.0)
     assert decision.verdict in {Verdict.DENY, Verdict.WARN}
-    assert (decision.allowed, decision.note_profile, decision.warnings) == (True, False, [])
+    assert (decision.allowed, decision.recorded, decision.warnings) == (True, due, [])
 
 
 async def test_namespaces_profile_needs_no_note(engine: EmbeddedEngine, profiles: Folder) -> None:
     """It is named already; the note would outlive the namespace's choice."""
     profiles.namespace("train", profile="net")
     decision = await judge_of(profiles.cluster(), engine).mutate(request(pod()), budget=5.0)
-    assert (decision.verdict, decision.profile, decision.note_profile) == (
-        Verdict.ALLOW,
-        "net",
-        False,
-    )
+    assert (decision.verdict, decision.profile) == (Verdict.ALLOW, "net")
+    assert decision.recorded == WHO
 
 
 async def test_validating_pass_holds_the_note_to_the_same_rights(

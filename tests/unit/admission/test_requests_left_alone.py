@@ -6,6 +6,7 @@ from core.decision import Decision, Unrecorded, Verdict
 from core.request import Kind, Operation
 from core.subject import Subject
 from policies.engine.embedded import EmbeddedEngine
+from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import (
     ALICE,
     BOB,
@@ -13,7 +14,6 @@ from tests.unit.admission.world import (
     NAMESPACE,
     POD,
     Folder,
-    Watched,
     decide,
     pod,
     request,
@@ -41,13 +41,13 @@ def admitted(engine: EmbeddedEngine, cluster: Watched) -> Decision:
 @pytest.mark.parametrize(
     "kind",
     [
-        Kind("Deployment", "v1", "apps"),
+        Kind("Deployment", "v1", "example.org"),
         Kind("ConfigMap", "v1"),
         Kind("Pod", "v1", "metrics.k8s.io"),
         Kind("Namespace", "v1", "example.org"),
-        Kind("PodExecOptions", "v1"),
+        Kind("PodExecOptions", "v1", "example.org"),
         Kind("Eviction", "v1", "policy"),
-        Kind("Binding", "v1"),
+        Kind("Binding", "v1", "example.org"),
     ],
 )
 @pytest.mark.parametrize("operation", Operation)

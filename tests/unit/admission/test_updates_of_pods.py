@@ -7,11 +7,11 @@ import pytest
 
 from core.decision import Verdict
 from policies.engine.embedded import EmbeddedEngine
+from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import (
     BOB,
     OTHER,
     Folder,
-    Watched,
     decide,
     pod,
     request,
@@ -53,7 +53,7 @@ async def test_update_of_what_is_not_judged_is_admitted_without_asking(
     """Though its maker may not have what the Pod has: a label must remain settable."""
     decision = await decide(cluster, engine, update(made, pod(**NET), BOB))
     assert (decision.verdict, decision.profile, decision.findings) == (Verdict.ALLOW, None, [])
-    assert (decision.note_profile, cluster.asked) == (False, [])
+    assert cluster.asked == []
 
 
 async def test_update_of_the_image_is_judged(engine: EmbeddedEngine, cluster: Watched) -> None:
@@ -66,7 +66,6 @@ async def test_update_of_the_image_is_judged(engine: EmbeddedEngine, cluster: Wa
     )
     by_alice = await decide(cluster, engine, update(made, pod(**NET)))
     assert (by_alice.verdict, by_alice.profile) == (Verdict.ALLOW, "net")
-    assert by_alice.note_profile is False
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,7 @@
 """A small world to judge in: a folder of YAML for a cluster, requests, and a cluster that fails."""
 
-import asyncio
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,10 @@ from admission.gather import Gatherer
 from admission.judge import Judge
 from core.cluster import Cluster
 from core.decision import Decision, Evidence
-from core.errors import AccessReviewError, NotSyncedError
-from core.namespaces import Mode, Namespace
-from core.profiles import ProfileSet
+from core.namespaces import Mode
 from core.request import Kind, Operation, Request
-from core.storage import PersistentVolume
 from core.subject import Subject
-from identity.subjects import BUILT_IN_CONTROLLERS, Controllers
+from identity.subjects import configured
 from kube.folder import FolderCluster, read_profiles
 from policies import SHIPPED_PROFILES
 from policies.engine import Engine
@@ -146,6 +142,11 @@ class Folder:
         marks = {f"sallyport.dev/{key}": value for key, value in annotations.items()}
         return self._add("v1", "Namespace", {"name": name, "labels": labels, "annotations": marks})
 
+    def add_pod(self, made: dict[str, Any]) -> "Folder":
+        """Add a Pod that runs."""
+        self.documents.append(made)
+        return self
+
     def grant(
         self,
         who: str,
@@ -193,82 +194,15 @@ class Folder:
         return self
 
 
-@dataclass
-class Watched:
-    """A cluster that counts what it is asked, answers late, or not at all."""
-
-    inner: Cluster
-    delay: float = 0.0
-    fails: frozenset[str] = frozenset()
-    """Names for which an access review fails; `*` for all."""
-    lost: str = ""
-    """What has not been synced: `namespaces`, `profiles` or `volumes`."""
-    asked: list[tuple[str, str, str]] = field(default_factory=list)
-    """User name, name and namespace of each access review."""
-
-    def missing(self) -> list[str]:
-        """Name what is lost."""
-        return [self.lost] if self.lost else []
-
-    def identity(self) -> str:
-        """Give the folder's."""
-        return self.inner.identity()
-
-    def access_reviews(self) -> Mapping[str, int]:
-        """Count what was asked."""
-        return {"miss": len(self.asked)}
-
-    def profiles(self) -> ProfileSet:
-        """Give the profiles, unless they are lost."""
-        if self.lost == "profiles":
-            raise NotSyncedError("the profiles have not been loaded")
-        return self.inner.profiles()
-
-    async def namespace(self, name: str) -> Namespace:
-        """Give the namespace, unless they are lost."""
-        if self.lost == "namespaces":
-            raise NotSyncedError(f"namespace {name} is unknown")
-        return await self.inner.namespace(name)
-
-    def volume(self, name: str) -> PersistentVolume | None:
-        """Give the folder's volume, unless they are lost."""
-        if self.lost == "volumes":
-            raise NotSyncedError("the volumes have not been loaded")
-        return self.inner.volume(name)
-
-    def claimed(self, claim: str) -> tuple[PersistentVolume, ...]:
-        """Give the volumes of a claim, unless they are lost."""
-        if self.lost == "volumes":
-            raise NotSyncedError("the volumes have not been loaded")
-        return self.inner.claimed(claim)
-
-    def known(
-        self, subject: Subject, verb: str, resource: str, name: str, namespace: str
-    ) -> bool | None:
-        """Know nothing: everything is asked."""
-        del subject, verb, resource, name, namespace
-        return None
-
-    async def allowed(
-        self, subject: Subject, verb: str, resource: str, name: str, namespace: str
-    ) -> bool:
-        """Answer after the delay, or fail."""
-        self.asked.append((subject.username, name, namespace))
-        await asyncio.sleep(self.delay)
-        if self.fails & {name, "*"}:
-            raise AccessReviewError(f"kube-apiserver did not say whether {name} may be used")
-        return await self.inner.allowed(subject, verb, resource, name, namespace)
-
-
 def judge_of(
     cluster: Cluster,
     engine: Engine,
     *,
     mode: Mode = Mode.ENFORCE,
-    controllers: frozenset[str] = BUILT_IN_CONTROLLERS,
+    controllers: Iterable[str] = (),
 ) -> Judge:
     """Give a judge whose decisions have the id `ID`."""
-    gatherer = Gatherer(cluster, engine, Controllers(controllers))
+    gatherer = Gatherer(cluster, engine, configured(controllers))
     return Judge(gatherer, mode, lambda: ID)
 
 

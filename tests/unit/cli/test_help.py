@@ -13,6 +13,7 @@ COMMANDS = [
     "explain",
     "decisions",
     "gate",
+    "approve",
     "control",
     "auditor",
     "run",

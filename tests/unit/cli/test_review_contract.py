@@ -111,15 +111,15 @@ def test_one_element_for_each_object_in_the_order_of_the_input(run: Run, tmp_pat
 
 
 def test_other_kinds_are_allowed_without_findings(run: Run, tmp_path: Path) -> None:
-    """Also a Pod of another group, and a workload that is not judged yet."""
-    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}}
+    """Also a Pod of another group, and a workload of a kind that nobody listed."""
+    deployment = {"apiVersion": "apps.example/v1", "kind": "Deployment", "metadata": {"name": "d"}}
     metrics = BAD | {"apiVersion": "metrics.k8s.io/v1beta1"}
     placed = {**CONFIG_MAP, "metadata": {"name": "c", "namespace": "x"}}
     file = write(tmp_path / "a.yaml", CONFIG_MAP, deployment, metrics, placed)
     done = run("review", "-o", "json", file)
     assert json.loads(done.out) == [
         other(file),
-        other(file, apiVersion="apps/v1", kind="Deployment", name="d"),
+        other(file, apiVersion="apps.example/v1", kind="Deployment", name="d"),
         other(file, apiVersion="metrics.k8s.io/v1beta1", kind="Pod", name="bad"),
         other(file, namespace="x"),
     ]

@@ -50,6 +50,7 @@ SWITCHES: Final = MappingProxyType[str, Values](
             "clusterId": "0123",
             "defaultMode": "audit",
             "controllers": ["system:serviceaccount:a:b", "yes"],
+            "sharedAccounts": ["break-glass"],
             "maxStalenessSeconds": 3600,
             "logFormat": "console",
             "access": {"allowAgeSeconds": 0, "denyAgeSeconds": 0.25, "timeoutSeconds": 10},
@@ -61,7 +62,10 @@ SWITCHES: Final = MappingProxyType[str, Values](
                 "maxHeldBytes": 17179869184,
                 "spool": {"sizeMib": 1048576},
             },
-            "control": {"sweep": {"intervalSeconds": 604800, "podsPerSecond": 10000}},
+            "control": {
+                "sweep": {"intervalSeconds": 604800, "podsPerSecond": 10000},
+                "discovery": {"search": ["a.b.example"], "skip": ["c.d.example"]},
+            },
             "auditor": {"ledger": {"keepDays": 3650}},
         },
     }

@@ -17,6 +17,8 @@ SETTING_OF = {
     "clusterId": "cluster_id",
     "defaultMode": "default_mode",
     "controllers": "controllers",
+    "pipelines": "pipelines",
+    "sharedAccounts": "shared_accounts",
     "maxStalenessSeconds": "max_staleness",
     "logFormat": "log_format",
     "access.allowAgeSeconds": "access.allow_age",
@@ -33,6 +35,8 @@ SETTING_OF = {
     "gate.maxHeldBytes": "listen.max_held_bytes",
     "control.sweep.intervalSeconds": "sweep.interval",
     "control.sweep.podsPerSecond": "sweep.pods_per_second",
+    "control.discovery.search": "discovery.search",
+    "control.discovery.skip": "discovery.skip",
     "auditor.ledger.keepDays": "ledger.keep_days",
 }
 """Values that are settings, as they are."""

@@ -13,12 +13,34 @@ from tests.unit.helm.switches import SWITCHES
 DEPLOY = ROOT / "deploy"
 WEBHOOKS = read_objects(DEPLOY / "webhooks.yaml")
 RBAC = read_objects(DEPLOY / "rbac.yaml")
-GUARD = read_objects(DEPLOY / "namespace-guard.yaml")
+GUARD = [
+    *read_objects(DEPLOY / "namespace-guard.yaml"),
+    *read_objects(DEPLOY / "own-namespace-guard.yaml"),
+]
 PROFILES = [
     item
     for path in sorted((ROOT / "policies" / "profiles").glob("*.yaml"))
     for item in read_objects(path)
 ]
+
+
+EVERYWHERE = {"guards.sallyport.dev", "authors.sallyport.dev"}
+"""What is recorded on exceptions and approvals is believed later: no namespace is left out."""
+
+
+CONDITIONS = {
+    "objects.sallyport.dev": ["not-for-sallyport"],
+    "rights.sallyport.dev": ["not-for-masters", "only-identities-of-accounts"],
+    "credentials.sallyport.dev": [
+        "not-the-scheduler",
+        "not-tokens-for-kubelets",
+        "not-certificates-of-kubelets",
+        "not-their-approval",
+    ],
+    "workloads.sallyport.dev": ["changes-something"],
+    "notes.sallyport.dev": ["changes-something"],
+}
+"""Each one is a way around: what a webhook is not asked about."""
 
 
 def bare(item: Json) -> Json:
@@ -68,7 +90,14 @@ def test_the_validating_webhooks_fail_closed_and_the_mutating_one_open(helm: Hel
         "validate.sallyport.dev": "Fail",
         "namespaces.sallyport.dev": "Fail",
         "objects.sallyport.dev": "Fail",
+        "rights.sallyport.dev": "Fail",
+        "connect.sallyport.dev": "Fail",
+        "credentials.sallyport.dev": "Fail",
+        "guards.sallyport.dev": "Fail",
+        "workloads.sallyport.dev": "Fail",
+        "notes.sallyport.dev": "Ignore",
         "mutate.sallyport.dev": "Ignore",
+        "authors.sallyport.dev": "Ignore",
     }
     trial = webhooks(helm.objects(SWITCHES["trial that fails open"]))
     assert {webhook["failurePolicy"] for webhook in trial} == {"Ignore"}
@@ -77,8 +106,8 @@ def test_the_validating_webhooks_fail_closed_and_the_mutating_one_open(helm: Hel
 def test_the_release_namespace_and_more_are_left_out_by_name(helm: Helm) -> None:
     """A dependency loop would lock the gate out; and nobody can set this label."""
     values = {"webhooks": {"excludedNamespaces": ["calico-system", "kube-system"]}}
-    found = webhooks(helm.objects(values, "guards"))
-    assert len(found) == 4
+    found = [w for w in webhooks(helm.objects(values, "guards")) if w["name"] not in EVERYWHERE]
+    assert len(found) == len(webhooks(WEBHOOKS)) - len(EVERYWHERE)
     for webhook in found:
         assert webhook["namespaceSelector"]["matchExpressions"] == [
             {
@@ -88,11 +117,19 @@ def test_the_release_namespace_and_more_are_left_out_by_name(helm: Helm) -> None
             }
         ]
         assert webhook["clientConfig"]["service"]["namespace"] == "guards"
-        conditions = webhook.get("matchConditions", [])
-        assert [condition["name"] for condition in conditions] == (
-            ["not-for-sallyport"] if webhook["name"] == "objects.sallyport.dev" else []
-        )
-        assert all("!= 'guards'" in condition["expression"] for condition in conditions)
+        conditions = {
+            each["name"]: each["expression"] for each in webhook.get("matchConditions", [])
+        }
+        assert list(conditions) == CONDITIONS.get(webhook["name"], [])
+        assert "!= 'guards'" in conditions.get("not-for-sallyport", "!= 'guards'")
+
+
+def test_what_is_recorded_is_guarded_in_every_namespace(helm: Helm) -> None:
+    """A webhook that skipped kube-system would let anyone there write who approved what."""
+    values = {"webhooks": {"excludedNamespaces": ["calico-system"]}}
+    found = [w for w in webhooks(helm.objects(values)) if w["name"] in EVERYWHERE]
+    assert {webhook["name"] for webhook in found} == EVERYWHERE
+    assert not any("namespaceSelector" in webhook for webhook in found)
 
 
 def test_switches_take_out_what_they_say(helm: Helm) -> None:

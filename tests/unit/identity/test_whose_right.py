@@ -6,7 +6,13 @@ from hypothesis import strategies as st
 
 from core.pod import ObjectMeta, OwnerReference, Pod, PodSpec
 from core.subject import Subject, service_account
-from identity.subjects import BUILT_IN_CONTROLLERS, Controllers, whose_right
+from identity.subjects import (
+    Controllers,
+    configured,
+    pod_service_account,
+    subjects_of,
+    whose_right,
+)
 
 ALICE = Subject("alice@example.com", groups=["researchers"])
 PIPELINE = service_account("ci", "runner")
@@ -17,7 +23,7 @@ MANAGER = Subject("system:kube-controller-manager", groups=["system:authenticate
 TRAINER = service_account("train", "trainer")
 
 BUILT_IN = Controllers()
-CONFIGURED = Controllers(BUILT_IN_CONTROLLERS | {OPERATOR.username})
+CONFIGURED = configured([f"{OPERATOR.username}=PyTorchJob.kubeflow.org"])
 
 
 def owned_by(*owners: tuple[str, str]) -> Pod:
@@ -65,9 +71,10 @@ def test_pod_of_a_configured_controller_is_its_service_accounts(
     "owners",
     [[], [("batch/v1", "Job")], [("v1", "ConfigMap")], [("kubeflow.org/v1", "PyTorchJob")]],
 )
-def test_configured_controllers_own_rights_never_count(owners: list[tuple[str, str]]) -> None:
-    """Also for an owner of another kind, and for none: who tricks it gains nothing."""
-    assert whose_right(REPLICASETS, owned_by(*owners), "train", BUILT_IN) == (TRAINER,)
+def test_controllers_own_rights_never_count_alone(owners: list[tuple[str, str]]) -> None:
+    """Where it is not its own kind that owns, the service account must have the right as well."""
+    found = whose_right(REPLICASETS, owned_by(*owners), "train", BUILT_IN)
+    assert found == (REPLICASETS, TRAINER)
 
 
 @pytest.mark.parametrize(
@@ -151,8 +158,7 @@ def test_service_account_defaults_as_kubernetes_does(
 ) -> None:
     """`serviceAccountName`, else the older `serviceAccount`, else `default`; of the namespace."""
     pod = Pod(spec=PodSpec(service_account_name=name, service_account=older_name))
-    found = whose_right(REPLICASETS, pod, "other", BUILT_IN)
-    assert found == (service_account("other", expected),)
+    assert pod_service_account(pod, "other") == service_account("other", expected)
 
 
 SUBJECTS = st.sampled_from([ALICE, PIPELINE, OPERATOR, REPLICASETS, JOBS, MANAGER])
@@ -169,6 +175,27 @@ def test_nobody_but_a_configured_controller_is_ever_left_out(
     """Whatever owners are written, the requester counts, unless it is a controller."""
     found = whose_right(requester, owned_by(*owners), "train", controllers)
     if controllers.is_any(requester.username):
-        assert found == (TRAINER,)
+        assert found in ((TRAINER,), (requester, TRAINER))
     else:
         assert found in ((requester,), (requester, TRAINER))
+
+
+OTHER = service_account("train", "other")
+
+
+def test_all_accounts_of_a_workload_count_once() -> None:
+    """Of what a controller makes; a requester who is one of them is not asked twice."""
+    deployments = service_account("kube-system", "deployment-controller")
+    owner = OwnerReference("apps/v1", "Deployment", "d", "u", controller=True)
+    accounts = (TRAINER, OTHER)
+    assert subjects_of(deployments, (owner,), accounts, BUILT_IN) == accounts
+    assert subjects_of(ALICE, (owner,), accounts, BUILT_IN) == (ALICE, *accounts)
+    assert subjects_of(TRAINER, (owner,), accounts, BUILT_IN) == (TRAINER, OTHER)
+    assert subjects_of(ALICE, (), accounts, BUILT_IN) == (ALICE,)
+
+
+def test_a_kinds_own_controller_may_change_what_is_there() -> None:
+    """Only on an update is the object's own kind given: nobody creates out of nothing."""
+    job = ("batch", "Job")
+    assert subjects_of(JOBS, (), (TRAINER,), BUILT_IN, job) == (TRAINER,)
+    assert subjects_of(JOBS, (), (TRAINER,), BUILT_IN) == (JOBS, TRAINER)

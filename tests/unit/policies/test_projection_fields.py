@@ -12,13 +12,13 @@ from tests.unit.policies.whole_pod import (
     SCHEMA,
     SECURITY_CONTEXT,
     handler_hosts,
-    projection,
+    projection_of_update,
 )
 
 
 def test_every_field_that_rules_read_is_there() -> None:
     """A Pod that sets them all gives them all, each with the path from the Pod's root."""
-    found = projection(POD)
+    found = projection_of_update(POD)
     assert found == {
         "os": "linux",
         "hostNetwork": True,
@@ -96,7 +96,11 @@ def test_every_field_that_rules_read_is_there() -> None:
                 "imageFrom": "registry.example/a",
                 "pinned": True,
                 "securityContext": CONTAINER_CONTEXT,
-                "hostPorts": [{"path": "spec.containers[0].ports[2].hostPort", "port": 80}],
+                # In the node's network the port of a container is one of the node.
+                "hostPorts": [
+                    {"path": "spec.containers[0].ports[0].hostPort", "port": 1},
+                    {"path": "spec.containers[0].ports[2].hostPort", "port": 80},
+                ],
                 "handlerHosts": handler_hosts("spec.containers[0]"),
                 "unlimited": ["cpu"],
                 "env": [
@@ -138,6 +142,8 @@ def test_every_field_that_rules_read_is_there() -> None:
                 "kind": "ephemeral",
                 **NO_IMAGE,
                 "securityContext": CONTAINER_CONTEXT,
+                "added": True,
+                "target": True,
             },
         ],
     }
@@ -164,5 +170,5 @@ def keys(value: object, path: str = "") -> set[str]:
 
 def test_the_pod_above_leaves_out_no_field_of_the_schema() -> None:
     """A field added to the projection must be added to the test above."""
-    seen = {key for key in keys(projection(POD)) if "/annotations/" not in key}
+    seen = {key for key in keys(projection_of_update(POD)) if "/annotations/" not in key}
     assert seen == {key for key in properties(SCHEMA) if not key.startswith("/object")}

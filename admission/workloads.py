@@ -1,0 +1,187 @@
+"""Reads a workload: the Pods that it would make, each judged as such a Pod is, and for whom.
+
+An update counts where it changes a template. Commands and labels are no part of a projection,
+but whoever changes them in a template has Pods made that its former author did not ask for; so
+here templates are compared whole, not as projections (docs/adr/0021).
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from admission.parts import Part, Reading
+from core import names
+from core.carried import templates_of
+from core.decoding import UNREADABLE, unreadable
+from core.errors import InvalidObjectError
+from core.pod import ObjectMeta, Pod, decode_pod
+from core.request import Operation, Request
+from core.subject import Subject
+from core.templates import Template
+from core.workload import Workload
+from identity.subjects import Controllers, pod_service_account, subjects_of
+from policies.projecting.volumes import Claimed
+from policies.projection import project
+
+SAME: Final = "the update changes no Pod template"
+
+RESTARTED: Final = "kubectl.kubernetes.io/restartedAt"
+"""What `kubectl rollout restart` sets in a template: it makes the same Pods anew."""
+
+PROFILE_PATH: Final = f"metadata.annotations[{names.PROFILE_ANNOTATION}]"
+
+
+def read_workload(
+    workload: Workload, request: Request, claimed: Claimed, controllers: Controllers
+) -> Reading | str:
+    """Give what is judged of a workload's object, or say why it is left alone.
+
+    Raises:
+        InvalidObjectError: the object does not have its kind's shape; names the field.
+    """
+    if request.subresource:
+        return f"{request.subresource} of a workload is not judged"
+    if request.object is None:
+        raise InvalidObjectError(workload.kind, "object", "the review holds none")
+    value = _decode(workload.kind, request.object)
+    if request.operation is Operation.UPDATE and _is_same(workload, request, value):
+        return SAME
+    templates = templates_of(workload.group, workload.kind, value)
+    if workload.built_in and not templates:
+        raise InvalidObjectError(workload.kind, workload.places[0].path, "must be a Pod template")
+    pods = [_pod_of(workload, template) for template in templates]
+    metadata = _metadata_of(workload.kind, value)
+    return Reading(
+        tuple(
+            Part(_project(workload.kind, pod, template, claimed), template)
+            for pod, template in zip(pods, templates, strict=True)
+        ),
+        _subjects(workload, request, metadata, pods, controllers),
+        request.namespace,
+        metadata=metadata,
+        named=_named(metadata, pods, templates),
+        uid=metadata.uid or "",
+        always=bool(templates),
+        whole=not workload.more and not any(each.partial for each in templates),
+    )
+
+
+def _decode(kind: str, raw: msgspec.Raw) -> Mapping[str, Any]:
+    try:
+        return msgspec.json.decode(raw, type=dict[str, Any])
+    except UNREADABLE as error:
+        raise unreadable(kind, error) from error
+
+
+def _metadata_of(kind: str, value: Mapping[str, Any]) -> ObjectMeta:
+    try:
+        return msgspec.convert(value.get("metadata") or {}, ObjectMeta)
+    except msgspec.ValidationError as error:
+        raise unreadable(kind, error, under="metadata") from error
+
+
+def _is_same(workload: Workload, request: Request, value: Mapping[str, Any]) -> bool:
+    """Say whether an update leaves the Pods as they were.
+
+    What was there before has no shape to be demanded: an object that is broken can be mended,
+    and one whose broken part stays as it is can be deleted.
+    """
+    if request.old_object is None:
+        return False
+    old = _decode(workload.kind, request.old_object)
+    if _body(old) == _body(value):
+        return True
+    try:
+        before = templates_of(workload.group, workload.kind, old)
+    except InvalidObjectError:
+        return False
+    now = templates_of(workload.group, workload.kind, value)
+    return (
+        bool(now)
+        and len(before) == len(now)
+        and all(_lasting(one) == _lasting(other) for one, other in zip(before, now, strict=True))
+    )
+
+
+def _body(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Give what an object says, but for whether it is to wait."""
+    body = {key: each for key, each in value.items() if key not in {"metadata", "status"}}
+    if isinstance(body.get("spec"), Mapping):
+        body["spec"] = {key: each for key, each in body["spec"].items() if key != "suspend"}
+    return body
+
+
+def _lasting(template: Template) -> Any:
+    """Give all of a template but what only says when it was restarted."""
+    metadata = template.pod["metadata"]
+    annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
+    if not isinstance(annotations, Mapping) or RESTARTED not in annotations:
+        return template.path, template.pod
+    kept = {key: value for key, value in annotations.items() if key != RESTARTED}
+    rest = {key: value for key, value in metadata.items() if key != "annotations"}
+    metadata = {**rest, "annotations": kept} if kept else rest
+    return template.path, {**template.pod, "metadata": metadata}
+
+
+def _pod_of(workload: Workload, template: Template) -> Pod:
+    try:
+        pod = decode_pod(msgspec.json.encode(template.pod))
+    except UNREADABLE as error:
+        found = unreadable(workload.kind, error)
+        raise _placed(found, workload.kind, template) from error
+    if workload.built_in and not pod.spec.containers:
+        field = template.place("spec.containers")
+        raise InvalidObjectError(workload.kind, field, "must hold at least one container")
+    return pod
+
+
+def _project(kind: str, pod: Pod, template: Template, claimed: Claimed) -> Any:
+    try:
+        return project(pod, claimed)
+    except InvalidObjectError as error:
+        raise _placed(error, kind, template) from error
+
+
+def _placed(error: InvalidObjectError, kind: str, template: Template) -> InvalidObjectError:
+    return InvalidObjectError(kind, template.place(error.field), error.problem)
+
+
+def _subjects(
+    workload: Workload,
+    request: Request,
+    metadata: ObjectMeta,
+    pods: list[Pod],
+    controllers: Controllers,
+) -> tuple[Subject, ...]:
+    """Give whose rights count: each service account once, in the order of the templates."""
+    accounts = {
+        account.username: account
+        for account in (pod_service_account(pod, request.namespace) for pod in pods)
+    }
+    if request.by_accounts:
+        return tuple(accounts.values())
+    own = workload.group_kind if request.operation is Operation.UPDATE else None
+    owners = metadata.owner_references or ()
+    every = tuple(accounts.values())
+    return subjects_of(request.subject, owners, every, controllers, own)
+
+
+def _named(
+    metadata: ObjectMeta, pods: list[Pod], templates: list[Template]
+) -> tuple[str, str] | None:
+    """Give the profile that the object names, else the first that a template does.
+
+    On what has an owner the annotation is ignored: Deployments copy theirs to their ReplicaSets.
+    """
+    if not metadata.owner_references and (name := noted(metadata)):
+        return name, PROFILE_PATH
+    for pod, template in zip(pods, templates, strict=True):
+        if name := noted(pod.metadata):
+            return name, template.place(PROFILE_PATH)
+    return None
+
+
+def noted(metadata: ObjectMeta) -> str | None:
+    """Give the profile that an object names, or was noted under."""
+    return (metadata.annotations or {}).get(names.PROFILE_ANNOTATION)

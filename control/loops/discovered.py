@@ -1,0 +1,210 @@
+"""Kinds that nobody listed whose definitions have Pod templates, and the webhooks for them. Pure.
+
+`docs/operate/workloads.md` says what is found; `docs/adr/0026` why these webhooks fail open.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import msgspec
+
+from core.errors import InvalidObjectError
+from core.schemas import find_pod_templates, hides_fields
+from core.workloads import may_carry
+
+NAME: Final = "sallyport-discovered"
+"""Of both registrations; the chart makes them, empty."""
+
+_API_VERSION: Final = "admissionregistration.k8s.io/v1"
+
+
+class _Schema(msgspec.Struct):
+    openapi: dict[str, Any] | None = msgspec.field(default=None, name="openAPIV3Schema")
+
+
+class _Version(msgspec.Struct):
+    name: str
+    served: bool = False
+    schema: _Schema | None = None
+
+
+class _Names(msgspec.Struct):
+    plural: str
+    kind: str
+
+
+class _Spec(msgspec.Struct):
+    group: str
+    names: _Names
+    scope: Literal["Namespaced", "Cluster"]
+    versions: list[_Version]
+
+
+class _Metadata(msgspec.Struct):
+    name: str
+    uid: str = ""
+
+
+class _Definition(msgspec.Struct):
+    metadata: _Metadata
+    spec: _Spec
+
+
+@dataclass(frozen=True)
+class Found:
+    """A kind whose objects carry Pods."""
+
+    definition: str
+    """Name of its CustomResourceDefinition: `widgets.example.com`."""
+    uid: str
+    """The definition's."""
+    group: str
+    resource: str
+    versions: tuple[str, ...]
+    """All that are served."""
+    scope: str
+    paths: tuple[str, ...]
+    """Where its templates lie, in any version; empty where its schema hides them."""
+
+    def rule(self) -> dict[str, Any]:
+        """Give the webhook rule for it. Its subresources make no Pods of another kind."""
+        return {
+            "apiGroups": [self.group],
+            "apiVersions": list(self.versions),
+            "operations": ["CREATE", "UPDATE"],
+            "resources": [self.resource],
+            "scope": self.scope,
+        }
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the operator says of definitions, by their names."""
+
+    search: frozenset[str] = frozenset()
+    """Their schemas hide templates: objects are searched."""
+    skip: frozenset[str] = frozenset()
+    """They are left out, whatever their schemas say."""
+
+
+def find(definition: Mapping[str, Any], wanted: Wanted) -> Found | None:
+    """Give the kind of a definition if its objects carry Pods, and the table does not list it.
+
+    Raises:
+        InvalidObjectError: it has not the shape of a definition.
+    """
+    try:
+        read = msgspec.convert(definition, _Definition)
+    except msgspec.ValidationError as error:
+        raise InvalidObjectError("CustomResourceDefinition", "", str(error)) from error
+    name, spec = read.metadata.name, read.spec
+    served = [each for each in spec.versions if each.served]
+    if not served or name in wanted.skip or not may_carry(spec.group, spec.names.kind):
+        return None
+    schemas = [each.schema.openapi for each in served if each.schema is not None]
+    paths = sorted({path for schema in schemas for path in find_pod_templates(schema)})
+    if not paths and not (name in wanted.search and any(map(hides_fields, schemas))):
+        return None
+    return Found(
+        definition=name,
+        uid=read.metadata.uid,
+        group=spec.group,
+        resource=spec.names.plural,
+        versions=tuple(each.name for each in served),
+        scope=spec.scope,
+        paths=tuple(paths),
+    )
+
+
+@dataclass(frozen=True)
+class Registration:
+    """One of the two webhook registrations, and the chart's webhook that it goes by."""
+
+    kind: str
+    resource: str
+    model: str
+    """The webhook of the registration `sallyport` whose gate, CA and namespaces are taken."""
+    webhook: str
+    extra: Mapping[str, Any]
+
+    def body(
+        self, uid: str, shipped: Mapping[str, Any] | None, kinds: Iterable[Found]
+    ) -> dict[str, Any]:
+        """Give what is applied: one webhook; none where the chart's `shipped` one is not there.
+
+        With its UID, so that a registration that was taken away is not made again.
+        """
+        metadata = {
+            "name": NAME,
+            "uid": uid,
+            "annotations": {"admissions.enforcer/disabled": "true"},
+        }
+        webhooks = [self._webhook(shipped, kinds)] if shipped else []
+        head = {"apiVersion": _API_VERSION, "kind": self.kind}
+        return {**head, "metadata": metadata, "webhooks": webhooks}
+
+    def _webhook(self, shipped: Mapping[str, Any], kinds: Iterable[Found]) -> dict[str, Any]:
+        taken = ("clientConfig", "namespaceSelector", "timeoutSeconds")
+        return {
+            "name": self.webhook,
+            "admissionReviewVersions": ["v1"],
+            "sideEffects": "None",
+            "failurePolicy": "Ignore",
+            "matchPolicy": "Equivalent",
+            **{field: shipped[field] for field in taken if field in shipped},
+            **self.extra,
+            "rules": [each.rule() for each in kinds],
+        }
+
+
+REGISTRATIONS: Final = (
+    Registration(
+        "MutatingWebhookConfiguration",
+        "mutatingwebhookconfigurations",
+        "notes.sallyport.dev",
+        "discovered-notes.sallyport.dev",
+        {"reinvocationPolicy": "Never"},
+    ),
+    Registration(
+        "ValidatingWebhookConfiguration",
+        "validatingwebhookconfigurations",
+        "workloads.sallyport.dev",
+        "discovered.sallyport.dev",
+        {},
+    ),
+)
+"""Notes first: what is noted is there before anybody looks whether it is right."""
+
+
+def webhook_of(configuration: Mapping[str, Any] | None, name: str) -> Mapping[str, Any] | None:
+    """Give the webhook of a name; None where there is none."""
+    webhooks = (configuration or {}).get("webhooks") or []
+    return next((each for each in webhooks if each.get("name") == name), None)
+
+
+def is_as_wanted(live: Mapping[str, Any], body: Mapping[str, Any], webhook: str) -> bool:
+    """Say whether a registration has what `body` sets; what others add is theirs."""
+    annotations = live["metadata"].get("annotations") or {}
+    if not body["metadata"]["annotations"].items() <= annotations.items():
+        return False
+    wanted, found = webhook_of(body, webhook), webhook_of(live, webhook)
+    if wanted is None or found is None:
+        return wanted is found
+    return all((found.get(field) or []) == (value or []) for field, value in wanted.items())
+
+
+def covered(live: Mapping[str, Any], webhook: str) -> set[tuple[str, str]]:
+    """Give group and resource of what a registration covers already."""
+    found = webhook_of(live, webhook) or {}
+    return {
+        (group, resource)
+        for rule in found.get("rules") or []
+        for group in rule.get("apiGroups") or []
+        for resource in rule.get("resources") or []
+    }
+
+
+def foreign(live: Mapping[str, Any], webhook: str) -> Collection[str]:
+    """Give the names of webhooks in a registration that are not its own."""
+    return [each["name"] for each in live.get("webhooks") or [] if each["name"] != webhook]

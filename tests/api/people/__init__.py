@@ -1,0 +1,1 @@
+"""Who asks, and for whom: through a real kube-apiserver."""

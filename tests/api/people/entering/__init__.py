@@ -1,0 +1,1 @@
+"""Ways into what runs, and what makes credentials, through a real kube-apiserver."""

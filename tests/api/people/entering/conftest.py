@@ -1,0 +1,79 @@
+"""A gate that kube-apiserver asks; nobody may use a profile but those named here."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from typing import Final
+
+import pytest
+
+from tests.api.people.entering.asking import HOLDERS, MAKERS, NAMESPACE, Visitors, pods, profiles
+from tests.harness.apiserver import ApiServer
+from tests.harness.client import Client, Json, connect, read_objects
+from tests.harness.evidence import ROOT
+from tests.harness.gate import Gate
+from tests.harness.rbac import binding, grant, group, role, rule, use_of, user
+from tests.harness.webhooks import registered
+
+GATE_ACCOUNT: Final = ("sallyport-gate", "sallyport-system")
+_VERBS: Final = "get list watch create update patch delete approve sign"
+"""All but `use`."""
+
+
+def _rights() -> Iterator[Json]:
+    """RBAC lets everybody here do everything; only the gate refuses."""
+    yield from grant(MAKERS, rule(["*"], "*", _VERBS), group(MAKERS))
+    for profile in HOLDERS:
+        yield role(f"entering-{profile}", use_of(profile))
+        yield binding(f"entering-{profile}", user(f"{profile}@example.com"))
+
+
+async def _install(client: Client) -> str:
+    for file in sorted((ROOT / "helm/sallyport-crds/templates").glob("*.yaml")):
+        await client.apply(read_objects(file))
+    await client.wait_for_kind("sallyport.dev/v1alpha1", "ContainerProfile")
+    for file in sorted((ROOT / "policies/profiles").glob("*.yaml")):
+        if not file.stem.endswith("-grant"):
+            await client.apply(read_objects(file))
+    await client.apply([*profiles(), *_rights()])
+    name, namespace = GATE_ACCOUNT
+    await client.create_namespace(namespace)
+    await client.apply(read_objects(ROOT / "deploy/rbac.yaml"))
+    await client.create_namespace(NAMESPACE)
+    await client.create_service_account("trainer", NAMESPACE)
+    for pod in pods():
+        await client.create(pod)
+    return await client.create_token(name, namespace)
+
+
+@pytest.fixture(scope="package")
+def entered(apiserver: ApiServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
+    """A kube-apiserver whose Pods are guarded, and in which some run."""
+    with asyncio.Runner() as runner:
+        connection = connect(apiserver)
+        client = runner.run(connection.__aenter__())
+        token = runner.run(_install(client))
+        kubeconfig = apiserver.kubeconfig_for_token("sallyport-gate", token)
+        gate = Gate(tmp_path_factory.mktemp("gate"), apiserver.authority, kubeconfig)
+        webhooks = registered(client, gate.url, apiserver.authority.pem)
+        runner.run(webhooks.__aenter__())
+        try:
+            yield apiserver
+        finally:
+            runner.run(webhooks.__aexit__(None, None, None))
+            gate.stop()
+            for item in _rights():
+                runner.run(client.delete(item))
+            runner.run(connection.__aexit__(None, None, None))
+
+
+@pytest.fixture
+async def admin(entered: ApiServer) -> AsyncIterator[Client]:
+    """A cluster administrator (`system:masters`)."""
+    async with connect(entered) as client:
+        yield client
+
+
+@pytest.fixture
+def visitors(admin: Client) -> Visitors:
+    """Whoever else asks."""
+    return Visitors(admin)

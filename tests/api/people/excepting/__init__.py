@@ -1,0 +1,1 @@
+"""Exceptions that two people approve, in a real kube-apiserver."""

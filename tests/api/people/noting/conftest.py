@@ -1,0 +1,194 @@
+"""A cluster of this folder's own, with Kubernetes' controllers, and a gate that records."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.harness.apiserver import ApiServer
+from tests.harness.client import Client, Json, connect, read_objects
+from tests.harness.controller_manager import ControllerManager
+from tests.harness.evidence import ROOT
+from tests.harness.gate import Gate
+from tests.harness.programs import require
+from tests.harness.rbac import grant, group, rule, use_of
+from tests.harness.webhooks import registered
+
+NAMESPACE: Final = "noting"
+PEOPLE: Final = "noting-people"
+"""RBAC lets them do everything but `use`: only the gate refuses."""
+
+ANN_OID: Final = "11111111-2222-3333-4444-555555555555"
+BEN_OID: Final = "99999999-8888-7777-6666-555555555555"
+ANN: Final = f"oid:{ANN_OID}"
+BEN: Final = f"oid:{BEN_OID}"
+
+CONTROLLERS: Final = (
+    "deployment-controller",
+    "replicaset-controller",
+    "statefulset-controller",
+    "daemonset-controller",
+    "job-controller",
+    "cronjob-controller",
+    "replicationcontroller-controller",
+    "garbage-collector-controller",
+)
+WEBHOOKS: Final = (
+    "validate.sallyport.dev",
+    "mutate.sallyport.dev",
+    "workloads.sallyport.dev",
+    "notes.sallyport.dev",
+)
+_VERBS: Final = "get list watch create update patch delete"
+_SEEN_S: Final = 30.0
+_POLL_S: Final = 0.1
+
+
+@dataclass(frozen=True)
+class Installation:
+    """A kube-apiserver whose workloads are judged, and where decisions are recorded."""
+
+    apiserver: ApiServer
+    log: Path
+
+    def decisions(self, wanted: Callable[[Json], bool]) -> list[Json]:
+        """Give the decisions so far, of the validating pass, that are wanted."""
+        lines = self.log.read_text(errors="replace").splitlines()
+        documents = [json.loads(line) for line in lines if '"format":' in line]
+        return [d for d in documents if d.get("source") == "validate" and wanted(d)]
+
+    async def decision(self, wanted: Callable[[Json], bool], seconds: float = _SEEN_S) -> Json:
+        """Give the first decision that is wanted, once it has been taken."""
+        deadline = time.monotonic() + seconds
+        while not (found := self.decisions(wanted)):
+            if time.monotonic() > deadline:
+                last = [(d["request"], d["verdict"]) for d in self.decisions(_any)[-5:]]
+                raise TimeoutError(f"no such decision; the last: {last}")
+            await asyncio.sleep(_POLL_S)
+        return found[0]
+
+
+def _any(_: Json) -> bool:
+    return True
+
+
+async def _install(client: Client) -> str:
+    for file in sorted((ROOT / "helm/sallyport-crds/templates").glob("*.yaml")):
+        await client.apply(read_objects(file))
+    await client.wait_for_kind("sallyport.dev/v1alpha1", "ContainerProfile")
+    for name in ("pss-privileged", "pss-baseline"):
+        await client.apply(read_objects(ROOT / f"policies/profiles/{name}.yaml"))
+    everyone = (group(PEOPLE), group(f"system:serviceaccounts:{NAMESPACE}"))
+    await client.apply(grant("noting-use", use_of("pss-baseline"), *everyone))
+    await client.apply(grant("noting-all", rule(["*"], "*", _VERBS), group(PEOPLE)))
+    await client.create_namespace("sallyport-system")
+    await client.apply(read_objects(ROOT / "deploy/rbac.yaml"))
+    await client.create_service_account("sallyport-gate", "sallyport-system")
+    await client.create_namespace(NAMESPACE)
+    return await client.create_token("sallyport-gate", "sallyport-system")
+
+
+@pytest.fixture(scope="package")
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """The cluster, its controllers, and the gate."""
+    for program in ("etcd", "kube-apiserver", "kube-controller-manager"):
+        require(program)
+    apiserver = ApiServer(tmp_path_factory.mktemp("apiserver"))
+    folder = tmp_path_factory.mktemp("gate")
+    try:
+        with asyncio.Runner() as runner:
+            connection = connect(apiserver)
+            client = runner.run(connection.__aenter__())
+            token = runner.run(_install(client))
+            kubeconfig = apiserver.kubeconfig_for_token("sallyport-gate", token)
+            settings = {"SALLYPORT_RECORD__LINES": "true"}
+            gate = Gate(folder, apiserver.authority, kubeconfig, settings)
+            webhooks = registered(client, gate.url, apiserver.authority.pem, WEBHOOKS)
+            runner.run(webhooks.__aenter__())
+            controllers = tmp_path_factory.mktemp("controllers")
+            manager = ControllerManager(controllers, apiserver, *CONTROLLERS)
+            try:
+                yield Installation(apiserver, folder / "gate.log")
+            finally:
+                manager.stop()
+                runner.run(webhooks.__aexit__(None, None, None))
+                gate.stop()
+                runner.run(connection.__aexit__(None, None, None))
+    finally:
+        apiserver.stop()
+
+
+@pytest.fixture
+async def admin(installation: Installation) -> AsyncIterator[Client]:
+    """A cluster administrator (`system:masters`)."""
+    async with connect(installation.apiserver) as client:
+        yield client
+
+
+@pytest.fixture
+def ann(admin: Client) -> Client:
+    """A human with an Entra object id."""
+    return _human(admin, "ann@example.com", ANN_OID)
+
+
+@pytest.fixture
+def ben(admin: Client) -> Client:
+    """Another one."""
+    return _human(admin, "ben@example.com", BEN_OID)
+
+
+def _human(admin: Client, name: str, oid: str) -> Client:
+    human = admin.as_user(name, [PEOPLE, "system:authenticated"])
+    human._headers.add("Impersonate-Extra-oid", oid)  # noqa: SLF001  As Entra's tokens say it.
+    return human
+
+
+def template(name: str, **spec: Any) -> Json:
+    """Give a Pod template that pss-baseline covers."""
+    container = {"name": "main", "image": "registry.example/train:1"}
+    return {
+        "metadata": {"labels": {"app": name}},
+        "spec": {"containers": [container], "terminationGracePeriodSeconds": 0, **spec},
+    }
+
+
+def workload(kind: str, name: str, **spec: Any) -> Json:
+    """Give a workload of one of Kubernetes' kinds, for one Pod."""
+    pods = template(name)
+    selector = {"selector": {"matchLabels": {"app": name}}, "template": pods}
+    job = {"template": template(name, restartPolicy="Never")}
+    shapes: dict[str, tuple[str, Json]] = {
+        "Deployment": ("apps/v1", selector | {"replicas": 1}),
+        "ReplicaSet": ("apps/v1", selector | {"replicas": 1}),
+        "StatefulSet": ("apps/v1", selector | {"replicas": 1, "serviceName": name}),
+        "DaemonSet": ("apps/v1", selector),
+        "ReplicationController": (
+            "v1",
+            {"replicas": 1, "selector": {"app": name}, "template": pods},
+        ),
+        "Job": ("batch/v1", job),
+        "CronJob": ("batch/v1", {"schedule": "* * * * *", "jobTemplate": {"spec": job}}),
+    }
+    api_version, shape = shapes[kind]
+    return {
+        "apiVersion": api_version,
+        "kind": kind,
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "spec": shape | spec,
+    }
+
+
+def reference(owner: Json) -> Json:
+    """Give a reference to an object, as the one that controls."""
+    named = {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "controller": True}
+    return named | {key: owner["metadata"][key] for key in ("name", "uid")}
+
+
+def of_pod(name: str) -> Callable[[Json], bool]:
+    """Say of a decision whether it is of a Pod whose name begins so."""
+    return lambda d: d["request"]["kind"] == "Pod" and d["request"].get("name", "").startswith(name)

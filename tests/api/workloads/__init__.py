@@ -1,0 +1,1 @@
+"""Every kind that carries Pods, on a real kube-apiserver with the real controllers."""

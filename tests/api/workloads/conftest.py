@@ -1,0 +1,104 @@
+"""A cluster of this folder's own: the controllers of Kubernetes' workloads, and the gate."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from core.workloads import WORKLOADS
+from tests.api.admission.conftest import Installation, install
+from tests.harness.apiserver import ApiServer
+from tests.harness.client import Client, Json, connect
+from tests.harness.controller_manager import ControllerManager
+from tests.harness.gate import Gate
+from tests.harness.programs import require
+from tests.harness.rbac import grant, rule, user
+from tests.harness.webhooks import registered
+
+TRAIN = "train"
+CONTROLLERS = (
+    "daemonset-controller deployment-controller replicaset-controller statefulset-controller "
+    "job-controller cronjob-controller replicationcontroller-controller"
+)
+
+
+@pytest.fixture(scope="package")
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """kube-apiserver, the controllers, and the gate with all webhooks that are shipped."""
+    for program in ("etcd", "kube-apiserver", "kube-controller-manager"):
+        require(program)
+    apiserver = ApiServer(tmp_path_factory.mktemp("apiserver"))
+    try:
+        with asyncio.Runner() as runner:
+            connection = connect(apiserver)
+            client = runner.run(connection.__aenter__())
+            token = runner.run(install(client))
+            kubeconfig = apiserver.kubeconfig_for_token("sallyport-gate", token)
+            gate = Gate(tmp_path_factory.mktemp("gate"), apiserver.authority, kubeconfig)
+            webhooks = registered(client, gate.url, apiserver.authority.pem)
+            runner.run(webhooks.__aenter__())
+            folder = tmp_path_factory.mktemp("controllers")
+            manager = ControllerManager(folder, apiserver, *CONTROLLERS.split())
+            try:
+                yield Installation(apiserver, gate, kubeconfig)
+            finally:
+                manager.stop()
+                runner.run(webhooks.__aexit__(None, None, None))
+                gate.stop()
+                runner.run(connection.__aexit__(None, None, None))
+    finally:
+        apiserver.stop()
+
+
+@pytest.fixture
+async def admin(installation: Installation) -> AsyncIterator[Client]:
+    """A cluster administrator; in the namespace `train` Alice and the service account may work."""
+    async with connect(installation.apiserver) as client:
+        await client.create_namespace(TRAIN)
+        await client.create_service_account("default", TRAIN)
+        groups = sorted({each.group for each in WORKLOADS.values()})
+        for namespace in (TRAIN, None):
+            works = rule(groups, "*", "*")
+            await client.apply(grant("alice-works", works, user("alice"), namespace=namespace))
+        yield client
+
+
+@pytest.fixture
+def alice(admin: Client) -> Client:
+    """Who may do everything in `train` but what needs a privilege of the cluster."""
+    return admin.as_user("alice")
+
+
+def definition(kind: tuple[str, str]) -> Json:
+    """Give a CustomResourceDefinition for a kind of the table that takes what is sent."""
+    workload = WORKLOADS[kind]
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    versions = [
+        {
+            "name": version,
+            "served": True,
+            "storage": version == workload.versions[0],
+            "schema": {"openAPIV3Schema": schema},
+        }
+        for version in workload.versions
+    ]
+    names = {
+        "kind": workload.kind,
+        "plural": workload.resource,
+        "singular": workload.kind.lower(),
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": f"{workload.resource}.{workload.group}",
+            # Groups of *.k8s.io are kept for what the community has approved.
+            "annotations": {"api-approved.kubernetes.io": "unapproved, for a test"},
+        },
+        "spec": {
+            "group": workload.group,
+            "scope": "Namespaced" if workload.namespaced else "Cluster",
+            "names": names,
+            "versions": versions,
+        },
+    }

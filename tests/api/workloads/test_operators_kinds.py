@@ -1,0 +1,46 @@
+"""Kinds of operators: what the table says of each holds for objects of kube-apiserver."""
+
+import pytest
+
+from core.carried import templates_of
+from core.workload import GroupKind
+from core.workloads import WORKLOADS
+from tests.api.workloads.conftest import TRAIN, definition
+from tests.harness.client import Client, Json, Outcome
+from tests.harness.pods import RESTRICTED
+from tests.unit.core.samples import wrapped
+
+KINDS = [kind for kind, each in WORKLOADS.items() if not each.built_in and each.places]
+VERSIONS = [(kind, version) for kind in KINDS for version in WORKLOADS[kind].versions]
+
+
+def sample(kind: GroupKind, version: str, **spec: object) -> Json:
+    """Give an object of a kind whose every place holds a template."""
+    pods = RESTRICTED.pod()
+    made = wrapped(kind, {"metadata": {}, "spec": {**pods["spec"], **spec}})
+    made["apiVersion"] = f"{kind[0]}/{version}"
+    made["metadata"] = {"name": "sample"}
+    if WORKLOADS[kind].namespaced:
+        made["metadata"]["namespace"] = TRAIN
+    if kind[1] == "AppWrapper":
+        made["spec"]["components"][0]["template"]["metadata"] = {"name": "within"}
+    return made
+
+
+@pytest.mark.parametrize(("kind", "version"), VERSIONS, ids=str)
+async def test_a_bad_template_is_refused_in_every_version(
+    kind: GroupKind, version: str, admin: Client, alice: Client
+) -> None:
+    """As the bare Pod with that template; a good one is taken."""
+    await admin.apply([definition(kind)])
+    await admin.wait_for_kind(f"{kind[0]}/{version}", kind[1])
+    volumes = [{"name": "host", "hostPath": {"path": "/etc"}}]
+    containers = RESTRICTED.pod()["spec"]["containers"]
+    containers[0]["volumeMounts"] = [{"name": "host", "mountPath": "/host"}]
+    bad = sample(kind, version, volumes=volumes, containers=containers)
+    refused = await alice.dry_run(bad)
+    assert refused.outcome is Outcome.DENIED
+    place = next(each for each in templates_of(*kind, bad))
+    assert place.place("spec.volumes[0]") in refused.message
+    taken = await alice.dry_run(sample(kind, version))
+    assert taken.outcome is Outcome.ALLOWED, taken.message

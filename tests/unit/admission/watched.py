@@ -1,0 +1,116 @@
+"""A cluster that counts what it is asked, answers late, or not at all."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from core.cluster import Cluster, ExceptionSource
+from core.errors import (
+    AccessReviewError,
+    NotSyncedError,
+    OwnerUnknownError,
+    PodUnknownError,
+    RoleUnknownError,
+)
+from core.namespaces import Namespace
+from core.notes import Owned
+from core.pod import OwnerReference, Pod
+from core.profiles import ProfileSet
+from core.roles import RoleRule
+from core.storage import PersistentVolume
+from core.subject import Subject
+
+
+@dataclass
+class Watched:
+    """A cluster that counts what it is asked, answers late, or not at all."""
+
+    inner: Cluster
+    delay: float = 0.0
+    fails: frozenset[str] = frozenset()
+    """Names for which an access review fails; `*` for all."""
+    lost: str = ""
+    """What has not been synced, or cannot be had: `namespaces`, `profiles`, `volumes`, `owners`."""
+    owners: int = 0
+    """How many owners were asked for."""
+    asked: list[tuple[str, str, str]] = field(default_factory=list)
+    """User name, name and namespace of each access review."""
+
+    def missing(self) -> list[str]:
+        """Name what is lost."""
+        return [self.lost] if self.lost else []
+
+    def identity(self) -> str:
+        """Give the folder's."""
+        return self.inner.identity()
+
+    def access_reviews(self) -> Mapping[str, int]:
+        """Count what was asked."""
+        return {"miss": len(self.asked)}
+
+    def profiles(self) -> ProfileSet:
+        """Give the profiles, unless they are lost."""
+        if self.lost == "profiles":
+            raise NotSyncedError("the profiles have not been loaded")
+        return self.inner.profiles()
+
+    async def namespace(self, name: str) -> Namespace:
+        """Give the namespace, unless they are lost."""
+        if self.lost == "namespaces":
+            raise NotSyncedError(f"namespace {name} is unknown")
+        return await self.inner.namespace(name)
+
+    def volume(self, name: str) -> PersistentVolume | None:
+        """Give the folder's volume, unless they are lost."""
+        if self.lost == "volumes":
+            raise NotSyncedError("the volumes have not been loaded")
+        return self.inner.volume(name)
+
+    def claimed(self, claim: str) -> tuple[PersistentVolume, ...]:
+        """Give the volumes of a claim, unless they are lost."""
+        if self.lost == "volumes":
+            raise NotSyncedError("the volumes have not been loaded")
+        return self.inner.claimed(claim)
+
+    @property
+    def exceptions(self) -> ExceptionSource:
+        """Give the folder's."""
+        return self.inner.exceptions
+
+    async def role(self, kind: str, namespace: str, name: str) -> tuple[RoleRule, ...] | None:
+        """Give the folder's role, unless they are lost."""
+        if self.lost == "roles":
+            raise RoleUnknownError("the cluster did not give the role")
+        return await self.inner.role(kind, namespace, name)
+
+    async def pod(self, namespace: str, name: str) -> Pod | None:
+        """Give the folder's Pod, unless they are lost."""
+        if self.lost == "pods":
+            raise PodUnknownError(f"the cluster did not give Pod {namespace}/{name}")
+        return await self.inner.pod(namespace, name)
+
+    async def owner(
+        self, namespace: str, reference: OwnerReference, *, fresh: bool = False
+    ) -> Owned | None:
+        """Give the folder's owner, unless they are lost."""
+        if self.lost == "owners":
+            raise OwnerUnknownError("the cluster did not say who asked for it")
+        self.owners += 1
+        return await self.inner.owner(namespace, reference, fresh=fresh)
+
+    def known(
+        self, subject: Subject, verb: str, resource: str, name: str, namespace: str
+    ) -> bool | None:
+        """Know nothing: everything is asked."""
+        del subject, verb, resource, name, namespace
+        return None
+
+    async def allowed(
+        self, subject: Subject, verb: str, resource: str, name: str, namespace: str
+    ) -> bool:
+        """Answer after the delay, or fail."""
+        self.asked.append((subject.username, name, namespace))
+        await asyncio.sleep(self.delay)
+        if self.fails & {name, "*"}:
+            raise AccessReviewError(f"kube-apiserver did not say whether {name} may be used")
+        return await self.inner.allowed(subject, verb, resource, name, namespace)
