@@ -1,4 +1,4 @@
-"""Bundles with so many privilege rules: built-in ones, and copies of them under other names."""
+"""Bundles with so many privilege rules about Pods: built-in ones, and copies of them."""
 
 import re
 import shutil
@@ -28,9 +28,16 @@ _COPIED: Final = (
 """Rules that look at containers, volumes or the Pod, and find nothing in one that complies."""
 
 
+_END: Final = "\n\t}\n"
+"""Of a list; the first one holds the rules that Pods are asked about."""
+
+
 def rules() -> list[str]:
-    """Give the built-in privilege rules, `family/rule`, as the entry point lists them."""
-    text = (_REGO / "needs.rego").read_text()
+    """Give the built-in privilege rules about Pods, `family/rule`, as the entry point lists them.
+
+    Those about other objects are not evaluated for a Pod, and stay as they are.
+    """
+    text = (_REGO / "needs.rego").read_text().partition(_END)[0]
     return [f"{family}/{rule}" for family, rule in _LISTED.findall(text)]
 
 
@@ -73,5 +80,8 @@ def _copy(rego: Path, name: str, source: str) -> None:
 
 def _with_rules(text: str, names: list[str]) -> str:
     lines = [f'\t\t"{name}": privileges.{name.replace("/", ".")}.needs,' for name in names]
-    first, last = (list(_LISTED.finditer(text))[at] for at in (0, -1))
-    return text[: first.start()] + "\n".join(lines) + text[last.end() :]
+    of_pods, end, rest = text.partition(_END)
+    first = _LISTED.search(of_pods)
+    if first is None:
+        raise ValueError("the entry point lists no rules")
+    return of_pods[: first.start()] + "\n".join(lines) + end + rest

@@ -5,7 +5,11 @@ from tests.unit.policies.profiles.misuse import ALL_GPUS, PRIVILEGED, TAG, add, 
 AGENT_MISUSES = [
     *of(
         "gpu-health",
-        ("the node's network", {"host/network"}, {"spec": {"hostNetwork": True}}),
+        (
+            "the node's network",
+            {"host/network", "host/port/9400"},
+            {"spec": {"hostNetwork": True}},
+        ),
         ("the node's processes", {"host/pid"}, {"spec": {"hostPID": True}}),
         (
             "privileged",
@@ -47,7 +51,11 @@ AGENT_MISUSES = [
             {"volume/hostPath:ro/proc"},
             {"volume": host_path("/proc", read_only=True)},
         ),
-        ("the node's network", {"host/network"}, {"spec": {"hostNetwork": True}}),
+        (
+            "the node's network",
+            {"host/network", "host/port/2020"},
+            {"spec": {"hostNetwork": True}},
+        ),
         (
             "reading anything",
             {"capability/DAC_READ_SEARCH"},

@@ -96,11 +96,11 @@ def test_ranks_differ() -> None:
 
 @pytest.mark.parametrize("name", RECOMMENDED)
 def test_no_pattern_is_wider_than_a_list_would_be(name: str) -> None:
-    """`**` stands for what no list can name: registries, images, commands, a driver's folder."""
+    """Wildcards stand for what no list can name: registries, images, commands, a driver's folder."""
     wide = {pattern for pattern in own(name) if "*" in pattern}
     allowed = {
         "entering": {"attach/*", "debug/**", "exec/**", "proxy/pod/*"},
-        "node-agent": {"volume/hostPath:rw/var/lib/kubelet/plugins/*"},
+        "node-agent": {"host/port/*", "volume/hostPath:rw/var/lib/kubelet/plugins/*"},
         "registries": {"image/from/**"},
         "rights-manager": {
             "identity/**",
