@@ -1,12 +1,11 @@
 """Many ContainerProfiles, and who may use them: one for each team, as a large site has them."""
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from bench.servers import EXAMPLE_CLUSTER
+from bench.servers import stage_cluster
 from tests.harness.rbac import grant, group, use_of
 
 Json = dict[str, Any]
@@ -51,7 +50,7 @@ def team_objects(count: int) -> Iterator[Json]:
 
 def write_cluster(count: int, folder: Path) -> Path:
     """Write the example cluster with so many profiles more into `folder`; give the folder."""
-    shutil.copytree(EXAMPLE_CLUSTER, folder)
+    stage_cluster(folder)
     documents = map(json.dumps, team_objects(count))
     (folder / "teams.yaml").write_text("\n---\n".join(documents))
     return folder

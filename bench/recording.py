@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench.contender import Contender
 from bench.load import Order
-from bench.servers import ROOT, auditor_for, free_port, running, sallyport_command
+from bench.servers import ROOT, auditor_for, free_port, running, sallyport_command, stage_cluster
 from tests.harness.evidence import record
 
 _ALLOWED = {"compliant": '"allowed":true', "violating": '"allowed":false'}
@@ -23,12 +23,14 @@ _ALLOWED = {"compliant": '"allowed":true', "violating": '"allowed":false'}
 def _start(stack: ExitStack, folder: Path, base: Path | None) -> tuple[Contender, Contender]:
     files, shipping = auditor_for(stack, folder)
     ports = [free_port() for _ in range(2)]
+    cluster = stage_cluster(folder / "cluster")
     contenders = []
     for name, port, environment, checkout in (
         ("without", ports[0], {}, base),
         ("with", ports[1], shipping, None),
     ):
-        command = sallyport_command(folder / "server.crt", folder / "server.key", port)
+        where = ("--cluster", cluster)
+        command = sallyport_command(folder / "server.crt", folder / "server.key", port, where)
         if checkout is not None:
             command = [sys.executable, "-c", "import cli.main as m; m.main()", *command[1:]]
         server = running(

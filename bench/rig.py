@@ -10,19 +10,17 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from bench.servers import (
-    EXAMPLE_CLUSTER,
     Server,
     auditor_for,
     free_port,
     running,
     sallyport_command,
+    stage_cluster,
 )
 from certs.selfsigned import PairFiles, make_pair
 
 UNCACHED: Final[Mapping[str, str]] = {"SALLYPORT_EVALUATION__REMEMBERED": "0"}
 """Every review is evaluated, as if no Pod had a gang."""
-
-EXAMPLE: Final = ("--cluster", EXAMPLE_CLUSTER)
 
 _NONE: Final[Mapping[str, str]] = {}
 
@@ -36,6 +34,8 @@ class Rig:
     pair: PairFiles
     shipping: Mapping[str, str]
     """The settings by which a gate records, and ships to the auditor; without the spool's place."""
+    cluster: Path
+    """A folder with the example cluster, and the gang's Job."""
 
     def start(
         self,
@@ -52,13 +52,14 @@ class Rig:
         self,
         name: str,
         environment: Mapping[str, str] = _NONE,
-        where: Sequence[str | Path] = EXAMPLE,
+        where: Sequence[str | Path] | None = None,
     ) -> Server:
         """Start the gate as it runs in a cluster: it logs, records, and ships to an auditor.
 
-        `where` is its flag for a folder of YAML, or for a kubeconfig.
+        `where` is its flag for a folder of YAML, or for a kubeconfig; None: the example cluster.
         """
         port = free_port()
+        where = where or ("--cluster", self.cluster)
         command = sallyport_command(self.pair.certificate, self.pair.key, port, where)
         own = {
             "SALLYPORT_SPOOL__FOLDER": str(self.folder / f"{name}-spool"),
@@ -76,7 +77,7 @@ def rig() -> Iterator[Rig]:
         record = folder / "record"
         record.mkdir()
         _, shipping = auditor_for(stack, record)
-        yield Rig(stack, folder, pair, shipping)
+        yield Rig(stack, folder, pair, shipping, stage_cluster(folder / "cluster"))
 
 
 def say(text: str) -> None:

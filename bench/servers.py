@@ -1,6 +1,7 @@
 """The servers under load, each a process on core 0."""
 
 import os
+import shutil
 import signal
 import socket
 import ssl
@@ -100,14 +101,22 @@ def _wait(process: subprocess.Popen[bytes], port: int, ca: Path | None, log: Pat
     raise SystemExit(f"{process.args!r} did not start:\n{log.read_text()[-2000:]}")
 
 
-EXAMPLE_CLUSTER: Final = ROOT / "examples" / "cluster"
+_EXAMPLE: Final = ROOT / "examples" / "cluster"
+_GANG: Final = ROOT / "bench" / "gang.yaml"
+
+
+def stage_cluster(folder: Path) -> Path:
+    """Copy the example cluster into a folder that must not exist, with the gang's Job; give it."""
+    shutil.copytree(_EXAMPLE, folder)
+    shutil.copy(_GANG, folder)
+    return folder
 
 
 def sallyport_command(
     cert: Path,
     key: Path,
     port: int,
-    where: Sequence[str | Path] = ("--cluster", EXAMPLE_CLUSTER),
+    where: Sequence[str | Path],
 ) -> list[str | Path]:
     """Give the command of the real gate; `where` is its flag for a folder or a kubeconfig."""
     return [PROGRAM, "gate", *where, *("--cert", cert, "--key", key, "--port", str(port))]

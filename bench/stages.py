@@ -20,7 +20,7 @@ from admission.wording import refusal
 from audit.ledger.frames import FrameKind, decision_frame_id
 from audit.ledger.spool import Spool, SpoolSettings
 from bench.reviews import GANG, USUAL, Pods
-from bench.servers import EXAMPLE_CLUSTER
+from bench.servers import stage_cluster
 from cli.parts import make_engine, make_judge
 from cli.settings import Settings
 from core.decision import Decision
@@ -180,7 +180,8 @@ def opened() -> Iterator[Bench]:
         spool = Spool(folder / "spool", SpoolSettings(), lambda _: None, lambda _: None)
         spool.open()
         stack.callback(spool.close)
-        cluster = FolderCluster(EXAMPLE_CLUSTER, shipped=read_profiles([SHIPPED_PROFILES]))
+        example = stage_cluster(folder / "cluster")
+        cluster = FolderCluster(example, shipped=read_profiles([SHIPPED_PROFILES]))
         runner = stack.enter_context(asyncio.Runner())
         yield Bench(runner, engine, remembering, cluster, settings, spool)
 
