@@ -13,14 +13,13 @@ from admission.wording import listed
 from core import names
 from core.decision import Verdict
 from core.document import DecisionDocument, TriedProfile
+from identity.requester import PROFILE_PATH
 
 _GRANT_SIZE: Final = 8
 """A right takes another person, and may be more than is needed: it weighs as much as changing
 so many fields oneself."""
 
 _SHOWN: Final = 4
-
-_OWN_PATH: Final = f"metadata.annotations[{names.PROFILE_ANNOTATION}]"
 
 
 class FieldChange(msgspec.Struct, frozen=True, rename="camel"):
@@ -262,11 +261,11 @@ def _another_name(document: DecisionDocument) -> list[Change]:
     named = document.named
     if named is None or not named.path:
         return []
-    if named.path == _OWN_PATH:
-        what = f"take away {_OWN_PATH} (it names {named.profile}), or name another profile there"
+    if named.path == PROFILE_PATH:
+        what = f"take away {PROFILE_PATH} (it names {named.profile}), or name another profile there"
     else:
         what = (
-            f"name a profile in the Pod itself ({_OWN_PATH}), which counts before "
+            f"name a profile in the Pod itself ({PROFILE_PATH}), which counts before "
             f"{named.profile}, the one that its namespace names"
         )
     return [_by_author(document, f"{what}: {_chosen_then(document)}", 1)]

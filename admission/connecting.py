@@ -16,9 +16,11 @@ from admission.checks.entering import in_pod
 from admission.parts import Part, Reading
 from admission.reading import Reader
 from core.decision import Need
+from core.decoding import UNREADABLE, unreadable
 from core.errors import InvalidObjectError
 from core.request import Operation, Request
 from core.subject import Subject
+from core.workload import CONTROLLER_MANAGER, account
 from identity.kinds import SubjectKind, kind_of
 from policies.engine import Answer
 from policies.projecting.connections import CONNECTION_KINDS, project_connection
@@ -47,12 +49,7 @@ _CREDENTIALS: Final[Mapping[tuple[str, str, Operation, str], str]] = {
 
 _BOOTSTRAPPERS: Final = "system:bootstrappers"
 _SCHEDULER: Final = "system:kube-scheduler"
-_APPROVERS: Final = frozenset(
-    {
-        "system:serviceaccount:kube-system:certificate-controller",
-        "system:kube-controller-manager",
-    }
-)
+_APPROVERS: Final = frozenset({account("certificate-controller"), CONTROLLER_MANAGER})
 _OF_KUBELETS: Final = frozenset(
     {"kubernetes.io/kube-apiserver-client-kubelet", "kubernetes.io/kubelet-serving"}
 )
@@ -151,13 +148,21 @@ class _Request(msgspec.Struct, frozen=True):
 
 
 def _approves(request: Request) -> bool:
-    """Say whether the update approves what was not approved."""
-    before, after = (
-        msgspec.json.decode(raw, type=_Request).status.conditions or [] if raw else []
-        for raw in (request.old_object, request.object)
-    )
-    was, now = (any(each.type == "Approved" for each in found) for found in (before, after))
+    """Say whether the update approves what was not approved.
+
+    Raises:
+        InvalidObjectError: the request's status does not have its kind's shape.
+    """
+    try:
+        was, now = map(_is_approved, (request.old_object, request.object))
+    except UNREADABLE as error:
+        raise unreadable(request.kind.kind, error) from error
     return now and not was
+
+
+def _is_approved(raw: msgspec.Raw | None) -> bool:
+    conditions = msgspec.json.decode(raw, type=_Request).status.conditions if raw else None
+    return any(each.type == "Approved" for each in conditions or ())
 
 
 def is_of_pod(need: Need) -> bool:

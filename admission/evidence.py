@@ -29,6 +29,7 @@ def evidence_of(facts: Facts, chosen: str | None, requester: SubjectKind) -> Evi
     return Evidence(
         needs=(*pod.needs, *pod.excused),
         exceptions=tuple(each.id for each in pod.exceptions),
+        break_glass=tuple(each.id for each in facts.relaxed_by),
         subjects=pod.subjects,
         named=Named(pod.named.name, pod.named.path) if pod.named else None,
         ceiling=kept,

@@ -33,7 +33,12 @@ class Excepting:
         excused = await self.excuser.excuse(standing, answer.needs, answer.denials)
         denials = tuple(denied(denial, facts.rules) for denial in excused.denials)
         pod = msgspec.structs.replace(facts.pod, denials=denials)
-        return await self._left(excused, msgspec.structs.replace(facts, pod=pod))
+        asides = tuple(
+            f"PolicyException {name} names it, but is not in force: {why}."
+            for name, why in excused.idle
+        )
+        facts = msgspec.structs.replace(facts, pod=pod, asides=asides)
+        return await self._left(excused, facts)
 
     async def facts_again(
         self, request: Request, facts: Facts, document: DecisionDocument

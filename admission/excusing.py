@@ -6,6 +6,7 @@ Most namespaces have no exception: that costs a review one look into a dictionar
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from admission.approving import ask_approved
 from admission.chain import run
 from admission.facts import Facts
 from core import names
@@ -15,7 +16,7 @@ from core.errors import NotSyncedError
 from core.exceptions import PolicyException, WorkloadName
 from core.notes import Root
 from core.request import Request
-from core.two_person import Approved, NotApproved, Terms, approved
+from core.two_person import Approved, NotApproved, Terms
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Excused:
     needs: tuple[Need, ...]
     denials: tuple[Denial, ...]
     used: tuple[PolicyException, ...] = ()
+    idle: tuple[tuple[str, str], ...] = ()
+    """Names of those that would excuse more, and why they are not in force."""
 
 
 @dataclass(frozen=True)
@@ -81,17 +84,21 @@ class Excuser:
             NotSyncedError: the approvals are not known.
         """
         left, denials_left = list(needs), list(denied)
-        used = []
+        used: list[PolicyException] = []
+        idle: list[tuple[str, str]] = []
         for exception in exceptions:
             excuses = exception.spec.excuses
             kept = [each for each in left if not any(e.excuses(each) for e in excuses)]
             free = [d for d in denials_left if not any(e.excuses_denial(d) for e in excuses)]
             if (len(kept), len(free)) == (len(left), len(denials_left)):
                 continue
-            if isinstance(await self.standing_of(exception), Approved):
+            answer = await self.standing_of(exception)
+            if isinstance(answer, NotApproved):
+                idle.append((exception.meta.name, answer.reasons[0]))
+            else:
                 left, denials_left = kept, free
                 used.append(exception)
-        return Excused(tuple(left), tuple(denials_left), tuple(used))
+        return Excused(tuple(left), tuple(denials_left), tuple(used), tuple(idle))
 
     async def standing_of(self, exception: PolicyException) -> Approved | NotApproved:
         """Say whether an exception is in force now. Nobody is asked where the answer is no anyway.
@@ -101,22 +108,12 @@ class Excuser:
         """
         now = self.clock()
         if not exception.in_time(now):
-            return NotApproved(("it has expired, or is being deleted",))
+            gone = "is being deleted" if now < exception.expires else "has expired"
+            return NotApproved((f"it {gone}",))
         what = exception.approvable
         consents = self.cluster.exceptions.consents(exception.meta.namespace, what.uid)
-        everyone = {each.approval for each in consents}
-        answer = approved(what, consents, everyone, now, self.terms)
-        if isinstance(answer, NotApproved):
-            return answer
-        holders = {
-            each.approval
-            for each in consents
-            if each.digest == what.digest
-            and await self.cluster.allowed(
-                each.approver, names.APPROVE_VERB, names.TIERS_RESOURCE, names.EXCEPTIONS_TIER, ""
-            )
-        }
-        return approved(what, consents, holders, now, self.terms)
+        tier = names.EXCEPTIONS_TIER
+        return await ask_approved(self.cluster, what, consents, tier, now, self.terms)
 
 
 def naming(

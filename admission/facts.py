@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from admission.candidates import Candidates
+from core.break_glass import BreakGlass
 from core.decision import Access, Finding, Need
 from core.exceptions import PolicyException
 from core.namespaces import Mode, Namespace
@@ -37,8 +38,6 @@ class PodFacts(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """All of them must have the `use` of the profile."""
     namespace: str
     """Where they must have it; empty for the right in all namespaces."""
-    root: bool
-    """Whether it is a Pod or a workload that nothing owns."""
     whole: bool = True
     """Whether it says all of the Pods that it makes."""
     candidates: Candidates
@@ -107,6 +106,10 @@ class Facts(msgspec.Struct, frozen=True, gc=False):
     origin: OriginFacts | None = None
     """None where no configured controller makes the object."""
     guard: GuardFacts | None = None
+    relaxed_by: tuple[BreakGlass, ...] = ()
+    """What makes warnings of all that would refuse the request."""
+    asides: tuple[str, ...] = ()
+    """What the person who is refused should know besides: exceptions that are not in force."""
     object_uid: str = ""
     """Of the object; empty before it has one."""
     left_alone: str = ""

@@ -1,8 +1,9 @@
 """Gathers the facts of a request from the cluster and the engine; it decides nothing.
 
-What it reads, for a Pod: memory, and access reviews that are not cached. At 7,500 nodes the
-memory holds the labels of 2,000 namespaces (about 2 MB), the profiles (300: about 1 MB) and what
-is kept of PersistentVolumes (20,000: about 6 MB).
+What it reads, for a Pod: memory, access reviews that are not cached, and of what a controller made
+the owners that are not remembered. A connection's Pod and a binding's role are asked for each time.
+At 7,500 nodes the memory holds the labels of 2,000 namespaces (about 2 MB), the profiles (300:
+about 1 MB) and what is kept of PersistentVolumes (20,000: about 6 MB).
 """
 
 import time
@@ -12,6 +13,7 @@ from functools import cached_property
 
 import msgspec
 
+from admission.breaking import Breaker
 from admission.candidates import Candidates, candidates
 from admission.connecting import EntryReader, enters, in_entered
 from admission.evaluating import evaluate
@@ -26,18 +28,17 @@ from admission.parts import Reading
 from admission.reading import Reader, is_debug
 from admission.recorded import recorded_needs
 from admission.rights import Rights
-from admission.workloads import PROFILE_PATH
 from core import names
 from core.cluster import Cluster
-from core.decoding import UNREADABLE, unreadable
 from core.document import DecisionDocument
 from core.errors import InvalidObjectError
 from core.namespaces import Mode, Namespace, guarded_marks
-from core.pod import ObjectMeta
+from core.pod import ObjectMeta, decode_metadata
 from core.request import Operation, Request
 from core.subject import Subject
 from core.two_person import ORDINARY, Terms
 from identity.kinds import SubjectKind, kind_of
+from identity.requester import PROFILE_PATH
 from identity.subjects import Controllers
 from policies.engine import Engine
 
@@ -114,6 +115,10 @@ class Gatherer:
         return Excepting(Excuser(self.cluster, self.terms, self.clock))
 
     @cached_property
+    def _breaker(self) -> Breaker:
+        return Breaker(self.cluster, self.terms, self.clock)
+
+    @cached_property
     def _reader(self) -> Reader:
         return Reader(self.cluster, self.controllers)
 
@@ -159,7 +164,6 @@ class Gatherer:
             privileges=frozenset(privileges),
             subjects=reading.subjects,
             namespace=reading.namespace,
-            root=reading.root,
             whole=reading.whole,
             denials=tuple(denied(denial, facts.rules) for denial in answer.denials),
             candidates=tried,
@@ -173,7 +177,8 @@ class Gatherer:
         )
         origin = await self._noting.covered(request, reading, facts, privileges, tried)
         facts = msgspec.structs.replace(facts, object_uid=reading.uid, pod=known, origin=origin)
-        return await self._excepting.facts_of(request, facts, answer)
+        facts = await self._excepting.facts_of(request, facts, answer)
+        return await self._breaker.facts_of(request, facts)
 
     async def regather(
         self, document: DecisionDocument, request: Request, default_mode: Mode
@@ -209,17 +214,10 @@ class Gatherer:
         )
 
 
-class _Object(msgspec.Struct):
-    metadata: ObjectMeta = ObjectMeta()
-
-
 def _metadata(raw: msgspec.Raw | None) -> ObjectMeta:
     if raw is None:
         raise InvalidObjectError("Namespace", "object", "the review holds none")
-    try:
-        return msgspec.json.decode(raw, type=_Object).metadata
-    except UNREADABLE as error:
-        raise unreadable("Namespace", error) from error
+    return decode_metadata(raw, "Namespace")
 
 
 def _marks(metadata: ObjectMeta) -> dict[str, str]:

@@ -18,17 +18,13 @@ from core import names
 from core.cluster import Cluster
 from core.errors import InvalidObjectError
 from core.request import Operation, Request
+from core.workload import CONTROLLER_MANAGER, account
 from policies.engine import Answer
 from policies.kinds import project_object
 from policies.projection import Projection
 from policies.rights import BINDINGS, KINDS, role_of, with_role
 
-_AGGREGATORS: Final = frozenset(
-    {
-        "system:serviceaccount:kube-system:clusterrole-aggregation-controller",
-        "system:kube-controller-manager",
-    }
-)
+_AGGREGATORS: Final = frozenset({account("clusterrole-aggregation-controller"), CONTROLLER_MANAGER})
 """Who fills ClusterRoles that have an aggregationRule
 (k8s.io/kubernetes pkg/controller/clusterroleaggregation)."""
 
@@ -39,7 +35,7 @@ _MOST_ASKED: Final = 64
 
 _OWN: Final[Mapping[str, tuple[str, str]]] = {
     "rights/use/": (names.USE_VERB, names.PROFILES_RESOURCE),
-    "rights/approve/": ("approve", "approvaltiers"),
+    "rights/approve/": (names.APPROVE_VERB, names.TIERS_RESOURCE),
     "rights/exempt/": (names.EXEMPT_VERB, names.NAMESPACES_RESOURCE),
 }
 """Privileges that a holder of the right itself does not need: its verb and its resource."""

@@ -7,15 +7,17 @@ from typing import Any, Final
 
 import msgspec
 
+from admission.breaking import relaxed, relaxed_words
 from admission.chain import run
 from admission.checks.guards import without_unrecorded
 from admission.checks.notes import notes_to_record
+from admission.defaults import fill, note_of
 from admission.evidence import evidence_of
 from admission.facts import Facts
 from admission.gather import Gatherer
 from admission.outcome import Outcome
 from admission.recorded import request_of
-from admission.wording import not_judged, notices, refusal, warnings
+from admission.wording import not_judged, notices, refusal, shown_lines, warnings
 from core.decision import Action, Decision, Evidence, Finding, Unrecorded, Verdict
 from core.document import DecisionDocument
 from core.errors import CannotJudgeError, DeadlineError, InvalidObjectError
@@ -84,14 +86,14 @@ class Judge:
     ) -> Decision:
         try:
             facts = await within(budget, work)
+            return self._decide(request, facts)
         except TimeoutError:
             return self._error(request, place.mode, _too_late(budget))
         except (CannotJudgeError, InvalidObjectError) as error:
             return self._error(request, place.mode, error)
-        return self._decide(request, facts)
 
     async def mutate(self, request: Request, *, budget: float) -> Decision:
-        """Judge a request, only to note the chosen profile on it.
+        """Judge a request, only to note the chosen profile on it and to fill in its defaults.
 
         It refuses nothing: what may not be is refused by the validating pass, which trusts
         nothing that was done here.
@@ -134,6 +136,8 @@ class Judge:
 
     def _decide(self, request: Request, facts: Facts) -> Decision:
         outcomes = run(request, facts)
+        if facts.relaxed_by:
+            outcomes = relaxed(outcomes, facts.relaxed_by)
         speaking = [outcome for outcome in outcomes if outcome.findings]
         refusing = [outcome for outcome in speaking if outcome.denies]
         denied = bool(refusing)
@@ -143,12 +147,19 @@ class Judge:
         if denied and not enforced:
             findings = [msgspec.structs.replace(f, action=Action.WARN) for f in findings]
         profile = next((outcome.profile for outcome in outcomes if outcome.profile), None)
+        if facts.relaxed_by:
+            profile = None
         later = _later(speaking, profile, facts, decision_id) if not denied else []
+        admitted = None if denied else profile
+        filled = fill(request, facts, admitted)
+        recorded = _recorded(request, facts, admitted, refused=denied and enforced)
         return Decision(
             id=decision_id,
             verdict=_verdict(findings, refused=denied and enforced),
             allowed=not denied or not enforced,
-            message=refusal(request.what, refusing, decision_id) if denied else "\n".join(later),
+            message=refusal(request.what, refusing, decision_id, facts.asides)
+            if denied
+            else "\n".join(later),
             warnings=_warnings(refusing, later, decision_id, facts.mode),
             findings=findings,
             profile=profile,
@@ -156,13 +167,10 @@ class Judge:
             policy_revision=facts.policy_revision,
             profiles_revision=facts.profiles.revision,
             subjects=[subject.label for subject in facts.pod.subjects] if facts.pod else [],
-            recorded=_recorded(
-                request, facts, None if denied else profile, refused=denied and enforced
-            ),
+            recorded=recorded | note_of(facts, admitted, filled),
+            filled=filled,
             when_unrecorded=self._when_unrecorded(facts),
-            evidence=evidence_of(
-                facts, None if denied else profile, self.gatherer.kind_of(request.subject)
-            ),
+            evidence=evidence_of(facts, admitted, self.gatherer.kind_of(request.subject)),
         )
 
     def _when_unrecorded(self, facts: Facts) -> Unrecorded:
@@ -209,7 +217,9 @@ def _verdict(findings: list[Finding], *, refused: bool) -> Verdict:
 
 
 def _later(speaking: list[Outcome], profile: str | None, facts: Facts, decision: str) -> list[str]:
-    """Word what an admitted object needs of a newer catalogue than its profile's."""
+    """Word what is relaxed, or what an object needs of a newer catalogue than its profile's."""
+    if facts.relaxed_by:
+        return [*shown_lines(speaking), *relaxed_words(facts.relaxed_by, decision)]
     if not speaking or profile is None:
         return []
     found = {finding.rule for outcome in speaking for finding in outcome.findings}

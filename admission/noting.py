@@ -15,31 +15,31 @@ from admission.facts import Facts, OriginFacts
 from admission.parts import Reading
 from admission.tracing import Origin, trace
 from core.cluster import Cluster
-from core.decoding import UNREADABLE, unreadable
 from core.errors import InvalidObjectError
-from core.notes import NO_NOTES, Notes, Owned, controller_reference, read_notes
-from core.pod import ObjectMeta, OwnerReference
+from core.notes import (
+    NO_NOTES,
+    Notes,
+    Owned,
+    controller_reference,
+    kind_of_owner,
+    read_notes,
+)
+from core.pod import ObjectMeta, OwnerReference, decode_metadata
 from core.request import Operation, Phase, Request
 from core.workload import GroupKind
 from core.workloads import WORKLOADS, may_carry
 from identity.requester import Change, NoteChange
-from identity.subjects import Controllers, kind_of_owner
+from identity.subjects import Controllers
 
 _POD: Final = ("", "Pod")
 _UNNOTED: Final = frozenset({("", "PodTemplate")})
 """Kinds of the table that nothing is made for by a controller: no way leads to them."""
 
 _COPIED: Final = ("apps", "ReplicaSet")
-
+_BINDING: Final = ("", "Binding")
+"""Its annotations become the Pod's, unasked."""
 
 _with = msgspec.structs.replace
-
-
-class _Object(msgspec.Struct):
-    metadata: ObjectMeta = ObjectMeta()
-
-
-_OBJECT: Final = msgspec.json.Decoder(_Object)
 
 
 class _Asked(msgspec.Struct, frozen=True, gc=False):
@@ -78,10 +78,10 @@ class Noting:
         kind = request.kind.group, request.kind.kind
         if request.phase is None:
             return facts
-        if not _is_noted(kind):
+        if not _is_noted(kind) and kind != _BINDING:
             return self._of_unlisted(request, kind, reading, facts)
         asked = self._asked(request, kind, reading)
-        change = self._of_pod(asked) if kind == _POD else self._of_workload(asked)
+        change = self._change(asked)
         made = change is not None and change.change is Change.MADE
         if not (asked.made and (asked.judged or made)):
             return _with(facts, notes=change) if change else facts
@@ -137,6 +137,13 @@ class Noting:
         if change is None or change.change is Change.MADE:
             return facts
         return _with(facts, notes=replace(change, workload=False))
+
+    def _change(self, asked: _Asked) -> NoteChange | None:
+        if asked.kind == _POD:
+            return self._of_pod(asked)
+        if asked.kind == _BINDING:
+            return _of_binding(asked)
+        return self._of_workload(asked)
 
     def _of_pod(self, asked: _Asked) -> NoteChange | None:
         """A Pod that nothing owns is noted; every other only must not name somebody else."""
@@ -196,6 +203,12 @@ class Noting:
         )
 
 
+def _of_binding(asked: _Asked) -> NoteChange | None:
+    """A Binding carries no note: it would become the Pod's."""
+    label = asked.request.subject.label
+    return NoteChange(Change.KEPT, label, asked.new) if asked.new != NO_NOTES else None
+
+
 def profile_of(facts: Facts) -> str | None:
     """Give the profile on a workload whose templates are new: named by its author, or noted."""
     change = facts.notes
@@ -253,7 +266,4 @@ def _old(request: Request) -> tuple[Notes, OwnerReference | None]:
 def _metadata(request: Request, raw: msgspec.Raw | None) -> ObjectMeta:
     if raw is None:
         raise InvalidObjectError(request.kind.kind, "object", "the review holds none")
-    try:
-        return _OBJECT.decode(raw).metadata
-    except UNREADABLE as error:
-        raise unreadable(request.kind.kind, error) from error
+    return decode_metadata(raw, request.kind.kind)

@@ -12,7 +12,7 @@ import msgspec
 
 from admission.parts import Part, Reading
 from admission.unlisted import read_unlisted
-from admission.workloads import PROFILE_PATH, noted, read_workload
+from admission.workloads import noted, read_workload
 from core.cluster import Cluster
 from core.decoding import UNREADABLE, unreadable
 from core.errors import InvalidObjectError
@@ -22,6 +22,7 @@ from core.request import Operation, Request
 from core.storage import PersistentVolume, parse_persistent_volume
 from core.subject import Subject, service_account
 from core.workloads import WORKLOADS, may_carry
+from identity.requester import PROFILE_PATH
 from identity.subjects import (
     CLAIM_MAKERS,
     VOLUME_BINDERS,
@@ -239,10 +240,7 @@ def _group_kind(request: Request) -> tuple[str, str]:
 
 
 def _decode_pod(raw: msgspec.Raw) -> Pod:
-    try:
-        pod = decode_pod(raw)
-    except UNREADABLE as error:
-        raise unreadable("Pod", error) from error
+    pod = decode_pod(raw)
     if not pod.spec.containers:
         raise InvalidObjectError("Pod", "spec.containers", "must hold at least one container")
     return pod

@@ -47,7 +47,6 @@ def recorded_needs(
         privileges=frozenset(privileges),
         subjects=tuple(_subjects(document, subject)),
         namespace=document.request.namespace,
-        root=False,
         denials=tuple(f for f in document.findings if is_denial(f)),
         candidates=candidates(facts.profiles, facts.namespace, privileges),
         named=NamedProfile(named.profile, named.path) if named else None,

@@ -2,7 +2,7 @@
 
 They come where `control` has found their definitions (`control/loops/discovery.py`). What is said
 of them is advice, early: their Pods are judged in any case. So in doubt an object is left alone,
-since a false refusal stops somebody's work, and a missing one comes later (docs/adr/0026).
+since a false refusal stops somebody's work, and a missing one comes later (docs/adr/0027).
 """
 
 from typing import Final

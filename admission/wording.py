@@ -58,7 +58,9 @@ def printable(text: str, most: int) -> str:
     return safe if len(safe) <= most else safe[: most - 1] + "…"
 
 
-def refusal(what: str, outcomes: Sequence[Outcome], decision: str) -> str:
+def refusal(
+    what: str, outcomes: Sequence[Outcome], decision: str, asides: Iterable[str] = ()
+) -> str:
     """Give the message of a refusal: one line of what, then each finding and its remedy."""
     speaking = [outcome for outcome in outcomes if outcome.findings]
     first = f"{printable(what, _LINE)}: " + " ".join(outcome.headline for outcome in speaking)
@@ -70,6 +72,7 @@ def refusal(what: str, outcomes: Sequence[Outcome], decision: str) -> str:
         lines.append(f"… and {len(groups) - _SHOWN} more: sallyport review -o json FILE shows all.")
     lines.append("")
     lines += [line for outcome in speaking for line in outcome.advice]
+    lines += [printable(aside, _PATH) for aside in asides]
     lines.append(f"Decision {decision}")
     return "\n".join(lines)
 
@@ -85,7 +88,7 @@ def not_judged(what: str, why: str, remedy: str, decision: str) -> str:
 def warnings(outcomes: Sequence[Outcome], decision: str) -> list[str]:
     """Give one short line for each finding, as kubectl prints warnings; remedies where they fit."""
     last = f"Sallyport would refuse this in a namespace that enforces; decision {decision}"
-    return [*_lines(outcomes), last]
+    return [*shown_lines(outcomes), last]
 
 
 def notices(
@@ -100,10 +103,11 @@ def notices(
         f"Sallyport will refuse this once spec.catalogue of the profile is {catalogue}, "
         f"unless it covers them; decision {decision}"
     )
-    return [*_lines(outcomes), why, last]
+    return [*shown_lines(outcomes), why, last]
 
 
-def _lines(outcomes: Sequence[Outcome]) -> list[str]:
+def shown_lines(outcomes: Sequence[Outcome]) -> list[str]:
+    """Give one short line for each finding; remedies where they fit."""
     lines = []
     for outcome in outcomes:
         for group in _grouped(outcome.findings):

@@ -18,8 +18,9 @@ from core.errors import InvalidObjectError
 from core.pod import ObjectMeta, Pod, decode_pod
 from core.request import Operation, Request
 from core.subject import Subject
-from core.templates import Template
+from core.templates import Template, values_at
 from core.workload import Workload
+from identity.requester import PROFILE_PATH
 from identity.subjects import Controllers, pod_service_account, subjects_of
 from policies.projecting.volumes import Claimed
 from policies.projection import project
@@ -28,8 +29,6 @@ SAME: Final = "the update changes no Pod template"
 
 RESTARTED: Final = "kubectl.kubernetes.io/restartedAt"
 """What `kubectl rollout restart` sets in a template: it makes the same Pods anew."""
-
-PROFILE_PATH: Final = f"metadata.annotations[{names.PROFILE_ANNOTATION}]"
 
 
 def read_workload(
@@ -101,6 +100,7 @@ def _is_same(workload: Workload, request: Request, value: Mapping[str, Any]) -> 
         bool(now)
         and len(before) == len(now)
         and all(_lasting(one) == _lasting(other) for one, other in zip(before, now, strict=True))
+        and all(values_at(old, path) == values_at(value, path) for path in workload.says)
     )
 
 
@@ -126,10 +126,9 @@ def _lasting(template: Template) -> Any:
 
 def _pod_of(workload: Workload, template: Template) -> Pod:
     try:
-        pod = decode_pod(msgspec.json.encode(template.pod))
-    except UNREADABLE as error:
-        found = unreadable(workload.kind, error)
-        raise _placed(found, workload.kind, template) from error
+        pod = decode_pod(msgspec.json.encode(template.pod), workload.kind)
+    except InvalidObjectError as error:
+        raise _placed(error, workload.kind, template) from error
     if workload.built_in and not pod.spec.containers:
         field = template.place("spec.containers")
         raise InvalidObjectError(workload.kind, field, "must hold at least one container")

@@ -4,6 +4,7 @@ import asyncio
 import datetime as dt
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,20 +14,18 @@ from rich.console import Console
 from rich.text import Text
 
 from cli import exits
+from cli.approvable import KINDS, ApprovableKind
 from cli.output import Format, make_console, print_json
 from cli.settings import Settings
 from cli.text import safe_line, safe_text
-from core import approvals, names
+from core import names
 from core.approvals import Approval, parse_approval
+from core.break_glass import BreakGlass
 from core.errors import ClusterError, SettingsError
-from core.exceptions import KIND, Excuse, PolicyException, parse_exception
+from core.exceptions import PolicyException
 from core.two_person import write_people, write_person
 from kube.connection import Connection
-from kube.exceptions import approvals_path, exceptions_path
 from kube.objects import Objects
-
-KINDS: Final = ("policyexception", "policyexceptions", "pex")
-"""What a person may call the kinds that can be approved."""
 
 _DAY_S: Final = 86_400
 _PAGE: Final = 500
@@ -51,10 +50,11 @@ class Answer(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Approving:
-    """One exception of a cluster, and those who have approved it."""
+    """One object of a cluster that two people approve, and those who have approved it."""
 
-    def __init__(self, objects: Objects, exception: PolicyException) -> None:
-        self.exception = exception
+    def __init__(self, objects: Objects, kind: ApprovableKind, found: Mapping[str, Any]) -> None:
+        self.kind = kind
+        self.what: PolicyException | BreakGlass = kind.parse(msgspec.json.encode(found))
         self._objects = objects
 
     async def earlier(self) -> list[Approval]:
@@ -67,12 +67,12 @@ class Approving:
         token = ""
         while True:
             page = await self._objects.page(
-                approvals_path(self.exception.meta.namespace), _PAGE, token
+                self.kind.approvals(self.what.meta.namespace), _PAGE, token
             )
-            found += [parse_approval(raw) for raw in page.items]
+            found += [parse_approval(raw, kind=self.kind.approval) for raw in page.items]
             if not (token := page.continue_token):
                 break
-        uid = self.exception.meta.uid
+        uid = self.what.meta.uid
         return [each for each in found if each.consent and each.consent.uid == uid]
 
     async def approve(self, days: int, reason: str) -> Answer:
@@ -81,13 +81,15 @@ class Approving:
         Raises:
             ClusterError: kube-apiserver does not answer.
         """
-        meta = self.exception.meta
-        ends = min(self.exception.expires, time.time() + days * _DAY_S - 60)
+        meta = self.what.meta
+        ends = time.time() + days * _DAY_S - 60
+        if isinstance(self.what, PolicyException):
+            ends = min(self.what.expires, ends)
         expires = f"{dt.datetime.fromtimestamp(int(ends), dt.UTC):%Y-%m-%dT%H:%M:%SZ}"
-        answer = answer_of(self.exception)
-        body = _approval(self.exception, expires, reason)
+        answer = self.looked_at()
+        body = self._approval(expires, reason)
         try:
-            made = await self._objects.create(approvals_path(meta.namespace), body)
+            made = await self._objects.create(self.kind.approvals(meta.namespace), body)
         except ClusterError as error:
             if error.status != _FORBIDDEN:
                 raise
@@ -95,17 +97,24 @@ class Approving:
         name = str(made["metadata"]["name"])
         return msgspec.structs.replace(answer, approved=True, approval=name, expires_at=expires)
 
+    def looked_at(self) -> Answer:
+        """Give the answer for an object that was only looked at."""
+        meta, digest = self.what.meta, self.what.approvable.digest
+        kind = self.kind.kind
+        return Answer(kind, meta.namespace, meta.name, meta.uid, digest, approved=False)
 
-def _approval(exception: PolicyException, expires: str, reason: str) -> dict[str, Any]:
-    meta = exception.meta
-    seen = {"uid": meta.uid, "digest": exception.approvable.digest}
-    spec = {"for": {"kind": KIND, "name": meta.name, **seen}, "expiresAt": expires}
-    return {
-        "apiVersion": names.API_VERSION,
-        "kind": approvals.KIND,
-        "metadata": {"generateName": f"{meta.name}-", "namespace": meta.namespace},
-        "spec": {**spec, "reason": reason} if reason else spec,
-    }
+    def _approval(self, expires: str, reason: str) -> dict[str, Any]:
+        meta = self.what.meta
+        seen = {"uid": meta.uid, "digest": self.what.approvable.digest}
+        wanted = {"kind": self.kind.kind, "name": meta.name, **seen}
+        spec = {"for": wanted, "expiresAt": expires}
+        place = {"namespace": meta.namespace} if self.kind.namespaced else {}
+        return {
+            "apiVersion": names.API_VERSION,
+            "kind": self.kind.approval,
+            "metadata": {"generateName": f"{meta.name}-", **place},
+            "spec": {**spec, "reason": reason} if reason else spec,
+        }
 
 
 @dataclass(frozen=True)
@@ -128,24 +137,40 @@ def answer_approval(settings: Settings, wish: Wish, output: Format) -> int:
         SettingsError: no cluster is named, or there is no such object.
         ClusterError: kube-apiserver does not answer.
     """
-    if wish.kind.lower() not in KINDS:
-        raise SettingsError(f"{wish.kind}: approve one of {', '.join(KINDS)}")
+    kind = kind_of(wish.kind)
     table = output is Format.TABLE
-    answer = asyncio.run(run(settings, wish, make_console() if table else None))
+    answer = asyncio.run(run(settings, kind, wish, make_console() if table else None))
     if not table:
         print_json(answer)
     elif answer.approved:
-        _line(make_console(), f"approved until {answer.expires_at}: Approval {answer.approval}")
+        _line(
+            make_console(), f"approved until {answer.expires_at}: {kind.approval} {answer.approval}"
+        )
     elif answer.message:
         make_console().print(Text(safe_text(answer.message)))
     return exits.ADMITTED if answer.approved or wish.show else exits.REFUSED
 
 
-async def run(settings: Settings, wish: Wish, console: Console | None) -> Answer:
-    """Show an exception and, once that is wanted, approve it as it was shown.
+def kind_of(called: str) -> ApprovableKind:
+    """Give the kind that a person means.
 
     Raises:
-        SettingsError: no cluster is named, or there is no such exception.
+        SettingsError: it is none that can be approved.
+    """
+    for each in KINDS:
+        if called.lower() in each.called:
+            return each
+    known = ", ".join(name for each in KINDS for name in each.called)
+    raise SettingsError(f"{called}: approve one of {known}")
+
+
+async def run(
+    settings: Settings, kind: ApprovableKind, wish: Wish, console: Console | None
+) -> Answer:
+    """Show an object and, once that is wanted, approve it as it was shown.
+
+    Raises:
+        SettingsError: no cluster is named, or there is no such object.
         ClusterError: kube-apiserver does not answer.
     """
     if settings.kubeconfig is None:
@@ -154,24 +179,18 @@ async def run(settings: Settings, wish: Wish, console: Console | None) -> Answer
     await connection.open()
     try:
         objects = Objects(connection)
-        found = await objects.get(f"{exceptions_path(wish.namespace)}/{wish.name}")
+        found = await objects.get(f"{kind.path(wish.namespace)}/{wish.name}")
         if found is None:
-            raise SettingsError(f"{KIND} {wish.namespace}/{wish.name}: there is no such object")
-        approving = Approving(objects, parse_exception(msgspec.json.encode(found)))
+            place = f"{wish.namespace}/" if kind.namespaced else ""
+            raise SettingsError(f"{kind.kind} {place}{wish.name}: there is no such object")
+        approving = Approving(objects, kind, found)
         if console is not None:
-            print_exception(approving.exception, await approving.earlier(), console)
+            print_approvable(approving, await approving.earlier(), console)
         if wish.show or not (wish.yes or _wanted()):
-            return answer_of(approving.exception)
+            return approving.looked_at()
         return await approving.approve(wish.days, wish.reason)
     finally:
         await connection.close()
-
-
-def answer_of(exception: PolicyException) -> Answer:
-    """Give the answer for an exception that was only looked at."""
-    meta = exception.meta
-    digest = exception.approvable.digest
-    return Answer(KIND, meta.namespace, meta.name, meta.uid, digest, approved=False)
 
 
 def _wanted() -> bool:
@@ -181,33 +200,25 @@ def _wanted() -> bool:
     return typer.confirm("Approve it as it is shown?")
 
 
-def print_exception(exception: PolicyException, earlier: list[Approval], console: Console) -> None:
-    """Print an exception: what it adds to what its workloads may do, marked with +."""
-    meta, spec = exception.meta, exception.spec
-    what = exception.approvable
-    _line(console, f"{KIND} {meta.namespace}/{meta.name}")
-    _line(console, f"  reason:   {spec.reason}")
-    _line(console, f"  expires:  {spec.expires_at}")
+def print_approvable(approving: Approving, earlier: list[Approval], console: Console) -> None:
+    """Print an object: what it adds to what may be done, marked with +; and who approved it."""
+    meta, what = approving.what.meta, approving.what.approvable
+    place = f"{meta.namespace}/" if meta.namespace else ""
+    _line(console, f"{approving.kind.kind} {place}{meta.name}")
+    _line(console, f"  reason:   {approving.what.spec.reason}")
+    if isinstance(approving.what, PolicyException):
+        _line(console, f"  expires:  {approving.what.spec.expires_at}")
     _line(console, f"  author:   {write_person(what.author) or 'not recorded'}")
     if what.editors:
         _line(console, f"  editors:  {write_people(what.editors)}")
     _line(console, f"  digest:   {what.digest}")
-    for workload in spec.workloads:
-        _line(console, f"  {workload.kind} {workload.name} ({workload.api_version}) may also have")
-        for excuse in spec.excuses:
-            _line(console, f"  + {_excuse(excuse)}", "green")
+    for line, colour in approving.kind.lines(approving.what):
+        _line(console, f"  {line}", colour)
     for each in earlier:
         now = each.consent is not None and each.consent.digest == what.digest
         state = "as it is" if now else "as it was before it changed"
         by = each.meta.annotation(names.APPROVER_ANNOTATION)
         _line(console, f"  approved {state} by {by}, until {each.spec.expires_at}")
-
-
-def _excuse(excuse: Excuse) -> str:
-    if excuse.privilege is None:
-        return f"what {excuse.rule} denies{f': {excuse.value}' if excuse.value else ''}"
-    whose = f"in container {excuse.container}" if excuse.container else "for the Pod itself"
-    return f"{excuse.privilege}, {whose}"
 
 
 def _line(console: Console, text: str, style: str = "") -> None:

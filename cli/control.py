@@ -21,6 +21,7 @@ from control.loops.certificates import Certificates
 from control.loops.crds import Definitions
 from control.loops.discovered import Wanted
 from control.loops.discovery import Discovery
+from control.loops.endings import Endings
 from control.loops.signing import Signing
 from control.metrics import LoopMetrics
 from control.runner import Runner
@@ -97,6 +98,12 @@ class _Control:
             Signing(self.objects, namespace).loop,
             Definitions(self.objects, self.metrics.registry).loop,
             Discovery(self.objects, self.metrics.registry, self._wanted()).loop,
+            Endings(
+                self.objects,
+                self.cluster.exceptions,
+                self.cluster.break_glasses,
+                self.metrics.registry,
+            ).loop,
         ]
         if self.recording is None or self.recording.spool is None:
             self.logger.warning("nothing is swept", fix=f"set {name_setting('spool.folder')}")

@@ -66,14 +66,17 @@ does not answer; 64 wrong usage; 130 ended with Ctrl-C."""
 
 APPROVE = """**Examples**
 
-    sallyport approve policyexception llama -n train --kubeconfig ~/.kube/config
+    sallyport approve policyexception llama -n ml --kubeconfig ~/.kube/config
 
-    sallyport approve pex llama -n train --kubeconfig ~/.kube/config --show
+    sallyport approve pex llama -n ml --kubeconfig ~/.kube/config --show
 
-    sallyport approve pex llama -n train --kubeconfig ~/.kube/config --yes -o json
+    sallyport approve pex llama -n ml --kubeconfig ~/.kube/config --yes -o json
+
+    sallyport approve breakglass fabric-down --kubeconfig ~/.kube/config
 
 It ends with the exception, or after --days. What changed since it was shown
-is not approved. `kubectl delete approval NAME` takes an approval back.
+is not approved. `kubectl delete approval NAME`, or `clusterapproval NAME` of a
+BreakGlass, takes an approval back.
 
 **Exit codes**: 0 approved, or shown; 1 refused, or you said no; 2 the cluster
 does not answer; 64 wrong usage, or no such object."""

@@ -179,7 +179,7 @@ def decisions(
 @app.command(epilog=texts.APPROVE)
 def approve(
     kind: Annotated[
-        str, typer.Argument(metavar="KIND", help="What is approved: policyexception, or pex.")
+        str, typer.Argument(metavar="KIND", help="policyexception (pex), or breakglass.")
     ],
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its name.")],
     namespace: Annotated[str, typer.Option("--namespace", "-n", help="Its namespace.")] = "default",
@@ -191,7 +191,7 @@ def approve(
     config: ConfigFlag = None,
     output: OutputFlag = Format.TABLE,
 ) -> None:
-    """Show what an exception excuses and, once you agree, approve it as it was shown."""
+    """Show an exception, or a BreakGlass, and, once you agree, approve it as it was shown."""
     log_to_stderr()
     from cli.approve import Wish, answer_approval  # noqa: PLC0415 (keeps --help and completion quick)
 

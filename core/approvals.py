@@ -13,6 +13,13 @@ from core.subject import Subject
 from core.two_person import Consent
 
 KIND: Final = "Approval"
+CLUSTER_KIND: Final = "ClusterApproval"
+
+APPROVES: Final = {KIND: "PolicyException", CLUSTER_KIND: "BreakGlass"}
+"""What each of both approves."""
+
+TIERS: Final = {KIND: names.EXCEPTIONS_TIER, CLUSTER_KIND: names.BREAK_GLASS_TIER}
+"""The tier that the approver must have the right to."""
 
 MAX_DAYS: Final = 90
 """An approval ends within so many days: so long may a group that its approver left still count."""
@@ -25,7 +32,7 @@ _OPTIONAL: Final = frozenset({"uid", "digest", "reason"})
 class ApprovedObject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is approved; with `uid` and `digest`, only as the approver saw it."""
 
-    kind: Literal["PolicyException"]
+    kind: Literal["PolicyException", "BreakGlass"]
     name: Annotated[str, msgspec.Meta(max_length=253)]
     uid: Annotated[str, msgspec.Meta(max_length=64)] | None = None
     digest: str | None = None
@@ -54,7 +61,7 @@ class Account(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Approval(msgspec.Struct, frozen=True):
-    """An Approval as it is stored, checked."""
+    """An Approval or ClusterApproval as it is stored, checked."""
 
     meta: Meta
     spec: ApprovalSpec
@@ -65,16 +72,18 @@ class Approval(msgspec.Struct, frozen=True):
     """None where the webhook has not recorded whose it is: it counts for nothing."""
 
 
-def parse_approval(raw: bytes | msgspec.Raw, namespace: str = "") -> Approval:
-    """Read an Approval from its JSON; `namespace` is the request's, if there is one.
+def parse_approval(raw: bytes | msgspec.Raw, namespace: str = "", kind: str = KIND) -> Approval:
+    """Read an Approval, or a ClusterApproval, from its JSON; `namespace` is the request's, if any.
 
     Raises:
         InvalidObjectError: with the field's path and what it must be. The CRD's schema and CEL
             rules refuse the same objects (a test proves it).
     """
-    written = read_written(raw, KIND, namespace)
-    spec = convert_spec(written, KIND, ApprovalSpec, _OPTIONAL)
-    what = f"{KIND} {written.meta.name}"
+    written = read_written(raw, kind, namespace)
+    spec = convert_spec(written, kind, ApprovalSpec, _OPTIONAL)
+    what = f"{kind} {written.meta.name}"
+    if spec.for_.kind != APPROVES[kind]:
+        raise InvalidObjectError(what, "spec.for.kind", f"must be {APPROVES[kind]}")
     if not _NAME.fullmatch(spec.for_.name):
         raise InvalidObjectError(what, "spec.for.name", f"{spec.for_.name!r} must be its name")
     if spec.for_.uid is not None and not _UID.fullmatch(spec.for_.uid):

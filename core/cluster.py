@@ -6,6 +6,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
+from core.break_glass import BreakGlass
 from core.exceptions import PolicyException
 from core.namespaces import Namespace
 from core.notes import Owned
@@ -42,12 +43,41 @@ class ExceptionSource(Protocol):
         """
 
 
+class BreakGlassSource(Protocol):
+    """The BreakGlasses of a cluster, and their approvals. All but `read` is from memory."""
+
+    def activated_in(self, namespace: str) -> tuple[BreakGlass, ...]:
+        """Give those that were activated and name a namespace, whether in force still or not.
+
+        Raises:
+            NotSyncedError: they have not been loaded, or the watch has been down too long.
+        """
+
+    def consents(self, uid: str) -> tuple[Consent, ...]:
+        """Give the approvals of one.
+
+        Raises:
+            NotSyncedError: as `activated_in`.
+        """
+
+    async def read(self, name: str) -> BreakGlass | None:
+        """Give one as it is now, from the cluster and not from memory.
+
+        Raises:
+            NotSyncedError: the cluster did not say.
+        """
+
+
 class Cluster(Protocol):
     """Facts of a cluster. All but `allowed` are answered from memory."""
 
     @property
     def exceptions(self) -> ExceptionSource:
         """What is excused, and who approved it."""
+
+    @property
+    def break_glasses(self) -> BreakGlassSource:
+        """What is relaxed in an emergency, and who approved it."""
 
     def missing(self) -> list[str]:
         """Name what has not been loaded, for a person; empty when reviews can be judged."""

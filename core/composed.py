@@ -75,7 +75,7 @@ class _Composition:
 
     def add_all(self, field: str, path: str, items: Any) -> None:
         """Add a list that lies at a path; what is none is no operator's Pod."""
-        for index, item in enumerate(items if isinstance(items, list) else ()):
+        for index, item in enumerate(_listed(items)):
             self.add(field, f"{path}[{index}]", item)
 
     def mounts(self) -> set[Any]:
@@ -125,16 +125,15 @@ def _argo_pod(path: str, workflow: Json, place: str, template: Json) -> Template
     made = _Composition(place)
     default = _get(workflow, "templateDefaults")
 
-    def sources(field: str, whole: str = "") -> list[tuple[str, Any]]:
+    def sources(field: str, whole: str) -> list[tuple[str, Any]]:
         """Give where a field of a template may stand; `whole` is its name in the workflow."""
         own = (f"{place}.{field}", template.get(field))
         common = (f"{path}.templateDefaults.{field}", _get(default, field))
-        return [own, common, *([(f"{path}.{whole}", workflow.get(whole))] if whole else [])]
+        return [own, common, (f"{path}.{whole}", workflow.get(whole))]
 
     for field in ("container", "script"):
-        for at, container in sources(field)[:1]:
-            if container is not None:
-                made.add("containers", at, _without_parameter(container))
+        if template.get(field) is not None:
+            made.add("containers", f"{place}.{field}", _without_parameter(template[field]))
     within = _get(template.get("containerSet"), "containers")
     for field, at, containers in (
         ("containers", f"{place}.containerSet.containers", within),

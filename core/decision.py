@@ -1,11 +1,15 @@
 """What a review ends in: needs, findings, and the decision made of them."""
 
 import enum
+from typing import Any
 
 import msgspec
 
 from core.notes import Root
 from core.subject import Subject
+
+Patch = dict[str, Any]
+"""An operation of a JSONPatch (RFC 6902)."""
 
 
 class Need(msgspec.Struct, frozen=True, gc=False):
@@ -115,6 +119,8 @@ class Evidence(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     traced: Traced | None = None
     exceptions: tuple[str, ...] = ()
     """`name@uid` of the PolicyExceptions without which it would need more."""
+    break_glass: tuple[str, ...] = ()
+    """`name@uid` of the BreakGlasses without which it would be refused."""
     evaluation_seconds: float = 0.0
     access_seconds: float = 0.0
 
@@ -153,5 +159,7 @@ class Decision(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Whose rights were asked, as `Subject.label`."""
     recorded: dict[str, str] = {}
     """Annotations that the mutating webhook sets, or takes away where they are empty."""
+    filled: list[Patch] = []
+    """What the mutating webhook fills in besides, from the profile's defaults."""
     when_unrecorded: Unrecorded = Unrecorded.REFUSE
     evidence: Evidence = Evidence()

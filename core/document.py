@@ -141,6 +141,8 @@ class DecisionDocument(_Part, frozen=True):
     """The one profile that it was to be judged by, and the field that names it."""
     exceptions: list[str] = []
     """`name@uid` of the PolicyExceptions that were used: what they excuse is not missing."""
+    break_glass: list[str] = []
+    """`name@uid` of the BreakGlasses that were open and made warnings of its refusal."""
     ceiling: list[str] | None = None
     """The profiles that no right exceeds in the namespace; None without a ceiling."""
     left_alone: str = ""
@@ -161,6 +163,7 @@ class DecisionDocument(_Part, frozen=True):
     more_access_reviews: int = 0
     patches: list[dict[str, Any]] = []
     """JSONPatch (RFC 6902) that the mutating webhook answered with."""
+    more_patches: int = 0
     sandbox: str | None = None
     revisions: Revisions = Revisions()
     durations: Durations = Durations()

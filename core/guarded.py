@@ -51,9 +51,12 @@ class _Head(msgspec.Struct, rename="camel"):
 _FIELDS: Final = frozenset({"apiVersion", "kind", "metadata", "spec"})
 
 
-def read_written(raw: bytes | msgspec.Raw, kind: str, namespace: str = "") -> Written:
+def read_written(
+    raw: bytes | msgspec.Raw, kind: str, namespace: str = "", apart: Collection[str] = ()
+) -> Written:
     """Read an object of a kind of Sallyport's; `namespace` is the request's.
 
+    The fields of `spec` that are named in `apart` are not approved: the digest leaves them out.
     Items of a list may carry no kind, and a new object no namespace: what stands there counts.
 
     Raises:
@@ -74,7 +77,11 @@ def read_written(raw: bytes | msgspec.Raw, kind: str, namespace: str = "") -> Wr
     if unknown := sorted(whole.keys() - _FIELDS):
         raise InvalidObjectError(what, unknown[0], "there is no such field; remove it")
     meta = msgspec.structs.replace(head.metadata, namespace=head.metadata.namespace or namespace)
-    return Written(meta, whole.get("spec"), _digest(kind, meta, whole.get("spec")))
+    spec = whole.get("spec")
+    approved = spec
+    if apart and isinstance(spec, dict):
+        approved = {field: value for field, value in spec.items() if field not in apart}
+    return Written(meta, spec, _digest(kind, meta, approved))
 
 
 def convert_spec(

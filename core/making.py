@@ -73,6 +73,7 @@ def make_document(  # noqa: PLR0913  A decision and all that surrounds it.
         named=evidence.named and Named(evidence.named.profile[:MOST_TEXT], evidence.named.path),
         ceiling=list(evidence.ceiling) if evidence.ceiling is not None else None,
         exceptions=list(evidence.exceptions),
+        break_glass=list(evidence.break_glass),
         left_alone=evidence.left_alone,
         error_kind=decision.error_kind,
         reason=decision.reason[:MOST_TEXT],

@@ -19,25 +19,32 @@ CEILING_ANNOTATION = f"{GROUP}/ceiling"
 """On a Namespace: profiles, comma-separated, that no right exceeds. Guarded by `exempt`."""
 
 PROFILE_ANNOTATION = f"{GROUP}/profile"
-"""On a Pod: the profile it asks for, or was noted under. On a Namespace: the one for all."""
+"""On a Pod or a workload: the profile it asks for, or was noted under. On a Namespace: the one
+for all."""
 
 AUTHOR_ANNOTATION = f"{GROUP}/author"
-"""On a PolicyException: who created it, as marks (`oid:…`, `user:…`). Written by the webhook."""
+"""On a PolicyException or BreakGlass: who created it, as marks (`oid:…`, `user:…`). The gate's."""
 
 EDITORS_ANNOTATION = f"{GROUP}/editors"
-"""On a PolicyException: others who changed its `spec`. Written by the webhook."""
+"""On a PolicyException or BreakGlass: others who changed its `spec`. Written by the webhook."""
+
+ACTIVATED_AT_ANNOTATION = f"{GROUP}/activated-at"
+"""On a BreakGlass: when it was activated, in UTC. Written by the webhook."""
+
+ACTIVATED_BY_ANNOTATION = f"{GROUP}/activated-by"
+"""On a BreakGlass: who activated it, as marks. Written by the webhook."""
 
 APPROVER_ANNOTATION = f"{GROUP}/approver"
-"""On an Approval: whose it is, as marks. Written by the webhook."""
+"""On an approval: whose it is, as marks. Written by the webhook."""
 
 APPROVER_ACCOUNT_ANNOTATION = f"{GROUP}/approver-account"
-"""On an Approval: user name, groups and object id, to ask for the right to approve again."""
+"""On an approval: user name, groups and object id, to ask for the right to approve again."""
 
 APPROVED_UID_ANNOTATION = f"{GROUP}/approved-uid"
-"""On an Approval: the UID of what is approved. Written by the webhook."""
+"""On an approval: the UID of what is approved. Written by the webhook."""
 
 APPROVED_DIGEST_ANNOTATION = f"{GROUP}/approved-digest"
-"""On an Approval: the digest of what is approved. Written by the webhook."""
+"""On an approval: the digest of what is approved. Written by the webhook."""
 
 REQUESTER_ANNOTATION = f"{GROUP}/requester"
 """On a workload, or a Pod that nothing owns: the pseudonym of who asked. Only the gate's."""
@@ -75,9 +82,14 @@ APPROVE_VERB = "approve"
 EXCEPTIONS_TIER = "exceptions"
 """The tier of PolicyExceptions."""
 
+BREAK_GLASS_TIER = "break-glass"
+"""The tier of BreakGlasses."""
+
 PROFILES_RESOURCE = "containerprofiles"
 EXCEPTIONS_RESOURCE = "policyexceptions"
 APPROVALS_RESOURCE = "approvals"
+BREAK_GLASSES_RESOURCE = "breakglasses"
+CLUSTER_APPROVALS_RESOURCE = "clusterapprovals"
 TIERS_RESOURCE = "approvaltiers"
 NAMESPACES_RESOURCE = "namespaces"
 

@@ -6,6 +6,7 @@ import msgspec
 
 from core import names
 from core.pod import OwnerReference
+from core.workload import GroupKind
 
 
 class Notes(msgspec.Struct, frozen=True, gc=False):
@@ -37,6 +38,11 @@ def controller_reference(references: Iterable[OwnerReference] | None) -> OwnerRe
     owners = list(references or ())
     only = owners[0] if len(owners) == 1 else None
     return next((each for each in owners if each.controller), only)
+
+
+def kind_of_owner(owner: OwnerReference) -> GroupKind:
+    """Give the API group and kind of an owner."""
+    return owner.api_version.rpartition("/")[0], owner.kind
 
 
 class Owned(msgspec.Struct, frozen=True, gc=False):

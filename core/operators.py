@@ -56,22 +56,27 @@ def _trainer(kind: str, *, namespaced: bool) -> Workload:
     )
 
 
-def _ray(kind: str, *paths: str) -> Workload:
+def _ray(kind: str, cluster: str, *more: str, says: tuple[str, ...] = ()) -> Workload:
     resource = f"{kind.lower()}s"
     return Workload(
         group="ray.io",
         kind=kind,
         resource=resource,
         versions=("v1", "v1alpha1"),
-        places=templates(*paths),
+        places=templates(
+            f"{cluster}.headGroupSpec.template", f"{cluster}.workerGroupSpecs[*].template", *more
+        ),
+        # The operator puts start parameters into a shell's command. Replicas are the autoscaler's.
+        says=(
+            f"{cluster}.autoscalerOptions",
+            f"{cluster}.headGroupSpec.rayStartParams",
+            f"{cluster}.workerGroupSpecs[*].rayStartParams",
+            *says,
+        ),
         controllers=_RAY,
         source=f"ray-project/kuberay ray-operator/config/crd/bases/ray.io_{resource}.yaml",
         more="the autoscaler, an init container of the ray image, the submitter's default",
     )
-
-
-def _groups_of(cluster: str) -> tuple[str, str]:
-    return f"{cluster}.headGroupSpec.template", f"{cluster}.workerGroupSpecs[*].template"
 
 
 def _argo(kind: str, path: str = "spec", *, namespaced: bool = True) -> Workload:
@@ -82,6 +87,20 @@ def _argo(kind: str, path: str = "spec", *, namespaced: bool = True) -> Workload
         resource=resource,
         versions=("v1alpha1",),
         places=(Place(path, Holds.WORKFLOW),),
+        says=tuple(
+            f"{path}.{field}"
+            for field in (
+                "arguments",
+                "entrypoint",
+                "executor",
+                "hooks",
+                "onExit",
+                "podSpecPatch",
+                "templateDefaults",
+                "templates",
+                "workflowTemplateRef",
+            )
+        ),
         controllers=_ARGO if kind in {"Workflow", "CronWorkflow"} else (),
         source=f"argoproj/argo-workflows manifests/base/crds/full/argoproj.io_{resource}.yaml",
         more="the containers init and wait, templates referred to, podSpecPatch, the controller's "
@@ -98,6 +117,7 @@ def _spark(kind: str, path: str) -> Workload:
         resource=resource,
         versions=("v1beta2",),
         places=(Place(path, Holds.SPARK),),
+        says=(path,),
         controllers=_SPARK,
         source=f"kubeflow/spark-operator config/crd/bases/sparkoperator.k8s.io_{resource}.yaml",
         more="what Spark and its sparkConf add; executors are made by the driver's account",
@@ -150,9 +170,14 @@ OPERATORS: Final = (
     ),
     _trainer("TrainingRuntime", namespaced=True),
     _trainer("ClusterTrainingRuntime", namespaced=False),
-    _ray("RayCluster", *_groups_of("spec")),
-    _ray("RayJob", *_groups_of("spec.rayClusterSpec"), "spec.submitterPodTemplate"),
-    _ray("RayService", *_groups_of("spec.rayClusterConfig")),
+    _ray("RayCluster", "spec"),
+    _ray(
+        "RayJob",
+        "spec.rayClusterSpec",
+        "spec.submitterPodTemplate",
+        says=("spec.entrypoint", "spec.runtimeEnvYAML", "spec.clusterSelector"),
+    ),
+    _ray("RayService", "spec.rayClusterConfig", says=("spec.serveConfigV2",)),
     Workload(
         group="jobset.x-k8s.io",
         kind="JobSet",
@@ -183,6 +208,7 @@ OPERATORS: Final = (
         places=templates("spec.tasks[*].template"),
         controllers=_VOLCANO,
         source="volcano-sh/volcano config/crd/volcano/bases/batch.volcano.sh_jobs.yaml",
+        says=("spec.plugins", "spec.volumes"),
         more="volumes and variables of its plugins",
     ),
     Workload(
@@ -191,6 +217,7 @@ OPERATORS: Final = (
         resource="appwrappers",
         versions=("v1beta2",),
         places=(Place("spec.components[*].template", Holds.OBJECT),),
+        says=("spec.components[*].template",),
         controllers=(account("appwrapper-controller-manager", "appwrapper-system"),),
         source="project-codeflare/appwrapper config/crd/bases/"
         "workload.codeflare.dev_appwrappers.yaml",
@@ -201,6 +228,13 @@ OPERATORS: Final = (
         resource="flinkdeployments",
         versions=("v1beta1",),
         places=(Place("spec", Holds.FLINK),),
+        says=(
+            "spec.job.jarURI",
+            "spec.job.entryClass",
+            "spec.job.args",
+            "spec.flinkConfiguration",
+            "spec.logConfiguration",
+        ),
         controllers=_FLINK,
         source="apache/flink-kubernetes-operator helm/flink-kubernetes-operator/crds/"
         "flinkdeployments.flink.apache.org-v1.yml",

@@ -6,6 +6,8 @@ for kube-apiserver.
 
 import msgspec
 
+from core.decoding import UNREADABLE, unreadable
+
 
 class _Struct(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", gc=False):
     """Frozen, camelCase on the wire, absent fields left out when encoded."""
@@ -226,14 +228,33 @@ class Pod(_Struct, frozen=True):
     spec: PodSpec = PodSpec()
 
 
+class _Object(_Struct, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+
+
 _DECODER = msgspec.json.Decoder(Pod)
+_OBJECT = msgspec.json.Decoder(_Object)
 
 
-def decode_pod(raw: bytes | msgspec.Raw) -> Pod:
-    """Decode a Pod from JSON.
+def decode_pod(raw: bytes | msgspec.Raw, what: str = "Pod") -> Pod:
+    """Decode a Pod from JSON; `what` names what it is of.
 
     Raises:
-        msgspec.ValidationError: a field has the wrong type; the message ends with its path.
-        msgspec.DecodeError: this is no JSON.
+        InvalidObjectError: it is no JSON, or does not have a Pod's shape.
     """
-    return _DECODER.decode(raw)
+    try:
+        return _DECODER.decode(raw)
+    except UNREADABLE as error:
+        raise unreadable(what, error) from error
+
+
+def decode_metadata(raw: bytes | msgspec.Raw, what: str) -> ObjectMeta:
+    """Decode the metadata of an object of any kind from JSON; `what` names the object.
+
+    Raises:
+        InvalidObjectError: it is no JSON, or its metadata has not the shape that Kubernetes gives.
+    """
+    try:
+        return _OBJECT.decode(raw).metadata
+    except UNREADABLE as error:
+        raise unreadable(what, error) from error

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from core import names
+from core.defaults import NO_DEFAULTS, Defaults, normal_defaults, validate_defaults
 from core.errors import InvalidObjectError
 from core.privileges import PatternIndex, PatternSet, validate_pattern
 
@@ -47,23 +48,6 @@ class Relaxation(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fie
     privileges: _FewPatterns
 
 
-class DefaultVariable(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """An environment variable that is set in containers that do not set it themselves."""
-
-    name: Annotated[str, msgspec.Meta(min_length=1, max_length=253)]
-    value: Annotated[str, msgspec.Meta(max_length=1024)] = ""
-    without_resources: Annotated[
-        list[Annotated[str, msgspec.Meta(min_length=1, max_length=253)]],
-        msgspec.Meta(max_length=16),
-    ] = []
-
-
-class Defaults(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """Fields of a container that are filled in where they are absent."""
-
-    env: Annotated[list[DefaultVariable], msgspec.Meta(max_length=16)] = []
-
-
 class ProfileSpec(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """`spec` of a ContainerProfile; the CRD says what each field means."""
 
@@ -92,6 +76,8 @@ class Profile:
     patterns: PatternSet
     catalogue: int = CATALOGUE
     """The version that its own author wrote it for, whatever it includes."""
+    defaults: Defaults | None = None
+    """Its own, whatever it includes; None where there is nothing to fill in."""
 
     def covers(self, privilege: str) -> bool:
         """Say whether the profile covers one privilege."""
@@ -195,6 +181,8 @@ def _normal(item: Any) -> Any:
     for key in ("rank", "catalogue"):
         if isinstance(number := kept.get(key), float) and number.is_integer():
             kept[key] = int(number)
+    if "defaults" in kept:
+        kept["defaults"] = normal_defaults(kept["defaults"])
     return {**item, "spec": kept}
 
 
@@ -224,6 +212,8 @@ def _validate(spec: ProfileSpec, what: str) -> None:
         parse_version(relaxation.minimum_version, field=f"{path}.minimumVersion", what=what)
         for position, pattern in enumerate(relaxation.privileges):
             validate_pattern(pattern, field=f"{path}.privileges[{position}]", what=what)
+    if spec.defaults is not None:
+        validate_defaults(spec.defaults, what)
 
 
 def build_profile_set(
@@ -244,7 +234,8 @@ def build_profile_set(
         digest.update(name.encode() + msgspec.json.encode(specs[name]))
         patterns = _patterns(name, specs, cluster_version, found)
         spec = specs[name]
-        ready.append(Profile(name, spec.rank, PatternSet(patterns), spec.catalogue))
+        defaults = None if spec.defaults == NO_DEFAULTS else spec.defaults
+        ready.append(Profile(name, spec.rank, PatternSet(patterns), spec.catalogue, defaults))
     ready.sort(key=lambda profile: (profile.rank, profile.name))
     return ProfileSet(digest.hexdigest()[:12], tuple(ready), tuple(found))
 

@@ -30,7 +30,8 @@ def find_pod_templates(schema: object) -> list[str]:
 
 def hides_fields(schema: object) -> bool:
     """Say whether objects may have fields that the schema does not name."""
-    return any(part.get(_UNKNOWN) is True for _, part in _parts(schema))
+    whole = isinstance(schema, Mapping) and schema.get(_UNKNOWN) is True
+    return whole or any(part.get(_UNKNOWN) is True for _, part in _parts(schema))
 
 
 def _parts(schema: object) -> Iterator[tuple[str, _Schema]]:
@@ -38,25 +39,24 @@ def _parts(schema: object) -> Iterator[tuple[str, _Schema]]:
 
     Not the root, and nothing of an object's metadata and status: they say not what it would make.
     """
-    waiting = [
-        (name, part, 1) for name, part in _properties(schema).items() if name not in _LEFT_OUT
-    ]
+    top = {name: part for name, part in _properties(schema).items() if name not in _LEFT_OUT}
+    waiting = [(path[1:], part, 1) for path, part in _below("", {"properties": top})]
     for _ in range(MOST_PARTS):
         if not waiting:
             return
         path, part, depth = waiting.pop()
-        if not isinstance(part, Mapping):
-            continue
         yield path, part
         if depth < DEEPEST and not _embeds(part):
             waiting.extend((inner, below, depth + 1) for inner, below in _below(path, part))
 
 
-def _below(path: str, part: _Schema) -> Iterator[tuple[str, Any]]:
+def _below(path: str, part: _Schema) -> Iterator[tuple[str, _Schema]]:
     for name, below in _properties(part).items():
-        yield f"{path}.{name}", below
-    yield f"{path}[*]", part.get("items")
-    yield f"{path}.*", part.get("additionalProperties")
+        if isinstance(below, Mapping):
+            yield f"{path}.{name}", below
+    for word, step in (("items", "[*]"), ("additionalProperties", ".*")):
+        if isinstance(below := part.get(word), Mapping):
+            yield f"{path}{step}", below
 
 
 def _embeds(part: _Schema) -> bool:

@@ -27,7 +27,8 @@ def find_shaped(value: Json) -> list[Template]:
     `spec`, without images where its field is called `…template`.
     """
     found = []
-    waiting = [(str(name), below, 1) for name, below in value.items() if name not in _LEFT_OUT]
+    top = {name: below for name, below in value.items() if name not in _LEFT_OUT}
+    waiting = [(path[1:], below, 1) for path, below in _below("", top)]
     waiting.reverse()
     for _ in range(MOST_PARTS):
         if not waiting:

@@ -59,6 +59,17 @@ def pod_of(metadata: object, spec: object) -> dict[str, Any]:
     return {"metadata": {} if metadata is None else metadata, "spec": {} if spec is None else spec}
 
 
+def values_at(value: Any, path: str) -> list[Any]:
+    """Give what lies at a path of `core.workloads`, whatever it is; what is not there is None."""
+    found = [value]
+    for step in path.split("."):
+        name, lists = step.partition("[")[0], step.count("[*]")
+        found = [each.get(name) if isinstance(each, Mapping) else None for each in found]
+        for _ in range(lists):
+            found = [inner for each in found for inner in (each if isinstance(each, list) else ())]
+    return found
+
+
 def lying_at(kind: str, value: Json, path: str) -> Iterator[tuple[str, Json]]:
     """Yield the paths and values of the objects that lie at a path of `core.workloads`.
 

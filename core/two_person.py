@@ -129,6 +129,18 @@ def may_approve(subject: Subject, terms: Terms) -> str:
     return ""
 
 
+def may_activate(subject: Subject, terms: Terms) -> str:
+    """Say why this subject never opens a BreakGlass; empty if it may, as local admins may."""
+    if subject.username.startswith(SERVICE_ACCOUNT_PREFIX):
+        return "a service account cannot activate it: a person must"
+    of_cluster = subject.username.startswith(_CLUSTERS_OWN) and _ALL_RIGHTS not in subject.groups
+    if not subject.username or of_cluster:
+        return "an identity of the cluster cannot activate it: a person must"
+    if any(terms.at_risk.get(mark) for mark in (*person_of(subject), subject.label)):
+        return "someone at risk cannot activate it until the risk is gone"
+    return ""
+
+
 def writes(person: Person, what: Approvable) -> bool:
     """Say whether a person is the author or one of the later editors."""
     return any(person & writer for writer in (what.author, *what.editors))

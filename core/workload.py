@@ -47,6 +47,8 @@ class Workload:
     """User names under which its controller usually runs: who makes what such an object owns."""
     source: str
     """Where its schema is published: repository and file."""
+    says: tuple[str, ...] = ()
+    """Where, besides the templates, it says what its Pods run; paths as those of places."""
     more: str = ""
     """What its Pods have that no template of the object says; empty where there is nothing."""
     namespaced: bool = True

@@ -19,10 +19,13 @@ from audit.ledger.spool import SpoolStatus
 from cli.settings import Settings
 from control.loops.crds import Definitions
 from control.loops.discovery import Discovery
+from control.loops.endings import Endings
 from control.metrics import LoopMetrics
 from control.sweep.metrics import SweepMetrics
 from core import names
+from kube.break_glasses import BreakGlasses
 from kube.connection import Connection
+from kube.exceptions import Exceptions
 from kube.objects import Objects
 from webhooks.metrics import Metrics, Sources
 
@@ -42,7 +45,7 @@ _FORMATS = """
 | What | Format |
 | --- | --- |
 | Decision id | UUID of version 7 (RFC 9562): sorts by time. In the refusal's message, the audit annotation `decision`, the log's `id` |
-| Rule id | Path of the Rego package without its first part, `privileges/host/network`; checks in Python: `profiles/named`, `profiles/none`, `profiles/more`, `profiles/many`, `namespaces/exempt`, `guards/recorded`, `guards/expiry`, `exceptions/use`, `approvals/approver`, `approvals/right`, `approvals/object`, `approvals/own`, `approvals/unchanged`; what could not be judged: `error/<kind>` |
+| Rule id | Path of the Rego package without its first part, `privileges/host/network`; checks in Python: `profiles/named`, `profiles/none`, `profiles/more`, `profiles/many`, `namespaces/exempt`, `notes/requester`, `notes/profile`, `notes/owner`, `notes/owner-gone`, `notes/unnoted`, `notes/root`, `guards/recorded`, `guards/expiry`, `exceptions/use`, `approvals/approver`, `approvals/right`, `approvals/object`, `approvals/own`, `approvals/unchanged`, `break-glass/sealed`, `break-glass/used`, `break-glass/approved`, `break-glass/person`, and `break-glass/relaxed` of what an open one admits; what could not be judged: `error/<kind>` |
 | Privilege, pattern | `docs/reference/privileges.md` |
 | Policy revision | First 12 hex digits of the SHA-256 of the compiled policies and their METADATA |
 | Profiles revision | First 12 hex digits of the SHA-256 of all profiles and the cluster's version |
@@ -52,9 +55,8 @@ _FORMATS = """
 
 ## Audit annotations
 kube-apiserver puts the webhook's name before each (`validate.sallyport.dev/decision`,
-`guards.sallyport.dev/decision`,
-`namespaces.sallyport.dev/decision`, `mutate.sallyport.dev/decision`): `decision`, `…/verdict`,
-`…/profile`, `…/mode`, `…/policy`, `…/profiles`, `…/findings`.
+`workloads.sallyport.dev/decision`, and so for every webhook of `deploy/webhooks.yaml`): `decision`,
+`…/verdict`, `…/profile`, `…/mode`, `…/policy`, `…/profiles`, `…/findings`.
 
 ## Schemas
 | What | Where |
@@ -62,7 +64,7 @@ kube-apiserver puts the webhook's name before each (`validate.sallyport.dev/deci
 | Decision document | `docs/reference/decision.schema.json` |
 | `sallyport review -o json`, and with `--diff` | `docs/reference/review.schema.json`, `review-diff.schema.json` |
 | Projection, the input of policies | `policies/rego/schema/projection.json` |
-| ContainerProfile, PolicyException, Approval | `helm/sallyport-crds/` |
+| ContainerProfile, PolicyException, Approval, BreakGlass, ClusterApproval | `helm/sallyport-crds/` |
 """
 
 
@@ -107,6 +109,7 @@ def _registry() -> CollectorRegistry:
     SweepMetrics(metrics.registry)
     Definitions(Objects(Connection(None)), metrics.registry)
     Discovery(Objects(Connection(None)), metrics.registry)
+    Endings(Objects(Connection(None)), Exceptions(), BreakGlasses(), metrics.registry)
     return metrics.registry
 
 

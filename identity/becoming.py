@@ -5,12 +5,22 @@ impersonation, KEP-5284); k8s.io/kubernetes pkg/registry/core/serviceaccount/sto
 pkg/controller/serviceaccount/tokens_controller.go.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from identity.grants import EVERY, Grants, Held, both
-from identity.holders import AUTHENTICATED, EVERY_ACCOUNT, UNAUTHENTICATED, Holder, accounts_of
+import msgspec
+
+from identity.grants import CLUSTER, EVERY, Grant, Grants, Held, both, named, where
+from identity.holders import (
+    AUTHENTICATED,
+    EVERY_ACCOUNT,
+    UNAUTHENTICATED,
+    Holder,
+    accounts_of,
+    groups_of,
+)
 from kube.rbac import MASTERS, Question
 
 _AUTHENTICATION: Final = "authentication.k8s.io"
@@ -43,6 +53,9 @@ def ways_to_become(target: Holder, grants: Grants) -> Iterator[Way]:
     """Yield who becomes `target` in one step, and how. Everyone is in some groups anyway."""
     if target in {AUTHENTICATED, UNAUTHENTICATED}:
         return
+    if target.aided_by:
+        yield Way(target.aided_by, f"becomes {target} and gives it rights", "")
+        return
     if target.kind == "User":
         yield from _user(target, grants)
     elif target.kind == "ServiceAccount":
@@ -62,10 +75,10 @@ def _user(target: Holder, grants: Grants) -> Iterator[Way]:
 def _group(target: Holder, grants: Grants) -> Iterator[Way]:
     """Yield who impersonates a group, for which it must impersonate some user too."""
     means = f"impersonates {target}"
-    some_one = grants.who(Question("impersonate", "", "users"), any_name=True)
-    some_one |= grants.who_anywhere(Question("impersonate", "", "serviceaccounts"))
-    legacy = grants.who(Question("impersonate", "", "groups", target.name))
-    yield from _ways(both(legacy, some_one), means)
+    if legacy := grants.who(Question("impersonate", "", "groups", target.name)):
+        some_one = grants.who(Question("impersonate", "", "users"), any_name=True)
+        some_one |= grants.who_anywhere(Question("impersonate", "", "serviceaccounts"), legacy)
+        yield from _ways(both(legacy, some_one), means)
     if target.name != MASTERS:
         users = grants.who(Question(_USER_INFO, _AUTHENTICATION, "users"), any_name=True)
         asked = Question(_USER_INFO, _AUTHENTICATION, "groups", target.name)
@@ -114,3 +127,107 @@ def _by_workloads(namespace: str, grants: Grants) -> Held:
 def _ways(held: Held, means: str) -> Iterator[Way]:
     for holder, by in held.items():
         yield Way(holder, means, by)
+
+
+class Becoming:
+    """Who becomes whom in the end, and what one who does so can pass to whom it becomes.
+
+    It stands as the grants were when it was last cleared: they only grow, so it lacks at most.
+    """
+
+    def __init__(self, grants: Grants) -> None:
+        self.grants = grants
+        self._above: dict[Holder, list[Holder]] = {}
+        self._ways: dict[Holder, list[Holder]] = {}
+
+    def clear(self) -> None:
+        """Forget who becomes whom, after grants were added."""
+        self._above.clear()
+        self._ways.clear()
+
+    def upward(self, held: Held) -> Held:
+        """Add whoever becomes one of the holders: what that one does, it can do for another."""
+        found = dict(held)
+        for holder, by in held.items():
+            for other in self._becoming(holder):
+                found.setdefault(other, f"{by}, as {holder}")
+        return found
+
+    def _becoming(self, holder: Holder) -> list[Holder]:
+        if holder not in self._above:
+            found: dict[Holder, None] = {}
+            waiting = [holder]
+            while waiting:
+                for other in self._next(waiting.pop()):
+                    if other not in found and other != holder:
+                        found[other] = None
+                        waiting.append(other)
+            self._above[holder] = list(found)
+        return self._above[holder]
+
+    def _next(self, holder: Holder) -> list[Holder]:
+        if holder not in self._ways:
+            ways = ways_to_become(holder, self.grants)
+            self._ways[holder] = list(dict.fromkeys(way.holder for way in ways))
+        return self._ways[holder]
+
+    def lent(self, powerful: Held) -> Iterator[Grant]:
+        """Yield what holders pass to those whom they become, where that adds to their rights."""
+        passed = self._passed(powerful)
+        near: dict[str, list[Holder]] = defaultdict(list)
+        for holder, grants in passed.items():
+            for place in {grant.place for grant in grants}:
+                near[place].append(holder)
+        for target in self.grants.holders if passed else ():
+            if target.aided_by:
+                continue
+            own = [g for g in self.grants.of(target) if g.direct and self.grants.parts(g)]
+            places = {CLUSTER, EVERY, *(grant.place for grant in own)}
+            if not own or CLUSTER in {grant.place for grant in own}:
+                places = set(near) if own else set()
+            able = {h: None for p in sorted(places) for h in near[p] if self._adds(own, passed[h])}
+            above = {*self._becoming(target)} if able else set()
+            for holder in able:
+                if holder != target and not above.isdisjoint({holder, *groups_of(holder)}):
+                    yield from self._lend(holder, target, own, passed[holder])
+
+    def _passed(self, powerful: Held) -> dict[Holder, list[Grant]]:
+        """Give what each holder can pass on, of those that have not everything in the end."""
+        strongest = self.upward(powerful)
+        found: dict[Holder, list[Grant]] = {}
+        for holder in self.grants.holders:
+            if holder.aided_by or holder in strongest:
+                continue
+            mine = (
+                grant for each in (holder, *groups_of(holder)) for grant in self.grants.of(each)
+            )
+            if grants := [
+                grant for grant in mine if grant.can_be_passed and self.grants.parts(grant)
+            ]:
+                found[holder] = grants
+        return found
+
+    def _adds(self, own: list[Grant], passed: list[Grant]) -> bool:
+        """Say whether some of what a holder has is not in what is passed to it."""
+        for grant in own:
+            places = {grant.place, CLUSTER} | ({EVERY} if grant.place else set())
+            have = {p for g in passed if g.place in places for p in self.grants.parts(g)}
+            if any(
+                part not in have and (part[0], "") not in have for part in self.grants.parts(grant)
+            ):
+                return True
+        return False
+
+    def _lend(
+        self, holder: Holder, target: Holder, own: list[Grant], passed: list[Grant]
+    ) -> Iterator[Grant]:
+        """Yield what `target` has once `holder` acts as it and has passed to it what it can."""
+        aided = (msgspec.structs.replace(target, aided_by=holder),)
+        for grant in own:
+            yield replace(grant, holders=aided, lent=True)
+        for grant in passed:
+            what = named(*grant.role) if grant.role else "everything"
+            means = f"is given {what} {where(grant.place)}"
+            yield replace(
+                grant, holders=aided, means=means, binding="", direct=False, joint=False, lent=True
+            )

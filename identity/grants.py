@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from identity.holders import Holder, group, groups_of, holder_of
+from identity.holders import Holder, group, groups_of, holder_of, is_implied
 from kube.rbac import MASTERS, Question, Rbac, rule_allows
-from kube.rbac_objects import Binding, PolicyRule
+from kube.rbac_objects import GROUP, Binding, PolicyRule
 
 CLUSTER: Final = ""
 """The place of a ClusterRoleBinding: all namespaces, and what lies in none."""
@@ -34,6 +34,16 @@ class Grant:
     """Whether the holder has it now."""
     joint: bool = False
     """Whether it must first become another, who then gives it to it."""
+    lent: bool = False
+    """Whether it is one that another has too, and stands here for a holder that is aided."""
+
+    @property
+    def can_be_passed(self) -> bool:
+        """Say whether the holder can give it to whomever it becomes.
+
+        What it may give itself it may give to others; who may do everything may bind everything.
+        """
+        return not self.direct or any(_allows_some(rule, _ALL_RIGHTS) for rule in self.rules)
 
 
 def given(rbac: Rbac) -> Iterator[Grant]:
@@ -61,8 +71,29 @@ Held = dict[Holder, str]
 _Asked = tuple[str, str, str, str]
 """Verb, group, resource and subresource: a question but for its name and namespace."""
 
+Part = tuple[_Asked, str]
+"""A right of which one holder needs two for something, and the name that it is for, or empty."""
+
 _Match = tuple[Grant, tuple[PolicyRule, ...]]
 """A grant, and those of its rules that allow what is asked for some name."""
+
+
+_ALL_RIGHTS: Final = ("*", "*", "*", "")
+
+_PARTS: Final[tuple[_Asked, ...]] = (
+    ("impersonate", "", "users", ""),
+    ("impersonate", "", "groups", ""),
+    ("impersonate", "", "serviceaccounts", ""),
+    ("impersonate:user-info", "authentication.k8s.io", "users", ""),
+    ("impersonate:user-info", "authentication.k8s.io", "groups", ""),
+    *((verb, "", "secrets", "") for verb in ("create", "get", "list", "watch")),
+    *(
+        (verb, GROUP, resource, "")
+        for verb in ("create", "update", "patch", "bind", "escalate")
+        for resource in ("roles", "clusterroles", "rolebindings", "clusterrolebindings")
+    ),
+)
+"""The rights of which one holder needs two for something: to one alone another may be lent."""
 
 
 class Grants:
@@ -74,6 +105,9 @@ class Grants:
 
     def __init__(self, grants: Iterable[Grant]) -> None:
         self._at: dict[str, list[Grant]] = {CLUSTER: [], EVERY: []}
+        self._of: dict[Holder, list[Grant]] = {}
+        self._held: dict[str, dict[tuple[object, ...], Held]] = {}
+        self._parts: dict[int, frozenset[Part]] = {}
         self._found: dict[str, dict[_Asked, list[_Match]]] = {}
         self._rules: dict[tuple[int, _Asked], tuple[PolicyRule, ...]] = {}
         for grant in grants:
@@ -82,7 +116,10 @@ class Grants:
     def add(self, grant: Grant) -> None:
         """Take in one more."""
         self._at.setdefault(grant.place, []).append(grant)
+        for holder in grant.holders:
+            self._of.setdefault(holder, []).append(grant)
         self._found.pop(grant.place, None)
+        self._held.pop(grant.place, None)
 
     @property
     def namespaces(self) -> list[str]:
@@ -93,6 +130,28 @@ class Grants:
         """Give what is given in this place, and not what counts there as well."""
         return self._at.get(place, [])
 
+    @property
+    def holders(self) -> list[Holder]:
+        """Everyone who has something."""
+        return list(self._of)
+
+    def of(self, holder: Holder) -> list[Grant]:
+        """Give what a holder has itself, and not as a member of groups."""
+        return self._of.get(holder, [])
+
+    def parts(self, grant: Grant) -> frozenset[Part]:
+        """Give the rights of a grant that are worth something together with another right."""
+        key = id(grant.rules)
+        if key not in self._parts:
+            self._parts[key] = frozenset(
+                (asked, name)
+                for asked in _PARTS
+                for rule in grant.rules
+                if _allows_some(rule, asked)
+                for name in rule.resource_names or [""]
+            )
+        return self._parts[key]
+
     def who(self, question: Question, *, any_name: bool = False) -> Held:
         """Say who may do what is asked; with `any_name` also who may for some name alone.
 
@@ -100,15 +159,41 @@ class Grants:
         """
         place = question.namespace
         places = [CLUSTER] if place == CLUSTER else list(dict.fromkeys((CLUSTER, EVERY, place)))
-        return _held(self._allowing(places, question, any_name=any_name))
+        held: Held = {}
+        for each in places:
+            for holder, by in self._held_at(each, question, any_name=any_name).items():
+                held.setdefault(holder, by)
+        return held
+
+    def _held_at(self, place: str, question: Question, *, any_name: bool) -> Held:
+        """Give who may by what is given in one place; kept, as what `_matching` finds is."""
+        q = question
+        key = (q.verb, q.group, q.resource, q.subresource, q.name, any_name)
+        kept = self._held.setdefault(place, {})
+        if key not in kept:
+            kept[key] = _held(self._allowing([place], question, any_name=any_name))
+        return kept[key]
 
     def gives(self, question: Question) -> bool:
         """Say whether what is given in the question's place itself allows it for some name."""
         return bool(self._matching(question.namespace, question))
 
-    def who_anywhere(self, question: Question) -> Held:
-        """Say who may do it in some namespace, or for some name alone."""
-        return _held(self._allowing(list(self._at), question, any_name=True))
+    def given(self, question: Question, place: str) -> Held:
+        """Say who may do it by what is given in this place itself."""
+        return dict(self._held_at(place, question, any_name=False))
+
+    def who_anywhere(self, question: Question, among: Held) -> Held:
+        """Say who of some may do it in some namespace, or for some name alone."""
+        if any(map(is_implied, among)):
+            return _held(self._allowing(list(self._at), question, any_name=True))
+        asked = (question.verb, question.group, question.resource, question.subresource)
+        return {
+            each: grant.means.removeprefix("has ")
+            for holder in among
+            for each in (holder, *groups_of(holder))
+            for grant in self.of(each)
+            if self._for_some_name(grant.rules, asked)
+        }
 
     def permitting(self, question: Question, namespace: str | None) -> Iterator[Grant]:
         """Yield the grants that allow it in the namespace; None is any."""
@@ -160,7 +245,8 @@ def _held(grants: Iterable[Grant]) -> Held:
 def both(one: Held, other: Held) -> Held:
     """Give who has both, itself or through a group that it is always in."""
     found: Held = {}
-    for holder in dict.fromkeys([*one, *other]):
+    few, many = sorted((one, other), key=len)
+    for holder in (few | many) if any(map(is_implied, few)) else few:
         first, second = _of(holder, one), _of(holder, other)
         if first and second:
             found[holder] = first if first == second else f"{first} and {second}"
@@ -171,3 +257,15 @@ def _of(holder: Holder, held: Held) -> str:
     if holder in held:
         return held[holder]
     return next((held[group] for group in sorted(groups_of(holder)) if group in held), "")
+
+
+def named(namespace: str, name: str) -> str:
+    """Give a role with its kind."""
+    return f"Role {namespace}/{name}" if namespace else f"ClusterRole {name}"
+
+
+def where(place: str) -> str:
+    """Give a place as the end of a sentence."""
+    if place == EVERY:
+        return "in every namespace"
+    return f"in namespace {place}" if place else "in the whole cluster"

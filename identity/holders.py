@@ -16,6 +16,8 @@ class Holder(msgspec.Struct, frozen=True, order=True):
     kind: str
     name: str
     namespace: str = ""
+    aided_by: "Holder | None" = None
+    """Who acts as it and has given it rights of its own. It is then no longer itself alone."""
 
     def __str__(self) -> str:
         if self.kind == "ServiceAccount":
@@ -70,6 +72,11 @@ def accounts_of(holder: Holder) -> str:
     if holder.kind != "Group" or not holder.name.startswith(f"{_ACCOUNTS}:"):
         return ""
     return holder.name.removeprefix(f"{_ACCOUNTS}:")
+
+
+def is_implied(holder: Holder) -> bool:
+    """Say whether it is a group in which holders are whatever else they are in."""
+    return holder in (AUTHENTICATED, UNAUTHENTICATED, EVERY_ACCOUNT) or bool(accounts_of(holder))
 
 
 def as_subject(holder: Holder) -> Subject:

@@ -8,11 +8,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from typing import Final
 
-from identity.becoming import ways_to_become
-from identity.grants import CLUSTER, EVERY, EVERYTHING, Grant, Grants, Held, both
-from identity.holders import Holder, groups_of
+from identity.becoming import Becoming
+from identity.grants import CLUSTER, EVERY, EVERYTHING, Grant, Grants, Held, both, named, where
+from identity.holders import AUTHENTICATED, Holder, groups_of, is_implied
 from kube.rbac import Question
 from kube.rbac_objects import GROUP, PolicyRule
 
@@ -31,8 +32,11 @@ class Obtaining:
     roles: Roles
     aggregated: frozenset[str]
     """The ClusterRoles that are made of others."""
-    _above: dict[Holder, list[Holder]] = field(default_factory=dict)
-    """Who becomes a holder, in one step or more, as the grants now are."""
+    _becoming: Becoming = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin with what is given."""
+        object.__setattr__(self, "_becoming", Becoming(self.grants))
 
     @cached_property
     def _of(self) -> dict[str, list[tuple[str, str]]]:
@@ -49,9 +53,12 @@ class Obtaining:
         added = True
         while added:
             added = False
+            self._becoming.clear()
             for place in places:
                 added |= self._take(self._bound(place))
+                added |= self._take(self._shared(place))
                 added |= self._take(self._written(place))
+            added |= self._take(self._becoming.lent(self._powerful(CLUSTER)))
 
     def _take(self, found: Iterable[Grant]) -> bool:
         """Add what is new; say whether anything was."""
@@ -59,20 +66,18 @@ class Obtaining:
         for grant in found:
             if not self._has(grant):
                 self.grants.add(grant)
-                self._above.clear()
                 added = True
         return added
 
     def _has(self, grant: Grant) -> bool:
         """Say whether the holder has the same already, or everything."""
         (holder,) = grant.holders
-        if holder in self._powerful(grant.place):
-            return True
         places = {grant.place, CLUSTER} | ({EVERY} if grant.place != CLUSTER else set())
         return any(
-            holder in each.holders and each.rules == grant.rules
-            for place in places
-            for each in self.grants.at(place)
+            each.place in places
+            and each.rules in (grant.rules, EVERYTHING)
+            and (each.can_be_passed or each.direct is grant.direct)
+            for each in self.grants.of(holder)
         )
 
     def _powerful(self, place: str) -> Held:
@@ -108,32 +113,62 @@ class Obtaining:
             for role in self._of[namespace]:
                 binds = _without(self._who("bind", _roles(namespace), role[1], place), powerful)
                 able = both(binds, writes | self._changing(changes, role, place)) if binds else {}
-                for holder in self._upward(able):
-                    means = f"may bind {_named(*role)} {_in(place)}"
-                    rules = self.roles[role]
-                    yield Grant(
-                        place, (holder,), rules, means, role, direct=False, joint=holder not in able
-                    )
+                yield from self._given(role, place, able)
 
-    def _upward(self, held: Held) -> Held:
-        """Add whoever becomes one of the holders: what that one does, it can do for another."""
-        found = dict(held)
-        for holder, by in held.items():
-            for other in self._becoming(holder):
-                found.setdefault(other, f"{by}, as {holder}")
-        return found
+    def _given(self, role: tuple[str, str], place: str, able: Held) -> Iterator[Grant]:
+        means = f"may bind {named(*role)} {where(place)}"
+        for holder in self._becoming.upward(able):
+            joint = holder not in able
+            yield Grant(place, (holder,), self.roles[role], means, role, direct=False, joint=joint)
 
-    def _becoming(self, holder: Holder) -> list[Holder]:
-        if holder not in self._above:
-            found: dict[Holder, None] = {}
-            waiting = [holder]
-            while waiting:
-                for way in ways_to_become(waiting.pop(), self.grants):
-                    if way.holder not in found and way.holder != holder:
-                        found[way.holder] = None
-                        waiting.append(way.holder)
-            self._above[holder] = list(found)
-        return self._above[holder]
+    def _shared(self, place: str) -> Iterator[Grant]:
+        """Yield the roles that holders may bind in a place because they have them."""
+        bindings = _bindings(place)
+        writes = self._who("create", bindings, "", place)
+        changes = self._changes(bindings, "", place, any_name=True)
+        if not writes and not changes:
+            return
+        wide = place in {CLUSTER, EVERY}  # What counts more widely than here is found there.
+        local = writes if wide else self.grants.given(Question("create", GROUP, bindings), place)
+        bound = {grant.role for grant in self.grants.at(place) if grant.binding}
+        for grant in self._native(local | changes, place):
+            role = grant.role
+            if role is None or role not in self.roles:
+                continue
+            have = {h: grant.means for h in grant.holders if h != AUTHENTICATED}
+            able = both(have, writes if grant.place == place else local)
+            if role in bound:
+                able |= both(have, self._changing(changes, role, place))
+            yield from self._given(role, place, able)
+        if some := _without(changes, writes):
+            for role in sorted(filter(None, bound)):
+                if able := self._changing(some, role, place):
+                    yield from self._given(role, place, both(able, self._covering(role, place)))
+
+    def _covering(self, role: tuple[str, str], place: str) -> Held:
+        """Give who has each right of a role in a place, by whatever gives it."""
+        found: Held | None = None
+        for rule in self.roles.get(role, ()):
+            for verb, group, what, name in product(
+                rule.verbs,
+                rule.api_groups or (),
+                rule.resources or (),
+                rule.resource_names or [""],
+            ):
+                resource, _, sub = what.partition("/")
+                held = self.grants.who(Question(verb, group, resource, name, place, sub))
+                found = held if found is None else both(found, held)
+        return found or {}
+
+    def _native(self, holders: Held, place: str) -> list[Grant]:
+        """Give what is given in a place, also to some of these everywhere, that is a part."""
+        wide = self.grants.at(CLUSTER)
+        if not any(map(is_implied, holders)):
+            among = dict.fromkeys(e for holder in holders for e in (holder, *groups_of(holder)))
+            some = (g for h in among if h != AUTHENTICATED for g in self.grants.of(h))
+            wide = list({id(g): g for g in some if g.place == CLUSTER}.values())
+        found = [*self.grants.at(place), *wide] if place else wide
+        return [g for g in found if g.direct and self.grants.parts(g)]
 
     def _anew(self, able: Held, changes: Held, place: str) -> bool:
         """Say whether someone may bind a ClusterRole here that it may not bind everywhere."""
@@ -156,6 +191,9 @@ class Obtaining:
     def _written(self, place: str) -> Iterator[Grant]:
         """Yield everything for who may write any rules into a role that it has, or may bind."""
         powerful = self._powerful(place)
+        if place:
+            local = {h for grant in self.grants.at(place) for h in grant.holders if h in powerful}
+            yield from self._given(_STRONGEST, place, {h: powerful[h] for h in local})
         for namespace in _scopes(place):
             kind = _roles(namespace)
             escalates = self._who("escalate", kind, "", namespace, any_name=True)
@@ -171,7 +209,7 @@ class Obtaining:
             )
             able = both(fresh, binds)
             means = f"may write and bind a {_kind(namespace)}"
-            for holder in both(self._upward(fresh), self._upward(binds)):
+            for holder in both(self._becoming.upward(fresh), self._becoming.upward(binds)):
                 yield _everything(place, holder, means, joint=holder not in able)
             yield from self._rewritten(place, namespace, fresh)
 
@@ -191,10 +229,11 @@ class Obtaining:
             )
             if not namespace and name in self.aggregated:
                 able |= fresh | some
-            for holder in self._upward(able):
-                if holder in grant.holders or not groups_of(holder).isdisjoint(grant.holders):
-                    means = f"may rewrite {_named(*grant.role)}, and {grant.means}"
-                    yield _everything(place, holder, means, joint=holder not in able)
+            means = f"may rewrite {named(*grant.role)}, and {grant.means}"
+            have = dict.fromkeys(grant.holders, grant.means)
+            alone = both(able, have)
+            for holder in both(self._becoming.upward(able), self._becoming.upward(have)):
+                yield _everything(place, holder, means, joint=holder not in alone)
 
 
 def _everything(place: str, holder: Holder, means: str, *, joint: bool) -> Grant:
@@ -220,13 +259,3 @@ def _roles(namespace: str) -> str:
 
 def _kind(namespace: str) -> str:
     return "Role" if namespace else "ClusterRole"
-
-
-def _named(namespace: str, name: str) -> str:
-    return f"Role {namespace}/{name}" if namespace else f"ClusterRole {name}"
-
-
-def _in(place: str) -> str:
-    if place == EVERY:
-        return "in every namespace"
-    return f"in namespace {place}" if place else "in the whole cluster"

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 
 from core import names
 from core.errors import SettingsError
+from core.notes import kind_of_owner
 from core.pod import OwnerReference, Pod
 from core.subject import Subject, service_account
 from core.workload import CONTROLLER_MANAGER, GroupKind
 from core.workloads import OWNERS, WORKLOADS
+from identity.kinds import SubjectKind, kind_of
 
-_NODE_PREFIX = "system:node:"
-_NODES_GROUP = "system:nodes"
 _SYSTEM = "system:serviceaccount:kube-system:"
 
 BUILT_IN: Mapping[str, frozenset[GroupKind]] = {
@@ -98,22 +98,14 @@ def _parse_kind(entry: str, text: str) -> GroupKind:
     return group, kind
 
 
-def kind_of_owner(owner: OwnerReference) -> GroupKind:
-    """Give the API group and kind of an owner."""
-    return owner.api_version.rpartition("/")[0], owner.kind
-
-
 def is_mirror(subject: Subject, pod: Pod) -> bool:
     """Say whether a node shows a static Pod that it already runs.
 
     NodeRestriction lets a node create mirror Pods of itself only; refusing the object would
     hide what runs, not stop it.
     """
-    return (
-        subject.username.startswith(_NODE_PREFIX)
-        and _NODES_GROUP in subject.groups
-        and names.MIRROR_ANNOTATION in (pod.metadata.annotations or {})
-    )
+    shown = names.MIRROR_ANNOTATION in (pod.metadata.annotations or {})
+    return shown and kind_of(subject) is SubjectKind.NODE
 
 
 def whose_right(

@@ -68,7 +68,7 @@ def who_can_use(
     permitting = list(grants.permitting(question, namespace))
     for joint in (False, True):  # A chain that can be followed step by step explains more.
         for grant in permitting:
-            if grant.joint is joint:
+            if grant.joint is joint and not grant.lent:
                 reached.begin(grant)
         reached.spread(grants)
     return sorted(reached.all(), key=lambda r: (not r.direct, r.holder, r.namespace))
@@ -82,7 +82,11 @@ class _Reached:
         self._waiting: list[Reach] = []
 
     def all(self) -> list[Reach]:
-        return [reach for places in self._found.values() for reach in places.values()]
+        return [
+            reach
+            for holder, places in self._found.items()
+            for reach in (() if holder.aided_by else places.values())
+        ]
 
     def begin(self, grant: Grant) -> None:
         """Take in the holders of a grant that allows it."""

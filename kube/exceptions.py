@@ -74,6 +74,10 @@ class Exceptions:
                 found[each.meta.namespace, each.consent.uid].append(each.consent)
         self._consents = {key: tuple(consents) for key, consents in found.items()}
 
+    def everywhere(self) -> list[PolicyException]:
+        """Give all of them, by namespace and name."""
+        return [each for _, some in sorted(self._by_namespace.items()) for each in some]
+
     def in_namespace(self, namespace: str) -> tuple[PolicyException, ...]:
         """Give the exceptions of a namespace, by name, whether in force or not."""
         return self._by_namespace.get(namespace, _NONE)
@@ -100,20 +104,31 @@ class WatchedExceptions:
         self._known = Exceptions()
         self._exceptions: ListWatch[PolicyException | None] = ListWatch(
             connection,
-            Resource("PolicyExceptions", EXCEPTIONS_PATH, _leaving_out(parse_exception)),
-            lambda found: self._known.take_exceptions(_sound(found)),
+            Resource("PolicyExceptions", EXCEPTIONS_PATH, leaving_out(parse_exception)),
+            lambda found: self._known.take_exceptions(sound(found)),
             settings,
         )
         self._approvals: ListWatch[Approval | None] = ListWatch(
             connection,
-            Resource("Approvals", APPROVALS_PATH, _leaving_out(parse_approval)),
-            lambda found: self._known.take_approvals(_sound(found)),
+            Resource("Approvals", APPROVALS_PATH, leaving_out(parse_approval)),
+            lambda found: self._known.take_approvals(sound(found)),
             settings,
         )
 
     async def run(self) -> None:
         """Keep both until cancelled."""
         await asyncio.gather(self._exceptions.run(), self._approvals.run())
+
+    def everywhere(self) -> list[PolicyException]:
+        """Give all of them.
+
+        Raises:
+            NotSyncedError: as `in_namespace`.
+        """
+        if self._exceptions.unserved:
+            return []
+        self._exceptions.require()
+        return self._known.everywhere()
 
     def in_namespace(self, namespace: str) -> tuple[PolicyException, ...]:
         """Give the exceptions of a namespace.
@@ -150,7 +165,7 @@ class WatchedExceptions:
             raise NotSyncedError(f"PolicyException {namespace}/{name}: {error}") from error
 
 
-def _leaving_out(parse: Callable[[msgspec.Raw], _Kind]) -> Callable[[msgspec.Raw], _Kind | None]:
+def leaving_out(parse: Callable[[msgspec.Raw], _Kind]) -> Callable[[msgspec.Raw], _Kind | None]:
     """Read so that what is broken is left out, loudly: it excuses nothing."""
 
     def read(raw: msgspec.Raw) -> _Kind | None:
@@ -163,5 +178,6 @@ def _leaving_out(parse: Callable[[msgspec.Raw], _Kind]) -> Callable[[msgspec.Raw
     return read
 
 
-def _sound(found: Mapping[str, _Kind | None]) -> list[_Kind]:
+def sound(found: Mapping[str, _Kind | None]) -> list[_Kind]:
+    """Give what was not left out."""
     return [each for each in found.values() if each is not None]

@@ -1,26 +1,27 @@
 """A folder of YAML in the place of a cluster: for laptops, pipelines and tests.
 
-Read: ContainerProfile, PolicyException, Approval, Namespace, PersistentVolume, Role, ClusterRole
-and their bindings, as `kubectl get -o yaml` or their authors write them. Other kinds are left
-alone.
+Read: ContainerProfile, PolicyException, BreakGlass and their approvals, Namespace,
+PersistentVolume, Role, ClusterRole and their bindings, Pods, and workloads as the owners of others,
+as `kubectl get -o yaml` or their authors write them. Other kinds are left alone.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 import structlog
 
 from core import names
-from core.approvals import Approval, parse_approval
+from core.approvals import CLUSTER_KIND, parse_approval
+from core.break_glass import parse_break_glass
 from core.decoding import unreadable
 from core.errors import InvalidObjectError
-from core.exceptions import PolicyException, parse_exception
+from core.exceptions import parse_exception
 from core.namespaces import Namespace
-from core.notes import Owned
-from core.pod import OwnerReference, Pod
+from core.notes import Owned, kind_of_owner
+from core.pod import OwnerReference, Pod, decode_pod
 from core.profiles import (
     ContainerProfile,
     ProfileSet,
@@ -32,11 +33,11 @@ from core.roles import RoleRule
 from core.storage import PersistentVolume, parse_persistent_volume
 from core.subject import Subject
 from core.workloads import workload_of
+from kube.break_glasses import BreakGlasses
 from kube.exceptions import Exceptions
 from kube.manifests import Manifest, read_paths
 from kube.namespaces import parse_namespace
-from kube.owners import group_of, read_owned
-from kube.pods import read_pod
+from kube.owners import read_owned
 from kube.rbac import Question, Rbac
 from kube.rbac_objects import API_VERSION as RBAC_API_VERSION
 from kube.rbac_objects import GROUP as RBAC_GROUP
@@ -48,6 +49,14 @@ _MOST_REMEMBERED: Final = 16_384
 
 NEWEST: Final = (1, 36)
 """The newest Kubernetes version whose relaxations Sallyport knows."""
+
+_GUARDED: Final[Mapping[str, Callable[[bytes], Any]]] = {
+    "PolicyException": parse_exception,
+    "Approval": parse_approval,
+    "BreakGlass": parse_break_glass,
+    CLUSTER_KIND: partial(parse_approval, kind=CLUSTER_KIND),
+}
+"""What needs approval, and what approves it."""
 
 _Kind = TypeVar("_Kind", Role, Binding)
 _log = structlog.get_logger(__name__)
@@ -83,7 +92,9 @@ class FolderCluster:
         self._volumes = Volumes(reading.volumes)
         self._owners = reading.owners
         self._pods = reading.pods
-        self.exceptions = Exceptions(reading.exceptions, reading.approvals)
+        guarded = reading.guarded
+        self.exceptions = Exceptions(guarded["PolicyException"], guarded["Approval"])
+        self.break_glasses = BreakGlasses(guarded["BreakGlass"], guarded[CLUSTER_KIND])
         self._rbac = Rbac(reading.roles, reading.bindings)
         self._allows = lru_cache(_MOST_REMEMBERED)(self._evaluate)
         for binding in self._rbac.dangling():
@@ -128,7 +139,7 @@ class FolderCluster:
     ) -> Owned | None:
         """Give an owner that the folder holds, with the UID of the reference."""
         del fresh
-        key = (namespace, group_of(reference), reference.kind, reference.name)
+        key = (namespace, *kind_of_owner(reference), reference.name)
         found = self._owners.get(key)
         return found if found and found.uid == reference.uid else None
 
@@ -139,7 +150,7 @@ class FolderCluster:
             InvalidObjectError: it does not have a Pod's shape.
         """
         raw = self._pods.get((namespace, name))
-        return read_pod(raw) if raw is not None else None
+        return decode_pod(raw) if raw is not None else None
 
     async def role(self, kind: str, namespace: str, name: str) -> tuple[RoleRule, ...] | None:
         """Give the rules of a Role or ClusterRole of the folder, or of one that clusters have."""
@@ -208,8 +219,7 @@ class _Reading:
         self.profiles: dict[str, ContainerProfile] = {}
         self.namespaces: dict[str, Namespace] = {}
         self.volumes: list[PersistentVolume] = []
-        self.exceptions: list[PolicyException] = []
-        self.approvals: list[Approval] = []
+        self.guarded: dict[str, list[Any]] = {kind: [] for kind in _GUARDED}
         self.roles: list[Role] = []
         self.bindings: list[Binding] = []
         self.owners: dict[tuple[str, str, str, str], Owned] = {}
@@ -223,14 +233,10 @@ class _Reading:
             profile = _in_file(manifest, parse_profile)
             self._note(manifest, "", profile.name)
             self.profiles[profile.name] = profile
-        elif key == (names.GROUP, "PolicyException"):
-            exception = _in_file(manifest, parse_exception)
-            self._note(manifest, exception.meta.namespace, exception.meta.name)
-            self.exceptions.append(exception)
-        elif key == (names.GROUP, "Approval"):
-            approval = _in_file(manifest, parse_approval)
-            self._note(manifest, approval.meta.namespace, approval.meta.name)
-            self.approvals.append(approval)
+        elif manifest.group == names.GROUP and manifest.kind in _GUARDED:
+            guarded = _in_file(manifest, _GUARDED[manifest.kind])
+            self._note(manifest, guarded.meta.namespace, guarded.meta.name)
+            self.guarded[manifest.kind].append(guarded)
         elif key == ("", "Namespace"):
             namespace = _in_file(manifest, parse_namespace)
             self._note(manifest, "", namespace.name)

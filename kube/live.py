@@ -20,11 +20,11 @@ from core.profiles import (
     build_profile_set,
     parse_profile,
 )
-from core.roles import RoleRule
 from core.storage import PersistentVolume
 from core.subject import Subject
 from kube.access import AccessCache, AccessQuestion
 from kube.accessreview import AccessReviews
+from kube.break_glasses import WatchedBreakGlasses
 from kube.connection import Connection
 from kube.exceptions import WatchedExceptions
 from kube.listwatch import ListWatch, Resource
@@ -86,6 +86,7 @@ class LiveCluster:
             self._settings,
         )
         self.exceptions = WatchedExceptions(self._connection, self._settings)
+        self.break_glasses = WatchedBreakGlasses(self._connection, self._settings)
         reviews = AccessReviews(self._connection, self._settings)
         self.access = AccessCache(
             reviews.ask,
@@ -98,7 +99,7 @@ class LiveCluster:
             gets.get, size=self._settings.cache_size, age_s=self._settings.owner_age_s
         )
         self.pod = PodGets(self._connection, self._settings).get
-        self._roles = RoleGets(self._connection, self._settings)
+        self.role = RoleGets(self._connection, self._settings).get
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
@@ -112,6 +113,7 @@ class LiveCluster:
         runs = (
             self._follow_version(),
             self.exceptions.run(),
+            self.break_glasses.run(),
             *(watch.run() for watch in watches),
         )
         self._tasks = [asyncio.create_task(run) for run in runs]
@@ -209,14 +211,6 @@ class LiveCluster:
         """
         self._volume_watch.require()
         return self._volumes.claimed(claim)
-
-    async def role(self, kind: str, namespace: str, name: str) -> tuple[RoleRule, ...] | None:
-        """Get the rules of a Role or ClusterRole; None where there is none.
-
-        Raises:
-            RoleUnknownError: the cluster did not say.
-        """
-        return await self._roles.get(kind, namespace, name)
 
     def known(
         self, subject: Subject, verb: str, resource: str, name: str, namespace: str

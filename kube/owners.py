@@ -9,17 +9,17 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from functools import partial
-from http import HTTPStatus
 from typing import Final
 
 import msgspec
 
 from core.decoding import unreadable
 from core.errors import ClusterError, OwnerUnknownError
-from core.notes import Owned, controller_reference, read_notes
+from core.notes import Owned, controller_reference, kind_of_owner, read_notes
 from core.pod import OwnerReference
 from core.workloads import workload_of
 from kube.connection import Connection
+from kube.gets import Gets, may_exist
 from kube.manifests import Manifest
 from kube.settings import LiveSettings
 
@@ -49,7 +49,6 @@ class _Resources(msgspec.Struct):
 
 _MOST_PARTS: Final = 3
 """Group, version and name."""
-_NO_SEGMENT: Final = frozenset("/%?#\\ ")
 _PARTIAL: Final = msgspec.json.Decoder(_Partial)
 
 Ask = Callable[[str, OwnerReference], Awaitable[Owned | None]]
@@ -60,9 +59,7 @@ class OwnerGets:
     """Gets the metadata of owners, so many at a time and no longer."""
 
     def __init__(self, connection: Connection, settings: LiveSettings) -> None:
-        self._connection = connection
-        self._timeout_s = settings.review_timeout_s
-        self._turns = asyncio.Semaphore(settings.reviews_in_flight)
+        self._gets = Gets(connection, settings)
         self._discovered: dict[tuple[str, str], str] = {}
 
     async def get(self, namespace: str, reference: OwnerReference) -> Owned | None:
@@ -75,75 +72,47 @@ class OwnerGets:
             return None
         what = f"{reference.kind} {namespace}/{reference.name}"
         try:
-            async with asyncio.timeout(self._timeout_s), self._turns:
-                body = await self._metadata(await self._path(namespace, reference))
-            found = _PARTIAL.decode(body).metadata
-        except TimeoutError:
-            raise _not_said(what, f"no answer in {self._timeout_s:g} s") from None
+            collection = await self._collection(namespace, reference)
+            path = f"{collection}/{reference.name}"
+            body = await self._gets.get(path, accept=METADATA_ONLY) if collection else None
+            found = _PARTIAL.decode(body).metadata if body is not None else None
         except ClusterError as error:
-            if error.status == HTTPStatus.NOT_FOUND:
-                return None
             raise _not_said(what, str(error)) from error
         except msgspec.DecodeError as error:
             raise _not_said(what, f"the answer is no object's metadata: {error}") from None
-        if found.uid != reference.uid:
+        if found is None or found.uid != reference.uid:
             return None
-        return _owned(group_of(reference), reference.kind, found)
+        return _owned(*kind_of_owner(reference), found)
 
-    async def _metadata(self, path: str) -> bytes:
-        try:
-            return await self._connection.get(path, self._timeout_s, {}, accept=METADATA_ONLY)
-        except ClusterError as error:
-            if error.status:
-                raise
-            # A kept connection may have been closed meanwhile.
-            return await self._connection.get(path, self._timeout_s, {}, accept=METADATA_ONLY)
-
-    async def _path(self, namespace: str, reference: OwnerReference) -> str:
-        workload = workload_of(group_of(reference), reference.kind)
+    async def _collection(self, namespace: str, reference: OwnerReference) -> str:
+        """Give the path of the objects of an owner's kind; empty where there is no such kind."""
+        group, kind = kind_of_owner(reference)
+        version = reference.api_version.rpartition("/")[2]
+        workload = workload_of(group, kind)
         if workload is not None:
-            version = _version(reference)
             version = version if version in workload.versions else workload.versions[0]
-            base, resource = _base(workload.group, version), workload.resource
-        else:
-            base = _base(group_of(reference), _version(reference))
-            resource = await self._discover(base, reference.kind)
-        return f"{base}/namespaces/{namespace}/{resource}/{reference.name}"
+        base = f"/apis/{group}/{version}" if group else f"/api/{version}"
+        resource = workload.resource if workload else await self._discover(base, kind)
+        return f"{base}/namespaces/{namespace}/{resource}" if resource else ""
 
     async def _discover(self, base: str, kind: str) -> str:
-        """Ask which resource a kind is that no table names: an operator's own."""
+        """Ask which resource a kind is that no table names: an operator's own; empty if none."""
         known = self._discovered.get((base, kind))
         if known is not None:
             return known
-        body = await self._connection.get(base, self._timeout_s, {})
-        for each in msgspec.json.decode(body, type=_Resources).resources:
-            if each.kind == kind and "/" not in each.name:
-                self._discovered[base, kind] = each.name
-                return each.name
-        raise ClusterError(f"GET {base}: no resource of kind {kind}", HTTPStatus.NOT_FOUND)
-
-
-def group_of(reference: OwnerReference) -> str:
-    """Give the API group of an owner; empty for the core group."""
-    return reference.api_version.rpartition("/")[0]
-
-
-def _version(reference: OwnerReference) -> str:
-    return reference.api_version.rpartition("/")[2]
+        body = await self._gets.get(base)
+        listed = msgspec.json.decode(body, type=_Resources).resources if body is not None else []
+        found = [each.name for each in listed if each.kind == kind and "/" not in each.name]
+        if not found:
+            return ""
+        self._discovered[base, kind] = found[0]
+        return found[0]
 
 
 def _may_exist(reference: OwnerReference) -> bool:
-    """Say whether an object could be called so: anyone may write a reference, and it makes a path.
-
-    Names are path segments (apimachinery, pkg/api/validation/path).
-    """
+    """Say whether an object could be called so: anyone may write a reference."""
     parts = (*reference.api_version.split("/"), reference.name)
-    plain = all(part.strip(".") and not set(part) & _NO_SEGMENT for part in parts)
-    return plain and len(parts) <= _MOST_PARTS
-
-
-def _base(group: str, version: str) -> str:
-    return f"/apis/{group}/{version}" if group else f"/api/{version}"
+    return len(parts) <= _MOST_PARTS and all(map(may_exist, parts))
 
 
 def _not_said(what: str, why: str) -> OwnerUnknownError:
@@ -160,7 +129,7 @@ def read_owned(manifest: Manifest) -> tuple[str, Owned]:
         metadata = _PARTIAL.decode(manifest.raw).metadata
     except msgspec.DecodeError as error:
         raise unreadable(manifest.source, error) from error
-    return metadata.namespace, _owned(manifest.group, manifest.kind, metadata)
+    return metadata.namespace or "default", _owned(manifest.group, manifest.kind, metadata)
 
 
 def _owned(group: str, kind: str, metadata: _Metadata) -> Owned:

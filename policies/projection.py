@@ -178,12 +178,19 @@ def project(
         nameservers=_nameservers(spec.dns_config) if spec.dns_config else [],
         host_aliases=_host_aliases(spec.host_aliases) if spec.host_aliases else [],
         security_context=spec.security_context,
-        annotations=_annotations(pod.metadata.annotations) if pod.metadata.annotations else {},
+        annotations=project_annotations(pod.metadata.annotations)
+        if pod.metadata.annotations
+        else {},
         volumes=list(project_volumes(pod, claimed)) if spec.volumes else [],
     )
 
 
-def _annotations(annotations: dict[str, str]) -> dict[str, str]:
+def project_annotations(annotations: dict[str, str]) -> dict[str, str]:
+    """Give those annotations of a Pod that kubelets and runtimes act on.
+
+    Raises:
+        InvalidObjectError: there are more than any real Pod has, or one has a longer name.
+    """
     found = {}
     for key, value in annotations.items():
         check_length(key, "metadata.annotations")

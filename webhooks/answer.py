@@ -6,11 +6,10 @@ InternalError. Both refuse; only the first is about the object.
 
 import textwrap
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import msgspec
 
-from core.decision import Decision, Finding, Verdict
+from core.decision import Decision, Finding, Patch, Verdict
 from core.errors import InvalidReviewError
 from core.request import Request
 from webhooks.wire import API_VERSION, KIND
@@ -54,7 +53,7 @@ class _Review(msgspec.Struct, rename="camel", gc=False):
     response: _Response
 
 
-Patches = list[dict[str, Any]]
+Patches = list[Patch]
 """A JSONPatch (RFC 6902)."""
 
 
@@ -72,13 +71,15 @@ def no_patches(_request: Request, _decision: Decision) -> Patches:
 
 
 def mutation_patches(request: Request, decision: Decision) -> Patches:
-    """Give the patches of `/mutate`: annotations, where the decision says so.
+    """Give the patches of `/mutate`: annotations and what is filled in, as the decision says.
 
     Raises:
         InvalidReviewError: the object's metadata has not the shape that Kubernetes gives it.
     """
-    noted = decision.allowed and decision.recorded
-    return annotation_patches(request, decision.recorded) if noted else []
+    if not decision.allowed:
+        return []
+    noted = annotation_patches(request, decision.recorded) if decision.recorded else []
+    return [*noted, *decision.filled]
 
 
 def encode_failure(request: Request, message: str) -> bytes:
@@ -215,5 +216,5 @@ def _read_metadata(raw: msgspec.Raw) -> _Metadata | None:
         raise InvalidReviewError(message) from None
 
 
-def _add(path: str, value: object) -> dict[str, Any]:
+def _add(path: str, value: object) -> Patch:
     return {"op": "add", "path": path, "value": value}

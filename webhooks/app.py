@@ -45,7 +45,7 @@ from webhooks.asgi import (
 from webhooks.bodies import BodyBudget, BodyShare, NoRoomError
 from webhooks.deadline import MARGIN_SECONDS, budget_of_query
 from webhooks.judge import Judge
-from webhooks.logs import log_decision
+from webhooks.logs import log_decision, warn_of_break_glass
 from webhooks.metrics import Metrics
 from webhooks.readiness import Readiness
 from webhooks.recorder import Recorder
@@ -194,6 +194,8 @@ class AdmissionApp:
             return self._fail(webhook, request, error)
         seconds = time.perf_counter() - start
         self._metrics.count_decision(webhook.name, request, decision, seconds)
+        if decision.evidence.break_glass and webhook.refuses_on_failure:
+            warn_of_break_glass(self._logger, request, decision)
         if self._settings.log_recorded or not recorded:
             log_decision(self._logger, webhook.name, request, decision, seconds)
         return Reply(_OK, body)

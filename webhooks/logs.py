@@ -166,6 +166,20 @@ def log_decision(
     (logger.error if level == "error" else logger.info)("decision", **fields)
 
 
+def warn_of_break_glass(logger: FilteringBoundLogger, request: Request, decision: Decision) -> None:
+    """Write a line of level warning about what is admitted by an open BreakGlass."""
+    logger.warning(
+        "break glass",
+        id=decision.id,
+        names=decision.evidence.break_glass,
+        kind=request.kind.kind[:_LONGEST_NAME],
+        namespace=request.namespace[:_LONGEST_NAME],
+        name=request.name[:_LONGEST_NAME],
+        rules=_rules(decision),
+        dry_run=request.dry_run,
+    )
+
+
 def _now() -> str:
     """Give the time as structlog's TimeStamper does."""
     seconds, nanoseconds = divmod(time.time_ns(), 1_000_000_000)

@@ -107,6 +107,11 @@ class Metrics:
         )
         for result in Traced:
             self._traced.labels(result.value)
+        self._broken = counter(
+            "sallyport_break_glass_relaxed",
+            "Requests that would be refused and were admitted by an open BreakGlass.",
+            ("name",),
+        )
         self._admission_children: dict[tuple[str, str, str, str], Counter] = {}
         self._duration_children = {
             webhook: self._durations.labels(webhook) for webhook in ("validate", "mutate")
@@ -130,6 +135,8 @@ class Metrics:
         self._duration_children[webhook].observe(seconds)
         if decision.evidence.traced is not None and webhook == "validate":
             self._traced.labels(decision.evidence.traced.value).inc()
+        for one in decision.evidence.break_glass if webhook == "validate" else ():
+            self._broken.labels(one.partition("@")[0]).inc()
         for finding in decision.findings:
             self._count_finding(finding.rule, finding.action.value)
         if decision.error_kind:

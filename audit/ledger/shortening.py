@@ -1,8 +1,8 @@
 """Shortens a document that is too large to record, without losing what it says. Pure.
 
 A path has up to 4,096 characters, its privilege nine times as many bytes, and a Pod may name
-hundreds of them. Texts are cut first; then the findings and needs of each rule become fewer, but
-never none. Counts stay right.
+hundreds of them, and a thousand containers. Texts are cut first; then the findings and needs of
+each rule, and the patches, become fewer, but never none. Counts stay right.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ _PROFILES: Final = 8
 """Profiles kept of those that cover a finding."""
 
 _STEPS: Final = (64, 16, 4, 1)
-"""Findings, needs and gaps kept of each rule or profile."""
+"""Findings, needs and gaps kept of each rule or profile, and patches in all."""
 
 
 def shortened(document: DecisionDocument, most_bytes: int) -> DecisionDocument:
@@ -69,6 +69,8 @@ def _with_fewer(document: DecisionDocument, most: int) -> DecisionDocument:
         findings=findings,
         more_findings=document.more_findings + len(document.findings) - len(findings),
         tried=[_with_fewer_gaps(tried, most) for tried in document.tried],
+        patches=document.patches[:most],
+        more_patches=document.more_patches + max(len(document.patches) - most, 0),
     )
 
 

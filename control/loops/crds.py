@@ -15,7 +15,13 @@ INTERVAL_S: Final = 60.0
 
 NEEDED: Final = tuple(
     f"{resource}.{names.GROUP}"
-    for resource in (names.PROFILES_RESOURCE, names.EXCEPTIONS_RESOURCE, names.APPROVALS_RESOURCE)
+    for resource in (
+        names.PROFILES_RESOURCE,
+        names.EXCEPTIONS_RESOURCE,
+        names.APPROVALS_RESOURCE,
+        names.BREAK_GLASSES_RESOURCE,
+        names.CLUSTER_APPROVALS_RESOURCE,
+    )
 )
 """The definitions that this release reads."""
 

@@ -1,6 +1,6 @@
 """Kinds that nobody listed whose definitions have Pod templates, and the webhooks for them. Pure.
 
-`docs/operate/workloads.md` says what is found; `docs/adr/0026` why these webhooks fail open.
+`docs/operate/workloads.md` says what is found; `docs/adr/0027` why these webhooks fail open.
 """
 
 from collections.abc import Collection, Iterable, Mapping

@@ -49,7 +49,7 @@ _SHOWN: Final = 5
 _log = structlog.get_logger(__name__)
 
 
-class _Metadata(msgspec.Struct):
+class _Metadata(msgspec.Struct, frozen=True):
     name: str = ""
     uid: str = ""
     generation: int = 0

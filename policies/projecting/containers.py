@@ -1,51 +1,20 @@
 """Containers, as policies see them."""
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Final
 
 import msgspec
 
 from core import pod as k8s
+from core.devices import NO_DEVICE, names_devices
 from policies.projecting.bounds import MAX_CONTAINERS, MAX_NAME, bound, check_length
 from policies.projecting.images import origin
-
-_READ_BY_TOOLKITS: Final = frozenset(
-    {
-        "ASCEND_ALLOW_LINK",
-        "ASCEND_RUNTIME_OPTIONS",
-        "ASCEND_VNPU_SPECS",
-        "CUDA_VERSION",
-        "NVIDIA_GDRCOPY",
-        "NVIDIA_GDS",
-        "NVIDIA_IMEX_CHANNELS",
-        "NVIDIA_MIG_CONFIG_DEVICES",
-        "NVIDIA_MIG_MONITOR_DEVICES",
-        "NVIDIA_MOFED",
-        "NVIDIA_NVSWITCH",
-    }
-)
-"""Environment variables by which container toolkits are asked for devices; sources: the rule's."""
-
-_VISIBLE: Final = "_VISIBLE_DEVICES"
-"""End of each vendor's own; those of vendors that are not known count as well."""
-
-_READ_BY_LIBRARIES: Final = frozenset(
-    f"{name}{_VISIBLE}"
-    for name in ("ASCEND_RT", "CUDA", "HIP", "JAX_CUDA", "JAX_ROCM", "MUSA", "ROCR", "TPU")
-)
-"""They narrow what the container already has; ranks set them differently."""
-
-_NO_DEVICE: Final = frozenset({"", "none", "void"})
 
 _DEVICE_MOUNT: Final = "nvidia-container-devices"
 """In a mount's path: NVIDIA's toolkit takes such a mount for a request for a device."""
 
 _EPHEMERAL: Final = "ephemeral"
 """The kind of container that cannot have limits."""
-
-_MOST_REMEMBERED: Final = 4096
-"""Names of variables: the same ones come with every Pod."""
 
 _LIMITED: Final = ("cpu", "memory")
 
@@ -123,13 +92,13 @@ def project_containers(spec: k8s.PodSpec) -> Iterator[Container]:
 def _unlimited(resources: k8s.Resources | None, of_pod: k8s.Resources | None) -> list[str]:
     """Give which of cpu and memory nothing limits: a limit of zero is none."""
     limits = (resources.limits if resources else None) or {}
-    missing = [name for name in _LIMITED if _is_nothing(limits.get(name))]
+    missing = [name for name in _LIMITED if is_nothing(limits.get(name))]
     if missing and of_pod and of_pod.limits:
-        return [name for name in missing if _is_nothing(of_pod.limits.get(name))]
+        return [name for name in missing if is_nothing(of_pod.limits.get(name))]
     return missing
 
 
-def _is_nothing(quantity: str | float | None) -> bool:
+def is_nothing(quantity: str | float | None) -> bool:
     """Say whether a quantity is absent or zero, in any spelling: 0, "0m", "0.0Gi", "0e3"."""
     if not isinstance(quantity, str):
         return not quantity
@@ -152,7 +121,7 @@ def _project(container: k8s.Container, kind: str, path: str, spec: k8s.PodSpec) 
         comes.source,
         comes.pinned,
         context,
-        _host_ports(path, container, bool(spec.host_network)) if container.ports else [],
+        _host_ports(path, container, of_node=bool(spec.host_network)) if container.ports else [],
         list(_handler_hosts(path, container)),
         _unlimited(container.resources, spec.resources) if kind != _EPHEMERAL else [],
         _env(path, container.env) if container.env else [],
@@ -162,8 +131,8 @@ def _project(container: k8s.Container, kind: str, path: str, spec: k8s.PodSpec) 
     )
 
 
-def _host_ports(path: str, container: k8s.Container, in_host_network: bool) -> list[HostPort]:  # noqa: FBT001
-    """Give the ports of the node; in its network every port is one.
+def _host_ports(path: str, container: k8s.Container, *, of_node: bool) -> list[HostPort]:
+    """Give the ports of the node; where the Pod is in its network (`of_node`) every port is one.
 
     kube-apiserver fills them in for Pods, and for templates not (kubernetes/pkg/apis/core/v1
     defaults.go, SetDefaults_PodSpec).
@@ -171,7 +140,7 @@ def _host_ports(path: str, container: k8s.Container, in_host_network: bool) -> l
     return [
         HostPort(f"{path}.ports[{index}].hostPort", opened)
         for index, port in enumerate(container.ports or ())
-        if (opened := port.host_port or (in_host_network and port.container_port))
+        if (opened := port.host_port or (of_node and port.container_port))
     ]
 
 
@@ -197,18 +166,11 @@ def _env(path: str, variables: list[k8s.EnvVar]) -> list[EnvVar]:
         EnvVar(f"{path}.env[{index}]", variable.name)
         for index, variable in enumerate(variables)
         if len(variable.name) <= MAX_NAME
-        and _names_devices(variable.name)
-        and (variable.value_from is not None or (variable.value or "") not in _NO_DEVICE)
+        and names_devices(variable.name)
+        and (variable.value_from is not None or (variable.value or "") not in NO_DEVICE)
     ]
     bound(len(found), f"{path}.env")
     return found
-
-
-@lru_cache(_MOST_REMEMBERED)
-def _names_devices(name: str) -> bool:
-    if name in _READ_BY_TOOLKITS:
-        return True
-    return name.endswith(_VISIBLE) and name not in _READ_BY_LIBRARIES
 
 
 def _mounts(path: str, mounts: list[k8s.VolumeMount]) -> list[Mount]:

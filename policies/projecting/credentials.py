@@ -3,6 +3,8 @@
 Sources: k8s.io/api/{authentication,certificates,core}/v1 types.go.
 """
 
+import binascii
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -14,7 +16,17 @@ from core.decoding import UNREADABLE, unreadable
 from policies.projecting.bounds import bound, check_length
 from policies.projecting.images import segment
 from policies.projecting.volumes import Token
-from policies.projection import Object, Projection
+from policies.projection import Object, Projection, project_annotations
+
+_REQUEST: Final = re.compile(
+    rb"-----BEGIN CERTIFICATE REQUEST-----\r?\n([A-Za-z0-9+/=\r\n]+)"
+    rb"-----END CERTIFICATE REQUEST-----\s*"
+)
+"""One block and nothing beside it, as everyone makes them. Of several blocks, and where a line has
+more on it, parsers take different ones: what is judged must be what kube-apiserver reads."""
+
+_NOBODY_KNOWS: Final = [""]
+"""The organisations where the subject cannot be read: a privilege of their own (`%00`)."""
 
 
 class _Struct(msgspec.Struct, frozen=True, rename="camel"):
@@ -31,8 +43,12 @@ class _TokenRequest(_Struct, frozen=True):
     spec: _TokenSpec = _TokenSpec()
 
 
+class _Meta(_Struct, frozen=True):
+    annotations: dict[str, str] | None = None
+
+
 class _Binding(_Struct, frozen=True):
-    pass
+    metadata: _Meta = _Meta()
 
 
 class _CertificateSpec(_Struct, frozen=True):
@@ -73,9 +89,11 @@ def _approval(read: _Certificate, name: str) -> Object:
 def _certificate(kind: str, read: _Certificate, name: str) -> Object:
     check_length(read.spec.signer_name, "spec.signerName", kind)
     subject = _subject(read.spec.request)
-    organisations = _names(subject, NameOID.ORGANIZATION_NAME)
+    organisations = (
+        _names(subject, NameOID.ORGANIZATION_NAME) if subject is not None else _NOBODY_KNOWS
+    )
     bound(len(organisations), "spec.request", kind)
-    common = _names(subject, NameOID.COMMON_NAME)
+    common = _names(subject, NameOID.COMMON_NAME) if subject is not None else []
     for text in (*organisations, *common):
         check_length(text, "spec.request", kind)
     return Object(
@@ -89,16 +107,17 @@ def _certificate(kind: str, read: _Certificate, name: str) -> Object:
 
 
 def _subject(request: bytes) -> x509.Name | None:
-    """Read the subject of a PKCS #10 request; None where there is nothing to be read."""
+    """Read the subject of a PKCS #10 request; None where it cannot surely be read."""
+    block = _REQUEST.fullmatch(request)
+    if block is None:
+        return None
     try:
-        return x509.load_pem_x509_csr(request).subject
+        return x509.load_der_x509_csr(binascii.a2b_base64(block[1])).subject
     except ValueError:
         return None
 
 
-def _names(subject: x509.Name | None, identifier: ObjectIdentifier) -> list[str]:
-    if subject is None:
-        return []
+def _names(subject: x509.Name, identifier: ObjectIdentifier) -> list[str]:
     values = (attribute.value for attribute in subject.get_attributes_for_oid(identifier))
     return [value if isinstance(value, str) else value.decode(errors="replace") for value in values]
 
@@ -128,4 +147,10 @@ def project_credential(kind: str, name: str, raw: bytes | msgspec.Raw) -> Projec
         read = msgspec.json.decode(raw, type=shape)
     except UNREADABLE as error:
         raise unreadable(kind, error) from error
-    return Projection(containers=[], object=describe(read, name))
+    # kube-apiserver copies a Binding's annotations onto the Pod (pkg/registry/core/pod/storage).
+    annotations = read.metadata.annotations if isinstance(read, _Binding) else None
+    return Projection(
+        containers=[],
+        object=describe(read, name),
+        annotations=project_annotations(annotations) if annotations else {},
+    )

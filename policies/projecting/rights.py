@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from core.roles import RoleReference, RoleRule
+from core.subject import Subject
 from policies.projecting.bounds import bound, check_length
 
 MAX_RULES: Final = 1024
@@ -201,8 +202,16 @@ def binding_subjects(binding: Binding, kind: str) -> list[BindingSubject]:
         elif subject.kind == "ServiceAccount":
             found.append(BindingSubject(path, subject.kind, name, namespace))
         else:
-            found.append(BindingSubject(path, subject.kind, name))
+            found.append(BindingSubject(path, subject.kind, _unnamed(name)))
     return found
+
+
+def _unnamed(name: str) -> str:
+    """Give the name of a user or group of the cluster; a pseudonym for any other (ADR 9).
+
+    Policies tell only the cluster's own apart, and a projection is kept.
+    """
+    return name if name == "*" or name.startswith("system:") else Subject(name).label
 
 
 def is_foreign(subject: BindingSubject, namespace: str) -> bool:

@@ -73,8 +73,9 @@ async def registered(
 
 async def serve_guarded(client: Client) -> None:
     """Have the kinds served that are guarded: a webhook for a kind that is not is never called."""
-    for kind in ("PolicyException", "Approval"):
-        await client.apply(read_objects(CRDS / f"{kind.lower()}s.yaml"))
+    for kind in ("PolicyException", "Approval", "BreakGlass", "ClusterApproval"):
+        plural = f"{kind.lower()}{'es' if kind.endswith('s') else 's'}"
+        await client.apply(read_objects(CRDS / f"{plural}.yaml"))
         await client.wait_for_kind("sallyport.dev/v1alpha1", kind)
 
 

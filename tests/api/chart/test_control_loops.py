@@ -10,6 +10,8 @@ from prometheus_client import CollectorRegistry
 
 from control.loops.certificates import Certificates
 from control.loops.crds import Definitions
+from control.loops.discovered import NAME, webhook_of
+from control.loops.discovery import Discovery
 from control.loops.signing import Signing
 from control.metrics import LoopMetrics
 from control.runner import Runner
@@ -26,6 +28,15 @@ from tests.harness.helm import NAMESPACE, Helm, pod_templates
 from tests.unit.helm.switches import SWITCHES
 
 TIMEOUT_S = 60.0
+
+_CONTAINER = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "image": {"type": "string"}},
+}
+_SPEC = {
+    "type": "object",
+    "properties": {"containers": {"type": "array", "items": _CONTAINER}},
+}
 
 
 @pytest.fixture
@@ -53,6 +64,7 @@ async def test_its_loops_have_the_rights_they_need(objects: Objects) -> None:
         Certificates(objects, NAMESPACE, "test").loop,
         Signing(objects, NAMESPACE).loop,
         Definitions(objects, metrics.registry).loop,
+        Discovery(objects, metrics.registry).loop,
     )
     election = LeaseElection(objects, NAMESPACE, "sallyport-control", "test")
     runner = Runner(election, loops, metrics)
@@ -67,7 +79,7 @@ async def test_its_loops_have_the_rights_they_need(objects: Objects) -> None:
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
-    for loop in ("certificates", "signing", "crds"):
+    for loop in ("certificates", "signing", "crds", "discovery"):
         errors = metrics.registry.get_sample_value("sallyport_loop_errors_total", {"loop": loop})
         assert errors == 0, loop
     assert metrics.registry.get_sample_value("sallyport_crd_healthy", healthy) is None
@@ -96,6 +108,54 @@ async def test_what_it_makes_is_what_the_pods_mount(
         _, secret = await admin.request("GET", f"{OWN}/secrets/sallyport-gate-tls")
         for webhook in item["webhooks"]:
             assert webhook["clientConfig"]["caBundle"] == secret["data"]["ca.crt"]
+
+
+@pytest.mark.parametrize("server_side", ["true", "false"], ids=["Helm 4", "Helm 3"])
+async def test_kinds_that_come_are_registered_and_outlive_an_upgrade(
+    admin: Client, objects: Objects, apiserver: ApiServer, helm: Helm, server_side: str
+) -> None:
+    """In the registrations that the chart made, with the chart's gate; an Event says so."""
+    template = {"type": "object", "properties": {"spec": _SPEC}}
+    group = f"chart-{server_side}.example"
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"widgets.{group}"},
+        "spec": {
+            "group": group,
+            "scope": "Namespaced",
+            "names": {"kind": "Widget", "plural": "widgets"},
+            "versions": [
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {
+                        "openAPIV3Schema": {"type": "object", "properties": {"template": template}}
+                    },
+                }
+            ],
+        },
+    }
+    await admin.apply([definition])
+    leadership = Leadership(1, math.inf, time.monotonic)
+    loop = Discovery(objects, CollectorRegistry())
+    await loop.run(leadership)
+    flags = (f"--server-side={server_side}", "--force-conflicts=false")
+    helm.install(apiserver.kubeconfig(), {"logFormat": "console"}, *flags)
+    for kind, name in (
+        ("validatingwebhookconfigurations", "discovered.sallyport.dev"),
+        ("mutatingwebhookconfigurations", "discovered-notes.sallyport.dev"),
+    ):
+        _, item = await admin.request("GET", f"{WEBHOOKS}/{kind}/{NAME}")
+        webhook = webhook_of(item, name)
+        assert webhook is not None
+        assert [group] in [each["apiGroups"] for each in webhook["rules"]]
+        assert webhook["clientConfig"]["service"]["name"] == "sallyport-gate"
+    _, events = await admin.request("GET", "/api/v1/namespaces/default/events")
+    assert any(each["reason"] == "PodTemplatesFound" for each in events["items"])
+    await admin.delete(definition)
+    await loop.run(leadership)
 
 
 async def test_the_sweep_can_keep_its_place(objects: Objects) -> None:

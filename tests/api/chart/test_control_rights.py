@@ -15,6 +15,7 @@ EVERYWHERE = {
     *READS,
     ("get", "", "namespaces", ""),
     ("list", "", "pods", ""),
+    ("create", "", "events", ""),
     *((verb, "openreports.io", "reports", "") for verb in ("list", "create", "patch", "delete")),
     *((verb, "openreports.io", "clusterreports", "") for verb in ("create", "patch")),
     *(

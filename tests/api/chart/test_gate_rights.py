@@ -18,21 +18,28 @@ READS = {
     ("watch", "", "namespaces", ""),
     ("list", "", "persistentvolumes", ""),
     ("watch", "", "persistentvolumes", ""),
+    *(
+        (verb, "sallyport.dev", kind, "")
+        for verb in ("list", "watch")
+        for kind in ("policyexceptions", "approvals", "breakglasses", "clusterapprovals")
+    ),
     ("create", "authorization.k8s.io", "subjectaccessreviews", ""),
 }
 """What judging takes."""
 
-ROLES = {
+GETS = {
     ("get", "rbac.authorization.k8s.io", "roles", ""),
     ("get", "rbac.authorization.k8s.io", "clusterroles", ""),
     ("get", "", "pods", ""),
+    ("get", "sallyport.dev", "policyexceptions", ""),
+    ("get", "sallyport.dev", "breakglasses", ""),
 }
-"""What judging a binding, and who enters a Pod, takes."""
+"""What judging a binding, who enters a Pod, and an approval takes."""
 
 OWNERS = {
     ("get", each.group, each.resource, "")
     for each in WORKLOADS.values()
-    if each.namespaced and each.kind != "PodTemplate"
+    if each.namespaced and each.controllers
 }
 """What tracing a Pod to who asked for it takes."""
 
@@ -61,7 +68,7 @@ async def test_it_can_judge(admin: Client, apiserver: ApiServer, account: str) -
 async def test_the_gate_may_do_nothing_else(admin: Client, namespace: str) -> None:
     """Its rules are these, beside what every account has."""
     gate = admin.with_token(await admin.create_token("sallyport-gate", NAMESPACE))
-    assert await rules(gate, namespace) == READS | ROLES | OWNERS | EVERYONE
+    assert await rules(gate, namespace) == READS | GETS | OWNERS | EVERYONE
 
 
 @pytest.mark.parametrize("namespace", [NAMESPACE, ELSEWHERE])

@@ -12,14 +12,8 @@ from hypothesis import strategies as st
 from core.errors import InvalidObjectError
 from core.profiles import parse_profile
 from tests.api.kube.objects import profile
+from tests.api.kube.specs import DEFAULTS_ACCEPTED, DEFAULTS_REFUSED, GOOD, Spec, spec_with
 from tests.harness.client import Client
-
-Spec = dict[str, Any]
-GOOD: Spec = {"rank": 1, "catalogue": 1, "privileges": ["host/network"]}
-
-
-def _with(**fields: Any) -> Spec:
-    return {**GOOD, **fields}
 
 
 def _without(field: str) -> Spec:
@@ -27,21 +21,16 @@ def _without(field: str) -> Spec:
 
 
 def _pattern(pattern: Any) -> Spec:
-    return _with(privileges=[pattern])
+    return spec_with(privileges=[pattern])
 
 
 def _relaxed(**fields: Any) -> Spec:
-    return _with(relaxations=[{"minimumVersion": "1.35", "privileges": ["a"], **fields}])
-
-
-def _env(**fields: Any) -> Spec:
-    variable = {"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}
-    return _with(defaults={"env": [{**variable, "withoutResources": ["nvidia.com/*"], **fields}]})
+    return spec_with(relaxations=[{"minimumVersion": "1.35", "privileges": ["a"], **fields}])
 
 
 ACCEPTED: dict[str, Spec] = {
     "plain": GOOD,
-    "no privileges": _with(privileges=[]),
+    "no privileges": spec_with(privileges=[]),
     "everything": _pattern("**"),
     "one star": _pattern("*"),
     "stars inside": _pattern("a/*/b/*/**"),
@@ -49,22 +38,18 @@ ACCEPTED: dict[str, Spec] = {
     "three dots": _pattern("a/..."),
     "hidden file": _pattern("a/.b/..c"),
     "longest pattern": _pattern("a" * 1024),
-    "most patterns": _with(privileges=[f"a/{index}" for index in range(512)]),
-    "twice the same": _with(privileges=["a", "a"]),
-    "rank 0": _with(rank=0),
-    "rank 1000": _with(rank=1000),
-    "description": _with(description="ä" * 1024),
-    "includes": _with(includes=["pss-baseline", "a.b-c.d"]),
-    "most includes": _with(includes=[f"p{index}" for index in range(32)]),
-    "null in an optional field": _with(description=None, includes=None, relaxations=None),
-    "rank 5.0": _with(rank=5.0),
-    "catalogue 2": _with(catalogue=2),
-    "catalogue 3": _with(catalogue=3),
-    "no defaults": _with(defaults={}),
-    "defaults are null": _with(defaults=None),
-    "a default variable": _env(),
-    "for all containers": _env(withoutResources=[]),
-    "most variables": _with(defaults={"env": [{"name": f"V{index}"} for index in range(16)]}),
+    "most patterns": spec_with(privileges=[f"a/{index}" for index in range(512)]),
+    "twice the same": spec_with(privileges=["a", "a"]),
+    "rank 0": spec_with(rank=0),
+    "rank 1000": spec_with(rank=1000),
+    "description": spec_with(description="ä" * 1024),
+    "includes": spec_with(includes=["pss-baseline", "a.b-c.d"]),
+    "most includes": spec_with(includes=[f"p{index}" for index in range(32)]),
+    "null in an optional field": spec_with(description=None, includes=None, relaxations=None),
+    "rank 5.0": spec_with(rank=5.0),
+    "catalogue 2": spec_with(catalogue=2),
+    "catalogue 3": spec_with(catalogue=3),
+    **DEFAULTS_ACCEPTED,
     "relaxed": _relaxed(),
     "relaxed by v1.36.3": _relaxed(minimumVersion="v1.36.3"),
     "relaxed by 1.36+": _relaxed(minimumVersion="1.36+"),
@@ -78,8 +63,8 @@ REFUSED: dict[str, Any] = {
     "no rank": _without("rank"),
     "no catalogue": _without("catalogue"),
     "no privileges field": _without("privileges"),
-    "unknown field": _with(privilege=["a"]),
-    "privileges is text": _with(privileges="a"),
+    "unknown field": spec_with(privilege=["a"]),
+    "privileges is text": spec_with(privileges="a"),
     "privilege is a number": _pattern(1),
     "privilege is null": _pattern(None),
     "empty pattern": _pattern(""),
@@ -99,37 +84,28 @@ REFUSED: dict[str, Any] = {
     "percent cut": _pattern("a%2"),
     "question mark": _pattern("a/?"),
     "pattern too long": _pattern("a" * 1025),
-    "too many patterns": _with(privileges=[f"a/{index}" for index in range(513)]),
-    "rank -1": _with(rank=-1),
-    "rank 1001": _with(rank=1001),
-    "rank null": _with(rank=None),
-    "privileges null": _with(privileges=None),
-    "include null": _with(includes=[None]),
-    "unknown null": _with(unknown=None),
-    "rank text": _with(rank="1"),
-    "rank half": _with(rank=1.5),
-    "rank true": _with(rank=True),
-    "catalogue 0": _with(catalogue=0),
-    "catalogue 4": _with(catalogue=4),
-    "defaults of another kind": _with(defaults={"runAsUser": 1}),
-    "defaults are a list": _with(defaults=[]),
-    "variable without a name": _with(defaults={"env": [{"value": "v"}]}),
-    "variable with an empty name": _env(name=""),
-    "variable with a number": _env(value=1),
-    "variable with an unknown field": _env(valueFrom={}),
-    "variable with too long a value": _env(value="v" * 1025),
-    "variable with an empty resource": _env(withoutResources=[""]),
-    "too many variables": _with(defaults={"env": [{"name": f"V{index}"} for index in range(17)]}),
-    "too many resources": _env(withoutResources=["nvidia.com/*"] * 17),
-    "description too long": _with(description="a" * 1025),
-    "description a number": _with(description=1),
-    "include with capitals": _with(includes=["Pss"]),
-    "include empty": _with(includes=[""]),
-    "include newline": _with(includes=["a\n"]),
-    "include too long": _with(includes=["a" * 254]),
-    "too many includes": _with(includes=[f"p{index}" for index in range(33)]),
-    "relaxed without version": _with(relaxations=[{"privileges": ["a"]}]),
-    "relaxed without privileges": _with(relaxations=[{"minimumVersion": "1.35"}]),
+    "too many patterns": spec_with(privileges=[f"a/{index}" for index in range(513)]),
+    "rank -1": spec_with(rank=-1),
+    "rank 1001": spec_with(rank=1001),
+    "rank null": spec_with(rank=None),
+    "privileges null": spec_with(privileges=None),
+    "include null": spec_with(includes=[None]),
+    "unknown null": spec_with(unknown=None),
+    "rank text": spec_with(rank="1"),
+    "rank half": spec_with(rank=1.5),
+    "rank true": spec_with(rank=True),
+    "catalogue 0": spec_with(catalogue=0),
+    "catalogue 4": spec_with(catalogue=4),
+    **DEFAULTS_REFUSED,
+    "description too long": spec_with(description="a" * 1025),
+    "description a number": spec_with(description=1),
+    "include with capitals": spec_with(includes=["Pss"]),
+    "include empty": spec_with(includes=[""]),
+    "include newline": spec_with(includes=["a\n"]),
+    "include too long": spec_with(includes=["a" * 254]),
+    "too many includes": spec_with(includes=[f"p{index}" for index in range(33)]),
+    "relaxed without version": spec_with(relaxations=[{"privileges": ["a"]}]),
+    "relaxed without privileges": spec_with(relaxations=[{"minimumVersion": "1.35"}]),
     "relaxed unknown field": _relaxed(maximumVersion="1.36"),
     "relaxed bad version": _relaxed(minimumVersion="new"),
     "relaxed version newline": _relaxed(minimumVersion="1.36\n"),
@@ -138,7 +114,7 @@ REFUSED: dict[str, Any] = {
     "relaxed version other digits": _relaxed(minimumVersion="1.3٦"),
     "relaxed bad pattern": _relaxed(privileges=["a/**/b"]),
     "relaxed too many patterns": _relaxed(privileges=["a"] * 33),
-    "too many relaxations": _with(relaxations=_relaxed()["relaxations"] * 17),
+    "too many relaxations": spec_with(relaxations=_relaxed()["relaxations"] * 17),
 }
 
 
@@ -205,6 +181,23 @@ _specs = st.fixed_dictionaries(
                 }
             ),
             max_size=1,
+        ),
+        "defaults": st.fixed_dictionaries(
+            {},
+            optional={
+                "seccompProfile": st.none() | st.just({"type": "RuntimeDefault"}),
+                "capabilities": st.fixed_dictionaries(
+                    {"drop": st.lists(st.text("AN_1a", max_size=4), max_size=2)}
+                ),
+                "allowPrivilegeEscalation": st.none() | st.booleans(),
+                "env": st.lists(
+                    st.fixed_dictionaries(
+                        {"name": st.sampled_from(["A", "A_VISIBLE_DEVICES", "NVIDIA_GDS", ""])},
+                        optional={"value": st.sampled_from(["", "void", "all"])},
+                    ),
+                    max_size=2,
+                ),
+            },
         ),
     },
 )

@@ -16,7 +16,7 @@ SYSTEM = "sallyport-system"
 _OWNERS = {
     ("get", each.group, each.resource)
     for each in WORKLOADS.values()
-    if each.namespaced and each.kind != "PodTemplate"
+    if each.namespaced and each.controllers
 }
 """What owns Pods, of which the gate reads the metadata."""
 
@@ -86,6 +86,8 @@ async def test_the_gate_can_do_nothing_else(gate_config: Path, client: Client) -
         ("watch", "sallyport.dev", "policyexceptions"),
         ("list", "sallyport.dev", "approvals"),
         ("watch", "sallyport.dev", "approvals"),
+        *((verb, "sallyport.dev", "breakglasses") for verb in ("get", "list", "watch")),
+        *((verb, "sallyport.dev", "clusterapprovals") for verb in ("list", "watch")),
         ("get", "rbac.authorization.k8s.io", "roles"),
         ("get", "rbac.authorization.k8s.io", "clusterroles"),
         *_OWNERS,

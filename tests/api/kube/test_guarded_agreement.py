@@ -1,11 +1,14 @@
-"""The CRDs and the Python types accept and refuse the same exceptions and approvals."""
+"""The CRDs and the Python types accept and refuse the same of what needs approval, and of that."""
 
 import json
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
-from core.approvals import parse_approval
+from core.approvals import CLUSTER_KIND, parse_approval
+from core.break_glass import parse_break_glass
 from core.errors import InvalidObjectError
 from core.exceptions import parse_exception
 from tests.harness.client import Client
@@ -23,6 +26,7 @@ APPROVAL: Spec = {
     "for": {"kind": "PolicyException", "name": "llama"},
     "expiresAt": "2031-12-31T18:00:00Z",
 }
+_NAMESPACED = {"PolicyException", "Approval"}
 DIGEST = f"sha256:{64 * 'a'}"
 
 
@@ -115,9 +119,56 @@ APPROVALS: dict[str, tuple[bool, Any]] = {
     "an approver": (False, {**APPROVAL, "approver": "ben@example.com"}),
     "long reason": (False, {**APPROVAL, "reason": "a" * 1025}),
 }
-KINDS = {
-    "PolicyException": (parse_exception, EXCEPTIONS),
-    "Approval": (parse_approval, APPROVALS),
+CLUSTER_APPROVAL: Spec = {**APPROVAL, "for": {"kind": "BreakGlass", "name": "fire"}}
+CLUSTER_APPROVALS: dict[str, tuple[bool, Any]] = {
+    "plain": (True, CLUSTER_APPROVAL),
+    "of an exception": (False, APPROVAL),
+    "of nothing": (False, without(CLUSTER_APPROVAL, "for")),
+}
+GLASS: Spec = {"namespaces": ["train"], "rules": ["*"], "hours": 4, "reason": "it burns"}
+BREAK_GLASSES: dict[str, tuple[bool, Any]] = {
+    "plain": (True, GLASS),
+    "a day": (True, {**GLASS, "hours": 24}),
+    "activated": (True, {**GLASS, "activated": True}),
+    "null in optional fields": (True, {**GLASS, "privileges": None, "activated": None}),
+    "rules": (True, {**GLASS, "rules": ["privileges/host/network", "rules/runtime/x_1"]}),
+    "privileges": (True, {**without(GLASS, "rules"), "privileges": ["host/*", "a/%20/**", "**"]}),
+    "both": (True, {**GLASS, "rules": ["rules/a/b"], "privileges": ["host/*"]}),
+    "spec is null": (False, None),
+    "nothing relaxed": (False, without(GLASS, "rules")),
+    "no rule": (False, {**GLASS, "rules": []}),
+    "no privilege": (False, {**without(GLASS, "rules"), "privileges": []}),
+    "everything and more": (False, {**GLASS, "rules": ["*", "rules/a/b"]}),
+    "everything twice": (False, {**GLASS, "rules": ["*", "*"]}),
+    "everything and privileges": (False, {**GLASS, "privileges": ["host/*"]}),
+    "the guards": (False, {**GLASS, "rules": ["guards/recorded"]}),
+    "a check by name": (False, {**GLASS, "rules": ["profiles/named"]}),
+    "a family": (False, {**GLASS, "rules": ["privileges/*"]}),
+    "stars inside": (False, {**without(GLASS, "rules"), "privileges": ["a/**/b"]}),
+    "dots": (False, {**without(GLASS, "rules"), "privileges": ["a/.."]}),
+    "too many rules": (False, {**GLASS, "rules": ["rules/a/b"] * 33}),
+    "no namespace": (False, {**GLASS, "namespaces": []}),
+    "every namespace": (False, {**GLASS, "namespaces": ["*"]}),
+    "too many namespaces": (False, {**GLASS, "namespaces": ["a"] * 65}),
+    "long namespace": (False, {**GLASS, "namespaces": ["a" * 64]}),
+    "no hours": (False, without(GLASS, "hours")),
+    "zero hours": (False, {**GLASS, "hours": 0}),
+    "too long": (False, {**GLASS, "hours": 25}),
+    "half an hour": (False, {**GLASS, "hours": 0.5}),
+    "hours in words": (False, {**GLASS, "hours": "4"}),
+    "no reason": (False, {**GLASS, "reason": ""}),
+    "activated in words": (False, {**GLASS, "activated": "true"}),
+    "a time of activation": (False, {**GLASS, "activatedAt": "2031-12-31T18:00:00Z"}),
+}
+KINDS: dict[str, tuple[str, Callable[[bytes], object], dict[str, tuple[bool, Any]]]] = {
+    "PolicyException": ("policyexceptions", parse_exception, EXCEPTIONS),
+    "Approval": ("approvals", parse_approval, APPROVALS),
+    "BreakGlass": ("breakglasses", parse_break_glass, BREAK_GLASSES),
+    CLUSTER_KIND: (
+        "clusterapprovals",
+        partial(parse_approval, kind=CLUSTER_KIND),
+        CLUSTER_APPROVALS,
+    ),
 }
 
 
@@ -130,25 +181,28 @@ async def served(client: Client) -> Client:
 
 def _accepts(kind: str, item: Spec) -> bool:
     try:
-        KINDS[kind][0](json.dumps(item).encode())
+        KINDS[kind][1](json.dumps(item).encode())
     except InvalidObjectError:
         return False
     return True
 
 
 @pytest.mark.parametrize(
-    ("kind", "case"), [(kind, case) for kind, (_, cases) in KINDS.items() for case in cases]
+    ("kind", "case"), [(kind, case) for kind, (_, _, cases) in KINDS.items() for case in cases]
 )
 async def test_both_say_the_same(kind: str, case: str, served: Client) -> None:
     """What is right is accepted by both, what is wrong refused by both."""
-    accepted, spec = KINDS[kind][1][case]
+    plural, _, cases = KINDS[kind]
+    accepted, spec = cases[case]
     item = {
         "apiVersion": "sallyport.dev/v1alpha1",
         "kind": kind,
-        "metadata": {"name": "agreement", "namespace": "default"},
+        "metadata": {"name": "agreement"}
+        | ({"namespace": "default"} if kind in _NAMESPACED else {}),
         "spec": spec,
     }
-    path = f"/apis/sallyport.dev/v1alpha1/namespaces/default/{kind.lower()}s"
+    place = "namespaces/default/" if kind in _NAMESPACED else ""
+    path = f"/apis/sallyport.dev/v1alpha1/{place}{plural}"
     parameters = {"dryRun": "All", "fieldValidation": "Strict"}
     status, answer = await served.request("POST", path, item, parameters=parameters)
     assert status in {201, 400, 422}, answer

@@ -11,14 +11,7 @@ from core.request import Kind, Operation, Request
 from core.subject import Subject
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.watched import Watched
-from tests.unit.admission.world import (
-    ALICE,
-    BOB,
-    Folder,
-    decide,
-    pod,
-    request,
-)
+from tests.unit.admission.world import ALICE, BOB, Folder, decide, pod, request
 
 EXEC = {"stdin": True, "tty": True, "container": "trainer", "command": ["bash"]}
 SHELL = {"exec/interactive", "exec/command/bash"}
@@ -40,13 +33,6 @@ def shell(subject: Subject = ALICE, **more: Any) -> Request:
     return connect("PodExecOptions", EXEC, subject, subresource="exec", **more)
 
 
-def written(train: Folder, name: str, rank: int, *privileges: str) -> Folder:
-    """Add a profile that knows the ways in: its catalogue is the newest."""
-    train.profile(name, rank, *privileges)
-    train.documents[-1]["spec"]["catalogue"] = CATALOGUE
-    return train
-
-
 @pytest.fixture
 def train(folder: Folder) -> Folder:
     """A Pod that needs nothing, and one that is privileged; Alice may enter the first."""
@@ -55,8 +41,10 @@ def train(folder: Folder) -> Folder:
     privileged = pod(hostNetwork=True)
     privileged["metadata"]["name"] = "agent-0"
     folder.add_pod(privileged)
-    written(folder, "visitor", 10, *SHELL)
-    written(folder, "agents", 20, "host/network", "run-as/host-users", "exec/**")
+    folder.profile("visitor", 10, *SHELL, catalogue=CATALOGUE)
+    folder.profile(
+        "agents", 20, "host/network", "run-as/host-users", "exec/**", catalogue=CATALOGUE
+    )
     return folder.grant("User:alice@example.com", "visitor", namespace="train")
 
 
@@ -81,7 +69,7 @@ async def test_a_pod_that_needs_more_is_closed(train: Folder, engine: EmbeddedEn
 
 async def test_two_profiles_do_not_add_up(train: Folder, engine: EmbeddedEngine) -> None:
     """One that covers the Pod and one that covers the session: neither covers both."""
-    written(train, "host", 30, "host/network", "run-as/host-users")
+    train.profile("host", 30, "host/network", "run-as/host-users", catalogue=CATALOGUE)
     train.grant("User:alice@example.com", "host", namespace="train")
     decision = await decide(train.cluster(), engine, shell(name="agent-0"))
     assert decision.verdict is Verdict.DENY
@@ -102,7 +90,7 @@ async def test_the_pods_own_profile_opens_nothing(train: Folder, engine: Embedde
 
 async def test_the_pods_own_profile_closes_nothing(train: Folder, engine: EmbeddedEngine) -> None:
     """A Pod noted under a profile without sessions is entered by whoever has a wider one."""
-    written(train, "closed", 5)
+    train.profile("closed", 5, catalogue=CATALOGUE)
     noted = pod(annotations={"sallyport.dev/profile": "closed"})
     noted["metadata"]["name"] = "noted-0"
     train.add_pod(noted)
@@ -225,84 +213,27 @@ async def test_a_name_that_kube_apiserver_refuses_is_an_error(
     assert decision.verdict is Verdict.ERROR
 
 
-DEBUGGER = {
-    "name": "debugger",
-    "image": f"registry.example/tools@sha256:{64 * 'c'}",
-    "targetContainerName": "trainer",
-    "securityContext": {
-        "allowPrivilegeEscalation": False,
-        "capabilities": {"drop": ["ALL"]},
-        "readOnlyRootFilesystem": True,
-    },
-}
-
-
-def debug(subject: Subject = ALICE, old: dict[str, Any] | None = None, **more: Any) -> Request:
-    """Give `kubectl debug llama-0`; `more` are fields of the debug container."""
-    before = old or pod()
-    after = pod()
-    after["metadata"] = before["metadata"]
-    after["spec"]["ephemeralContainers"] = [{**DEBUGGER, **more}]
-    return request(
-        after,
-        subject,
-        old=before,
-        operation=Operation.UPDATE,
-        subresource="ephemeralcontainers",
-    )
-
-
-async def test_a_debug_container_takes_its_image_and_its_target(
-    train: Folder, engine: EmbeddedEngine
-) -> None:
-    """The image's privilege is `debug/` and where it comes from; RBAC alone is not enough."""
-    decision = await decide(train.cluster(), engine, debug())
-    assert decision.verdict is Verdict.DENY
-    assert {finding.privilege for finding in decision.findings} == {
-        "debug/registry.example/tools",
-        "debug/target",
-    }
-
-
-async def test_a_debugger_needs_the_right_alone(train: Folder, engine: EmbeddedEngine) -> None:
-    """Neither the Pod's account nor the profile noted on it stands in the way."""
-    written(train, "closed", 5)
-    written(train, "debuggers", 30, "debug/registry.example/*", "debug/target")
-    train.grant("User:bob@example.com", "debuggers", namespace="train")
-    owned = pod(annotations={"sallyport.dev/profile": "closed"}, owner=("apps/v1", "ReplicaSet"))
-    decision = await decide(train.cluster(), engine, debug(BOB, owned))
-    assert decision.verdict is Verdict.ALLOW
-    assert decision.profile == "debuggers"
-
-
-async def test_a_debug_container_is_judged_as_any(train: Folder, engine: EmbeddedEngine) -> None:
-    """The right to debug brings no capability along."""
-    written(train, "debuggers", 30, "debug/**")
-    train.grant("User:bob@example.com", "debuggers", namespace="train")
-    context = {"securityContext": {"capabilities": {"add": ["SYS_PTRACE"], "drop": ["ALL"]}}}
-    decision = await decide(train.cluster(), engine, debug(BOB, **context))
-    assert decision.verdict is Verdict.DENY
-    assert "capability/SYS_PTRACE" in {finding.privilege for finding in decision.findings}
-
-
-async def test_what_was_added_before_is_not_asked_again(
-    train: Folder, engine: EmbeddedEngine
-) -> None:
-    """A second debug container takes its own image's privilege alone."""
-    written(train, "debuggers", 30, "debug/registry.example/other", "debug/target")
-    train.grant("User:bob@example.com", "debuggers", namespace="train")
-    before = pod()
-    before["spec"]["ephemeralContainers"] = [DEBUGGER]
-    after = pod()
-    second = {**DEBUGGER, "name": "second", "image": f"registry.example/other@sha256:{64 * 'd'}"}
-    after["spec"]["ephemeralContainers"] = [DEBUGGER, second]
-    asked = request(
-        after, BOB, old=before, operation=Operation.UPDATE, subresource="ephemeralcontainers"
-    )
-    assert (await decide(train.cluster(), engine, asked)).verdict is Verdict.ALLOW
-
-
 async def test_unreadable_options_are_an_error(train: Folder, engine: EmbeddedEngine) -> None:
     """A command that is no list is never a command that needs nothing."""
     asked = connect("PodExecOptions", {"command": "bash"})
     assert (await decide(train.cluster(), engine, asked)).verdict is Verdict.ERROR
+
+
+@pytest.mark.parametrize("broken", ["old", "new"])
+async def test_an_unreadable_approval_is_an_error(
+    train: Folder, engine: EmbeddedEngine, broken: str
+) -> None:
+    """Conditions that are no list never pass for an approval that was there before."""
+    sound: dict[str, Any] = {"spec": {"signerName": "example.com/a"}, "status": {}}
+    unreadable = {**sound, "status": {"conditions": "Approved"}}
+    asked = request(
+        unreadable if broken == "new" else sound,
+        BOB,
+        old=unreadable if broken == "old" else sound,
+        operation=Operation.UPDATE,
+        kind=Kind("CertificateSigningRequest", "v1", "certificates.k8s.io"),
+        subresource="approval",
+        namespace="",
+    )
+    decision = await decide(train.cluster(), engine, asked)
+    assert (decision.verdict, decision.field) == (Verdict.ERROR, "status.conditions")

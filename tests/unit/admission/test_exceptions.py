@@ -143,6 +143,31 @@ async def test_without_two_approvers_it_is_nothing(
 
 
 @pytest.mark.parametrize(
+    ("approvers", "seconds", "why"),
+    [
+        ((ANN,), 0.0, "1 of 2 people have approved it as it is"),
+        ((ANN, BEN), HOUR, "it has expired"),
+    ],
+    ids=str,
+)
+async def test_a_refusal_names_the_exception_that_is_not_in_force(
+    engine: EmbeddedEngine,
+    world: Callable[..., Watched],
+    approvers: tuple[Subject, ...],
+    seconds: float,
+    why: str,
+) -> None:
+    """And why it is not; one that would not help is not spoken of."""
+    item = written()
+    cluster = world(item, *(approved(item, who) for who in approvers))
+    decision = await decide(cluster, engine, ON_HOST, NOW + seconds)
+    said = f"PolicyException net names it, but is not in force: {why}."
+    assert said in decision.message
+    other = await decide(cluster, engine, pod(hostPID=True), NOW + seconds)
+    assert "PolicyException" not in other.message
+
+
+@pytest.mark.parametrize(
     ("seconds", "verdict"), [(HOUR - 0.001, Verdict.ALLOW), (HOUR, Verdict.DENY)]
 )
 async def test_it_ends_with_its_second(

@@ -11,14 +11,7 @@ from core.request import Kind, Operation, Request
 from core.subject import Subject
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.watched import Watched
-from tests.unit.admission.world import (
-    ALICE,
-    Folder,
-    decide,
-    pod,
-    request,
-    rules,
-)
+from tests.unit.admission.world import ALICE, Folder, decide, pod, request, rules
 
 BINDER = Subject("system:serviceaccount:kube-system:persistent-volume-binder")
 CLAIM_CONTROLLER = Subject("system:serviceaccount:kube-system:resource-claim-controller")

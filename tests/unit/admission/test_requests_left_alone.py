@@ -41,20 +41,17 @@ def admitted(engine: EmbeddedEngine, cluster: Watched) -> Decision:
 @pytest.mark.parametrize(
     "kind",
     [
-        Kind("Deployment", "v1", "example.org"),
         Kind("ConfigMap", "v1"),
-        Kind("Pod", "v1", "metrics.k8s.io"),
-        Kind("Namespace", "v1", "example.org"),
-        Kind("PodExecOptions", "v1", "example.org"),
         Kind("Eviction", "v1", "policy"),
-        Kind("Binding", "v1", "example.org"),
+        Kind("HorizontalPodAutoscaler", "v2", "autoscaling"),
+        Kind("ContainerProfile", "v1alpha1", "sallyport.dev"),
     ],
 )
 @pytest.mark.parametrize("operation", Operation)
 async def test_other_kinds_are_admitted(
     engine: EmbeddedEngine, folder: Folder, kind: Kind, operation: Operation
 ) -> None:
-    """Kinds of other groups that share a name included; whatever stands in them."""
+    """Kubernetes' own that carry no Pods, and Sallyport's; whatever stands in them."""
     cluster = Watched(folder.cluster())
     asked = request(BAD, BOB, operation=operation, kind=kind)
     decision = await decide(cluster, engine, asked)

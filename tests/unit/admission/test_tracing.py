@@ -4,6 +4,7 @@ from typing import Any, Final
 
 import pytest
 
+from admission.tracing import MOST_HOPS
 from core.decision import Decision, Traced, Verdict
 from core.request import Phase, Request
 from core.subject import Subject, service_account
@@ -141,9 +142,18 @@ async def test_a_circle_ends(engine: EmbeddedEngine, world: Folder) -> None:
     """Two Jobs that own one another have no root; the way ends where it began."""
     back = reference("batch/v1", "Job", "j2", "j2")
     first = owner(world, "batch/v1", "Job", "j1", above=back)
-    owner(world, "batch/v1", "Job", "j2", above=reference("batch/v1", "CronJob", "j1", "j1"))
+    owner(world, "batch/v1", "Job", "j2", above=reference("batch/v1", "Job", "j1", "j1"))
     decision = await judged(engine, world, made(first, JOBS))
-    assert decision.evidence.traced is Traced.UNNOTED
+    assert told(decision) == ("Job", "j2", "j2", None, None)
+
+
+async def test_a_long_way_ends(engine: EmbeddedEngine, world: Folder) -> None:
+    """Whoever writes references decides how long it is, and each hop may be a request."""
+    above = owner(world, "batch/v1", "Job", "j0", notes=NOTES)
+    for hop in range(1, MOST_HOPS + 1):
+        above = owner(world, "batch/v1", "Job", f"j{hop}", above=above)
+    decision = await judged(engine, world, made(above, JOBS))
+    assert told(decision) == ("Job", "j1", "j1", None, None)
 
 
 async def test_another_controllers_pod_is_not_traced(engine: EmbeddedEngine, world: Folder) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from core.decision import Decision, Verdict
 from core.request import Operation
+from core.workload import GroupKind
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.test_workloads import DEPLOYMENT, asked, judged, template
 from tests.unit.admission.world import BOB, Folder, decide
@@ -93,3 +94,73 @@ async def test_status_and_scale_are_left_alone(engine: EmbeddedEngine, folder: F
     assert decision.verdict is Verdict.ALLOW
     deleted = asked(DEPLOYMENT, None, BOB, old=made, operation=Operation.DELETE)
     assert (await decide(folder.cluster(), engine, deleted)).verdict is Verdict.ALLOW
+
+
+SAYS: list[tuple[GroupKind, str, object]] = [
+    (("ray.io", "RayJob"), "spec.entrypoint", "python other.py"),
+    (("ray.io", "RayJob"), "spec.runtimeEnvYAML", "pip: [other]"),
+    (("ray.io", "RayJob"), "spec.rayClusterSpec.headGroupSpec.rayStartParams", {"a": "$(other)"}),
+    (("ray.io", "RayService"), "spec.serveConfigV2", "applications: []"),
+    (("ray.io", "RayCluster"), "spec.autoscalerOptions", {"image": "example.org/other"}),
+    (("sparkoperator.k8s.io", "SparkApplication"), "spec.mainApplicationFile", "other.py"),
+    (("sparkoperator.k8s.io", "ScheduledSparkApplication"), "spec.template.sparkConf", {"a": "b"}),
+    (("flink.apache.org", "FlinkDeployment"), "spec.job.jarURI", "local:///other.jar"),
+    (("argoproj.io", "WorkflowTemplate"), "spec.podSpecPatch", "{}"),
+    (("argoproj.io", "CronWorkflow"), "spec.workflowSpec.arguments", {"parameters": []}),
+    (("batch.volcano.sh", "Job"), "spec.plugins", {"ssh": []}),
+]
+"""What is no template, and says what Pods run."""
+
+WAITING: list[tuple[GroupKind, str, object]] = [
+    (("ray.io", "RayCluster"), "spec.suspend", True),
+    (("ray.io", "RayJob"), "spec.ttlSecondsAfterFinished", 7),
+    (("sparkoperator.k8s.io", "SparkApplication"), "spec.suspend", True),
+    (("flink.apache.org", "FlinkDeployment"), "spec.restartNonce", 7),
+    (("argoproj.io", "Workflow"), "spec.shutdown", "Stop"),
+]
+
+
+def changed(kind: GroupKind, path: str, value: object) -> tuple[Json, Json]:
+    """Give a workload, and the same with another value at a path."""
+    old = wrapped(kind, template())
+    new = copy.deepcopy(old)
+    *steps, last = path.split(".")
+    below = new
+    for step in steps:
+        below = below.setdefault(step, {})
+    below[last] = value
+    return old, new
+
+
+async def of_bob(
+    engine: EmbeddedEngine, folder: Folder, kind: GroupKind, old: Json, new: Json
+) -> Decision:
+    """Give the decision on BOB's update, who may use nothing."""
+    return await judged(engine, folder, kind, new, subject=BOB, old=old, operation=Operation.UPDATE)
+
+
+@pytest.mark.parametrize(("kind", "path", "value"), SAYS)
+async def test_what_an_operator_runs_is_judged_for_who_changes_it(
+    kind: GroupKind, path: str, value: object, engine: EmbeddedEngine, folder: Folder
+) -> None:
+    """The templates stay, but their Pods would run what their author did not ask for."""
+    decision = await of_bob(engine, folder, kind, *changed(kind, path, value))
+    assert (decision.evidence.left_alone, decision.subjects[0]) == ("", BOB.label)
+
+
+@pytest.mark.parametrize(("kind", "path", "value"), WAITING)
+async def test_what_an_operator_runs_when_is_left_alone(
+    kind: GroupKind, path: str, value: object, engine: EmbeddedEngine, folder: Folder
+) -> None:
+    """Stopping, restarting and queueing are not for authors alone."""
+    decision = await of_bob(engine, folder, kind, *changed(kind, path, value))
+    assert decision.evidence.left_alone == "the update changes no Pod template"
+
+
+async def test_rays_autoscaler_scales(engine: EmbeddedEngine, folder: Folder) -> None:
+    """It changes replicas, with the rights of the Pod that it runs in."""
+    old = wrapped(("ray.io", "RayCluster"), template())
+    new = copy.deepcopy(old)
+    new["spec"]["workerGroupSpecs"][0] |= {"replicas": 7, "scaleStrategy": {"workersToDelete": []}}
+    decision = await of_bob(engine, folder, ("ray.io", "RayCluster"), old, new)
+    assert decision.evidence.left_alone == "the update changes no Pod template"

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from core.cluster import Cluster, ExceptionSource
+from core.cluster import BreakGlassSource, Cluster, ExceptionSource
 from core.errors import (
     AccessReviewError,
     NotSyncedError,
@@ -76,6 +76,11 @@ class Watched:
     def exceptions(self) -> ExceptionSource:
         """Give the folder's."""
         return self.inner.exceptions
+
+    @property
+    def break_glasses(self) -> BreakGlassSource:
+        """Give the folder's."""
+        return self.inner.break_glasses
 
     async def role(self, kind: str, namespace: str, name: str) -> tuple[RoleRule, ...] | None:
         """Give the folder's role, unless they are lost."""

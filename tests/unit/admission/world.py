@@ -126,9 +126,11 @@ class Folder:
     path: Path
     documents: list[dict[str, Any]] = field(default_factory=list)
 
-    def profile(self, name: str, rank: int, *privileges: str, includes: str = "") -> "Folder":
+    def profile(
+        self, name: str, rank: int, *privileges: str, includes: str = "", catalogue: int = 2
+    ) -> "Folder":
         """Add a profile for any image; `includes` are names with spaces between."""
-        spec = {"rank": rank, "catalogue": 2, "privileges": ["image/from/**", *privileges]}
+        spec = {"rank": rank, "catalogue": catalogue, "privileges": ["image/from/**", *privileges]}
         return self._add(
             "sallyport.dev/v1alpha1",
             "ContainerProfile",

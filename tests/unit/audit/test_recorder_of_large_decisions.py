@@ -1,11 +1,24 @@
 """No Pod makes a decision that cannot be recorded."""
 
+from collections.abc import Sequence
+
 import msgspec
 import pytest
 
 from audit.ledger.frames import MAX_BODY, FrameKind, encode_frame
 from audit.ledger.recorder import MAX_DOCUMENT, LedgerRecorder
-from core.decision import Access, Action, Decision, Evidence, Finding, Named, Need, Tried, Verdict
+from core.decision import (
+    Access,
+    Action,
+    Decision,
+    Evidence,
+    Finding,
+    Named,
+    Need,
+    Patch,
+    Tried,
+    Verdict,
+)
 from core.document import (
     MOST_ACCESS,
     MOST_TEXT,
@@ -17,11 +30,11 @@ from core.ids import uuid7
 from tests.unit.audit.test_recorder import REQUEST, Spool
 
 
-def recorded(decision: Decision) -> DecisionDocument:
+def recorded(decision: Decision, patches: Sequence[Patch] = ()) -> DecisionDocument:
     """Give the document that is recorded of a decision; it must fit into a frame."""
     spool = Spool()
     recorder = LedgerRecorder(spool, lambda: "c", lambda subject: subject.label)
-    recorder.record("sweep", REQUEST, decision, (), 0.0)
+    recorder.record("sweep", REQUEST, decision, patches, 0.0)
     ((kind, frame_id, payload),) = spool.frames
     assert len(encode_frame(kind, frame_id, payload)) <= MAX_BODY
     assert kind == FrameKind.DECISION
@@ -61,6 +74,18 @@ def test_a_large_decision_is_recorded_short(count: int, length: int, covered_by:
     assert all(len(t.lacks) + t.more_lacks == count for t in document.tried)
     assert all(t.lacks for t in document.tried), "it would look as if it covered all"
     assert [tried.profile for tried in document.tried] == [f"p-{n}" for n in range(16)]
+
+
+def test_what_is_filled_into_a_thousand_containers_is_recorded_short() -> None:
+    """The first patches are kept, and how many there were."""
+    patches: list[Patch] = [
+        {"op": "add", "path": f"/spec/containers/{index}/env", "value": [{"value": 300 * "v"}]}
+        for index in range(1024)
+    ]
+    document = recorded(decision(1, 1, 1), patches)
+    assert document.patches == patches[: len(document.patches)]
+    assert document.patches
+    assert len(document.patches) + document.more_patches == len(patches)
 
 
 def test_an_ordinary_decision_is_recorded_whole() -> None:

@@ -8,7 +8,6 @@ from tests.unit.cli.conftest import Run
 from tests.unit.cli.manifests import BAD, BROKEN, CONFIG_MAP, GOOD, cluster, pod, write
 from tests.unit.cli.profile.objects import profile
 
-DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}}
 SERVICE = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}}
 NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}}
 
@@ -40,11 +39,11 @@ def test_table_then_what_the_gate_says(run: Run, tmp_path: Path) -> None:
 
 def test_kinds_that_are_not_judged_are_named_once(run: Run, tmp_path: Path) -> None:
     """So that nobody takes silence for consent."""
-    file = write(tmp_path / "a.yaml", DEPLOYMENT, SERVICE, DEPLOYMENT, NAMESPACE)
+    file = write(tmp_path / "a.yaml", CONFIG_MAP, SERVICE, CONFIG_MAP, NAMESPACE)
     done = run("review", file)
     assert done.code == 0
     assert done.out.split("\n\n")[1].splitlines() == [
-        "3 objects of kinds that are not judged in this release (Deployment, Service); "
+        "3 objects of kinds that are not judged in this release (ConfigMap, Service); "
         "their Pods are judged when they are created.",
         "1 Namespace not judged: --as USER, without --profile, says who would change their marks.",
     ]

@@ -58,6 +58,7 @@ FIRST = DecisionDocument(
     profile="pss-baseline",
     named=Named("pss-baseline", "metadata.annotations[sallyport.dev/profile]"),
     exceptions=["rdma@2d1f6d0e-3f0b-4c8a-9a52-0c9f5f6b7d33"],
+    break_glass=["fabric-down@6f1f0c2e-0b8b-4a53-8f50-3b1d2f7a9c44"],
     ceiling=["pss-baseline", "pss-restricted"],
     left_alone="it is being deleted",
     error_kind="deadline",
@@ -99,6 +100,7 @@ FIRST = DecisionDocument(
             "value": {"sallyport.dev/profile": "pss-baseline"},
         }
     ],
+    more_patches=7,
     sandbox="gvisor",
     revisions=Revisions(policy="3f5a9c1b2d4e", profiles="9b8c7d6e5f4a"),
     durations=Durations(total=0.412, evaluation=0.201, access=0.015),

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.defaults import Defaults
 from core.profiles import (
     ContainerProfile,
-    Defaults,
     ProfileSpec,
     Relaxation,
     Version,

@@ -29,6 +29,7 @@ EVERYWHERE = {"guards.sallyport.dev", "authors.sallyport.dev"}
 
 
 CONDITIONS = {
+    "validate.sallyport.dev": ["status-only-with-judged-annotations"],
     "objects.sallyport.dev": ["not-for-sallyport"],
     "rights.sallyport.dev": ["not-for-masters", "only-identities-of-accounts"],
     "credentials.sallyport.dev": [
@@ -141,7 +142,8 @@ def test_switches_take_out_what_they_say(helm: Helm) -> None:
         assert found < all_of
         return all_of - found
 
-    assert without("webhooks off") == {identity(item) for item in WEBHOOKS}
+    found = {f"{item['kind']} sallyport-discovered" for item in WEBHOOKS}
+    assert without("webhooks off") == found | {identity(item) for item in WEBHOOKS}
     assert without("no profiles") == {identity(item) for item in PROFILES}
     assert without("no auditor") == {
         f"{kind} sallyport-auditor"

@@ -183,11 +183,22 @@ class Attacker:
     def _may_bind(self, me: Holder, role: Role, space: str) -> bool:
         kind = "roles" if role.metadata.namespace else "clusterroles"
         bindings = "rolebindings" if space else "clusterrolebindings"
-        if not self.may(me, "bind", f"{GROUP}/{kind}", role.metadata.name, space):
+        named = self.may(me, "bind", f"{GROUP}/{kind}", role.metadata.name, space)
+        if not named and not self._covers(me, role, space):
             return False
         return self.may(me, "create", f"{GROUP}/{bindings}", "", space) or any(
             self.may(me, "update", f"{GROUP}/{bindings}", each.metadata.name, space)
             for each in self._of(role, space)
+        )
+
+    def _covers(self, me: Holder, role: Role, space: str) -> bool:
+        """Say whether one has all rights of a role, which it may then bind without `bind`."""
+        return all(
+            self.may(me, verb, f"{group}/{resource}", name, space)
+            for rule in role.rules or ()
+            for verb, group, resource, name in itertools.product(
+                rule.verbs, rule.api_groups or (), rule.resources or (), rule.resource_names or [""]
+            )
         )
 
     def _of(self, role: Role, space: str) -> Iterator[Binding]:

@@ -2,6 +2,10 @@
 
 import msgspec
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ed25519
+from cryptography.x509.oid import NameOID
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -88,15 +92,36 @@ def test_arguments_stay_out() -> None:
     assert b"s3cret" not in msgspec.json.encode(projection)
 
 
-@pytest.mark.parametrize("request_", [b"", b"bm9uc2Vuc2U=", b"LS0tLS0="])
-def test_a_certificate_request_that_cannot_be_read_names_nobody(request_: bytes) -> None:
-    """The rule makes a finding of that; kube-apiserver refuses it first."""
-    spec = {"signerName": "kubernetes.io/kube-apiserver-client", "request": request_.decode()}
+def _pem(name: str) -> bytes:
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    request = x509.CertificateSigningRequestBuilder().subject_name(subject)
+    made = request.sign(ed25519.Ed25519PrivateKey.generate(), None)
+    return made.public_bytes(serialization.Encoding.PEM)
+
+
+_MINE, _OTHERS = _pem("robot"), _pem("root")
+_UNREADABLE = (
+    b"",
+    b"nonsense",
+    b"-----",
+    # kube-apiserver reads the second of these, other parsers the first.
+    _MINE.rstrip() + b" more\n" + _OTHERS,
+    b"x" + _MINE + _OTHERS,
+    _MINE + _OTHERS,
+    b"-----BEGIN X-----\n!\n-----END X-----\n" + _OTHERS,
+    _MINE.replace(b"REQUEST-----\n", b"REQUEST-----\na: b\n\n", 1),
+)
+
+
+@pytest.mark.parametrize("request_", _UNREADABLE)
+def test_a_certificate_request_that_cannot_surely_be_read_names_nobody(request_: bytes) -> None:
+    """The rule makes findings of that: a user and a group that nobody knows."""
+    spec = {"signerName": "kubernetes.io/kube-apiserver-client", "request": request_}
     raw = msgspec.json.encode({"spec": spec})
     projection = project_credential("CertificateSigningRequest", "a", raw)
     assert projection.object is not None
     assert projection.object.common_name == ""
-    assert projection.object.organisations == []
+    assert projection.object.organisations == [""]
     assert projection.object.signer == "kubernetes.io/kube-apiserver-client"
 
 

@@ -76,7 +76,7 @@ def test_a_binding_shows_its_role_once_it_is_known() -> None:
     rights = {
         "role": "Role/reader",
         "subjects": [
-            {"path": "subjects[0]", "kind": "Group", "name": "researchers"},
+            {"path": "subjects[0]", "kind": "Group", "name": "user:c1fd42bca012c149"},
             {"path": "subjects[1]", "kind": "ServiceAccount", "name": "a", "namespace": "train"},
             {"path": "subjects[2]", "kind": "ServiceAccount", "name": "b", "namespace": "other"},
         ],
@@ -151,6 +151,19 @@ def test_what_no_real_object_is_is_refused(kind: str, made: Any) -> None:
     """With the field, before the policies see it."""
     with pytest.raises(InvalidObjectError):
         project_object(RBAC, kind, msgspec.json.encode(made))
+
+
+@pytest.mark.parametrize("kind", ["RoleBinding", "ClusterRoleBinding"])
+@pytest.mark.parametrize("who", ["User", "Group"])
+def test_nobody_is_named(kind: str, who: str) -> None:
+    """A projection is kept; who gets a role is no part of any rule, but that it changed is."""
+    ann, ben, anyone = (
+        projected(kind, {"subjects": [{"kind": who, "name": name}]})["rights"]["subjects"]
+        for name in ("ann@example.com", "ben@example.com", "*")
+    )
+    assert "example.com" not in json.dumps([ann, ben])
+    assert ann != ben
+    assert anyone[0]["name"] == "*"
 
 
 def test_the_webhook_lets_every_identity_come() -> None:

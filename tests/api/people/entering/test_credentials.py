@@ -1,5 +1,6 @@
 """Tokens, certificates, bindings and debug containers, asked for past the ways that are judged."""
 
+import base64
 from http import HTTPStatus
 
 import pytest
@@ -97,6 +98,30 @@ async def test_credentials_take_privileges(
     assert asked.refused, asked
     assert asked.privileges == privileges
     assert (await ask(visitors.using("restricted"), way)).refused
+
+
+@pytest.mark.parametrize(("before", "after"), [(b"", b" more\n"), (b"x", b"\n")])
+async def test_what_kube_apiserver_reads_is_what_is_judged(
+    visitors: Visitors, before: bytes, after: bytes
+) -> None:
+    """Of two requests in one, kube-apiserver takes that which stands on lines of its own.
+
+    That it does is shown by its own refusal of system:masters, to who may use everything.
+    """
+    pems = [
+        base64.b64decode(certificate_request("a", _CLIENT, name, groups)["spec"]["request"])
+        for name, groups in (("robot", ()), ("root", ["system:masters"]), ("root", ["auditors"]))
+    ]
+    bodies = []
+    for hidden in pems[1:]:
+        both = before + pems[0].rstrip() + after + hidden
+        body = certificate_request("entering", _CLIENT, "robot")
+        body["spec"]["request"] = base64.b64encode(both).decode()
+        bodies.append(Way("certificate", _CSRS, body=body, parameters=_DRY))
+    masters = await ask(visitors.using("pss-privileged"), bodies[0])
+    assert "system:masters" in masters.message
+    asked = await ask(visitors.nobody(), bodies[1])
+    assert {"certificate/user/%00", "certificate/group/%00"} <= asked.privileges
 
 
 async def test_masters_are_kube_apiservers_own_refusal(visitors: Visitors) -> None:

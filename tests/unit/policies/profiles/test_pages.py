@@ -6,6 +6,7 @@ import msgspec
 import pytest
 import yaml
 
+from core.defaults import Defaults, DefaultSeccompProfile
 from core.privileges import PatternSet, validate_pattern
 from core.profiles import ContainerProfile, ProfileSet, parse_profile
 from kube.folder import read_profiles
@@ -88,6 +89,15 @@ def test_workloads_without_a_gpu_are_told_so(name: str) -> None:
         assert defaults is None
 
 
+@pytest.mark.parametrize("name", sorted(WORKLOADS))
+def test_shipped_defaults_fill_in_what_images_start_with(name: str) -> None:
+    """Baseline alone lets seccomp be absent; what else may be absent in it, images start with."""
+    defaults = PROFILES[name].spec.defaults
+    assert defaults is not None
+    seccomp = DefaultSeccompProfile("RuntimeDefault") if name == "baseline" else None
+    assert msgspec.structs.replace(defaults, env=[]) == Defaults(seccomp_profile=seccomp)
+
+
 def test_ranks_differ() -> None:
     """Which of two covering profiles is taken is decided by what they are for, not by name."""
     ranks = [PROFILES[name].spec.rank for name in RECOMMENDED if name not in INCLUDED_ONLY]
@@ -96,7 +106,7 @@ def test_ranks_differ() -> None:
 
 @pytest.mark.parametrize("name", RECOMMENDED)
 def test_no_pattern_is_wider_than_a_list_would_be(name: str) -> None:
-    """Wildcards stand for what no list can name: registries, images, commands, a driver's folder."""
+    """Wildcards stand for what no list can name: registries, commands, a driver's folder."""
     wide = {pattern for pattern in own(name) if "*" in pattern}
     allowed = {
         "entering": {"attach/*", "debug/**", "exec/**", "proxy/pod/*"},

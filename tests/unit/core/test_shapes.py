@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.templates import find_templates
+from core.shapes import DEEPEST, MOST_PARTS, find_shaped
 
 TEMPLATE: dict[str, Any] = {"spec": {"containers": [{"name": "main"}]}}
 
@@ -56,6 +56,7 @@ TEMPLATE: dict[str, Any] = {"spec": {"containers": [{"name": "main"}]}}
             ["spec.tasks[0].template", "spec.tasks[1].template"],
         ),
         ({"spec": {"containers": [{"name": "overlay"}]}}, []),
+        ({"spec": {"driver": {"pod": TEMPLATE}}}, []),
         ({"spec": {"template": {"spec": {"containers": []}}}}, []),
         ({"spec": {"template": {"spec": {"containers": ["main"]}}}}, []),
         ({"spec": {"template": "text"}}, []),
@@ -66,9 +67,46 @@ TEMPLATE: dict[str, Any] = {"spec": {"containers": [{"name": "main"}]}}
 )
 def test_templates_of_a_kind(value: dict[str, Any], paths: list[str]) -> None:
     """Each by its path, in the order in which they stand."""
-    found = find_templates(value)
-    assert [path for path, _ in found] == paths
-    assert all(template == TEMPLATE for _, template in found)
+    found = find_shaped(value)
+    assert [each.path for each in found] == paths
+    assert all(each.pod["spec"] == TEMPLATE["spec"] for each in found)
+    assert all(each.partial for each in found)
+
+
+SPEC: dict[str, Any] = {"containers": [{"name": "main", "image": "a"}, {"name": "beside"}]}
+
+
+@pytest.mark.parametrize(
+    ("value", "path", "place"),
+    [
+        ({"spec": SPEC}, "spec", "spec.hostPID"),
+        ({"spec": {"podSpec": SPEC}}, "spec.podSpec", "spec.podSpec.hostPID"),
+        (
+            {"spec": {"driver": {"pod": {"spec": SPEC}}}},
+            "spec.driver.pod",
+            "spec.driver.pod.spec.hostPID",
+        ),
+        ({"workers": [{}, {"a": SPEC}]}, "workers[1].a", "workers[1].a.hostPID"),
+    ],
+)
+def test_images_tell_pod_specs_whatever_their_field_is_called(
+    value: dict[str, Any], path: str, place: str
+) -> None:
+    """A bare Pod spec, or a template in a field that is not called so; with the places of both."""
+    (found,) = find_shaped(value)
+    assert (found.path, found.place("spec.hostPID")) == (path, place)
+    assert found.pod["spec"] == SPEC
+
+
+def test_what_lies_too_deep_or_too_far_is_not_looked_at() -> None:
+    """A search ends, whatever it is given."""
+    deep: dict[str, Any] = {"template": TEMPLATE}
+    for _ in range(DEEPEST + 1):
+        deep = {"a": deep}
+    assert find_shaped(deep) == []
+    wide = {"a": [[] for _ in range(MOST_PARTS)], "template": TEMPLATE}
+    assert find_shaped(wide) == []
+    assert len(find_shaped({"a": [[] for _ in range(1000)], "template": TEMPLATE})) == 1
 
 
 _json = st.recursive(
@@ -86,5 +124,5 @@ _json = st.recursive(
 @given(st.dictionaries(st.sampled_from(["spec", "template", "x"]), _json, max_size=3))
 def test_any_object_can_be_searched(value: dict[str, Any]) -> None:
     """Whatever the shape: what is found has containers that have names."""
-    for _, template in find_templates(value):
-        assert all("name" in container for container in template["spec"]["containers"])
+    for template in find_shaped(value):
+        assert all("name" in container for container in template.pod["spec"]["containers"])

@@ -1,0 +1,33 @@
+"""Asks whether two people have approved an object, and may do so still."""
+
+from collections.abc import Sequence
+
+from core import names
+from core.cluster import Cluster
+from core.two_person import Approvable, Approved, Consent, NotApproved, Terms, approved
+
+
+async def ask_approved(  # noqa: PLR0913, PLR0917  All that the rule looks at.
+    cluster: Cluster,
+    what: Approvable,
+    consents: Sequence[Consent],
+    tier: str,
+    now: float,
+    terms: Terms,
+) -> Approved | NotApproved:
+    """Say whether an object is approved. Nobody is asked where the answer is no anyway.
+
+    Raises:
+        AccessReviewError: the cluster did not say whether an approver may approve.
+    """
+    everyone = {each.approval for each in consents}
+    answer = approved(what, consents, everyone, now, terms)
+    if isinstance(answer, NotApproved):
+        return answer
+    holders = {
+        each.approval
+        for each in consents
+        if each.digest == what.digest
+        and await cluster.allowed(each.approver, names.APPROVE_VERB, names.TIERS_RESOURCE, tier, "")
+    }
+    return approved(what, consents, holders, now, terms)

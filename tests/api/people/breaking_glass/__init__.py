@@ -1,0 +1,1 @@
+"""BreakGlasses in a real kube-apiserver: sealed by two people, opened once."""

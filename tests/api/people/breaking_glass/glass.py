@@ -1,0 +1,104 @@
+"""People who seal, approve and open a BreakGlass."""
+
+import uuid
+from typing import Any, Final
+
+from tests.api.people.excepting.exceptions import (
+    ANN,
+    API,
+    APPROVERS,
+    AUTHOR,
+    BEN,
+    in_seconds,
+)
+from tests.api.people.excepting.exceptions import set_up as set_up_exceptions
+from tests.harness.client import Client, Json
+from tests.harness.rbac import binding, grant, group, rule, user
+
+ON_CALL: Final = "oncall@example.com"
+"""May open what is approved, and approve nothing."""
+
+ADMIN: Final = "masterclient"
+"""AKS's local admin account."""
+
+MERGE: Final = "application/merge-patch+json"
+TIER: Final = {"group": "sallyport.dev", "resource": "approvaltiers", "name": "break-glass"}
+OPENED: Final = {"spec": {"activated": True}}
+
+APPROVE_ROLE: Final[Json] = {
+    "apiVersion": "rbac.authorization.k8s.io/v1",
+    "kind": "ClusterRole",
+    "metadata": {"name": "sallyport-approve-break-glass"},
+    "rules": [
+        {
+            "apiGroups": ["sallyport.dev"],
+            "resources": ["approvaltiers"],
+            "resourceNames": ["break-glass"],
+            "verbs": ["approve"],
+        }
+    ],
+}
+
+
+async def set_up(admin: Client) -> None:
+    """Give everyone their rights; return once they have them."""
+    await set_up_exceptions(admin)
+    people = [*map(user, (AUTHOR, ANN, BEN)), group(APPROVERS)]
+    kinds = rule(
+        ["sallyport.dev"],
+        "breakglasses clusterapprovals",
+        "get list create update patch delete",
+    )
+    await admin.apply(grant("glass-writers", kinds, *people, user(ON_CALL)))
+    await admin.apply([APPROVE_ROLE])
+    approvers = [user(AUTHOR), user(ANN), user(BEN), group(APPROVERS)]
+    role = "sallyport-approve-break-glass"
+    await admin.apply([binding(role, *approvers, name="glass-approvers")])
+    for name in (AUTHOR, ANN, BEN):
+        await admin.as_user(name).wait_until_can("approve", TIER)
+    attributes = {"group": "sallyport.dev", "resource": "breakglasses"}
+    await admin.as_user(ON_CALL).wait_until_can("patch", attributes)
+
+
+def new_name() -> str:
+    """Give a name that nothing has: these objects lie in no namespace."""
+    return f"fire-{uuid.uuid4().hex[:8]}"
+
+
+def sealed(namespace: str, name: str, **spec: Any) -> Json:
+    """Give a BreakGlass for everything in a namespace."""
+    fields: Json = {
+        "namespaces": [namespace],
+        "rules": ["*"],
+        "hours": 1,
+        "reason": "the fabric is down",
+    }
+    metadata = {"name": name}
+    return {"apiVersion": API, "kind": "BreakGlass", "metadata": metadata} | {"spec": fields | spec}
+
+
+def consent(of: str, by: str) -> Json:
+    """Give a ClusterApproval."""
+    return {
+        "apiVersion": API,
+        "kind": "ClusterApproval",
+        "metadata": {"name": f"{of}-{by.lower().partition('@')[0]}"},
+        "spec": {"for": {"kind": "BreakGlass", "name": of}, "expiresAt": in_seconds(3600)},
+    }
+
+
+async def approve(admin: Client, of: str, *people: str) -> None:
+    """Approve it as each of some people."""
+    for name in people:
+        await admin.as_user(name).create(consent(of, name))
+
+
+async def change(
+    client: Client, name: str, body: Json, kind: str = MERGE, **parameters: str
+) -> tuple[int, str]:
+    """Patch it; give the status code and the message."""
+    path = f"/apis/{API}/breakglasses/{name}"
+    status, answer = await client.request(
+        "PATCH", path, body, content_type=kind, parameters=parameters or None
+    )
+    return status, str(answer.get("message", ""))
