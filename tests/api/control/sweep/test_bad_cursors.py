@@ -133,12 +133,14 @@ class Refusing(Objects):
         self._fail = fail
         self.begun = 0
 
-    async def page(self, collection: str, limit: int, continue_token: str = "", *more: Any) -> Page:
+    async def page(
+        self, collection: str, limit: int, continue_token: str = "", *more: Any, **others: Any
+    ) -> Page:
         """Give the first page only."""
         if continue_token:
             raise self._fail()
         self.begun += 1
-        return await super().page(collection, limit, "", *more)
+        return await super().page(collection, limit, "", *more, **others)
 
 
 @pytest.mark.parametrize("status", [400, 410, 504])

@@ -92,11 +92,11 @@ class RefusingIn(Objects):
         self.__dict__ |= objects.__dict__
         self._namespace = namespace
 
-    async def apply(self, path: str, body: Mapping[str, Any]) -> Json:
+    async def apply(self, path: str, body: Mapping[str, Any], *manager: str) -> Json:
         """Set what is not there."""
         if body["metadata"].get("namespace") == self._namespace:
             raise ClusterError("422 Unprocessable Entity", status=422)
-        return await super().apply(path, body)
+        return await super().apply(path, body, *manager)
 
 
 def refusing(swept: Swept) -> Swept:
