@@ -5,7 +5,7 @@ sweep trusts no more than it shows (docs/adr/0013).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -87,11 +87,11 @@ class Noting:
             return _with(facts, notes=change) if change else facts
         origin = await self._trace(asked)
         if change is not None:
-            change = replace(change, root=origin.notes)
+            change = msgspec.structs.replace(change, root=origin.notes)
             if change.new.requester not in {None, origin.notes.requester}:
                 # What is remembered may be older than what its maker saw.
                 origin = await self._trace(asked, fresh=True)
-                change = replace(change, root=origin.notes)
+                change = msgspec.structs.replace(change, root=origin.notes)
         return _with(facts, notes=change, origin=OriginFacts(origin.root))
 
     async def covered(
@@ -136,7 +136,7 @@ class Noting:
         change = self._of_workload(self._asked(request, kind, reading))
         if change is None or change.change is Change.MADE:
             return facts
-        return _with(facts, notes=replace(change, workload=False))
+        return _with(facts, notes=msgspec.structs.replace(change, workload=False))
 
     def _change(self, asked: _Asked) -> NoteChange | None:
         if asked.kind == _POD:

@@ -1,12 +1,11 @@
 """What one check says of a request."""
 
-from dataclasses import dataclass
+import msgspec
 
 from core.decision import Action, Finding
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True, gc=False):
     """The outcome of a check. No findings: the check has nothing against the request."""
 
     findings: tuple[Finding, ...] = ()

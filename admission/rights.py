@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
+
+import msgspec
 
 from admission.candidates import Candidate, Candidates
 from core import names
@@ -20,15 +21,14 @@ _GROWTH: Final = 4
 _ADVICE_SECONDS: Final = 0.5
 
 
-@dataclass(frozen=True)
-class Rights:
+class Rights(msgspec.Struct, frozen=True, gc=False):
     """The rights of the subjects of one request, in one namespace."""
 
     cluster: Cluster
     subjects: Sequence[Subject]
     """All of them must have the `use`; where there are none, nobody's right is in question."""
     namespace: str
-    heard: list[Access] = field(default_factory=list)
+    heard: list[Access] = []
     """The answers, in the order of the profiles that they are about."""
 
     async def usable(self, candidates: Candidates, *, advise: bool) -> dict[str, bool]:

@@ -6,8 +6,9 @@ owner's kind, since only then somebody is known who writes such references for a
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from core.cluster import Cluster
 from core.notes import NO_NOTES, Notes, Owned, Root
@@ -23,8 +24,7 @@ Trusts = Callable[[Owned], bool]
 """Whether notes on objects of an owner's kind are the gate's: they pass its webhook."""
 
 
-@dataclass(frozen=True)
-class Origin:
+class Origin(msgspec.Struct, frozen=True, gc=False):
     """What tracing found."""
 
     root: Root | None

@@ -64,6 +64,8 @@ def _name(binding: Binding) -> str:
     return f"RoleBinding {place}/{name}" if place else f"ClusterRoleBinding {name}"
 
 
+_ANOTHER: Final = "another that "
+
 Held = dict[Holder, str]
 """Who may do something, each with what gives the right."""
 
@@ -188,7 +190,7 @@ class Grants:
             return _held(self._allowing(list(self._at), question, any_name=True))
         asked = (question.verb, question.group, question.resource, question.subresource)
         return {
-            each: grant.means.removeprefix("has ")
+            each: _by(grant)
             for holder in among
             for each in (holder, *groups_of(holder))
             for grant in self.of(each)
@@ -234,11 +236,20 @@ def _allows_some(rule: PolicyRule, asked: _Asked) -> bool:
     )
 
 
+def _by(grant: Grant) -> str:
+    return f"{_ANOTHER}{grant.means}" if grant.joint else grant.means.removeprefix("has ")
+
+
+def needs_another(by: str) -> bool:
+    """Say whether what gives a right is first had through another whom the holder becomes."""
+    return _ANOTHER in by
+
+
 def _held(grants: Iterable[Grant]) -> Held:
     held: Held = {}
     for grant in grants:
         for holder in grant.holders:
-            held.setdefault(holder, grant.means.removeprefix("has "))
+            held.setdefault(holder, _by(grant))
     return held
 
 

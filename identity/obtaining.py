@@ -12,7 +12,18 @@ from itertools import product
 from typing import Final
 
 from identity.becoming import Becoming
-from identity.grants import CLUSTER, EVERY, EVERYTHING, Grant, Grants, Held, both, named, where
+from identity.grants import (
+    CLUSTER,
+    EVERY,
+    EVERYTHING,
+    Grant,
+    Grants,
+    Held,
+    both,
+    named,
+    needs_another,
+    where,
+)
 from identity.holders import AUTHENTICATED, Holder, groups_of, is_implied
 from kube.rbac import Question
 from kube.rbac_objects import GROUP, PolicyRule
@@ -118,7 +129,7 @@ class Obtaining:
     def _given(self, role: tuple[str, str], place: str, able: Held) -> Iterator[Grant]:
         means = f"may bind {named(*role)} {where(place)}"
         for holder in self._becoming.upward(able):
-            joint = holder not in able
+            joint = holder not in able or needs_another(able[holder])
             yield Grant(place, (holder,), self.roles[role], means, role, direct=False, joint=joint)
 
     def _shared(self, place: str) -> Iterator[Grant]:
@@ -210,7 +221,9 @@ class Obtaining:
             able = both(fresh, binds)
             means = f"may write and bind a {_kind(namespace)}"
             for holder in both(self._becoming.upward(fresh), self._becoming.upward(binds)):
-                yield _everything(place, holder, means, joint=holder not in able)
+                yield _everything(
+                    place, holder, means, joint=holder not in able or needs_another(able[holder])
+                )
             yield from self._rewritten(place, namespace, fresh)
 
     def _rewritten(self, place: str, namespace: str, fresh: Held) -> Iterator[Grant]:
@@ -233,7 +246,9 @@ class Obtaining:
             have = dict.fromkeys(grant.holders, grant.means)
             alone = both(able, have)
             for holder in both(self._becoming.upward(able), self._becoming.upward(have)):
-                yield _everything(place, holder, means, joint=holder not in alone)
+                yield _everything(
+                    place, holder, means, joint=holder not in alone or needs_another(alone[holder])
+                )
 
 
 def _everything(place: str, holder: Holder, means: str, *, joint: bool) -> Grant:

@@ -8,7 +8,8 @@ root is its maker's (docs/adr/0022).
 
 import enum
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from core import names
 from core.decision import Action, Finding
@@ -38,8 +39,7 @@ class Change(enum.Enum):
     """A configured controller creates it, or writes notes on it."""
 
 
-@dataclass(frozen=True)
-class NoteChange:
+class NoteChange(msgspec.Struct, frozen=True, gc=False):
     """All that the notes of a request are decided by."""
 
     change: Change

@@ -2,6 +2,10 @@
 
 From roles and bindings alone, by Kubernetes' RBAC. Errs towards naming someone: constrained
 impersonation counts without its second right (`impersonate-on:…`).
+
+One who becomes others can bind roles to them, so rights of several add up (`Becoming.lent`). Not
+followed: a user and groups impersonated in one request that suffice only together, and rights that
+one has, written without `escalate` into a role that another whom one becomes holds.
 """
 
 from collections.abc import Iterable
@@ -11,7 +15,7 @@ import msgspec
 
 from core import names
 from identity.becoming import ways_to_become
-from identity.grants import CLUSTER, EVERY, Grant, Grants, given
+from identity.grants import CLUSTER, EVERY, Grant, Grants, given, needs_another
 from identity.holders import Holder, groups_of
 from identity.obtaining import Obtaining
 from kube.rbac import Question, Rbac
@@ -117,7 +121,10 @@ class _Reached:
             for reach in waiting:
                 for way in ways_to_become(reach.holder, grants):
                     if not self._covered(way.holder, reach.namespace):
-                        step = Step(way.holder, way.means, way.by)
+                        means = way.means
+                        if needs_another(way.by):
+                            means = f"is given the right by another that it becomes, and {means}"
+                        step = Step(way.holder, means, way.by)
                         chain = (step, *reach.chain)
                         found = Reach(way.holder, reach.namespace, direct=False, chain=chain)
                         self.add(found)

@@ -108,6 +108,8 @@ class Attacker:
     """One who does what it may, and then whatever that lets it do, until nothing is new.
 
     Each step is asked of `Rbac` as kube-apiserver asks it, with the bindings as they then are.
+    It impersonates a user or a group and not both together, and writes into roles by `escalate`
+    alone: `who_can` does not follow the rest, which its docstring says.
     """
 
     def __init__(self, first: Holder, roles: list[Role], bindings: list[Binding]) -> None:
