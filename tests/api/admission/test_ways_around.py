@@ -20,17 +20,38 @@ REPLICASET_CONTROLLER = "system:serviceaccount:kube-system:replicaset-controller
 OPERATOR = "system:serviceaccount:operators:wide"
 
 
-def owned(pod: Json, api_version: str = "apps/v1", kind: str = "ReplicaSet") -> Json:
+def owned(
+    pod: Json,
+    api_version: str = "apps/v1",
+    kind: str = "ReplicaSet",
+    name: str = "made-up",
+    uid: str = "6f3c1f0e-0000-4000-8000-000000000001",
+) -> Json:
     """Write an owner reference on the Pod by hand."""
     reference = {
         "apiVersion": api_version,
         "kind": kind,
-        "name": "made-up",
-        "uid": "6f3c1f0e-0000-4000-8000-000000000001",
+        "name": name,
+        "uid": uid,
         "controller": True,
     }
     pod["metadata"]["ownerReferences"] = [reference]
     return pod
+
+
+async def replica_set(admin: Client, namespace: str) -> Json:
+    """Make a ReplicaSet of privileged Pods, as an admin may; give its metadata."""
+    labels = {"app": "owner"}
+    template = {"metadata": {"labels": labels}, "spec": privileged()["spec"]}
+    made = await admin.create(
+        {
+            "apiVersion": "apps/v1",
+            "kind": "ReplicaSet",
+            "metadata": {"name": "owner", "namespace": namespace},
+            "spec": {"replicas": 0, "selector": {"matchLabels": labels}, "template": template},
+        }
+    )
+    return dict(made["metadata"])
 
 
 async def test_an_unlabelled_namespace_enforces(admin: Client) -> None:
@@ -62,13 +83,18 @@ async def test_a_controllers_own_rights_never_count(admin: Client) -> None:
     await admin.apply(grant("use", rights, itself, namespace=namespace))
     groups = ["system:authenticated", "system:serviceaccounts", "system:masters"]
     controller = admin.as_user(REPLICASET_CONTROLLER, groups)
-    refused = await controller.dry_run_create(owned(privileged()), namespace)
+    owner = await replica_set(admin, namespace)
+
+    def its_pod() -> Json:
+        return owned(privileged(), name=owner["name"], uid=owner["uid"])
+
+    refused = await controller.dry_run_create(its_pod(), namespace)
     assert refused.outcome is Outcome.DENIED
     assert f"service account {namespace}:default" in refused.message
 
     account = service_account("default", namespace)
     await admin.apply(grant("use-by-account", rights, account, namespace=namespace))
-    await assert_begins_in_time(controller, namespace, owned(privileged()))
+    await assert_begins_in_time(controller, namespace, its_pod())
 
 
 async def test_an_operator_with_everything_cannot_lend_it(admin: Client) -> None:

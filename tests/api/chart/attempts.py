@@ -85,7 +85,7 @@ FORBIDDEN = {
         "PUT", "/apis/certificates.k8s.io/v1/certificatesigningrequests/a/approval"
     ),
     "take another Lease": Attempt("PUT", f"{LEASES}/kube-system/leases/kube-scheduler"),
-    "write an Event": Attempt("POST", f"{OWN}/events"),
+    "take an Event away": Attempt("DELETE", f"{OWN}/events/a"),
 }
 """By what the request would do."""
 

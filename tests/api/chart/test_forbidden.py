@@ -27,11 +27,15 @@ async def test_it_is_forbidden(admin: Client, account: str) -> None:
 
 
 async def test_an_admin_could(admin: Client) -> None:
-    """The requests are well formed: none of them is forbidden as such."""
+    """The requests are well formed: none of them is forbidden as such.
+
+    To speak to a kubelet is judged by a webhook, which fails closed: no gate runs here.
+    """
     for what, attempt in FORBIDDEN.items():
         if attempt.method == "GET" and "watch" not in attempt.path and not attempt.impersonate:
             status, answer = await attempt.make(admin)
-            assert status in {200, 404}, (what, answer)
+            judged = "connect.sallyport.dev" in answer.get("message", "")
+            assert status in {200, 404} or judged, (what, answer)
 
 
 @pytest.mark.parametrize("account", ACCOUNTS)

@@ -14,6 +14,10 @@ _RULES: Final = [
     rule([""], "namespaces", "get list watch"),
     rule([""], "persistentvolumes", "list watch"),
     rule(["sallyport.dev"], "containerprofiles", "list watch"),
+    *(
+        rule(["sallyport.dev"], resource, "list watch")
+        for resource in ("approvals", "breakglasses", "clusterapprovals", "policyexceptions")
+    ),
     rule(["authorization.k8s.io"], "subjectaccessreviews", "create"),
     rule(["openreports.io"], "reports", "list create patch delete"),
     rule(["openreports.io"], "clusterreports", "create patch"),
