@@ -218,19 +218,21 @@ async def test_the_right_to_approve_exceptions_is_not_enough(admin: Client, plac
     """A tier is a right of its own, and must be held while it is in use."""
     namespace, name = place
     writers = rule(["sallyport.dev"], "clusterapprovals", "create")
-    await admin.apply(grant("glass-eve", writers, user("eve@example.com")))
-    await admin.apply([binding("sallyport-approve", user("eve@example.com"), name="eves-tier")])
-    eve = admin.as_user("eve@example.com")
+    await admin.apply(grant("glass-mallory", writers, user("mallory@example.com")))
+    await admin.apply(
+        [binding("sallyport-approve", user("mallory@example.com"), name="mallorys-tier")]
+    )
+    mallory = admin.as_user("mallory@example.com")
     attributes = {"group": "sallyport.dev", "resource": "clusterapprovals"}
-    await eve.wait_until_can("create", attributes)
-    await refused(eve, consent(name, "eve"), "approvaltiers.sallyport.dev/break-glass")
+    await mallory.wait_until_can("create", attributes)
+    await refused(mallory, consent(name, "mallory"), "approvaltiers.sallyport.dev/break-glass")
     role = "sallyport-approve-break-glass"
-    await admin.apply([binding(role, user("eve@example.com"), name="eves-glass")])
+    await admin.apply([binding(role, user("mallory@example.com"), name="mallorys-glass")])
     await asyncio.sleep(3.5)  # Until the gate asks again.
-    await approve(admin, name, ANN, "eve@example.com")
+    await approve(admin, name, ANN, "mallory@example.com")
     await opens(admin.as_user(ON_CALL), name)
     await begins(admin, namespace)
-    await admin.delete(binding(role, name="eves-glass"))
+    await admin.delete(binding(role, name="mallorys-glass"))
     await ends(admin, namespace)
 
 
