@@ -1,6 +1,5 @@
 """Remembering for a few seconds who may do what, so that a gang of Pods asks once."""
 
-import asyncio
 import hashlib
 import time
 from collections import OrderedDict
@@ -11,6 +10,7 @@ from functools import partial
 import msgspec
 
 from core.subject import Subject
+from kube.shared import Shared
 
 Key = tuple[bytes, str, str, str, str]
 """A digest of the subject; verb, resource, name and namespace."""
@@ -50,9 +50,7 @@ Ask = Callable[[AccessQuestion], Awaitable[bool]]
 class AccessCache:
     """Answers of an asker, each remembered for a while from the moment it was asked.
 
-    Identical questions that are asked at the same time are put once, and one who stops
-    waiting stops nobody else. An error is remembered by nobody: each waiter gets it, and the
-    next one asks anew.
+    Identical questions that are asked at the same time are put once (`kube.shared`).
     """
 
     def __init__(
@@ -72,16 +70,19 @@ class AccessCache:
         self._answers: OrderedDict[Key, tuple[bool, float]] = OrderedDict()
         self._last: Subject | None = None
         self._digest = b""
-        self._asking: dict[Key, asyncio.Task[bool]] = {}
+        self._asking = Shared[Key, bool]()
         self.hits = 0
         """Questions answered from memory, or by a question already on its way."""
         self.misses = 0
         """Questions put to the cluster."""
-        self.errors = 0
-        """Of these, those that it did not answer."""
 
     def __len__(self) -> int:
         return len(self._answers)
+
+    @property
+    def errors(self) -> int:
+        """Of the questions put to the cluster, those that it did not answer."""
+        return self._asking.errors
 
     def known(self, question: AccessQuestion) -> bool | None:
         """Answer from memory; None where that is not possible."""
@@ -110,22 +111,15 @@ class AccessCache:
         key = self._key(question)
         if (answer := self._remembered(key)) is not None:
             return answer
-        asking = self._asking.get(key)
-        if asking is None:
-            self.misses += 1
-            asking = asyncio.create_task(self._ask_cluster(key, question))
-            self._asking[key] = asking
-            asking.add_done_callback(partial(self._asked, key))
-        else:
+        if key in self._asking:
             self.hits += 1
-        return await asyncio.shield(asking)
+        else:
+            self.misses += 1
+        return await self._asking.answer(key, partial(self._ask_cluster, key, question))
 
     async def close(self) -> None:
         """Stop all that is being asked."""
-        asking = list(self._asking.values())
-        for task in asking:
-            task.cancel()
-        await asyncio.gather(*asking, return_exceptions=True)
+        await self._asking.close()
 
     async def _ask_cluster(self, key: Key, question: AccessQuestion) -> bool:
         asked = self._clock()
@@ -135,9 +129,3 @@ class AccessCache:
         if len(self._answers) > self._size:
             self._answers.popitem(last=False)
         return answer
-
-    def _asked(self, key: Key, task: asyncio.Task[bool]) -> None:
-        del self._asking[key]
-        # Reading the exception also tells asyncio that it was seen when no one waits any more.
-        if not task.cancelled() and task.exception() is not None:
-            self.errors += 1

@@ -4,7 +4,6 @@
 neither spec nor status travel, whatever the kind. RBAC cannot say so: its `get` is on the whole.
 """
 
-import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
@@ -22,6 +21,7 @@ from kube.connection import Connection
 from kube.gets import Gets, may_exist
 from kube.manifests import Manifest
 from kube.settings import LiveSettings
+from kube.shared import Shared
 
 METADATA_ONLY: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
@@ -146,8 +146,8 @@ def _owned(group: str, kind: str, metadata: _Metadata) -> Owned:
 class OwnerCache:
     """Owners by UID, each remembered for a while from the moment it was asked for.
 
-    Those who ask for the same one at the same time share a request. An error is remembered by
-    nobody, and neither is an owner that was not there.
+    Those who ask for the same one at the same time share a request (`kube.shared`). An owner that
+    was not there is remembered by nobody.
     """
 
     def __init__(
@@ -164,7 +164,7 @@ class OwnerCache:
         self._age_s = age_s
         self._clock = clock
         self._known: OrderedDict[tuple[str, OwnerReference], tuple[Owned, float]] = OrderedDict()
-        self._asking: dict[tuple[str, OwnerReference], asyncio.Task[Owned | None]] = {}
+        self._asking = Shared[tuple[str, OwnerReference], Owned | None]()
         self.gets = 0
         """Owners asked for."""
 
@@ -184,19 +184,11 @@ class OwnerCache:
         if kept is not None and self._clock() < kept[1]:
             self._known.move_to_end(key)
             return kept[0]
-        asking = None if fresh else self._asking.get(key)
-        if asking is None:
-            asking = asyncio.create_task(self._get(key))
-            self._asking[key] = asking
-            asking.add_done_callback(partial(self._done, key))
-        return await asyncio.shield(asking)
+        return await self._asking.answer(key, partial(self._get, key), fresh=fresh)
 
     async def close(self) -> None:
         """Stop all that is being asked."""
-        asking = list(self._asking.values())
-        for task in asking:
-            task.cancel()
-        await asyncio.gather(*asking, return_exceptions=True)
+        await self._asking.close()
 
     async def _get(self, key: tuple[str, OwnerReference]) -> Owned | None:
         self.gets += 1
@@ -210,9 +202,3 @@ class OwnerCache:
         if len(self._known) > self._size:
             self._known.popitem(last=False)
         return found
-
-    def _done(self, key: tuple[str, OwnerReference], task: asyncio.Task[Owned | None]) -> None:
-        if self._asking.get(key) is task:
-            del self._asking[key]
-        if not task.cancelled():
-            task.exception()  # Seen, also when no one waits any more.

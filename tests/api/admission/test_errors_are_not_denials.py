@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.admission.conftest import Installation
 from tests.api.admission.objects import GOOD, new_namespace
 from tests.harness.client import Client
 from tests.harness.gate import Gate
+from tests.harness.guarded import Installation
 from tests.harness.rbac import grant, rule, service_account
 from tests.harness.reviews import pod_review, post
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.admission.conftest import Installation
 from tests.api.admission.objects import BAD, GOOD, allow_pods, new_namespace
 from tests.harness.client import ApiStatusError, Client, Json, Outcome
 from tests.harness.evidence import record
 from tests.harness.gate import Gate
+from tests.harness.guarded import Installation
 from tests.harness.process import free_ports
 from tests.harness.reviews import pod_review, post
 from tests.harness.service import serving

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from tests.api.admission.conftest import Installation
 from tests.api.admission.objects import BAD, GOOD, new_namespace
 from tests.harness.client import Client, Json
 from tests.harness.evidence import record
+from tests.harness.guarded import Installation
 from tests.harness.reviews import pod_review, post
 from tests.harness.sizes import PROOF, size
 

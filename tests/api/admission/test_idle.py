@@ -6,8 +6,8 @@ import time
 import pytest
 
 from kube.settings import LiveSettings
-from tests.api.admission.conftest import Installation
 from tests.harness.evidence import record
+from tests.harness.guarded import Installation
 from tests.harness.sizes import PROOF, size
 
 

@@ -1,10 +1,7 @@
 """A cluster of this folder's own: nobody has a profile by default, one registry is allowed."""
 
-import asyncio
 import uuid
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import pytest
@@ -16,10 +13,9 @@ from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client, connect, read_objects
 from tests.harness.controller_manager import ControllerManager
 from tests.harness.evidence import ROOT, record
-from tests.harness.gate import Gate
+from tests.harness.guarded import Installation, guarded
 from tests.harness.programs import require
 from tests.harness.sizes import PROOF
-from tests.harness.webhooks import registered
 
 GATE_ACCOUNT: Final = ("sallyport-gate", "sallyport-system")
 SETTINGS: Final = {"SALLYPORT_ACCESS__ALLOW_AGE": "3", "SALLYPORT_ACCESS__DENY_AGE": "1"}
@@ -41,16 +37,6 @@ Refused = dict[str, tuple[str, ...]]
 """Ways and objects that were refused, and the privileges that each takes."""
 
 
-@dataclass(frozen=True)
-class Installation:
-    """What the tests of this folder share."""
-
-    apiserver: ApiServer
-    gate: Gate
-    kubeconfig: Path
-    """Of the gate's service account."""
-
-
 @pytest.fixture(scope="package")
 def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     """A kube-apiserver that asks a gate, and the controllers that bind and make claims."""
@@ -58,32 +44,19 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
         require(program)
     apiserver = ApiServer(tmp_path_factory.mktemp("apiserver"), flags=FLAGS)
     try:
-        with asyncio.Runner() as runner:
-            yield from _installed(runner, apiserver, tmp_path_factory)
+        with guarded(apiserver, tmp_path_factory.mktemp("gate"), _install, SETTINGS) as found:
+            folder = tmp_path_factory.mktemp("controllers")
+            manager = ControllerManager(folder, apiserver, *CONTROLLERS)
+            try:
+                yield found
+            finally:
+                manager.stop()
     finally:
         apiserver.stop()
 
 
-def _installed(
-    runner: asyncio.Runner, apiserver: ApiServer, folders: pytest.TempPathFactory
-) -> Iterator[Installation]:
-    connection = connect(apiserver)
-    client = runner.run(connection.__aenter__())
-    kubeconfig = runner.run(_prepare(client, apiserver))
-    gate = Gate(folders.mktemp("gate"), apiserver.authority, kubeconfig, SETTINGS)
-    webhooks = registered(client, gate.url, apiserver.authority.pem)
-    runner.run(webhooks.__aenter__())
-    manager = ControllerManager(folders.mktemp("controllers"), apiserver, *CONTROLLERS)
-    try:
-        yield Installation(apiserver, gate, kubeconfig)
-    finally:
-        manager.stop()
-        gate.stop()
-        runner.run(connection.__aexit__(None, None, None))
-
-
-async def _prepare(client: Client, apiserver: ApiServer) -> Path:
-    """Apply what is shipped but the grant to everyone; give the gate's kubeconfig."""
+async def _install(client: Client) -> str:
+    """Apply what is shipped but the grant to everyone; give a token of the gate's account."""
     await client.apply(read_objects(ROOT / "helm/sallyport-crds/templates/containerprofiles.yaml"))
     await client.wait_for_kind("sallyport.dev/v1alpha1", "ContainerProfile")
     for file in sorted((ROOT / "policies/profiles").glob("*.yaml")):
@@ -94,8 +67,7 @@ async def _prepare(client: Client, apiserver: ApiServer) -> Path:
     await client.create_namespace(namespace)
     await client.apply(read_objects(ROOT / "deploy/rbac.yaml"))
     await client.create_namespace(TRAIN, {"resource.kubernetes.io/admin-access": "true"})
-    token = await client.create_token(name, namespace)
-    return apiserver.kubeconfig_for_token("sallyport-gate", token)
+    return await client.create_token(name, namespace)
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.api.objects.claims import Storage
-from tests.api.objects.conftest import Installation
 from tests.api.objects.makings import MAKINGS, ORDINARY_CLAIM, csi, persistent_volume
 from tests.api.objects.people import People
 from tests.harness.client import Client, Json
 from tests.harness.gate import Gate
+from tests.harness.guarded import Installation
 from tests.harness.process import free_ports
 from tests.harness.webhooks import configurations
 

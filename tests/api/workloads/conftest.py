@@ -1,19 +1,17 @@
 """A cluster of this folder's own: the controllers of Kubernetes' workloads, and the gate."""
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
 from core.workloads import WORKLOADS
-from tests.api.admission.conftest import Installation, install
+from tests.api.admission.conftest import install
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client, Json, connect
 from tests.harness.controller_manager import ControllerManager
-from tests.harness.gate import Gate
+from tests.harness.guarded import Installation, guarded
 from tests.harness.programs import require
 from tests.harness.rbac import grant, rule, user
-from tests.harness.webhooks import registered
 
 TRAIN = "train"
 CONTROLLERS = (
@@ -29,23 +27,13 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
         require(program)
     apiserver = ApiServer(tmp_path_factory.mktemp("apiserver"))
     try:
-        with asyncio.Runner() as runner:
-            connection = connect(apiserver)
-            client = runner.run(connection.__aenter__())
-            token = runner.run(install(client))
-            kubeconfig = apiserver.kubeconfig_for_token("sallyport-gate", token)
-            gate = Gate(tmp_path_factory.mktemp("gate"), apiserver.authority, kubeconfig)
-            webhooks = registered(client, gate.url, apiserver.authority.pem)
-            runner.run(webhooks.__aenter__())
+        with guarded(apiserver, tmp_path_factory.mktemp("gate"), install) as found:
             folder = tmp_path_factory.mktemp("controllers")
             manager = ControllerManager(folder, apiserver, *CONTROLLERS.split())
             try:
-                yield Installation(apiserver, gate, kubeconfig)
+                yield found
             finally:
                 manager.stop()
-                runner.run(webhooks.__aexit__(None, None, None))
-                gate.stop()
-                runner.run(connection.__aexit__(None, None, None))
     finally:
         apiserver.stop()
 

@@ -17,11 +17,11 @@ from core.errors import ClusterError
 from kube.connection import Connection
 from kube.lease import Leadership
 from kube.objects import Objects
-from tests.api.admission.conftest import Installation
 from tests.api.kube.objects import wait_for
 from tests.api.workloads.conftest import TRAIN
 from tests.api.workloads.kinds import HIDDEN, PLAIN, POD_SPEC, TEMPLATE, Kind, workers
 from tests.harness.client import Client, Json, Outcome
+from tests.harness.guarded import Installation
 from tests.harness.rbac import grant, rule, user
 
 KINDS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")

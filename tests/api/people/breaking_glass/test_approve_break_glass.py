@@ -2,12 +2,12 @@
 
 import json
 
-from tests.api.admission.conftest import Installation
 from tests.api.admission.objects import new_namespace
 from tests.api.people.breaking_glass.glass import TIER, new_name, sealed, set_up
 from tests.api.people.excepting.exceptions import API, AUTHOR
 from tests.api.people.excepting.test_approve_command import approve
 from tests.harness.client import Client
+from tests.harness.guarded import Installation
 from tests.harness.rbac import binding, grant, rule, user
 
 

@@ -1,6 +1,5 @@
 """A gate that kube-apiserver asks; nobody may use a profile but those named here."""
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
 from typing import Final
 
@@ -10,9 +9,8 @@ from tests.api.people.entering.asking import HOLDERS, MAKERS, NAMESPACE, Visitor
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client, Json, connect, read_objects
 from tests.harness.evidence import ROOT
-from tests.harness.gate import Gate
+from tests.harness.guarded import guarded
 from tests.harness.rbac import binding, grant, group, role, rule, use_of, user
-from tests.harness.webhooks import registered
 
 GATE_ACCOUNT: Final = ("sallyport-gate", "sallyport-system")
 _VERBS: Final = "get list watch create update patch delete approve sign"
@@ -48,22 +46,9 @@ async def _install(client: Client) -> str:
 @pytest.fixture(scope="package")
 def entered(apiserver: ApiServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
     """A kube-apiserver whose Pods are guarded, and in which some run."""
-    with asyncio.Runner() as runner:
-        connection = connect(apiserver)
-        client = runner.run(connection.__aenter__())
-        token = runner.run(_install(client))
-        kubeconfig = apiserver.kubeconfig_for_token("sallyport-gate", token)
-        gate = Gate(tmp_path_factory.mktemp("gate"), apiserver.authority, kubeconfig)
-        webhooks = registered(client, gate.url, apiserver.authority.pem)
-        runner.run(webhooks.__aenter__())
-        try:
-            yield apiserver
-        finally:
-            runner.run(webhooks.__aexit__(None, None, None))
-            gate.stop()
-            for item in _rights():
-                runner.run(client.delete(item))
-            runner.run(connection.__aexit__(None, None, None))
+    folder = tmp_path_factory.mktemp("gate")
+    with guarded(apiserver, folder, _install, leftovers=_rights()):
+        yield apiserver
 
 
 @pytest.fixture

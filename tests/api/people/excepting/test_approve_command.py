@@ -5,7 +5,6 @@ import json
 
 import pytest
 
-from tests.api.admission.conftest import Installation
 from tests.api.admission.objects import new_namespace
 from tests.api.people.excepting.exceptions import (
     API,
@@ -18,6 +17,7 @@ from tests.api.people.excepting.exceptions import (
 )
 from tests.harness.client import Client
 from tests.harness.gate import PROGRAM
+from tests.harness.guarded import Installation
 from tests.harness.rbac import binding, user
 
 

@@ -17,7 +17,6 @@ from kube.live import LiveCluster
 from policies import BUILT_IN_BUNDLE
 from policies.bundle import read_bundle
 from policies.engine.embedded import EmbeddedEngine
-from tests.api.admission.conftest import Installation
 from tests.api.admission.objects import new_namespace, privileged
 from tests.api.people.excepting.exceptions import (
     ANN,
@@ -34,6 +33,7 @@ from tests.api.people.excepting.exceptions import (
     set_up,
 )
 from tests.harness.client import ApiStatusError, Client, Json
+from tests.harness.guarded import Installation
 from tests.unit.admission.world import raw
 
 

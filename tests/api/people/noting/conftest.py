@@ -14,10 +14,9 @@ from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client, Json, connect, read_objects
 from tests.harness.controller_manager import ControllerManager
 from tests.harness.evidence import ROOT
-from tests.harness.gate import Gate
+from tests.harness.guarded import guarded
 from tests.harness.programs import require
 from tests.harness.rbac import grant, group, rule, use_of
-from tests.harness.webhooks import registered
 
 NAMESPACE: Final = "noting"
 PEOPLE: Final = "noting-people"
@@ -100,25 +99,15 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
         require(program)
     apiserver = ApiServer(tmp_path_factory.mktemp("apiserver"))
     folder = tmp_path_factory.mktemp("gate")
+    settings = {"SALLYPORT_RECORD__LINES": "true"}
     try:
-        with asyncio.Runner() as runner:
-            connection = connect(apiserver)
-            client = runner.run(connection.__aenter__())
-            token = runner.run(_install(client))
-            kubeconfig = apiserver.kubeconfig_for_token("sallyport-gate", token)
-            settings = {"SALLYPORT_RECORD__LINES": "true"}
-            gate = Gate(folder, apiserver.authority, kubeconfig, settings)
-            webhooks = registered(client, gate.url, apiserver.authority.pem, WEBHOOKS)
-            runner.run(webhooks.__aenter__())
+        with guarded(apiserver, folder, _install, settings, only=WEBHOOKS):
             controllers = tmp_path_factory.mktemp("controllers")
             manager = ControllerManager(controllers, apiserver, *CONTROLLERS)
             try:
                 yield Installation(apiserver, folder / "gate.log")
             finally:
                 manager.stop()
-                runner.run(webhooks.__aexit__(None, None, None))
-                gate.stop()
-                runner.run(connection.__aexit__(None, None, None))
     finally:
         apiserver.stop()
 

@@ -13,9 +13,8 @@ from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client, Json, connect, read_objects
 from tests.harness.controller_manager import ControllerManager
 from tests.harness.evidence import ROOT
-from tests.harness.gate import Gate
+from tests.harness.guarded import guarded
 from tests.harness.rbac import GROUP
-from tests.harness.webhooks import registered
 
 GATE_ACCOUNT: Final = ("sallyport-gate", "sallyport-system")
 GUARDS: Final = ("namespace-guard.yaml", "own-namespace-guard.yaml")
@@ -35,6 +34,7 @@ async def _install(client: Client) -> str:
     for guard in GUARDS:
         await client.apply(read_objects(ROOT / "deploy" / guard))
     await client.apply(read_objects(ROOT / "deploy/rbac.yaml"))
+    await _until_filled(client)
     return await client.create_token(name, namespace)
 
 
@@ -46,38 +46,24 @@ async def _until_filled(client: Client) -> None:
 
 
 @pytest.fixture(scope="package")
-def guarded(apiserver: ApiServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
+def asked(apiserver: ApiServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
     """A kube-apiserver that asks the gate about changes to rights."""
-    with asyncio.Runner() as runner:
-        connection = connect(apiserver)
-        client = runner.run(connection.__aenter__())
-        token = runner.run(_install(client))
-        kubeconfig = apiserver.kubeconfig_for_token("sallyport-gate", token)
-        gate = Gate(tmp_path_factory.mktemp("gate"), apiserver.authority, kubeconfig)
-        # It fills view, edit and admin, which are empty without it.
-        folder = tmp_path_factory.mktemp("controllers")
-        manager = ControllerManager(folder, apiserver, "clusterrole-aggregation-controller")
-        webhooks = registered(client, gate.url, apiserver.authority.pem)
-        runner.run(webhooks.__aenter__())
-        runner.run(_until_filled(client))
-        try:
+    # It fills view, edit and admin, which are empty without it.
+    folder = tmp_path_factory.mktemp("controllers")
+    manager = ControllerManager(folder, apiserver, "clusterrole-aggregation-controller")
+    guards = [item for guard in GUARDS for item in read_objects(ROOT / "deploy" / guard)]
+    leftovers = (*guards, *rights())
+    try:
+        with guarded(apiserver, tmp_path_factory.mktemp("gate"), _install, leftovers=leftovers):
             yield apiserver
-        finally:
-            runner.run(webhooks.__aexit__(None, None, None))
-            gate.stop()
-            manager.stop()
-            for guard in GUARDS:
-                for item in read_objects(ROOT / "deploy" / guard):
-                    runner.run(client.delete(item))
-            for item in rights():
-                runner.run(client.delete(item))
-            runner.run(connection.__aexit__(None, None, None))
+    finally:
+        manager.stop()
 
 
 @pytest.fixture
-async def admin(guarded: ApiServer) -> AsyncIterator[Client]:
+async def admin(asked: ApiServer) -> AsyncIterator[Client]:
     """A cluster administrator (`system:masters`), about whom the gate is not asked."""
-    async with connect(guarded) as client:
+    async with connect(asked) as client:
         yield client
 
 

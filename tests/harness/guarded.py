@@ -1,0 +1,67 @@
+"""A kube-apiserver that asks a gate: what is shipped is installed, the webhooks are registered."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from tests.harness.apiserver import ApiServer
+from tests.harness.client import Client, Json, connect
+from tests.harness.gate import Gate
+from tests.harness.webhooks import registered
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Installation:
+    """A kube-apiserver, and the gate that it asks."""
+
+    apiserver: ApiServer
+    gate: Gate
+    kubeconfig: Path
+    """Of the gate's service account, with the rights that `deploy/rbac.yaml` gives it."""
+
+
+@contextmanager
+def guarded(  # noqa: PLR0913  Each is what some folder of tests varies.
+    apiserver: ApiServer,
+    folder: Path,
+    install: Callable[[Client], Awaitable[str]],
+    settings: Mapping[str, str] | None = None,
+    *,
+    only: Collection[str] = (),
+    leftovers: Iterable[Json] = (),
+) -> Iterator[Installation]:
+    """Run a gate, its log in `folder`, that the kube-apiserver asks while the context lasts.
+
+    `install` gives the token of the gate's account; `only` names the webhooks that are registered,
+    all without it; `leftovers` are deleted once nobody asks the gate any more. Whatever fails, what
+    was begun is ended.
+    """
+    with asyncio.Runner() as runner, ExitStack() as ends:
+
+        def enter(context: AbstractAsyncContextManager[T]) -> T:
+            value = runner.run(_awaited(context.__aenter__()))
+            ends.callback(lambda: runner.run(_awaited(context.__aexit__(None, None, None))))
+            return value
+
+        client = enter(connect(apiserver))
+        token = runner.run(_awaited(install(client)))
+        for item in reversed(list(leftovers)):  # The last one that is put here ends first.
+            ends.callback(_take_away, runner, client, item)
+        kubeconfig = apiserver.kubeconfig_for_token("sallyport-gate", token)
+        gate = Gate(folder, apiserver.authority, kubeconfig, settings)
+        ends.callback(gate.stop)
+        enter(registered(client, gate.url, apiserver.authority.pem, only))
+        yield Installation(apiserver, gate, kubeconfig)
+
+
+async def _awaited(work: Awaitable[T]) -> T:
+    return await work
+
+
+def _take_away(runner: asyncio.Runner, client: Client, item: Json) -> None:
+    runner.run(client.delete(item))
