@@ -56,13 +56,19 @@ def _trainer(kind: str, *, namespaced: bool) -> Workload:
     )
 
 
-def _ray(kind: str, cluster: str, *more: str, says: tuple[str, ...] = ()) -> Workload:
+def _ray(
+    kind: str,
+    cluster: str,
+    *more: str,
+    says: tuple[str, ...] = (),
+    versions: tuple[str, ...] = ("v1", "v1alpha1"),
+) -> Workload:
     resource = f"{kind.lower()}s"
     return Workload(
         group="ray.io",
         kind=kind,
         resource=resource,
-        versions=("v1", "v1alpha1"),
+        versions=versions,
         places=templates(
             f"{cluster}.headGroupSpec.template", f"{cluster}.workerGroupSpecs[*].template", *more
         ),
@@ -76,6 +82,17 @@ def _ray(kind: str, cluster: str, *more: str, says: tuple[str, ...] = ()) -> Wor
         controllers=_RAY,
         source=f"ray-project/kuberay ray-operator/config/crd/bases/ray.io_{resource}.yaml",
         more="the autoscaler, an init container of the ray image, the submitter's default",
+    )
+
+
+def _ray_job(kind: str, path: str, versions: tuple[str, ...]) -> Workload:
+    """Give a kind that has a RayJob's `spec` at a path."""
+    return _ray(
+        kind,
+        f"{path}.rayClusterSpec",
+        f"{path}.submitterPodTemplate",
+        says=(f"{path}.entrypoint", f"{path}.runtimeEnvYAML", f"{path}.clusterSelector"),
+        versions=versions,
     )
 
 
@@ -171,12 +188,8 @@ OPERATORS: Final = (
     _trainer("TrainingRuntime", namespaced=True),
     _trainer("ClusterTrainingRuntime", namespaced=False),
     _ray("RayCluster", "spec"),
-    _ray(
-        "RayJob",
-        "spec.rayClusterSpec",
-        "spec.submitterPodTemplate",
-        says=("spec.entrypoint", "spec.runtimeEnvYAML", "spec.clusterSelector"),
-    ),
+    _ray_job("RayJob", "spec", ("v1", "v1alpha1")),
+    _ray_job("RayCronJob", "spec.jobTemplate", ("v1",)),
     _ray("RayService", "spec.rayClusterConfig", says=("spec.serveConfigV2",)),
     Workload(
         group="jobset.x-k8s.io",

@@ -80,6 +80,8 @@ class ControllerManager:
             # The default of 20 requests a second is for clusters that others use too.
             "--kube-api-qps=1000",
             "--kube-api-burst=2000",
+            # It looks at a new autoscaler only after this time.
+            "--horizontal-pod-autoscaler-sync-period=1s",
         ]
 
     def _ready(self) -> bool:

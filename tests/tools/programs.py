@@ -17,6 +17,7 @@ class Program:
     module: str
     package: str
     environment: str
+    """Empty for one that does not say its version: it is always built."""
     environment_is_folder: bool
     version_arguments: tuple[str, ...]
     oldest: tuple[int, int]
@@ -122,6 +123,32 @@ PROGRAMS: Final[Mapping[str, Program]] = MappingProxyType(
                 oldest=(4, 0),
                 newest=None,
                 linker_flags="-s -w -X helm.sh/helm/v4/internal/version.version={gitVersion}",
+                minutes=3,
+            ),
+            Program(
+                name="jobset",
+                module="sigs.k8s.io/jobset",
+                package="sigs.k8s.io/jobset",
+                environment="",
+                environment_is_folder=False,
+                version_arguments=(),
+                # Its manifests are taken from the module of the same version.
+                oldest=(0, 10),
+                newest=(0, 10),
+                linker_flags="-s -w",
+                minutes=4,
+            ),
+            Program(
+                name="ray-operator",
+                module="github.com/ray-project/kuberay/ray-operator",
+                package="github.com/ray-project/kuberay/ray-operator",
+                environment="",
+                environment_is_folder=False,
+                version_arguments=(),
+                # As above.
+                oldest=(1, 5),
+                newest=(1, 5),
+                linker_flags="-s -w",
                 minutes=3,
             ),
         )

@@ -42,6 +42,8 @@ def provide(name: str) -> Path:
         CannotProvideError: the environment names one that will not do, or it cannot be built.
     """
     program = PROGRAMS[name]
+    if not program.environment:
+        return _built(program)
     return _from_environment(program) or _from_path(program) or _built(program)
 
 
@@ -143,8 +145,7 @@ def _build(program: Program, path: Path) -> None:
     if go is None:
         raise CannotProvideError(
             f"{program.name} must be built from its Go module, and Go is missing: install "
-            f"Go 1.26 or newer (https://go.dev/dl/), or put {program.name} "
-            f"{program.wanted()} on PATH, or set {program.environment}",
+            f"Go 1.26 or newer (https://go.dev/dl/){_otherwise(program)}",
         )
     version = _module_version(program)
     _say(
@@ -166,9 +167,17 @@ def _build(program: Program, path: Path) -> None:
             raise CannotProvideError(
                 f"go build of {program.package} {version} failed (exit {done.returncode}), its "
                 "output is above: most often the Go module proxy cannot be reached (see "
-                f"`go env GOPROXY`); or set {program.environment} to a program you have",
+                f"`go env GOPROXY`){_otherwise(program)}",
             )
         built.replace(path)
+
+
+def _otherwise(program: Program) -> str:
+    """Say how a program may be had without building it, if it may."""
+    if not program.environment:
+        return ""
+    wanted = f"{program.name} {program.wanted()}"
+    return f", or put {wanted} on PATH, or set {program.environment} to a program you have"
 
 
 def _linker_flags(program: Program, version: str) -> str:

@@ -100,6 +100,7 @@ SAYS: list[tuple[GroupKind, str, object]] = [
     (("ray.io", "RayJob"), "spec.entrypoint", "python other.py"),
     (("ray.io", "RayJob"), "spec.runtimeEnvYAML", "pip: [other]"),
     (("ray.io", "RayJob"), "spec.rayClusterSpec.headGroupSpec.rayStartParams", {"a": "$(other)"}),
+    (("ray.io", "RayCronJob"), "spec.jobTemplate.entrypoint", "python other.py"),
     (("ray.io", "RayService"), "spec.serveConfigV2", "applications: []"),
     (("ray.io", "RayCluster"), "spec.autoscalerOptions", {"image": "example.org/other"}),
     (("sparkoperator.k8s.io", "SparkApplication"), "spec.mainApplicationFile", "other.py"),

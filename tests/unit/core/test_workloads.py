@@ -16,7 +16,7 @@ PROMISED = {
     "batch": "Job CronJob",
     "kubeflow.org": "PyTorchJob TFJob MPIJob XGBoostJob PaddleJob JAXJob Notebook",
     "trainer.kubeflow.org": "TrainJob TrainingRuntime ClusterTrainingRuntime",
-    "ray.io": "RayCluster RayJob RayService",
+    "ray.io": "RayCluster RayJob RayCronJob RayService",
     "jobset.x-k8s.io": "JobSet",
     "leaderworkerset.x-k8s.io": "LeaderWorkerSet",
     "batch.volcano.sh": "Job",
