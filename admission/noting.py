@@ -217,18 +217,28 @@ def profile_of(facts: Facts) -> str | None:
 
 
 def keeps_profile(facts: Facts, request: Request) -> bool:
-    """Say whether the profile on an object is only the note of before its templates changed.
+    """Say whether the profile on an object is only a note, and no wish of who changes templates.
 
-    The mutating pass keeps it while it still covers, and chooses anew otherwise.
+    The mutating pass keeps it while it covers and may be used, and chooses anew otherwise. The
+    validating one finds the note of somebody else only on what is refused: then with the reasons.
     """
     change = facts.notes
-    return (
-        request.phase is Phase.MUTATING
-        and change is not None
-        and change.change is Change.RENEWED
-        and change.old.profile is not None
-        and change.new.profile == change.old.profile
-    )
+    if change is None or change.change is not Change.RENEWED or change.new.profile is None:
+        return False
+    if request.operation is not Operation.UPDATE:
+        return False
+    if request.phase is Phase.MUTATING:
+        return change.new.profile == change.old.profile or _rolled_back(change)
+    return _rolled_back(change) and change.new.requester != change.requester
+
+
+def _rolled_back(change: NoteChange) -> bool:
+    """Say whether the note is that of an earlier template, which came back together with it.
+
+    So `kubectl rollout undo` does (kubectl, pkg/polymorphichelpers/rollback.go): it takes the
+    annotations of the old ReplicaSet. Whoever wishes for a profile writes no other requester.
+    """
+    return change.new.requester not in {None, change.old.requester}
 
 
 def _gaps(

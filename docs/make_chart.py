@@ -21,6 +21,7 @@ CHART = ROOT / "helm" / "sallyport"
 
 COPIES = {
     "files/namespace-guard.yaml": ROOT / "deploy" / "namespace-guard.yaml",
+    "files/revision-guard.yaml": ROOT / "deploy" / "revision-guard.yaml",
     **{
         f"files/profiles/{path.name}": path
         for path in sorted((ROOT / "policies" / "profiles").glob("*.yaml"))

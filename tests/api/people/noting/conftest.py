@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -11,14 +11,17 @@ from typing import Any, Final
 import pytest
 
 from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, Json, connect, read_objects
+from tests.harness.client import ApiStatusError, Client, Json, connect, read_objects
 from tests.harness.controller_manager import ControllerManager
 from tests.harness.evidence import ROOT
 from tests.harness.guarded import guarded
+from tests.harness.operators import JOBSET, KUBERAY
 from tests.harness.programs import require
 from tests.harness.rbac import grant, group, rule, use_of
 
 NAMESPACE: Final = "noting"
+OLD_NAMESPACE: Final = "noting-old"
+"""Holds what was there before the gate was."""
 PEOPLE: Final = "noting-people"
 """RBAC lets them do everything but `use`: only the gate refuses."""
 
@@ -36,6 +39,7 @@ CONTROLLERS: Final = (
     "cronjob-controller",
     "replicationcontroller-controller",
     "garbage-collector-controller",
+    "horizontal-pod-autoscaler-controller",
 )
 WEBHOOKS: Final = (
     "validate.sallyport.dev",
@@ -43,6 +47,8 @@ WEBHOOKS: Final = (
     "workloads.sallyport.dev",
     "notes.sallyport.dev",
 )
+YEAR_OLD: Final[Json] = {"plain": {}, "kept": {}, "strong": {"hostPID": True}}
+"""Deployments that are made before any webhook is registered, and what is in their templates."""
 _VERBS: Final = "get list watch create update patch delete"
 _SEEN_S: Final = 30.0
 _POLL_S: Final = 0.1
@@ -82,14 +88,31 @@ async def _install(client: Client) -> str:
     await client.wait_for_kind("sallyport.dev/v1alpha1", "ContainerProfile")
     for name in ("pss-privileged", "pss-baseline"):
         await client.apply(read_objects(ROOT / f"policies/profiles/{name}.yaml"))
-    everyone = (group(PEOPLE), group(f"system:serviceaccounts:{NAMESPACE}"))
+    accounts = (f"system:serviceaccounts:{each}" for each in (NAMESPACE, OLD_NAMESPACE))
+    everyone = (group(PEOPLE), *map(group, accounts))
     await client.apply(grant("noting-use", use_of("pss-baseline"), *everyone))
     await client.apply(grant("noting-all", rule(["*"], "*", _VERBS), group(PEOPLE)))
     await client.create_namespace("sallyport-system")
-    await client.apply(read_objects(ROOT / "deploy/rbac.yaml"))
+    for shipped in ("rbac.yaml", "revision-guard.yaml"):
+        await client.apply(read_objects(ROOT / "deploy" / shipped))
     await client.create_service_account("sallyport-gate", "sallyport-system")
-    await client.create_namespace(NAMESPACE)
+    for namespace in (NAMESPACE, OLD_NAMESPACE):
+        await client.create_namespace(namespace)
+    for name, spec in YEAR_OLD.items():
+        made = workload("Deployment", name, template=template(name, **spec))
+        made["metadata"]["namespace"] = OLD_NAMESPACE
+        await client.create(made)
+    await _wait_for_pods(client, len(YEAR_OLD))
     return await client.create_token("sallyport-gate", "sallyport-system")
+
+
+async def _wait_for_pods(client: Client, count: int) -> None:
+    path = f"/api/v1/namespaces/{OLD_NAMESPACE}/pods"
+    deadline = time.monotonic() + _SEEN_S
+    while len((await client.request("GET", path))[1]["items"]) < count:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"no {count} Pods in {OLD_NAMESPACE}")
+        await asyncio.sleep(_POLL_S)
 
 
 @pytest.fixture(scope="package")
@@ -99,15 +122,18 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
         require(program)
     apiserver = ApiServer(tmp_path_factory.mktemp("apiserver"))
     folder = tmp_path_factory.mktemp("gate")
-    settings = {"SALLYPORT_RECORD__LINES": "true"}
+    settings = {
+        "SALLYPORT_RECORD__LINES": "true",
+        "SALLYPORT_CONTROLLERS": json.dumps([JOBSET.user, KUBERAY.user]),
+    }
     try:
-        with guarded(apiserver, folder, _install, settings, only=WEBHOOKS):
-            controllers = tmp_path_factory.mktemp("controllers")
-            manager = ControllerManager(controllers, apiserver, *CONTROLLERS)
-            try:
+        # Before the gate: what is older than it has its ReplicaSets and Pods.
+        manager = ControllerManager(tmp_path_factory.mktemp("made"), apiserver, *CONTROLLERS)
+        try:
+            with guarded(apiserver, folder, _install, settings, only=WEBHOOKS):
                 yield Installation(apiserver, folder / "gate.log")
-            finally:
-                manager.stop()
+        finally:
+            manager.stop()
     finally:
         apiserver.stop()
 
@@ -122,19 +148,32 @@ async def admin(installation: Installation) -> AsyncIterator[Client]:
 @pytest.fixture
 def ann(admin: Client) -> Client:
     """A human with an Entra object id."""
-    return _human(admin, "ann@example.com", ANN_OID)
+    return human(admin, "ann@example.com", ANN_OID)
 
 
 @pytest.fixture
 def ben(admin: Client) -> Client:
     """Another one."""
-    return _human(admin, "ben@example.com", BEN_OID)
+    return human(admin, "ben@example.com", BEN_OID)
 
 
-def _human(admin: Client, name: str, oid: str) -> Client:
+def human(admin: Client, name: str, oid: str) -> Client:
+    """Give a person of Entra in the group of all these people."""
     human = admin.as_user(name, [PEOPLE, "system:authenticated"])
     human._headers.add("Impersonate-Extra-oid", oid)  # noqa: SLF001  As Entra's tokens say it.
     return human
+
+
+async def soon(work: Callable[[], Awaitable[Json]]) -> Json:
+    """Do what RBAC and the gate's profiles allow in a moment; they follow changes with a delay."""
+    deadline = time.monotonic() + _SEEN_S
+    while True:
+        try:
+            return await work()
+        except ApiStatusError:
+            if time.monotonic() > deadline:
+                raise
+        await asyncio.sleep(_POLL_S)
 
 
 def template(name: str, **spec: Any) -> Json:
