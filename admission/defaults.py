@@ -87,14 +87,25 @@ def fill(request: Request, facts: Facts, profile: str | None) -> list[Patch]:
         InvalidObjectError: the Pod does not have its kind's shape.
     """
     pod = facts.pod
-    if profile is None or pod is None or request.object is None or not _is_new_pod(request):
+    if profile is None or pod is None or not _is_new_pod(request):
         return []
     defaults = facts.profiles.by_name[profile].defaults
-    if defaults is None or facts.mode is not Mode.ENFORCE:
+    if defaults is None or facts.mode is not Mode.ENFORCE or request.object is None:
         return []
     excused = frozenset(need.privilege for need in pod.excused)
+    return filled_in(request.object, defaults, excused)
+
+
+def filled_in(
+    pod: bytes | msgspec.Raw, defaults: Defaults, excused: frozenset[str] = frozenset()
+) -> list[Patch]:
+    """Give what these defaults fill in, of a Pod that is admitted; `excused` are privileges.
+
+    Raises:
+        InvalidObjectError: the Pod does not have its kind's shape.
+    """
     try:
-        spec = _POD.decode(request.object).spec
+        spec = _POD.decode(pod).spec
     except UNREADABLE as error:
         raise unreadable("Pod", error) from error
     return list(_filled(spec, _without(defaults, excused)))

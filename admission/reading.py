@@ -18,7 +18,7 @@ from core.decoding import UNREADABLE, unreadable
 from core.errors import InvalidObjectError
 from core.namespaces import Mode
 from core.pod import Pod, decode_pod
-from core.request import Operation, Request
+from core.request import Operation, ReadPod, Request
 from core.storage import PersistentVolume, parse_persistent_volume
 from core.subject import Subject, service_account
 from core.workloads import WORKLOADS, may_carry
@@ -59,7 +59,7 @@ class Reader:
             InvalidObjectError: the object does not have its kind's shape.
             NotSyncedError: the cluster's volumes are not known.
         """
-        if request.object is None:
+        if request.submitted is None:
             raise InvalidObjectError(request.kind.kind, "object", "the review holds none")
         kind = _group_kind(request)
         reader = _READERS.get(kind)
@@ -68,17 +68,17 @@ class Reader:
             if kind not in WORKLOADS:
                 return read_unlisted(request, claimed, self.controllers)
             return read_workload(WORKLOADS[kind], request, claimed, self.controllers)
-        reading = reader(self, request, request.object, mode)
+        reading = reader(self, request, mode)
         if isinstance(reading, str) or not _is_update(request):
             return reading
-        before = msgspec.structs.replace(request, object=request.old_object, old_object=None)
+        before = msgspec.structs.replace(request, submitted=request.old_object, old_object=None)
         old = self.read(before, mode)
         same = isinstance(old, Reading) and _same(old, reading)
         return "the update changes nothing that is judged" if same else reading
 
-    def read_pod(self, request: Request, raw: msgspec.Raw, mode: Mode) -> Reading | str:
+    def read_pod(self, request: Request, mode: Mode) -> Reading | str:
         """Read a Pod."""
-        pod = _decode_pod(raw)
+        pod = _pod_of(request.submitted)
         if is_mirror(request.subject, pod):
             return "a node shows a static Pod that it already runs"
         placed = request.running or request.operation is not Operation.CREATE
@@ -86,7 +86,7 @@ class Reader:
         projection = project(pod, claimed, placed=placed)
         subjects = self._subjects(request, pod, mode)
         if is_debug(request) and request.old_object is not None:
-            projection = mark_added(projection, _decode_pod(request.old_object))
+            projection = mark_added(projection, _pod_of(request.old_object))
             subjects = subjects[:1]  # As of whoever enters: of the Pod's account nothing is asked.
         name = noted(pod.metadata)
         return Reading(
@@ -123,13 +123,13 @@ class Reader:
             return ()
         return (pod_service_account(pod, request.namespace),)
 
-    def read_volume(self, request: Request, raw: msgspec.Raw, _: Mode) -> Reading | str:
+    def read_volume(self, request: Request, _: Mode) -> Reading | str:
         """Read a PersistentVolume: kept for a claim, its author needs the right there alone.
 
         A volume that is bound to a claim is given to the claim's namespace: then whoever may
         run there must have the right, whose measure is the namespace's default service account.
         """
-        volume = parse_persistent_volume(raw)
+        volume = parse_persistent_volume(_json(request))
         namespace = volume.claim.partition("/")[0]
         given = bool(volume.claim) and self._was_free(request, volume)
         binds = request.subject.username in VOLUME_BINDERS
@@ -147,14 +147,14 @@ class Reader:
             return False
         return parse_persistent_volume(request.old_object).claim != volume.claim
 
-    def read_claim(self, request: Request, raw: msgspec.Raw, _: Mode) -> Reading | str:
+    def read_claim(self, request: Request, _: Mode) -> Reading | str:
         """Read a PersistentVolumeClaim: one that names a volume not kept for it takes it.
 
         What a workload's controller makes is judged by the namespace's default service account:
         the controller's own rights never count.
         """
         try:
-            claim = msgspec.json.decode(raw, type=_Claim)
+            claim = msgspec.json.decode(_json(request), type=_Claim)
         except UNREADABLE as error:
             raise unreadable("PersistentVolumeClaim", error) from error
         if not claim.spec.volume_name:
@@ -172,11 +172,11 @@ class Reader:
         projection = project_persistent(volume, "spec.volumeName")
         return Reading((Part(projection),), (subject,), request.namespace)
 
-    def read_other(self, request: Request, raw: msgspec.Raw, _: Mode) -> Reading | str:
+    def read_other(self, request: Request, _: Mode) -> Reading | str:
         """Read a class, a driver or a claim for devices."""
         if request.subject.username in CLAIM_MAKERS:
             return _JUDGED_BEFORE
-        projection = project_object(request.kind.group, request.kind.kind, raw)
+        projection = project_object(request.kind.group, request.kind.kind, _json(request))
         return Reading((Part(projection),), (request.subject,), request.namespace)
 
 
@@ -188,9 +188,7 @@ class _Claim(msgspec.Struct):
     spec: _ClaimSpec = _ClaimSpec()
 
 
-_READERS: Final[
-    Mapping[tuple[str, str], Callable[[Reader, Request, msgspec.Raw, Mode], Reading | str]]
-] = {
+_READERS: Final[Mapping[tuple[str, str], Callable[[Reader, Request, Mode], Reading | str]]] = {
     ("", "Pod"): Reader.read_pod,
     ("", "PersistentVolume"): Reader.read_volume,
     ("", "PersistentVolumeClaim"): Reader.read_claim,
@@ -239,8 +237,12 @@ def _group_kind(request: Request) -> tuple[str, str]:
     return request.kind.group, request.kind.kind
 
 
-def _decode_pod(raw: msgspec.Raw) -> Pod:
-    pod = decode_pod(raw)
+def _json(request: Request) -> msgspec.Raw:
+    return request.object or msgspec.Raw()
+
+
+def _pod_of(submitted: msgspec.Raw | ReadPod | None) -> Pod:
+    pod = submitted.pod if isinstance(submitted, ReadPod) else decode_pod(submitted or b"")
     if not pod.spec.containers:
         raise InvalidObjectError("Pod", "spec.containers", "must hold at least one container")
     return pod

@@ -2,6 +2,7 @@
 
 import urllib.parse
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import groupby
 
 from admission.outcome import Outcome
@@ -17,6 +18,10 @@ _PATH = 300
 _PLACES = 5
 """Further places shown of one finding."""
 
+_MOST_REMEMBERED = 256
+"""Messages of privileges: those of well-known ones come again and again. One of a long path has up
+to 12 KB."""
+
 _SHOWN = 25
 """Findings shown in a message; the decision holds them all."""
 
@@ -31,6 +36,7 @@ def listed(words: Iterable[str], most: int) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
 
 
+@lru_cache(_MOST_REMEMBERED)
 def privilege_message(template: str, privilege: str) -> str:
     """Fill a rule's message with the privilege's value, decoded and made safe to print.
 

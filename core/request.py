@@ -1,10 +1,12 @@
 """One request for admission, whoever brings it: kube-apiserver or a file."""
 
 import enum
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
 
+from core.pod import Pod
 from core.subject import Subject
 
 
@@ -50,8 +52,16 @@ _ENTRIES: Final = {
 """What a person calls the kinds that are only the options of a connection."""
 
 
+class ReadPod(msgspec.Struct, frozen=True, gc=False):
+    """A Pod that was read together with its review: to look for its end first takes as long."""
+
+    pod: Pod
+    json: Callable[[], msgspec.Raw]
+    """Finds its JSON in the review, for who wants it after all."""
+
+
 class Request(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What is asked. Objects stay JSON until a check wants them, typed."""
+    """What is asked. Objects stay JSON until a check wants them, typed; but see `ReadPod`."""
 
     uid: str
     kind: Kind
@@ -60,7 +70,7 @@ class Request(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     namespace: str = ""
     name: str = ""
     subresource: str = ""
-    object: msgspec.Raw | None = None
+    submitted: msgspec.Raw | ReadPod | None = None
     old_object: msgspec.Raw | None = None
     dry_run: bool = False
     running: bool = False
@@ -71,6 +81,11 @@ class Request(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Nobody says who submits it: the service accounts of its Pods count (a file that is read)."""
     asked_profile: str | None = None
     """Judge by this profile alone, whoever asks (`sallyport review --profile`)."""
+
+    @property
+    def object(self) -> msgspec.Raw | None:
+        """The object as JSON."""
+        return self.submitted.json() if isinstance(self.submitted, ReadPod) else self.submitted
 
     @property
     def what(self) -> str:

@@ -174,7 +174,7 @@ class AdmissionApp:
             else:
                 seconds = min(budget, BODY_SECONDS)
                 body = await read_body(body, length, self.max_body_bytes, seconds, share)
-            request = decode_review(body)
+            request = decode_review(body, patched=webhook.patches is not no_patches)
             return await self._judge(webhook, request, start, budget)
 
     async def _judge(

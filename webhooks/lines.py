@@ -14,6 +14,10 @@ from collections import deque
 BATCH_SECONDS = 0.02
 """Lines that come within this time of the first share one write."""
 
+_LINGER = 50
+"""Batches without a line after which the thread sleeps until it is woken: to wake it takes longer
+than to queue a line, and while lines keep coming nobody need do it."""
+
 
 class LineWriter:
     """Writes lines to a file descriptor. `msg` never blocks and never raises."""
@@ -23,8 +27,8 @@ class LineWriter:
         self._max_lines = max_lines
         self._lines: deque[bytes] = deque()
         self._wake = threading.Event()
-        self._idle = threading.Event()
-        self._idle.set()
+        self._asleep = True
+        self._writing = False
         self._closed = False
         self.dropped = 0
         """Lines that could not be written: the queue was full, or nobody reads."""
@@ -37,8 +41,8 @@ class LineWriter:
             self.dropped += 1
             return
         self._lines.append(line if isinstance(line, bytes) else line.encode(errors="replace"))
-        if self._idle.is_set():
-            self._idle.clear()
+        if self._asleep:
+            self._asleep = False
             self._wake.set()
 
     # The names by which structlog calls a logger.
@@ -47,7 +51,7 @@ class LineWriter:
     def flush(self, seconds: float = 1.0) -> bool:
         """Wait until all is written, at most `seconds`; say whether it was."""
         deadline = time.monotonic() + seconds
-        while self._lines or not self._idle.is_set():
+        while self._lines or self._writing:
             if time.monotonic() >= deadline:
                 return False
             time.sleep(0.002)
@@ -68,12 +72,20 @@ class LineWriter:
         while not self._closed:
             self._wake.wait()
             self._wake.clear()
-            time.sleep(BATCH_SECONDS)
-            self._write_all()
-            self._idle.set()
-            if self._lines:  # Came between the last look and the word that we are idle.
-                self._idle.clear()
+            self._write_while_they_come()
+            self._asleep = True
+            if self._lines:  # Came between the last look and the word that the thread sleeps.
+                self._asleep = False
                 self._wake.set()
+
+    def _write_while_they_come(self) -> None:
+        empty = 0
+        while empty < _LINGER and not self._closed:
+            time.sleep(BATCH_SECONDS)
+            empty = 0 if self._lines else empty + 1
+            self._writing = True
+            self._write_all()
+            self._writing = False
 
     def _write_all(self) -> None:
         while self._lines and not self._closed:

@@ -100,13 +100,12 @@ class Metrics:
         )
         for outcome in ("admitted", "refused"):  # From zero, or the first would be no increase.
             self._unrecorded.labels(outcome)
-        self._traced = counter(
+        traced = counter(
             "sallyport_traced",
             "What controllers made, by whether its root says who asked for it.",
             ("result",),
         )
-        for result in Traced:
-            self._traced.labels(result.value)
+        self._traced = {result: traced.labels(result.value) for result in Traced}
         self._broken = counter(
             "sallyport_break_glass_relaxed",
             "Requests that would be refused and were admitted by an open BreakGlass.",
@@ -134,7 +133,7 @@ class Metrics:
         child.inc()
         self._duration_children[webhook].observe(seconds)
         if decision.evidence.traced is not None and webhook == "validate":
-            self._traced.labels(decision.evidence.traced.value).inc()
+            self._traced[decision.evidence.traced].inc()
         for one in decision.evidence.break_glass if webhook == "validate" else ():
             self._broken.labels(one.partition("@")[0]).inc()
         for finding in decision.findings:

@@ -4,12 +4,14 @@ The shape is k8s.io/api/admission/v1 types.go. Only what a decision needs is typ
 that are not known are skipped, so newer API servers are understood.
 """
 
+from functools import partial
 from typing import Annotated, NoReturn
 
 import msgspec
 
 from core.errors import InvalidReviewError
-from core.request import Kind, Operation, Phase, Request
+from core.pod import Pod
+from core.request import Kind, Operation, Phase, ReadPod, Request
 from core.subject import Subject
 
 API_VERSION = "admission.k8s.io/v1"
@@ -70,13 +72,31 @@ class _Review(msgspec.Struct, rename="camel", gc=False):
     request: _Request
 
 
+class _PodRequest(_Request, rename="camel", gc=False):
+    object: Pod | None = None  # type: ignore[assignment]  # Typed, where it is JSON otherwise.
+
+
+class _PodReview(msgspec.Struct, rename="camel", gc=False):
+    api_version: str
+    kind: str
+    request: _PodRequest
+
+
 _DECODER = msgspec.json.Decoder(_Review)
+_POD_DECODER = msgspec.json.Decoder(_PodReview)
+
+_OF_POD = b'"kind":{"group":"","version":"v1","kind":"Pod"}'
+"""As kube-apiserver writes it; what says so, but is not, is only read twice."""
+
+_HEAD_BYTES = 512
+"""It stands within these."""
 
 
-def decode_review(body: bytes) -> Request:
+def decode_review(body: bytes, *, patched: bool = False) -> Request:
     """Read one request body.
 
-    A `null` object is an absent one. The objects in the answer share `body`'s memory.
+    A `null` object is an absent one. The objects in the answer share `body`'s memory. A Pod is read
+    at once, unless it may be `patched`, which takes its JSON.
 
     Raises:
         InvalidReviewError: the message names the field and never repeats a value from the body,
@@ -85,14 +105,36 @@ def decode_review(body: bytes) -> Request:
     if not body:
         message = f"the body is empty; {_FIX}"
         raise InvalidReviewError(message)
-    review = _decode(body)
+    review = (None if patched else _decode_with_pod(body)) or _decode(body)
     if review.api_version != API_VERSION:
         message = f"apiVersion: must be {API_VERSION}; set it in admissionReviewVersions"
         raise InvalidReviewError(message)
     if review.kind != KIND:
         message = f"kind: must be {KIND}; {_FIX}"
         raise InvalidReviewError(message)
-    return _to_request(review.request)
+    wire = review.request
+    if isinstance(wire, _PodRequest) and wire.object is not None:
+        return _to_request(wire, ReadPod(wire.object, partial(_object_of, body)))
+    return _to_request(wire, _to_object(wire.object, "object"))
+
+
+def _decode_with_pod(body: bytes) -> _PodReview | None:
+    """Read a review of a Pod; None where it is none, or not as it should be in any way."""
+    if body.find(_OF_POD, 0, _HEAD_BYTES) < 0:
+        return None
+    try:
+        if not body.isascii():
+            body.decode()
+        review = _POD_DECODER.decode(body)
+    except (UnicodeDecodeError, msgspec.DecodeError, RecursionError):
+        return None
+    kind, pod = review.request.kind, review.request.object
+    is_pod = (kind.group, kind.version, kind.kind) == ("", "v1", "Pod")
+    return review if is_pod and pod is not None else None
+
+
+def _object_of(body: bytes) -> msgspec.Raw:
+    return _DECODER.decode(body).request.object
 
 
 def _decode(body: bytes) -> _Review:
@@ -125,12 +167,11 @@ def _refuse(text: str) -> NoReturn:
     raise InvalidReviewError(message) from None
 
 
-def _to_request(wire: _Request) -> Request:
+def _to_request(wire: _Request, submitted: msgspec.Raw | ReadPod | None) -> Request:
     kind = wire.kind
     if not kind.kind or not kind.version:
         message = f"request.kind: kind and version must not be empty; {_FIX}"
         raise InvalidReviewError(message)
-    submitted = _to_object(wire.object, "object")
     if submitted is None and wire.operation in {Operation.CREATE, Operation.UPDATE}:
         message = f"request.object: is missing for {wire.operation.value}; {_FIX}"
         raise InvalidReviewError(message)
@@ -142,7 +183,7 @@ def _to_request(wire: _Request) -> Request:
         namespace=wire.namespace or "",
         name=wire.name or "",
         subresource=wire.sub_resource or "",
-        object=submitted,
+        submitted=submitted,
         old_object=_to_object(wire.old_object, "oldObject"),
         dry_run=bool(wire.dry_run),
         phase=Phase.VALIDATING,

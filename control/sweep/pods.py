@@ -96,6 +96,6 @@ def request_for(pod: ListedPod) -> Request:
         subject=service_account(pod.namespace, pod.account),
         namespace=pod.namespace,
         name=pod.name,
-        object=pod.raw,
+        submitted=pod.raw,
         running=True,
     )

@@ -10,12 +10,12 @@ import math
 import threading
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import msgspec
 import wasmtime
 from wasmtime import _ffi as ffi
-from wasmtime._func import enter_wasm
+from wasmtime._func import maybe_raise_last_exn
 
 from core.errors import PolicyError
 
@@ -80,7 +80,6 @@ class _Function:
     """
 
     def __init__(self, function: wasmtime.Func, store: wasmtime.Store, count: int) -> None:
-        self._store = store
         self._context = store._context()  # noqa: SLF001  As wasmtime's own calls do.
         self._address = ctypes.byref(function._func)  # noqa: SLF001
         self._count = count
@@ -88,24 +87,37 @@ class _Function:
         for parameter in self._parameters:
             parameter.kind = ffi.WASMTIME_I32
         self._result = (ffi.wasmtime_val_t * 1)()
+        self._trap = ctypes.POINTER(ffi.wasm_trap_t)()
+        self._trap_place = ctypes.byref(self._trap)
+        self._places = [parameter.of for parameter in self._parameters]
+        self._answer = self._result[0].of
 
     def __call__(self, *values: int) -> int:
         """Call it; what it raises are wasmtime's Trap and WasmtimeError, or a host function's."""
-        for parameter, value in zip(self._parameters, values, strict=True):
-            parameter.of.i32 = value
-        with enter_wasm(self._store) as trap:
-            error = ffi.wasmtime_func_call(
-                self._context,
-                self._address,
-                self._parameters,
-                self._count,
-                self._result,
-                1,
-                trap,
-            )
-            if error:  # type: ignore[truthy-bool]  # A pointer is true unless it is null.
-                raise wasmtime.WasmtimeError._from_ptr(error)  # noqa: SLF001
-        return int(self._result[0].of.i32)
+        for place, value in zip(self._places, values, strict=True):
+            place.i32 = value
+        error = ffi.wasmtime_func_call(
+            self._context,
+            self._address,
+            self._parameters,
+            self._count,
+            self._result,
+            1,
+            self._trap_place,
+        )
+        if error or self._trap:  # type: ignore[truthy-bool]  # Pointers: true unless null.
+            self._fail(error)
+        return int(self._answer.i32)
+
+    def _fail(self, error: Any) -> NoReturn:
+        """Raise as wasmtime's own calls do: first of all what a host function raised."""
+        raised: Exception
+        if error:
+            raised = wasmtime.WasmtimeError._from_ptr(error)  # noqa: SLF001
+        else:
+            raised = wasmtime.Trap._from_ptr(self._trap)  # noqa: SLF001
+        maybe_raise_last_exn()
+        raise raised
 
 
 class Instance:

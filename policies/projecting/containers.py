@@ -1,6 +1,7 @@
 """Containers, as policies see them."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -17,6 +18,12 @@ _EPHEMERAL: Final = "ephemeral"
 """The kind of container that cannot have limits."""
 
 _LIMITED: Final = ("cpu", "memory")
+
+_LONGEST_QUANTITY: Final = 64
+"""Characters of one that is remembered: real ones are shorter."""
+
+_MOST_REMEMBERED: Final = 4096
+"""Quantities: the same ones come with every Pod."""
 
 
 class _Struct(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", gc=False):
@@ -102,6 +109,12 @@ def is_nothing(quantity: str | float | None) -> bool:
     """Say whether a quantity is absent or zero, in any spelling: 0, "0m", "0.0Gi", "0e3"."""
     if not isinstance(quantity, str):
         return not quantity
+    known = len(quantity) <= _LONGEST_QUANTITY
+    return _is_zero(quantity) if known else _is_zero.__wrapped__(quantity)
+
+
+@lru_cache(_MOST_REMEMBERED)
+def _is_zero(quantity: str) -> bool:
     number = quantity.strip().rstrip("KMGTPEinumk")
     return not number.lower().partition("e")[0].strip("+-0.")
 
@@ -146,6 +159,9 @@ def _host_ports(path: str, container: k8s.Container, *, of_node: bool) -> list[H
 
 def _handler_hosts(path: str, container: k8s.Container) -> Iterator[HandlerHost]:
     lifecycle = container.lifecycle
+    probes = container.liveness_probe or container.readiness_probe or container.startup_probe
+    if not (probes or lifecycle):
+        return
     for name, handler in (
         ("livenessProbe", container.liveness_probe),
         ("readinessProbe", container.readiness_probe),

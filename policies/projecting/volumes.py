@@ -11,6 +11,13 @@ from core.errors import InvalidObjectError
 from core.storage import PersistentVolume
 from policies.projecting.bounds import MAX_PATH, bound, check_length
 from policies.projecting.images import origin
+from policies.projecting.projected import (
+    Certificate,
+    ProjectedVolume,
+    Token,
+    credentials_of,
+    is_ordinary,
+)
 
 HARMLESS_VOLUMES: Final = frozenset(
     {
@@ -39,6 +46,7 @@ them (a socket can be connected to, a device written to, through a read-only mou
 
 _NULL: Final = b"null"
 
+
 Claimed = Callable[[str, str], Iterable[PersistentVolume]]
 """Gives the volumes that a claim amounts to, by its name and, for one that is yet to be made, the
 volume that it will name (or nothing)."""
@@ -58,20 +66,6 @@ class HostPath(_Struct, frozen=True):
 
     path: str
     read_only: bool = False
-
-
-class Token(_Struct, frozen=True):
-    """A service account's token; without an audience it is for the API server."""
-
-    path: str
-    audience: str = ""
-
-
-class Certificate(_Struct, frozen=True):
-    """A certificate that a signer gives the Pod."""
-
-    path: str
-    signer: str
 
 
 class Csi(_Struct, frozen=True):
@@ -126,23 +120,6 @@ class _ImageSource(msgspec.Struct):
     reference: str = ""
 
 
-class _TokenSource(msgspec.Struct):
-    audience: str | None = None
-
-
-class _CertificateSource(msgspec.Struct, rename="camel"):
-    signer_name: str = ""
-
-
-class _Projected(msgspec.Struct, rename="camel"):
-    service_account_token: _TokenSource | None = None
-    pod_certificate: _CertificateSource | None = None
-
-
-class _ProjectedSource(msgspec.Struct):
-    sources: list[_Projected] | None = None
-
-
 def project_volumes(of: k8s.Pod, claimed: Claimed) -> Iterator[Volume]:
     """Give the volumes of a Pod that some rule looks at.
 
@@ -154,6 +131,8 @@ def project_volumes(of: k8s.Pod, claimed: Claimed) -> Iterator[Volume]:
         bound(len(volume), f"spec.volumes[{index}]")
         types = [key for key, value in volume.items() if key != "name" and bytes(value) != _NULL]
         if _SILENT.issuperset(types):
+            continue
+        if types == ["projected"] and is_ordinary(volume["projected"], no_token=pod.no_token):
             continue
         place = f"spec.volumes[{index}]"
         name = _decode(volume.get("name", b'""'), str, f"{place}.name")
@@ -238,27 +217,11 @@ def _volume(
         comes = origin(source.reference)
         image = Image(source.reference, comes.source, comes.pinned)
     if "projected" in types:
-        projected = _decode(volume["projected"], _ProjectedSource, f"{place}.projected")
-        tokens, certificates = _credentials(
+        projected = _decode(volume["projected"], ProjectedVolume, f"{place}.projected")
+        tokens, certificates = credentials_of(
             projected, f"{place}.projected", every_token=pod.no_token
         )
     return Volume(place, types, host_path, csi, image, tokens, certificates)
-
-
-def _credentials(
-    projected: _ProjectedSource, place: str, *, every_token: bool
-) -> tuple[list[Token], list[Certificate]]:
-    tokens, certificates = [], []
-    for index, source in enumerate(projected.sources or ()):
-        path = f"{place}.sources[{index}]"
-        token = source.service_account_token
-        if token and (token.audience or every_token):
-            tokens.append(Token(f"{path}.serviceAccountToken.audience", token.audience or ""))
-        if source.pod_certificate:
-            field = f"{path}.podCertificate.signerName"
-            certificates.append(Certificate(field, source.pod_certificate.signer_name))
-    bound(len(tokens) + len(certificates), f"{place}.sources")
-    return tokens, certificates
 
 
 def _check_path(path: str, field: str) -> None:

@@ -59,4 +59,4 @@ async def mutated(judge: Judge, asked: Request) -> tuple[Decision, Patches, Requ
     patches = mutation_patches(asked, decision)
     assert asked.object is not None
     after = apply_patch(msgspec.json.decode(asked.object), patches)
-    return decision, patches, msgspec.structs.replace(asked, object=raw(after))
+    return decision, patches, msgspec.structs.replace(asked, submitted=raw(after))

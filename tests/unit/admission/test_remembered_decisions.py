@@ -77,7 +77,7 @@ def asked(data: st.DataObject) -> Request:
     if what == "object":
         made = asking(data.draw(st.sampled_from(sorted(OBJECTS))))
         body = changed(msgspec.json.decode(made.object or b"{}"), data)
-        return msgspec.structs.replace(made, object=msgspec.Raw(msgspec.json.encode(body)))
+        return msgspec.structs.replace(made, submitted=msgspec.Raw(msgspec.json.encode(body)))
     plain = CLAIMING if what == "claim" else data.draw(st.sampled_from(PODS))
     body = changed(plain, data)
     if what == "template":

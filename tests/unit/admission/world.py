@@ -110,7 +110,7 @@ def request(
         "name": "llama-0",
     } | more
     return Request(
-        operation=operation, subject=subject, object=objects[0], old_object=objects[1], **fields
+        operation=operation, subject=subject, submitted=objects[0], old_object=objects[1], **fields
     )
 
 

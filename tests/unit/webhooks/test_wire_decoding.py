@@ -83,7 +83,7 @@ def test_a_null_is_an_absent_field(field: str) -> None:
     document["request"].pop(field, None)
     absent = decode_review(encode(document))
     null = decode_review(changed(f"request.{field}", None))
-    assert structs.replace(null, object=None) == structs.replace(absent, object=None)
+    assert structs.replace(null, submitted=None) == structs.replace(absent, submitted=None)
 
 
 def test_null_groups_and_extra_are_none() -> None:
