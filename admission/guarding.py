@@ -15,6 +15,7 @@ from admission.candidates import candidates
 from admission.facts import Facts, GuardFacts
 from admission.opening import Opening, annotations_of, finding_of, writers_of
 from admission.rights import Rights
+from admission.widening import Widening
 from core import approvals, break_glass, exceptions, names
 from core.approvals import Approval, ApprovedObject, account_of, parse_approval
 from core.break_glass import BreakGlass
@@ -40,6 +41,7 @@ _KINDS: Final = frozenset({exceptions.KIND, break_glass.KIND, *approvals.APPROVE
 _ROLES: Final = {
     names.EXCEPTIONS_TIER: "sallyport-approve",
     names.BREAK_GLASS_TIER: "sallyport-approve-break-glass",
+    names.PROFILES_TIER: "sallyport-approve-profiles",
 }
 """The shipped ClusterRoles that give the right to a tier."""
 
@@ -62,7 +64,10 @@ class Guards:
 
     def judges(self, request: Request) -> bool:
         """Say whether the request's object is one of them."""
-        return request.kind.group == names.GROUP and request.kind.kind in _KINDS
+        if request.kind.group != names.GROUP:
+            return False
+        widens = self.terms.profiles and request.kind.kind == approvals.PROFILE
+        return widens or request.kind.kind in _KINDS
 
     async def gather(self, request: Request, facts: Facts) -> GuardFacts:
         """Give what must be recorded, what is, and what speaks against the request.
@@ -75,6 +80,8 @@ class Guards:
             raise InvalidObjectError(request.kind.kind, "object", "the review holds none")
         if request.kind.kind == break_glass.KIND:
             return await Opening(self.cluster, self.terms, self.clock).gather(request)
+        if request.kind.kind == approvals.PROFILE:
+            return await Widening(self.cluster, self.terms, self.clock).gather(request)
         raw, old = request.object, _before(request)
         if request.kind.kind == exceptions.KIND:
             exception = parse_exception(raw, request.namespace)
@@ -106,15 +113,21 @@ class Guards:
 
     async def _of_approval(self, request: Request, approval: Approval) -> GuardFacts:
         subject = request.subject
-        tier = approvals.TIERS[request.kind.kind]
-        what = await self._approved(request.namespace, approval.spec.for_)
+        wanted = approval.spec.for_
+        tier = approvals.TIERS[wanted.kind]
+        proposed = wanted.kind == approvals.PROFILE
+        what = None if proposed else await self._approved(request.namespace, wanted)
+        uid, digest = (what.meta.uid, what.approvable.digest) if what else ("", "")
+        if proposed:  # What is approved is not written yet: whoever writes it is compared then.
+            uid, digest = approvals.profile_uid(wanted.uid), wanted.digest or ""
         recorded = {
             names.APPROVER_ANNOTATION: write_person(person_of(subject)),
             names.APPROVER_ACCOUNT_ANNOTATION: msgspec.json.encode(account_of(subject)).decode(),
-            names.APPROVED_UID_ANNOTATION: what.meta.uid if what else "",
-            names.APPROVED_DIGEST_ANNOTATION: what.approvable.digest if what else "",
+            names.APPROVED_UID_ANNOTATION: uid,
+            names.APPROVED_DIGEST_ANNOTATION: digest,
         }
-        findings = self._within(approval.expires, approvals.MAX_DAYS)
+        days = approvals.MAX_DAYS_OF_PROFILE if proposed else approvals.MAX_DAYS
+        findings = self._within(approval.expires, days)
         if why := may_approve(subject, self.terms):
             remedy = "Let another person approve it."
             findings += (finding_of("approvals/approver", "", why, remedy),)
@@ -122,7 +135,8 @@ class Guards:
             subject, names.APPROVE_VERB, names.TIERS_RESOURCE, tier, ""
         ):
             findings += (_may_not_approve(tier),)
-        findings += _against(approval, what, person_of(subject))
+        if not proposed:
+            findings += _against(approval, what, person_of(subject))
         found = annotations_of(approval.meta.annotations, _ON_APPROVALS)
         return GuardFacts(recorded, found, findings)
 

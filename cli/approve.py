@@ -4,8 +4,10 @@ import asyncio
 import datetime as dt
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -15,15 +17,18 @@ from rich.text import Text
 
 from cli import exits
 from cli.approvable import KINDS, ApprovableKind
+from cli.approve_profile import PROFILE_CALLED, Proposal
 from cli.output import Format, make_console, print_json
+from cli.profile_diff import read_one
 from cli.settings import Settings
 from cli.text import safe_line, safe_text
 from core import names
-from core.approvals import Approval, parse_approval
+from core.approvals import CLUSTER_KIND, MAX_DAYS_OF_PROFILE, PROFILE, Approval, parse_approval
 from core.break_glass import BreakGlass
 from core.errors import ClusterError, SettingsError
 from core.exceptions import PolicyException
 from core.two_person import write_people, write_person
+from kube.break_glasses import CLUSTER_APPROVALS_PATH
 from kube.connection import Connection
 from kube.objects import Objects
 
@@ -85,17 +90,9 @@ class Approving:
         ends = time.time() + days * _DAY_S - 60
         if isinstance(self.what, PolicyException):
             ends = min(self.what.expires, ends)
-        expires = f"{dt.datetime.fromtimestamp(int(ends), dt.UTC):%Y-%m-%dT%H:%M:%SZ}"
-        answer = self.looked_at()
-        body = self._approval(expires, reason)
-        try:
-            made = await self._objects.create(self.kind.approvals(meta.namespace), body)
-        except ClusterError as error:
-            if error.status != _FORBIDDEN:
-                raise
-            return msgspec.structs.replace(answer, message=str(error))
-        name = str(made["metadata"]["name"])
-        return msgspec.structs.replace(answer, approved=True, approval=name, expires_at=expires)
+        body = self._approval(_expires(ends), reason)
+        path = self.kind.approvals(meta.namespace)
+        return await _create(self._objects, path, body, self.looked_at())
 
     def looked_at(self) -> Answer:
         """Give the answer for an object that was only looked at."""
@@ -137,15 +134,19 @@ def answer_approval(settings: Settings, wish: Wish, output: Format) -> int:
         SettingsError: no cluster is named, or there is no such object.
         ClusterError: kube-apiserver does not answer.
     """
-    kind = kind_of(wish.kind)
     table = output is Format.TABLE
-    answer = asyncio.run(run(settings, kind, wish, make_console() if table else None))
+    console = make_console() if table else None
+    if wish.kind.lower() in PROFILE_CALLED:
+        approval = CLUSTER_KIND
+        answer = asyncio.run(_run_profile(settings, wish, console))
+    else:
+        kind = kind_of(wish.kind)
+        approval = kind.approval
+        answer = asyncio.run(run(settings, kind, wish, console))
     if not table:
         print_json(answer)
     elif answer.approved:
-        _line(
-            make_console(), f"approved until {answer.expires_at}: {kind.approval} {answer.approval}"
-        )
+        _line(make_console(), f"approved until {answer.expires_at}: {approval} {answer.approval}")
     elif answer.message:
         make_console().print(Text(safe_text(answer.message)))
     return exits.ADMITTED if answer.approved or wish.show else exits.REFUSED
@@ -160,7 +161,7 @@ def kind_of(called: str) -> ApprovableKind:
     for each in KINDS:
         if called.lower() in each.called:
             return each
-    known = ", ".join(name for each in KINDS for name in each.called)
+    known = ", ".join((*(name for each in KINDS for name in each.called), *PROFILE_CALLED))
     raise SettingsError(f"{called}: approve one of {known}")
 
 
@@ -173,12 +174,7 @@ async def run(
         SettingsError: no cluster is named, or there is no such object.
         ClusterError: kube-apiserver does not answer.
     """
-    if settings.kubeconfig is None:
-        raise SettingsError("say in which cluster: give --kubeconfig FILE")
-    connection = Connection(settings.kubeconfig)
-    await connection.open()
-    try:
-        objects = Objects(connection)
+    async with _opened(settings) as objects:
         found = await objects.get(f"{kind.path(wish.namespace)}/{wish.name}")
         if found is None:
             place = f"{wish.namespace}/" if kind.namespaced else ""
@@ -189,8 +185,57 @@ async def run(
         if wish.show or not (wish.yes or _wanted()):
             return approving.looked_at()
         return await approving.approve(wish.days, wish.reason)
+
+
+async def _run_profile(settings: Settings, wish: Wish, console: Console | None) -> Answer:
+    """Show what a file would make of a profile and, once that is wanted, approve just that.
+
+    Raises:
+        SettingsError: no cluster is named, or the file holds not one profile.
+        InvalidObjectError: the profile is broken.
+        ClusterError: kube-apiserver does not answer.
+    """
+    profile = read_one(Path(wish.name))
+    async with _opened(settings) as objects:
+        proposal = await Proposal.of(objects, profile)
+        if console is not None:
+            for line, colour in proposal.lines():
+                _line(console, line, colour)
+        what = proposal.what
+        answer = Answer(PROFILE, "", profile.name, proposal.uid, what.digest, approved=False)
+        if wish.show or not (wish.yes or _wanted()):
+            return answer
+        days = min(wish.days, MAX_DAYS_OF_PROFILE)
+        expires = _expires(time.time() + days * _DAY_S - 60)
+        body = proposal.approval(expires, wish.reason)
+        return await _create(objects, CLUSTER_APPROVALS_PATH, body, answer)
+
+
+@asynccontextmanager
+async def _opened(settings: Settings) -> AsyncIterator[Objects]:
+    if settings.kubeconfig is None:
+        raise SettingsError("say in which cluster: give --kubeconfig FILE")
+    connection = Connection(settings.kubeconfig)
+    await connection.open()
+    try:
+        yield Objects(connection)
     finally:
         await connection.close()
+
+
+async def _create(objects: Objects, path: str, body: dict[str, Any], answer: Answer) -> Answer:
+    try:
+        made = await objects.create(path, body)
+    except ClusterError as error:
+        if error.status != _FORBIDDEN:
+            raise
+        return msgspec.structs.replace(answer, message=str(error))
+    name, expires = str(made["metadata"]["name"]), str(body["spec"]["expiresAt"])
+    return msgspec.structs.replace(answer, approved=True, approval=name, expires_at=expires)
+
+
+def _expires(ends: float) -> str:
+    return f"{dt.datetime.fromtimestamp(int(ends), dt.UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def _wanted() -> bool:

@@ -193,7 +193,7 @@ def _request(  # noqa: PLR0913, PLR0917 (what a request is made of)
         subject=account_of_pod(value, namespace or _DEFAULT),
         namespace=namespace,
         name=name,
-        object=msgspec.Raw(msgspec.json.encode(value)),
+        submitted=msgspec.Raw(msgspec.json.encode(value)),
         dry_run=True,
         running=running,
         by_accounts=(kind.group, kind.kind) in WORKLOADS,

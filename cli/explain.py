@@ -17,6 +17,7 @@ from cli import exits
 from cli.ledger import open_ledger
 from cli.output import COLOURS, STANDARD_INPUT, Result, Unjudged
 from cli.review import BUDGET, open_judge, prepare, read_manifests
+from cli.review_files import Files, read_files
 from cli.settings import Settings
 from cli.subjects import Terms
 from cli.text import safe_line
@@ -94,10 +95,13 @@ async def _of_manifests(
 ) -> AsyncIterator[DecisionDocument | Unjudged]:
     """Yield a document for each manifest that is judged, and for each other why it is not."""
     async with open_judge(settings) as judge:
-        for item in read_manifests([path]):
+        items = list(read_manifests([path]))
+        files = read_files(items, judge, terms)
+        knowing = files.judge(judge)
+        for item in items:
             if isinstance(item, Result):
                 raise SettingsError(item.element.findings[0].message)
-            yield await _judged(judge, item, terms)
+            yield await _judged(knowing, item, terms, files)
 
 
 def _recorded(path: str) -> DecisionDocument | None:
@@ -110,8 +114,10 @@ def _recorded(path: str) -> DecisionDocument | None:
         return None
 
 
-async def _judged(judge: Judge, manifest: Manifest, terms: Terms) -> DecisionDocument | Unjudged:
-    _, request = prepare(manifest, terms)
+async def _judged(
+    judge: Judge, manifest: Manifest, terms: Terms, files: Files
+) -> DecisionDocument | Unjudged:
+    _, request = prepare(manifest, terms, files)
     if isinstance(request, Unjudged):
         return request
     return _document(request, await judge.validate(request, budget=BUDGET))

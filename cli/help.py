@@ -74,9 +74,11 @@ APPROVE = """**Examples**
 
     sallyport approve breakglass fabric-down --kubeconfig ~/.kube/config
 
-It ends with the exception, or after --days. What changed since it was shown
+    sallyport approve profile gpu.yaml --kubeconfig ~/.kube/config
+
+It ends with the exception, or after --days (a profile's after 7). What changed since it was shown
 is not approved. `kubectl delete approval NAME`, or `clusterapproval NAME` of a
-BreakGlass, takes an approval back.
+BreakGlass or a profile, takes an approval back.
 
 **Exit codes**: 0 approved, or shown; 1 refused, or you said no; 2 the cluster
 does not answer; 64 wrong usage, or no such object."""

@@ -179,9 +179,9 @@ def decisions(
 @app.command(epilog=texts.APPROVE)
 def approve(
     kind: Annotated[
-        str, typer.Argument(metavar="KIND", help="policyexception (pex), or breakglass.")
+        str, typer.Argument(metavar="KIND", help="policyexception (pex), breakglass, profile.")
     ],
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name; of a profile a file.")],
     namespace: Annotated[str, typer.Option("--namespace", "-n", help="Its namespace.")] = "default",
     days: Annotated[int, typer.Option(min=1, max=90, help="For so many days at most.")] = 90,
     reason: Annotated[str, typer.Option(help="What you say to it; others can read it.")] = "",
@@ -191,7 +191,7 @@ def approve(
     config: ConfigFlag = None,
     output: OutputFlag = Format.TABLE,
 ) -> None:
-    """Show an exception, or a BreakGlass, and, once you agree, approve it as it was shown."""
+    """Show an exception, a BreakGlass or a profile to be, and approve it as it was shown."""
     log_to_stderr()
     from cli.approve import Wish, answer_approval  # noqa: PLC0415 (keeps --help and completion quick)
 

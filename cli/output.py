@@ -3,8 +3,9 @@
 import enum
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 from rich.console import Console
@@ -38,6 +39,12 @@ class Unjudged(enum.StrEnum):
     KIND = "not of a kind that is judged"
     SUBMITTER = "say who submits it: --as USER, or --profile NAME"
     MARKS = "--as USER, without --profile, says who would change their marks"
+    UNKNOWN = "of an unknown kind: review its CustomResourceDefinition with it, or --cluster has it"
+    TEMPLATE = (
+        "of an unknown kind, and holds what looks like a Pod template: "
+        "review its CustomResourceDefinition with it, or --cluster has it"
+    )
+    HIDDEN = "of a kind whose definition does not say all its fields: it may carry Pods"
 
 
 class Format(enum.StrEnum):
@@ -57,6 +64,14 @@ class ReviewFormat(enum.StrEnum):
     GITHUB = "github"
 
 
+class Fill(msgspec.Struct, frozen=True):
+    """A field that a profile's defaults would set in a Pod."""
+
+    path: str
+    """From the root of the object; what ends in `[]` is a new element of that list."""
+    value: Any
+
+
 class Reviewed(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
     """One element of `sallyport review -o json` (docs/reference/review-json.md)."""
 
@@ -69,6 +84,10 @@ class Reviewed(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
     profile: str | None = None
     sandbox: str | None = None
     findings: list[Finding] = []
+    defaults: list[Fill] = []
+    """What the gate would fill in, in Pods, from the defaults of `profile`."""
+    notes: list[str] = []
+    """What this review could not know of the object."""
 
 
 @dataclass(frozen=True)
@@ -174,6 +193,35 @@ def print_reviewed(results: Sequence[Result], console: Console) -> None:
             console.print()
             console.print(Text(f"{file}:", style="dim"))
             console.print(Text(safe_text(result.message)))
+    for result in results:
+        for line in _besides(result.element):
+            console.print(Text(safe_line(line)))
+
+
+def _besides(element: Reviewed) -> Iterator[str]:
+    """Word what would be filled in, and what could not be known, after an empty line."""
+    named = f"{shown_file(element.file)}: {name_result(element)}"
+    if element.defaults:
+        yield ""
+        yield f"{named}: {element.profile} fills in, when Pods are created:"
+        yield from map(worded, element.defaults)
+    if element.notes:
+        yield ""
+        yield from (f"{named}: {note}." for note in element.notes)
+
+
+def worded(fill: Fill) -> str:
+    """Give a field that would be filled in, as a line for people."""
+    return f"  {fill.path}: {msgspec.json.encode(fill.value).decode()}"
+
+
+def told(results: Sequence[Result]) -> list[str]:
+    """Give what could not be known of objects, a line for each."""
+    return [
+        f"{shown_file(result.element.file)}: {name_result(result.element)}: {note}."
+        for result in results
+        for note in result.element.notes
+    ]
 
 
 def _row(result: Result) -> tuple[Text, ...]:
@@ -226,4 +274,6 @@ def _skipped_line(why: Unjudged, kinds: Sequence[str]) -> str:
         return f"{what} not judged in this release ({named}); {then}."
     if why is Unjudged.SUBMITTER:
         return f"{count} object{'' if one else 's'} not judged ({named}): {why}."
-    return f"{count} Namespace{'' if one else 's'} not judged: {why}."
+    if why is Unjudged.MARKS:
+        return f"{count} Namespace{'' if one else 's'} not judged: {why}."
+    return f"{count} object{'' if one else 's'} left alone ({named}): {why}."

@@ -69,7 +69,7 @@ def make_judge(cluster: Cluster, engine: Engine, settings: Settings) -> Judge:
     controllers = configured(settings.controllers)
     pipelines = frozenset(settings.pipelines)
     shared = frozenset(name.casefold() for name in settings.shared_accounts)
-    terms = Terms(shared_accounts=SHARED_ACCOUNTS | shared)
+    terms = Terms(SHARED_ACCOUNTS | shared, profiles=settings.approvals.profiles)
     gatherer = Gatherer(cluster, engine, controllers, pipelines=pipelines, terms=terms)
     return Judge(gatherer, settings.default_mode, when_unrecorded=settings.record.when_full)
 

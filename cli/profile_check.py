@@ -12,7 +12,8 @@ from rich.text import Text
 from admission.judge import Judge
 from cli import exits
 from cli.examining import NOTHING_JUDGED, Found, PassedOver, found_in, is_file
-from cli.output import COLOURS, WORDS, Result, findings_of
+from cli.filling import fills_asked
+from cli.output import COLOURS, WORDS, Fill, Result, findings_of, worded
 from cli.parts import require_profile, tell_progress
 from cli.review import BUDGET, open_judge
 from cli.settings import Settings
@@ -35,6 +36,8 @@ class Checked(msgspec.Struct, frozen=True):
     pods: int
     findings: list[Finding]
     """Each once, in the order in which they were found."""
+    defaults: list[Fill] = []
+    """What the profile's defaults would fill in, where it admits all of them."""
 
 
 async def check_profile(settings: Settings, profile: str, target: str) -> list[Checked]:
@@ -74,14 +77,20 @@ def exit_code(checked: Iterable[Checked]) -> int:
     return exits.REFUSED if Verdict.DENY in verdicts else exits.ADMITTED
 
 
-_Judged = tuple[Verdict, Sequence[Finding]]
+_Judged = tuple[Verdict, Sequence[Finding], Sequence[Fill]]
 
 
 async def _judge(judge: Judge, found: Found | Result) -> _Judged:
     if isinstance(found, Result):
-        return Verdict.ERROR, found.element.findings
+        return Verdict.ERROR, found.element.findings, ()
     decision = await judge.examine(found.request, Mode.ENFORCE, budget=BUDGET)
-    return decision.verdict, [_placed(each, found.prefix) for each in findings_of(decision)]
+    findings = [_placed(each, found.prefix) for each in findings_of(decision)]
+    profiles = judge.gatherer.cluster.profiles()
+    return (
+        decision.verdict,
+        findings,
+        fills_asked(profiles, decision.profile, found.request, found.prefix),
+    )
 
 
 def _placed(finding: Finding, prefix: str) -> Finding:
@@ -90,12 +99,18 @@ def _placed(finding: Finding, prefix: str) -> Finding:
 
 
 def _checked(name: str, judged: Sequence[_Judged], pods: int) -> Checked:
-    worst = max((verdict for verdict, _ in judged), key=_ORDER.index)
+    worst = max((verdict for verdict, _, _ in judged), key=_ORDER.index)
     findings: dict[bytes, Finding] = {}
-    for _, found in judged:
+    fills: dict[bytes, Fill] = {}
+    for _, found, filled in judged:
         for finding in found:
             findings.setdefault(msgspec.json.encode(finding), finding)
-    return Checked(name, worst, pods, list(findings.values()))
+        for fill in filled:
+            fills.setdefault(msgspec.json.encode(fill), fill)
+    admitted = worst in {Verdict.ALLOW, Verdict.WARN}
+    return Checked(
+        name, worst, pods, list(findings.values()), list(fills.values()) if admitted else []
+    )
 
 
 def print_checked(profile: str, checked: Sequence[Checked], console: Console) -> None:
@@ -115,6 +130,13 @@ def print_checked(profile: str, checked: Sequence[Checked], console: Console) ->
             title = f"{one.workload}, under {profile}{older}:"
             console.print(Text(safe_line(title), style="bold"))
             _print_findings(one.findings, console)
+    for one in checked:
+        if one.defaults:
+            console.print()
+            title = f"{one.workload}: {profile} fills in, when Pods are created:"
+            console.print(Text(safe_line(title), style="bold"))
+            for fill in one.defaults:
+                console.print(Text(safe_line(worded(fill))))
 
 
 def _print_findings(findings: Iterable[Finding], console: Console) -> None:

@@ -67,10 +67,16 @@ def _patterns(named: str, profiles: ProfileSet) -> PatternSet:
         if not path.is_file():
             known = ", ".join(profiles.by_name)
             raise SettingsError(f"{named}: no such profile and no such file; there are: {known}")
-    return PatternSet(_of_file(_read(path), profiles))
+    return PatternSet(_of_file(read_one(path), profiles))
 
 
-def _read(path: Path) -> ContainerProfile:
+def read_one(path: Path) -> ContainerProfile:
+    """Read the only profile of a file.
+
+    Raises:
+        SettingsError: it holds none, or several.
+        InvalidObjectError: it is broken.
+    """
     found = [
         parse_profile(manifest.raw)
         for manifest in read_paths([path])

@@ -10,7 +10,8 @@ from admission.checks.denials import is_denial
 from admission.judge import Judge
 from cli import exits
 from cli.examining import NOTHING_JUDGED, Found, PassedOver, found_in, is_file
-from cli.output import Result
+from cli.filling import fills_asked
+from cli.output import Fill, Result, worded
 from cli.parts import tell_progress
 from cli.profile_yaml import SUGGESTED_RANK, profile_yaml
 from cli.review import BUDGET, open_judge
@@ -33,6 +34,7 @@ from core.profiles import (
 from core.suggesting import Examined, Line, fold, suggest
 
 _SHOWN: Final = 5
+_MOST_FIELDS: Final = 8
 
 
 class Denied(msgspec.Struct, frozen=True):
@@ -52,6 +54,14 @@ class Miss(msgspec.Struct, frozen=True):
     lacks: list[str]
 
 
+class FilledUnder(msgspec.Struct, frozen=True):
+    """A profile that covers all, and what its defaults would fill in."""
+
+    profile: str
+    fields: list[Fill]
+    """Each once: in another container it is another field."""
+
+
 class Suggestion(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """What `-o json` prints."""
 
@@ -64,6 +74,8 @@ class Suggestion(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     covered_by: list[str]
     """Profiles that cover all of it already, but for those that cover everything."""
     nearest: list[Miss]
+    defaults: list[FilledUnder]
+    """What those that cover it fill in of what was examined; the suggested one fills in nothing."""
     denied: list[Denied]
     not_judged: list[str]
     passed_over: list[str]
@@ -123,6 +135,7 @@ async def suggest_for(
         examined=examination.count,
         covered_by=covered_by,
         nearest=nearest,
+        defaults=list(_filled(profiles, covered_by, examination.found)),
         denied=examination.denied + list(_too_long(exact)),
         not_judged=examination.not_judged,
         passed_over=examination.passed_over,
@@ -134,6 +147,7 @@ class _Examination:
 
     def __init__(self) -> None:
         self.examined: list[Examined] = []
+        self.found: list[Found] = []
         self.denied: list[Denied] = []
         self.not_judged: list[str] = []
         self.passed_over: list[str] = []
@@ -153,11 +167,25 @@ class _Examination:
         if decision.verdict is Verdict.ERROR:
             self.not_judged.append(f"{found.object}: {decision.reason}")
             return
+        self.found.append(found)
         self.examined.append(Examined(found.object, found.prefix, decision.evidence.needs))
         for finding in filter(is_denial, decision.findings):
             path = ".".join(part for part in (found.prefix, finding.path) if part)
             denied = Denied(found.object, path, finding.rule, finding.message, finding.remedy)
             self.denied.append(denied)
+
+
+def _filled(
+    profiles: ProfileSet, names_of: Sequence[str], found: Sequence[Found]
+) -> Iterator[FilledUnder]:
+    for name in names_of:
+        fields = {
+            msgspec.json.encode(fill): fill
+            for each in found
+            for fill in fills_asked(profiles, name, each.request, each.prefix)
+        }
+        if fields:
+            yield FilledUnder(name, list(fields.values()))
 
 
 def _too_long(lines: Sequence[Line]) -> Iterator[Denied]:
@@ -241,6 +269,11 @@ def _advice(suggestion: Suggestion) -> list[str]:
     if suggestion.covered_by:
         covered = ", ".join(suggestion.covered_by[:_SHOWN])
         lines.append(f"Covered already by: {covered}. Then no new profile is needed.")
+        for filled in suggestion.defaults[:_SHOWN]:
+            lines.append(f"{filled.profile} fills in, when Pods are created:")
+            lines += map(worded, filled.fields[:_MOST_FIELDS])
+            more = len(filled.fields) - _MOST_FIELDS
+            lines += [f"  and {more} more fields (-o json has them)"] if more > 0 else []
     elif suggestion.nearest:
         near = suggestion.nearest[0]
         lacks = ", ".join(near.lacks[:_SHOWN])

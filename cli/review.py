@@ -12,6 +12,7 @@ import msgspec
 from admission.judge import Judge
 from admission.reading import JUDGED_KINDS, NAMESPACED_KINDS
 from cli import exits
+from cli.filling import fills_of
 from cli.formats.report import Report
 from cli.output import (
     STANDARD_INPUT,
@@ -31,9 +32,11 @@ from cli.parts import (
     require_profile,
     tell_progress,
 )
+from cli.review_files import Files, read_files
 from cli.settings import Settings
 from cli.subjects import Terms, account_of_pod
 from core.decision import Action, Finding, Verdict
+from core.definitions import Definition
 from core.errors import InvalidObjectError, SettingsError
 from core.request import Kind, Operation, Request
 from core.subject import Subject
@@ -101,11 +104,14 @@ def exit_code(results: Sequence[Result]) -> int:
 async def judge_each(
     judge: Judge, items: Iterable[Manifest | Result], terms: Terms
 ) -> list[Result]:
-    """Judge each object; what is none has its result already."""
+    """Judge each object, with what the others say of it; what is none has its result already."""
+    read = list(items)
+    files = read_files(read, judge, terms)
+    judge = files.judge(judge)
     results = []
-    for number, item in enumerate(items, 1):
+    for number, item in enumerate(read, 1):
         tell_progress(number, "judged")
-        results.append(item if isinstance(item, Result) else await _one(judge, item, terms))
+        results.append(item if isinstance(item, Result) else await _one(judge, item, terms, files))
     return results
 
 
@@ -145,23 +151,31 @@ def unreadable(file: str, error: InvalidObjectError) -> Result:
     return Result(element, message=message, place=shown, file=file, part=place)
 
 
-async def _one(judge: Judge, manifest: Manifest, terms: Terms) -> Result:
-    element, request = prepare(manifest, terms)
+async def _one(judge: Judge, manifest: Manifest, terms: Terms, files: Files) -> Result:
+    element, request = prepare(manifest, terms, files)
     if isinstance(request, Unjudged):
         result = Result(element, request)
     else:
-        result = of_decision(element, await judge.validate(request, budget=BUDGET))
+        decision = await judge.validate(request, budget=BUDGET)
+        element = msgspec.structs.replace(
+            element,
+            defaults=fills_of(judge.gatherer.cluster.profiles(), decision, manifest),
+            notes=files.notes(manifest, decision),
+        )
+        result = of_decision(element, decision)
     part = manifest.source.removeprefix(manifest.file)
     return dataclasses.replace(result, file=manifest.file, part=part)
 
 
-def prepare(manifest: Manifest, terms: Terms) -> tuple[Reviewed, Request | Unjudged]:
+def prepare(manifest: Manifest, terms: Terms, files: Files) -> tuple[Reviewed, Request | Unjudged]:
     """Give the object's element, and the request that would create it, or why none is judged."""
-    element = _describe(manifest, terms)
-    subject = _subject(manifest, element, terms)
+    element = _describe(manifest, terms, files.definition(manifest))
+    subject = _subject(manifest, element, terms, files)
     if isinstance(subject, Unjudged):
         return element, subject
-    workload = (manifest.group, manifest.kind) in WORKLOADS
+    workload = (manifest.group, manifest.kind) in WORKLOADS or files.definition(
+        manifest
+    ) is not None
     return element, Request(
         uid="",
         kind=kind_of(manifest),
@@ -169,17 +183,19 @@ def prepare(manifest: Manifest, terms: Terms) -> tuple[Reviewed, Request | Unjud
         subject=subject,
         namespace=element.namespace,
         name=element.name,
-        object=msgspec.Raw(manifest.raw),
+        submitted=msgspec.Raw(manifest.raw),
         dry_run=True,
         by_accounts=workload and terms.subject is None,
         asked_profile=terms.profile,
     )
 
 
-def _describe(manifest: Manifest, terms: Terms) -> Reviewed:
+def _describe(manifest: Manifest, terms: Terms, definition: Definition | None) -> Reviewed:
     metadata = manifest.value.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
-    namespaced = (manifest.group, manifest.kind) in NAMESPACED_KINDS
+    namespaced = (manifest.group, manifest.kind) in NAMESPACED_KINDS or (
+        definition is not None and definition.scope == "Namespaced"
+    )
     return Reviewed(
         file=as_unicode(manifest.file),
         api_version=manifest.api_version,
@@ -193,7 +209,9 @@ def _text(metadata: dict[str, Any], field: str) -> str:
     return str(metadata.get(field) or "")
 
 
-def _subject(manifest: Manifest, element: Reviewed, terms: Terms) -> Subject | Unjudged:
+def _subject(
+    manifest: Manifest, element: Reviewed, terms: Terms, files: Files
+) -> Subject | Unjudged:
     """Give whose right counts, or why the object is not judged.
 
     A profile answers for itself whoever asks, so with one nobody changes a Namespace. Of other
@@ -205,12 +223,12 @@ def _subject(manifest: Manifest, element: Reviewed, terms: Terms) -> Subject | U
         return known or Unjudged.MARKS
     if kind == _POD:
         return terms.subject or account_of_pod(manifest.value, element.namespace)
-    if kind in WORKLOADS:
+    if kind in WORKLOADS or files.definition(manifest) is not None:
         return terms.subject or Subject()
     if kind in JUDGED_KINDS:
         whoever = Unjudged.SUBMITTER if terms.profile is None else Subject()
         return terms.subject or whoever
-    return Unjudged.KIND
+    return files.passed_over(manifest)
 
 
 def kind_of(manifest: Manifest) -> Kind:

@@ -20,6 +20,7 @@ from cli.settings_file import read_file
 from cli.settings_sections import (
     LIVE,
     Access,
+    Approvals,
     Discovery,
     Evaluation,
     Ledger,
@@ -52,6 +53,7 @@ class Settings(BaseSettings):
     ledger: Ledger = Ledger()
     sweep: SweepSection = SweepSection()
     discovery: Discovery = Discovery()
+    approvals: Approvals = Approvals()
     cluster_id: str = Field(
         "",
         max_length=63,

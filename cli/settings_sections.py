@@ -163,6 +163,17 @@ class Ledger(BaseModel):
     keep_days: int = Field(90, ge=1, le=3650, description="Whole days (UTC) that are kept.")
 
 
+class Approvals(BaseModel):
+    """What two people must approve beside exceptions and BreakGlasses."""
+
+    model_config = _STRICT
+    profiles: bool = Field(
+        default=False,
+        description="Creating or widening a ContainerProfile. The webhook `profiles.sallyport.dev` "
+        "must be registered.",
+    )
+
+
 _CRD_NAME = Annotated[str, Field(pattern=r"^[a-z0-9-]+(\.[a-z0-9-]+)+$", max_length=253)]
 
 

@@ -15,14 +15,26 @@ from core.two_person import Consent
 KIND: Final = "Approval"
 CLUSTER_KIND: Final = "ClusterApproval"
 
-APPROVES: Final = {KIND: "PolicyException", CLUSTER_KIND: "BreakGlass"}
+PROFILE: Final = "ContainerProfile"
+
+APPROVES: Final = {KIND: ("PolicyException",), CLUSTER_KIND: ("BreakGlass", PROFILE)}
 """What each of both approves."""
 
-TIERS: Final = {KIND: names.EXCEPTIONS_TIER, CLUSTER_KIND: names.BREAK_GLASS_TIER}
-"""The tier that the approver must have the right to."""
+TIERS: Final = {
+    "PolicyException": names.EXCEPTIONS_TIER,
+    "BreakGlass": names.BREAK_GLASS_TIER,
+    PROFILE: names.PROFILES_TIER,
+}
+"""The tier that the approver must have the right to, by the kind that is approved."""
 
 MAX_DAYS: Final = 90
 """An approval ends within so many days: so long may a group that its approver left still count."""
+
+MAX_DAYS_OF_PROFILE: Final = 7
+"""One of a profile is for a change that comes now, and could be made again until it ends."""
+
+_NOT_YET: Final = "none"
+"""Stands for the UID of a profile that does not exist yet."""
 
 _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
 _UID: Final = re.compile(r"[A-Za-z0-9-]+")
@@ -32,7 +44,7 @@ _OPTIONAL: Final = frozenset({"uid", "digest", "reason"})
 class ApprovedObject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is approved; with `uid` and `digest`, only as the approver saw it."""
 
-    kind: Literal["PolicyException", "BreakGlass"]
+    kind: Literal["PolicyException", "BreakGlass", "ContainerProfile"]
     name: Annotated[str, msgspec.Meta(max_length=253)]
     uid: Annotated[str, msgspec.Meta(max_length=64)] | None = None
     digest: str | None = None
@@ -82,8 +94,11 @@ def parse_approval(raw: bytes | msgspec.Raw, namespace: str = "", kind: str = KI
     written = read_written(raw, kind, namespace)
     spec = convert_spec(written, kind, ApprovalSpec, _OPTIONAL)
     what = f"{kind} {written.meta.name}"
-    if spec.for_.kind != APPROVES[kind]:
-        raise InvalidObjectError(what, "spec.for.kind", f"must be {APPROVES[kind]}")
+    if spec.for_.kind not in APPROVES[kind]:
+        raise InvalidObjectError(what, "spec.for.kind", f"must be {' or '.join(APPROVES[kind])}")
+    if spec.for_.kind == PROFILE and spec.for_.digest is None:
+        message = "is missing: a profile is approved before it is written (sallyport approve)"
+        raise InvalidObjectError(what, "spec.for.digest", message)
     if not _NAME.fullmatch(spec.for_.name):
         raise InvalidObjectError(what, "spec.for.name", f"{spec.for_.name!r} must be its name")
     if spec.for_.uid is not None and not _UID.fullmatch(spec.for_.uid):
@@ -94,6 +109,14 @@ def parse_approval(raw: bytes | msgspec.Raw, namespace: str = "", kind: str = KI
     expires = parse_time(spec.expires_at, field="spec.expiresAt", what=what)
     consent = _consent(written.meta, expires)
     return Approval(written.meta, spec, expires, written.digest, consent)
+
+
+def profile_uid(uid: str | None) -> str:
+    """Give by what an approval of a profile is found; empty for one that does not exist yet.
+
+    No UID has a colon, so it is never taken for an approval of something else.
+    """
+    return f"profile:{uid or _NOT_YET}"
 
 
 def account_of(subject: Subject) -> Account:

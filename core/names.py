@@ -85,6 +85,9 @@ EXCEPTIONS_TIER = "exceptions"
 BREAK_GLASS_TIER = "break-glass"
 """The tier of BreakGlasses."""
 
+PROFILES_TIER = "profiles"
+"""The tier of ContainerProfiles, where their widening needs approval (`approvals.profiles`)."""
+
 PROFILES_RESOURCE = "containerprofiles"
 EXCEPTIONS_RESOURCE = "policyexceptions"
 APPROVALS_RESOURCE = "approvals"

@@ -43,6 +43,18 @@ class Subject(msgspec.Struct, frozen=True, gc=False):
         return f"Subject({self.label})"
 
 
+def unnamed(name: str) -> str:
+    """Give the name of a user fit for privileges and the record: never a person's.
+
+    Those of the cluster (`system:…`), `*` and Entra object ids name no person and stay; any other
+    is a person's, and becomes what `Subject.label` makes of it (docs/adr/0009). Nothing stays
+    nothing. No name stays that looks like a label: each privilege means one user.
+    """
+    if name in {"", "*"} or name.startswith("system:") or _OBJECT_ID.fullmatch(name):
+        return name
+    return Subject(name).label
+
+
 def service_account(namespace: str, name: str) -> Subject:
     """Give the subject that a Pod running as this service account is.
 

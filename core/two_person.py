@@ -60,6 +60,8 @@ class Terms:
 
     shared_accounts: frozenset[str] = SHARED_ACCOUNTS
     """User names in lower case."""
+    profiles: bool = False
+    """Whether creating or widening a ContainerProfile needs approval."""
     at_risk: Mapping[str, bool] = field(default_factory=dict)
     """Whether a person is at risk now, by mark (`oid:…`, `user:…`) or `Subject.label`."""
 

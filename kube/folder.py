@@ -1,24 +1,22 @@
 """A folder of YAML in the place of a cluster: for laptops, pipelines and tests.
 
 Read: ContainerProfile, PolicyException, BreakGlass and their approvals, Namespace,
-PersistentVolume, Role, ClusterRole and their bindings, Pods, and workloads as the owners of others,
-as `kubectl get -o yaml` or their authors write them. Other kinds are left alone.
+PersistentVolume, Role, ClusterRole and their bindings, CustomResourceDefinition, Pods, and
+workloads as the owners of others, as `kubectl get -o yaml` or their authors write them. Other
+kinds are left alone.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache, partial
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final
 
 import msgspec
 import structlog
 
 from core import names
-from core.approvals import CLUSTER_KIND, parse_approval
-from core.break_glass import parse_break_glass
-from core.decoding import unreadable
-from core.errors import InvalidObjectError
-from core.exceptions import parse_exception
+from core.approvals import CLUSTER_KIND
+from core.definitions import Definition
 from core.namespaces import Namespace
 from core.notes import Owned, kind_of_owner
 from core.pod import OwnerReference, Pod, decode_pod
@@ -27,21 +25,16 @@ from core.profiles import (
     ProfileSet,
     Version,
     build_profile_set,
-    parse_profile,
 )
 from core.roles import RoleRule
-from core.storage import PersistentVolume, parse_persistent_volume
+from core.storage import PersistentVolume
 from core.subject import Subject
-from core.workloads import workload_of
 from kube.break_glasses import BreakGlasses
 from kube.exceptions import Exceptions
-from kube.manifests import Manifest, read_paths
-from kube.namespaces import parse_namespace
-from kube.owners import read_owned
+from kube.folder_reading import FolderReading
+from kube.manifests import read_paths
 from kube.rbac import Question, Rbac
-from kube.rbac_objects import API_VERSION as RBAC_API_VERSION
-from kube.rbac_objects import GROUP as RBAC_GROUP
-from kube.rbac_objects import Binding, PolicyRule, Role, check_binding, check_role
+from kube.rbac_objects import Binding, PolicyRule, Role
 from kube.volumes import Volumes
 
 _MOST_REMEMBERED: Final = 16_384
@@ -50,15 +43,6 @@ _MOST_REMEMBERED: Final = 16_384
 NEWEST: Final = (1, 36)
 """The newest Kubernetes version whose relaxations Sallyport knows."""
 
-_GUARDED: Final[Mapping[str, Callable[[bytes], Any]]] = {
-    "PolicyException": parse_exception,
-    "Approval": parse_approval,
-    "BreakGlass": parse_break_glass,
-    CLUSTER_KIND: partial(parse_approval, kind=CLUSTER_KIND),
-}
-"""What needs approval, and what approves it."""
-
-_Kind = TypeVar("_Kind", Role, Binding)
 _log = structlog.get_logger(__name__)
 
 
@@ -83,7 +67,7 @@ class FolderCluster:
             SettingsError: the folder does not exist or cannot be read.
             InvalidObjectError: an object is broken; the message names file, document, field.
         """
-        reading = _Reading()
+        reading = FolderReading()
         for manifest in read_paths([path] if path else []):
             reading.take(manifest)
         profiles = {profile.name: profile for profile in shipped} | reading.profiles
@@ -95,6 +79,10 @@ class FolderCluster:
         guarded = reading.guarded
         self.exceptions = Exceptions(guarded["PolicyException"], guarded["Approval"])
         self.break_glasses = BreakGlasses(guarded["BreakGlass"], guarded[CLUSTER_KIND])
+        self.roles = tuple(reading.roles)
+        """The roles of the folder, without those that every cluster has."""
+        self.definitions: Mapping[tuple[str, str], Definition] = reading.definitions
+        """The definitions of custom kinds, by group and kind."""
         self._rbac = Rbac(reading.roles, reading.bindings)
         self._allows = lru_cache(_MOST_REMEMBERED)(self._evaluate)
         for binding in self._rbac.dangling():
@@ -155,7 +143,7 @@ class FolderCluster:
     async def role(self, kind: str, namespace: str, name: str) -> tuple[RoleRule, ...] | None:
         """Give the rules of a Role or ClusterRole of the folder, or of one that clusters have."""
         rules = self._rbac.rules(namespace if kind == "Role" else "", name)
-        return None if rules is None else tuple(map(_role_rule, rules))
+        return None if rules is None else tuple(map(role_rule, rules))
 
     async def allowed(
         self, subject: Subject, verb: str, resource: str, name: str, namespace: str
@@ -182,7 +170,8 @@ class FolderCluster:
         return self._rbac.allows(subject, Question(verb, names.GROUP, resource, name, namespace))
 
 
-def _role_rule(rule: PolicyRule) -> RoleRule:
+def role_rule(rule: PolicyRule) -> RoleRule:
+    """Give a rule of a file as one of a cluster."""
     return RoleRule(
         rule.verbs, rule.api_groups, rule.resources, rule.resource_names, rule.non_resource_urls
     )
@@ -194,7 +183,7 @@ def read_profiles(paths: Iterable[Path]) -> list[ContainerProfile]:
     Raises:
         SettingsError, InvalidObjectError: as `FolderCluster`.
     """
-    reading = _Reading()
+    reading = FolderReading()
     for manifest in read_paths(paths):
         reading.take(manifest)
     return list(reading.profiles.values())
@@ -206,88 +195,7 @@ def read_rbac(path: Path) -> tuple[list[Role], list[Binding]]:
     Raises:
         SettingsError, InvalidObjectError: as `FolderCluster`.
     """
-    reading = _Reading()
+    reading = FolderReading()
     for manifest in read_paths([path]):
         reading.take(manifest)
     return reading.roles, reading.bindings
-
-
-class _Reading:
-    """What has been read so far, and where, so that nothing is said twice."""
-
-    def __init__(self) -> None:
-        self.profiles: dict[str, ContainerProfile] = {}
-        self.namespaces: dict[str, Namespace] = {}
-        self.volumes: list[PersistentVolume] = []
-        self.guarded: dict[str, list[Any]] = {kind: [] for kind in _GUARDED}
-        self.roles: list[Role] = []
-        self.bindings: list[Binding] = []
-        self.owners: dict[tuple[str, str, str, str], Owned] = {}
-        self.pods: dict[tuple[str, str], bytes] = {}
-        self._seen: dict[tuple[str, str, str], str] = {}
-
-    def take(self, manifest: Manifest) -> None:
-        """Take in one object, if it is of a kind that is read."""
-        key = (manifest.group, manifest.kind)
-        if key == (names.GROUP, "ContainerProfile"):
-            profile = _in_file(manifest, parse_profile)
-            self._note(manifest, "", profile.name)
-            self.profiles[profile.name] = profile
-        elif manifest.group == names.GROUP and manifest.kind in _GUARDED:
-            guarded = _in_file(manifest, _GUARDED[manifest.kind])
-            self._note(manifest, guarded.meta.namespace, guarded.meta.name)
-            self.guarded[manifest.kind].append(guarded)
-        elif key == ("", "Namespace"):
-            namespace = _in_file(manifest, parse_namespace)
-            self._note(manifest, "", namespace.name)
-            self.namespaces[namespace.name] = namespace
-        elif key == ("", "PersistentVolume"):
-            volume = _in_file(manifest, parse_persistent_volume)
-            self._note(manifest, "", volume.name)
-            self.volumes.append(volume)
-        elif key in {(RBAC_GROUP, "Role"), (RBAC_GROUP, "ClusterRole")}:
-            role = _decode(manifest, Role)
-            check_role(role, manifest.source)
-            self._note(manifest, role.metadata.namespace, role.metadata.name)
-            self.roles.append(role)
-        elif key in {(RBAC_GROUP, "RoleBinding"), (RBAC_GROUP, "ClusterRoleBinding")}:
-            binding = _decode(manifest, Binding)
-            check_binding(binding, manifest.source)
-            self._note(manifest, binding.metadata.namespace, binding.metadata.name)
-            self.bindings.append(binding)
-        elif key == ("", "Pod"):
-            metadata = manifest.value.get("metadata") or {}
-            place = (str(metadata.get("namespace") or "default"), str(metadata.get("name")))
-            self.pods[place] = manifest.raw
-        elif workload_of(*key) is not None:
-            namespace_name, owned = read_owned(manifest)
-            self.owners[namespace_name, *key, owned.name] = owned
-
-    def _note(self, manifest: Manifest, namespace: str, name: str) -> None:
-        key = (manifest.kind, namespace, name)
-        if key in self._seen:
-            message = f"{manifest.kind} {name} stands in {self._seen[key]} too: keep one"
-            raise InvalidObjectError(manifest.source, "metadata.name", message)
-        self._seen[key] = manifest.source
-
-
-_Parsed = TypeVar("_Parsed")
-
-
-def _in_file(manifest: Manifest, parse: Callable[[bytes], _Parsed]) -> _Parsed:
-    """Parse, naming the file where the parser named the object alone."""
-    try:
-        return parse(manifest.raw)
-    except InvalidObjectError as error:
-        what = f"{manifest.source}: {error.what}"
-        raise InvalidObjectError(what, error.field, error.problem) from error
-
-
-def _decode(manifest: Manifest, kind: type[_Kind]) -> _Kind:
-    if manifest.api_version != RBAC_API_VERSION:
-        message = f"{manifest.api_version!r} must be {RBAC_API_VERSION}"
-        raise InvalidObjectError(manifest.source, "apiVersion", message)
-    try:
-        return msgspec.convert(manifest.value, kind)
-    except msgspec.ValidationError as error:
-        raise unreadable(manifest.source, error) from error

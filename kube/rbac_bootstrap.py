@@ -15,7 +15,9 @@ _READ: Final = ["get", "list", "watch"]
 _WRITE: Final = ["create", "update", "patch", "delete", "deletecollection"]
 
 _VIEW: Final = [PolicyRule(_READ, [""], ["pods"])]
+_ENTERED: Final = ["pods/attach", "pods/exec", "pods/portforward", "pods/proxy"]
 _EDIT: Final = [
+    PolicyRule([*_READ, *_WRITE], [""], _ENTERED),
     PolicyRule(["impersonate"], [""], ["serviceaccounts"]),
     PolicyRule(["create"], [""], ["serviceaccounts/token"]),
     PolicyRule([*_READ, *_WRITE], [""], ["secrets"]),
@@ -33,13 +35,14 @@ def bootstrap_roles() -> Iterator[Role]:
     """Yield the ClusterRoles that can reach Sallyport's resources, and those they are made of.
 
     `admin`, `edit` and `view` have no rule for these resources but what is aggregated. Of the
-    rules of the roles that they aggregate from the start, those are here by which one holder
-    becomes another, which `sallyport who-can` follows; each has some, which keeps a role that
-    selects it from being empty. Roles of Kubernetes' controllers that may get, list or delete
+    rules of the roles that they aggregate from the start, those are here that need privileges where
+    they are bound (docs/operate/rights.md), among them those by which one holder becomes another,
+    which `sallyport who-can` follows; each has some, which keeps a role that selects it from being
+    empty. Roles of Kubernetes' controllers that may get, list or delete
     anything are left out: none has a verb that Sallyport asks for.
     """
-    everything = PolicyRule(["*"], ["*"], ["*"])
-    yield Role(Meta("cluster-admin", labels=_LABELS), [everything], kind="ClusterRole")
+    everything = [PolicyRule(["*"], ["*"], ["*"]), PolicyRule(["*"], non_resource_urls=["*"])]
+    yield Role(Meta("cluster-admin", labels=_LABELS), everything, kind="ClusterRole")
     for name, feeds, rules in (
         ("admin", "", _ADMIN),
         ("edit", "admin", _EDIT),

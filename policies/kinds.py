@@ -12,7 +12,8 @@ from core.decoding import UNREADABLE, unreadable
 from core.storage import PersistentVolume
 from policies import rights
 from policies.projecting.bounds import bound
-from policies.projecting.volumes import Token, of_persistent
+from policies.projecting.projected import Token
+from policies.projecting.volumes import of_persistent
 from policies.projection import DeviceConfig, DeviceRequest, Object, Projection
 
 

@@ -15,8 +15,9 @@ import msgspec
 from core import pod as k8s
 from policies.projecting.bounds import bound, check_length
 from policies.projecting.containers import Container, project_containers
+from policies.projecting.projected import Token
 from policies.projecting.rights import FederatedIdentity, Rights
-from policies.projecting.volumes import Claimed, Token, Volume, no_claims, project_volumes
+from policies.projecting.volumes import Claimed, Volume, no_claims, project_volumes
 
 APPARMOR_ANNOTATIONS: Final = "container.apparmor.security.beta.kubernetes.io/"
 """Prefix of the annotations that older kubelets honour (k8s.io/api/core/v1)."""

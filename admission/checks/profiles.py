@@ -1,6 +1,7 @@
 """A Pod is admitted when one profile that its subjects may use covers all that it needs."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
 
 import msgspec
 
@@ -28,7 +29,7 @@ def profiles(request: Request, facts: Facts) -> Outcome:
     if pod is None:
         return NOTHING
     if len(pod.privileges) > MAX_PRIVILEGES:
-        return _too_many(pod)
+        return _too_many(request.kind.kind, pod)
     if pod.named is not None:
         return _by_named(pod.named, pod, facts)
     for candidate in pod.candidates.covering():
@@ -37,13 +38,29 @@ def profiles(request: Request, facts: Facts) -> Outcome:
     return _refused(request, facts, pod)
 
 
-def _too_many(pod: PodFacts) -> Outcome:
+_POD_NEEDS = "take away what needs them (ports of the node, capabilities, sysctls)."
+_RULES_NEED = "take away rules that need them (roles, users, profiles, webhooks, signers by name)."
+_SMALLER: Final[Mapping[str, tuple[str, str]]] = {
+    "Pod": ("spec", f"Split the Pod, or {_POD_NEEDS}"),
+    "Role": ("rules", f"Split the Role, or {_RULES_NEED}"),
+    "ClusterRole": ("rules", f"Split the ClusterRole, or {_RULES_NEED}"),
+    "RoleBinding": ("roleRef", "Split the role that it gives, and bind its parts."),
+    "ClusterRoleBinding": ("roleRef", "Split the role that it gives, and bind its parts."),
+    "ServiceAccount": ("metadata", "Take away annotations and labels of clouds."),
+    "CertificateSigningRequest": ("spec.request", "Ask for fewer organisations."),
+}
+"""By kind: the field that needs so much, and how it becomes less."""
+
+
+def _too_many(kind: str, pod: PodFacts) -> Outcome:
     count = len(pod.privileges)
     message = f"needs {count} different privileges; more than {MAX_PRIVILEGES} are not judged"
-    remedy = (
-        "Split the Pod, or take away what needs them (ports of the node, capabilities, sysctls)."
-    )
-    return Outcome((Finding(MANY, Action.DENY, "spec", message, remedy),), "It needs too much.")
+    if pod.entered:
+        path, remedy = "", f"Enter a Pod that needs less, or let its author {_POD_NEEDS}"
+    else:
+        # All others with as much are workloads: one profile must cover all of their Pods.
+        path, remedy = _SMALLER.get(kind, ("spec", f"Split the {kind}, or {_POD_NEEDS}"))
+    return Outcome((Finding(MANY, Action.DENY, path, message, remedy),), "It needs too much.")
 
 
 def _by_named(named: NamedProfile, pod: PodFacts, facts: Facts) -> Outcome:

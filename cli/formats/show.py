@@ -1,8 +1,10 @@
 """Prints a report in the format that was asked for."""
 
 import sys
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
+from typing import Final
 
 from rich.console import Console
 
@@ -11,19 +13,25 @@ from cli.formats.github import github_commands
 from cli.formats.junit import junit_xml
 from cli.formats.report import Report, locate
 from cli.formats.sarif import sarif_log
-from cli.output import ReviewFormat, Unjudged, print_json, print_reviewed, skipped
+from cli.output import ReviewFormat, Unjudged, print_json, print_reviewed, skipped, told
+from cli.text import safe_line
+
+_NOT_KNOWN: Final = frozenset(Unjudged) - {Unjudged.KIND, Unjudged.MARKS}
 
 
 def show(report: Report, form: ReviewFormat, console: Console) -> None:
     """Print to standard output; the console is for tables.
 
-    Where that has no words for what was not judged since nobody knows who submits it, standard
-    error has them: the verdict of such an object reads `allow`.
+    Where that has no words for what was not judged since nobody knows who submits it, or what it
+    is, standard error has them: the verdict of such an object reads `allow`. So it is with what
+    could not be known of an object.
     """
     has_words = form is ReviewFormat.JUNIT or (form is ReviewFormat.TABLE and report.old is None)
     if not has_words:
-        unknown = [each for each in report.results if each.unjudged is Unjudged.SUBMITTER]
-        sys.stderr.writelines(f"sallyport: {line}\n" for line in skipped(unknown))
+        unknown = [each for each in report.results if each.unjudged in _NOT_KNOWN]
+        _warn(skipped(unknown))
+    if form is not ReviewFormat.JSON and not (form is ReviewFormat.TABLE and report.old is None):
+        _warn(told(report.results))
     if form is ReviewFormat.TABLE:
         if report.old is None:
             print_reviewed(report.results, console)
@@ -40,3 +48,7 @@ def show(report: Report, form: ReviewFormat, console: Console) -> None:
             print_json(sarif_log(report, located, version("sallyport")))
         else:
             sys.stdout.buffer.write(github_commands(report, located).encode())
+
+
+def _warn(lines: Iterable[str]) -> None:
+    sys.stderr.writelines(f"sallyport: {safe_line(line)}\n" for line in lines)

@@ -5,50 +5,15 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-import msgspec
-
-from core.errors import InvalidObjectError
-from core.schemas import find_pod_templates, hides_fields
+from core.definitions import read_definition
 from core.workloads import may_carry
 
 NAME: Final = "sallyport-discovered"
 """Of both registrations; the chart makes them, empty."""
 
 _API_VERSION: Final = "admissionregistration.k8s.io/v1"
-
-
-class _Schema(msgspec.Struct):
-    openapi: dict[str, Any] | None = msgspec.field(default=None, name="openAPIV3Schema")
-
-
-class _Version(msgspec.Struct):
-    name: str
-    served: bool = False
-    schema: _Schema | None = None
-
-
-class _Names(msgspec.Struct):
-    plural: str
-    kind: str
-
-
-class _Spec(msgspec.Struct):
-    group: str
-    names: _Names
-    scope: Literal["Namespaced", "Cluster"]
-    versions: list[_Version]
-
-
-class _Metadata(msgspec.Struct):
-    name: str
-    uid: str = ""
-
-
-class _Definition(msgspec.Struct):
-    metadata: _Metadata
-    spec: _Spec
 
 
 @dataclass(frozen=True)
@@ -94,26 +59,20 @@ def find(definition: Mapping[str, Any], wanted: Wanted) -> Found | None:
     Raises:
         InvalidObjectError: it has not the shape of a definition.
     """
-    try:
-        read = msgspec.convert(definition, _Definition)
-    except msgspec.ValidationError as error:
-        raise InvalidObjectError("CustomResourceDefinition", "", str(error)) from error
-    name, spec = read.metadata.name, read.spec
-    served = [each for each in spec.versions if each.served]
-    if not served or name in wanted.skip or not may_carry(spec.group, spec.names.kind):
+    read = read_definition(definition)
+    if not read.versions or read.name in wanted.skip or not may_carry(read.group, read.kind):
         return None
-    schemas = [each.schema.openapi for each in served if each.schema is not None]
-    paths = sorted({path for schema in schemas for path in find_pod_templates(schema)})
-    if not paths and not (name in wanted.search and any(map(hides_fields, schemas))):
+    paths = read.paths()
+    if not paths and not (read.name in wanted.search and read.hides()):
         return None
     return Found(
-        definition=name,
-        uid=read.metadata.uid,
-        group=spec.group,
-        resource=spec.names.plural,
-        versions=tuple(each.name for each in served),
-        scope=spec.scope,
-        paths=tuple(paths),
+        definition=read.name,
+        uid=read.uid,
+        group=read.group,
+        resource=read.resource,
+        versions=read.versions,
+        scope=read.scope,
+        paths=paths,
     )
 
 

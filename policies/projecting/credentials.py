@@ -13,9 +13,10 @@ from cryptography import x509
 from cryptography.x509.oid import NameOID, ObjectIdentifier
 
 from core.decoding import UNREADABLE, unreadable
+from core.subject import unnamed
 from policies.projecting.bounds import bound, check_length
 from policies.projecting.images import segment
-from policies.projecting.volumes import Token
+from policies.projecting.projected import Token
 from policies.projection import Object, Projection, project_annotations
 
 _REQUEST: Final = re.compile(
@@ -100,8 +101,9 @@ def _certificate(kind: str, read: _Certificate, name: str) -> Object:
         kind,
         name,
         signer="/".join(map(segment, read.spec.signer_name.split("/"))),
-        # Go takes the last of several (crypto/x509/pkix, FillFromRDNSequence).
-        common_name=common[-1] if common else "",
+        # Go takes the last of several (crypto/x509/pkix, FillFromRDNSequence). Projections and
+        # privileges are kept, so they name no person.
+        common_name=unnamed(common[-1]) if common else "",
         organisations=organisations,
     )
 

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from core.roles import RoleReference, RoleRule
-from core.subject import Subject
+from core.subject import unnamed
 from policies.projecting.bounds import bound, check_length
 
 MAX_RULES: Final = 1024
@@ -30,6 +30,11 @@ PROVIDERS: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Prefixes of the labels and annotations of a ServiceAccount that clouds act on: which cloud, and
 the key that says who the Pods are there."""
+
+_AUTHENTICATION: Final = frozenset({"", "authentication.k8s.io", "*"})
+_PEOPLE: Final = frozenset({"*", "users", "uids", "userextras"})
+"""Groups, and resources that stand for people, in rules with the verb `impersonate`
+(k8s.io/apiserver pkg/endpoints/filters/impersonation)."""
 
 _ACCOUNT: Final = "system:serviceaccount:"
 _ACCOUNTS: Final = "system:serviceaccounts"
@@ -171,14 +176,35 @@ def granted_rules(rules: Iterable[RoleRule], kind: str, path: str = "") -> list[
 
 
 def _granted(rule: RoleRule, path: str) -> GrantedRule:
+    names = rule.resource_names or []
     return GrantedRule(
         path,
         rule.verbs or [],
         rule.api_groups or [],
         rule.resources or [],
-        rule.resource_names or [],
+        list(map(unnamed, names)) if names and _names_people(rule) else names,
         rule.non_resource_urls or [],
     )
+
+
+def _names_people(rule: RoleRule) -> bool:
+    """Say whether the names of a rule are users', their uids or their extra fields' values.
+
+    In a rule that also gives something else, of the same names, they are pseudonyms for that too:
+    nobody can say which of them is a person's.
+    """
+    return (
+        any(_impersonates(verb) for verb in rule.verbs or ())
+        and not _AUTHENTICATION.isdisjoint(rule.api_groups or ())
+        and any(
+            resource in _PEOPLE or resource.startswith(("userextras/", "*/"))
+            for resource in rule.resources or ()
+        )
+    )
+
+
+def _impersonates(verb: str) -> bool:
+    return verb in {"*", "impersonate"} or verb.startswith("impersonate:")
 
 
 def binding_subjects(binding: Binding, kind: str) -> list[BindingSubject]:
@@ -202,16 +228,8 @@ def binding_subjects(binding: Binding, kind: str) -> list[BindingSubject]:
         elif subject.kind == "ServiceAccount":
             found.append(BindingSubject(path, subject.kind, name, namespace))
         else:
-            found.append(BindingSubject(path, subject.kind, _unnamed(name)))
+            found.append(BindingSubject(path, subject.kind, unnamed(name)))
     return found
-
-
-def _unnamed(name: str) -> str:
-    """Give the name of a user or group of the cluster; a pseudonym for any other (ADR 9).
-
-    Policies tell only the cluster's own apart, and a projection is kept.
-    """
-    return name if name == "*" or name.startswith("system:") else Subject(name).label
 
 
 def is_foreign(subject: BindingSubject, namespace: str) -> bool:

@@ -19,6 +19,8 @@ default_mode: {{ $values.defaultMode }}
 controllers: {{ toJson $values.controllers }}
 pipelines: {{ toJson $values.pipelines }}
 shared_accounts: {{ toJson $values.sharedAccounts }}
+approvals:
+  profiles: {{ $values.approvals.profiles }}
 max_staleness: {{ $values.maxStalenessSeconds }}
 access:
   allow_age: {{ $values.access.allowAgeSeconds }}

@@ -120,9 +120,20 @@ APPROVALS: dict[str, tuple[bool, Any]] = {
     "long reason": (False, {**APPROVAL, "reason": "a" * 1025}),
 }
 CLUSTER_APPROVAL: Spec = {**APPROVAL, "for": {"kind": "BreakGlass", "name": "fire"}}
+
+
+def proposal(**fields: Any) -> Spec:
+    """Give the `spec` of an approval of a profile."""
+    return {**APPROVAL, "for": {"kind": "ContainerProfile", "name": "gpu", **fields}}
+
+
 CLUSTER_APPROVALS: dict[str, tuple[bool, Any]] = {
     "plain": (True, CLUSTER_APPROVAL),
     "of an exception": (False, APPROVAL),
+    "of a profile": (True, proposal(digest=DIGEST)),
+    "of a profile that is there": (True, proposal(digest=DIGEST, uid="0b1c-2d")),
+    "of any profile": (False, proposal()),
+    "of any profile by null": (False, proposal(digest=None)),
     "of nothing": (False, without(CLUSTER_APPROVAL, "for")),
 }
 GLASS: Spec = {"namespaces": ["train"], "rules": ["*"], "hours": 4, "reason": "it burns"}

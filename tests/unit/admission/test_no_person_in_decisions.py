@@ -1,20 +1,28 @@
 """A decision goes to logs, audit and evidence: no person's name is in it, whatever happens."""
 
+import base64
+from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
 import msgspec
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ed25519
+from cryptography.x509.oid import NameOID
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.decision import Evidence
 from core.document import encode_document
 from core.making import make_document
+from core.request import Kind
 from core.subject import Subject
 from kube.folder import FolderCluster, read_profiles
 from policies import SHIPPED_PROFILES
 from policies.engine.embedded import EmbeddedEngine
+from policies.rights import RBAC
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import (
     NAMESPACE,
@@ -67,6 +75,59 @@ async def test_no_persons_name_is_in_a_decision(
         assert CANARY not in repr(decision)
         document = make_document(
             "validate", asked, decision, cluster="c", seconds=0.1, name_subject=LABEL
+        )
+        assert CANARY not in encode_document(document).decode()
+
+
+def _csr(name: str) -> dict[str, Any]:
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    builder = x509.CertificateSigningRequestBuilder().subject_name(subject)
+    made = builder.sign(ed25519.Ed25519PrivateKey.generate(), None)
+    pem = base64.b64encode(made.public_bytes(serialization.Encoding.PEM)).decode()
+    return {"spec": {"signerName": "kubernetes.io/kube-apiserver-client", "request": pem}}
+
+
+def _role(name: str, *resources: str) -> dict[str, Any]:
+    rule = {"verbs": ["impersonate", "*"], "apiGroups": ["*"], "resources": resources}
+    return {"metadata": {"name": "r"}, "rules": [{**rule, "resourceNames": [name]}]}
+
+
+def _bound(name: str) -> dict[str, Any]:
+    reference = {"apiGroup": RBAC, "kind": "ClusterRole", "name": "cluster-admin"}
+    subjects = [{"apiGroup": RBAC, "kind": "User", "name": name}]
+    return {"metadata": {"name": "b"}, "roleRef": reference, "subjects": subjects}
+
+
+_ROLE = Kind("ClusterRole", "v1", RBAC)
+NAMING: dict[str, tuple[Kind, Callable[[str], dict[str, Any]]]] = {
+    "certificate": (Kind("CertificateSigningRequest", "v1", "certificates.k8s.io"), _csr),
+    "users": (_ROLE, lambda name: _role(name, "users")),
+    "uids": (_ROLE, lambda name: _role(name, "uids")),
+    "extra": (_ROLE, lambda name: _role(name, "userextras/email")),
+    "everything": (_ROLE, lambda name: _role(name, "*")),
+    "mixed": (_ROLE, lambda name: _role(name, "users", "groups", "serviceaccounts")),
+    "binding": (Kind("ClusterRoleBinding", "v1", RBAC), _bound),
+}
+"""Objects that name a user."""
+
+
+@pytest.mark.parametrize("naming", NAMING)
+@pytest.mark.parametrize("suffix", ["", "@example.com", " x"])
+async def test_no_person_whom_an_object_names_is_in_a_decision(
+    engine: EmbeddedEngine, naming: str, suffix: str
+) -> None:
+    """Neither in privileges nor in what policies saw, which is kept; refused and admitted."""
+    kind, make = NAMING[naming]
+    asked = request(make(f"{CANARY}{suffix}"), Subject("alice"), kind=kind, name="x", namespace="")
+    judge = judge_of(CLUSTER, engine)
+    for profile in (None, "pss-privileged", "isolated"):
+        each = msgspec.structs.replace(asked, asked_profile=profile)
+        decision = await judge.validate(each, budget=5.0)
+        assert decision.evidence.needs, decision.message
+        assert CANARY not in repr(decision)
+        assert CANARY.encode() not in decision.evidence.projection
+        document = make_document(
+            "validate", each, decision, cluster="c", seconds=0.1, name_subject=LABEL
         )
         assert CANARY not in encode_document(document).decode()
 

@@ -12,6 +12,7 @@ from tests.unit.cli.conftest import Run
 from tests.unit.cli.manifests import BAD, CONFIG_MAP, GOOD, cluster, pod, write
 
 ELEMENT = "file apiVersion kind namespace name verdict profile sandbox findings".split()
+ELEMENT += ["defaults", "notes"]
 FINDING = "rule action path message remedy privilege container coveredBy".split()
 
 
@@ -27,6 +28,8 @@ def allowed(file: Path, **fields: Any) -> dict[str, Any]:
         "profile": "pss-restricted",
         "sandbox": None,
         "findings": [],
+        "defaults": [],
+        "notes": [],
     } | fields
 
 

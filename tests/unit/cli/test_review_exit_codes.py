@@ -65,6 +65,8 @@ def test_broken_file_is_an_element_and_the_others_are_judged(run: Run, tmp_path:
                 "coveredBy": [],
             }
         ],
+        "defaults": [],
+        "notes": [],
     }
     assert message.startswith(f"{bad}, line 3: ")
 

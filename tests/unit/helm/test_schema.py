@@ -19,6 +19,7 @@ SETTING_OF = {
     "controllers": "controllers",
     "pipelines": "pipelines",
     "sharedAccounts": "shared_accounts",
+    "approvals.profiles": "approvals.profiles",
     "maxStalenessSeconds": "max_staleness",
     "logFormat": "log_format",
     "access.allowAgeSeconds": "access.allow_age",

@@ -16,6 +16,7 @@ RBAC = read_objects(DEPLOY / "rbac.yaml")
 GUARD = [
     *read_objects(DEPLOY / "namespace-guard.yaml"),
     *read_objects(DEPLOY / "own-namespace-guard.yaml"),
+    *read_objects(DEPLOY / "revision-guard.yaml"),
 ]
 PROFILES = [
     item

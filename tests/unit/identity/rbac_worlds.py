@@ -91,6 +91,63 @@ def worlds(draw: st.DrawFn) -> tuple[list[Role], list[Binding]]:
     return roles, bindings
 
 
+_RECIPES = (
+    (("bind", GROUP, "clusterroles"), ("create", GROUP, "rolebindings")),
+    (("bind", GROUP, "clusterroles"), ("create", GROUP, "clusterrolebindings")),
+    (("bind", GROUP, "clusterroles"), ("update", GROUP, "rolebindings")),
+    (("escalate", GROUP, "clusterroles"), ("patch", GROUP, "clusterroles")),
+    (("impersonate", "", "users"), ("impersonate", "", "groups")),
+    (("create", "", "secrets"), ("get", "", "secrets")),
+    (("use", "sallyport.dev", "containerprofiles"), ("create", GROUP, "rolebindings")),
+)
+"""Powers that give something together, and neither of them alone."""
+
+_USERS_POWER = ("impersonate", "", "users")
+_LINKS = {
+    "User": ((_USERS_POWER,),),
+    "Group": ((_USERS_POWER, ("impersonate", "", "groups")),),
+    "ServiceAccount": (
+        (("impersonate", "", "serviceaccounts"),),
+        (("create", "", "pods"),),
+        (("create", "", "serviceaccounts/token"),),
+    ),
+}
+"""What lets one become a holder of this kind."""
+_PLACES = ("", "", "", *SPACES)
+"""Mostly everywhere: else the parts seldom meet."""
+
+
+@st.composite
+def combining_worlds(draw: st.DrawFn) -> tuple[list[Role], list[Binding]]:
+    """Give worlds in which rights add up: one identity leads to the next, each has a part.
+
+    Among made-up worlds such are rare. Each power is a ClusterRole with no other; those of one
+    recipe lie with several holders, in namespaces or everywhere, beside one or two at random.
+    """
+    chain = draw(st.lists(st.sampled_from(HOLDERS), min_size=2, max_size=3, unique=True))
+    given = [
+        (power, earlier)
+        for earlier, later in itertools.pairwise(chain)
+        for power in draw(st.sampled_from(_LINKS[later.kind]))
+    ]
+    recipe = draw(st.sampled_from(_RECIPES))
+    given += [(power, draw(st.sampled_from(chain))) for power in recipe]
+    roles: list[Role] = []
+    bindings: list[Binding] = []
+    for (verb, group, resource), holder in given:
+        rule = PolicyRule([verb], [group], [resource])
+        role = Role(Meta(f"p{len(roles)}"), [rule], kind="ClusterRole")
+        bindings.append(bind(role, draw(st.sampled_from(_PLACES)), [holder], f"c{len(roles)}"))
+        roles.append(role)
+    more = draw(st.lists(rules(), max_size=2))
+    if more:
+        role = Role(Meta("r0"), more, kind="ClusterRole")
+        holders = draw(st.lists(st.sampled_from(HOLDERS), min_size=1, max_size=2))
+        bindings.append(bind(role, draw(st.sampled_from(_PLACES)), holders, "b0"))
+        roles.append(role)
+    return roles, bindings
+
+
 def bind(role: Role, space: str, holders: list[Holder], name: str) -> Binding:
     """Give a binding of a role, in a namespace or (empty) the whole cluster where that can be."""
     place = role.metadata.namespace or space

@@ -6,7 +6,14 @@ from identity.holders import Holder, as_subject, groups_of
 from identity.who_can import Reach, who_can_use
 from kube.rbac import Question, Rbac
 from kube.rbac_objects import Binding, Role
-from tests.unit.identity.rbac_worlds import HOLDERS, PROFILE, SPACES, Attacker, worlds
+from tests.unit.identity.rbac_worlds import (
+    HOLDERS,
+    PROFILE,
+    SPACES,
+    Attacker,
+    combining_worlds,
+    worlds,
+)
 
 
 def listed(found: list[Reach], holder: Holder, space: str) -> bool:
@@ -32,6 +39,20 @@ def test_direct_ones_are_those_whom_rbac_lets(world: tuple[list[Role], list[Bind
 @settings(max_examples=300, deadline=None)
 def test_all_ones_are_those_who_come_to_it(world: tuple[list[Role], list[Binding]]) -> None:
     """Everyone named comes to use it step by step, and nobody else does alone."""
+    roles, bindings = world
+    found = who_can_use(roles, bindings, PROFILE)
+    for holder in HOLDERS:
+        for space in SPACES:
+            comes = Attacker(holder, roles, bindings).uses(space)
+            assert listed(found, holder, space) is comes, (holder, space)
+
+
+@given(combining_worlds())
+@settings(max_examples=300, deadline=None)
+def test_all_ones_are_those_whose_identities_add_up(
+    world: tuple[list[Role], list[Binding]],
+) -> None:
+    """One identity's rights count together with those of others that the same one comes to be."""
     roles, bindings = world
     found = who_can_use(roles, bindings, PROFILE)
     for holder in HOLDERS:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InvalidObjectError
+from core.subject import Subject
 from policies.projecting.connections import (
     CONNECTION_KINDS,
     first_part,
@@ -123,6 +124,24 @@ def test_a_certificate_request_that_cannot_surely_be_read_names_nobody(request_:
     assert projection.object.common_name == ""
     assert projection.object.organisations == [""]
     assert projection.object.signer == "kubernetes.io/kube-apiserver-client"
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("ada@example.com", Subject("ada@example.com").label),
+        ("user:fdee430d40bd57de", Subject("user:fdee430d40bd57de").label),
+        ("system:node:gpu-7", "system:node:gpu-7"),
+        ("0b1f6471-1bf0-4dda-aec3-111122223333", "0b1f6471-1bf0-4dda-aec3-111122223333"),
+    ],
+)
+def test_a_certificates_user_has_no_name_unless_it_is_no_persons(name: str, shown: str) -> None:
+    """Whatever the signer: a projection is kept, and so are privileges."""
+    for signer in ("kubernetes.io/kube-apiserver-client", "example.com/mesh"):
+        raw = msgspec.json.encode({"spec": {"signerName": signer, "request": _pem(name)}})
+        projection = project_credential("CertificateSigningRequest", "a", raw)
+        assert projection.object is not None
+        assert projection.object.common_name == shown
 
 
 def test_a_signers_name_makes_no_further_segments_than_it_has() -> None:

@@ -7,9 +7,12 @@ from typing import Any
 import jsonschema
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core.errors import InvalidObjectError
 from core.roles import RoleRule
+from core.subject import Subject, unnamed
 from policies.kinds import project_object
 from policies.projecting.rights import MAX_RULES, MAX_WORDS, PROVIDERS
 from policies.projection import encode
@@ -60,6 +63,44 @@ def test_a_cluster_role_shows_rules_labels_and_selectors() -> None:
             ],
         },
     }
+
+
+@pytest.mark.parametrize(
+    ("rule", "hidden"),
+    [
+        ({"resources": ["users"]}, True),
+        ({"resources": ["uids"], "apiGroups": ["authentication.k8s.io"]}, True),
+        ({"resources": ["userextras/email"], "apiGroups": ["authentication.k8s.io"]}, True),
+        ({"resources": ["users"], "verbs": ["impersonate:user-info"]}, True),
+        ({"resources": ["users", "groups"]}, True),
+        ({"resources": ["*"], "verbs": ["*"], "apiGroups": ["*"]}, True),
+        ({"resources": ["*/email"], "apiGroups": ["*"]}, True),
+        ({"resources": ["groups"]}, False),
+        ({"resources": ["serviceaccounts"]}, False),
+        ({"resources": ["users"], "verbs": ["get"]}, False),
+        ({"resources": ["users"], "apiGroups": ["example.com"]}, False),
+    ],
+)
+def test_people_whom_a_rule_lets_impersonate_have_no_names(
+    rule: dict[str, Any],
+    hidden: bool,  # noqa: FBT001
+) -> None:
+    """In whatever spelling; the cluster's own users and object ids stay, and other names do."""
+    oid = "0b1f6471-1bf0-4dda-aec3-111122223333"
+    named = ["ada@example.com", "system:admin", oid]
+    made = {"verbs": ["impersonate"], "apiGroups": [""], **rule, "resourceNames": named}
+    found = projected("ClusterRole", {"metadata": {"name": "x"}, "rules": [made]})
+    shown = found["rights"]["rules"][0]["resourceNames"]
+    people = [Subject("ada@example.com").label, "system:admin", oid]
+    assert shown == (people if hidden else named)
+
+
+@given(st.text(), st.text())
+def test_two_users_never_share_a_name(one: str, other: str) -> None:
+    """A privilege means one user: nobody is called like another's pseudonym."""
+    assert (unnamed(one) == unnamed(other)) is (one == other)
+    assert unnamed(unnamed(one)) == unnamed(one) or unnamed(one).startswith("user:")
+    assert unnamed(f"user:{one}") != f"user:{one}"
 
 
 def test_a_binding_shows_its_role_once_it_is_known() -> None:

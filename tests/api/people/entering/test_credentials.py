@@ -5,6 +5,7 @@ from http import HTTPStatus
 
 import pytest
 
+from core.subject import Subject
 from tests.api.people.entering.asking import (
     NAMESPACE,
     Visitors,
@@ -47,6 +48,9 @@ def certificate(signer: str, name: str, *groups: str) -> Way:
     return Way("certificate", _CSRS, body=body, parameters=_DRY)
 
 
+EVE = f"certificate/user/{Subject('eve').label}"
+"""People have no names in privileges."""
+
 REFUSED = [
     (
         token(),
@@ -73,7 +77,7 @@ REFUSED = [
         certificate(_CLIENT, "eve", "system:nodes", "auditors"),
         {
             f"certificate/request/{_CLIENT}",
-            "certificate/user/eve",
+            EVE,
             "certificate/group/system:nodes",
             "certificate/group/auditors",
         },
@@ -188,7 +192,7 @@ async def test_approving_is_asked_again_with_the_names(visitors: Visitors, admin
         asked = await ask(visitors.nobody(), way)
         assert asked.privileges == {
             f"certificate/approve/{_CLIENT}",
-            "certificate/user/eve",
+            EVE,
             "certificate/group/auditors",
         }
         assert not (await ask(visitors.using("pss-privileged"), way)).refused

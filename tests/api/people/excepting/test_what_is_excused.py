@@ -141,7 +141,7 @@ async def test_an_approver_who_is_at_risk_counts_no_more(
             subject=runner,
             namespace=place,
             name="llama",
-            object=raw(named(privileged(), "llama")),
+            submitted=raw(named(privileged(), "llama")),
         )
         engine = EmbeddedEngine(read_bundle(BUILT_IN_BUNDLE))
         for at_risk, verdict in ((False, Verdict.ALLOW), (True, Verdict.DENY)):

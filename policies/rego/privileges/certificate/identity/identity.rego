@@ -6,9 +6,10 @@
 #   kubernetes.io/kube-apiserver-client and kubernetes.io/kube-apiserver-client-kubelet for the
 #   user's name and its organisations for groups: with system:masters it is above RBAC, with
 #   system:nodes and system:node:… a node. Nothing revokes it before it expires. Each name is a
-#   privilege, for whoever asks and for whoever approves; a request that cannot surely be read
-#   (anything but one PEM block with nothing beside it) is certificate/user/%00 and
-#   certificate/group/%00.
+#   privilege, for whoever asks and for whoever approves; a user who is not the cluster's own
+#   (system:…) and no object id of Entra goes by a pseudonym, user: and the first 16 hex digits of
+#   the name's SHA-256. A request that cannot surely be read (anything but one PEM block with
+#   nothing beside it) is certificate/user/%00 and certificate/group/%00.
 # related_resources:
 # - ref: https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/
 #   description: Kubernetes documentation

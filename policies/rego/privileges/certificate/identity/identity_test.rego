@@ -3,7 +3,7 @@ package sallyport.privileges.certificate.identity_test
 import data.sallyport.privileges.certificate.identity
 
 test_refused_masters if {
-	identity.needs == {{"privilege": "certificate/user/ada", "path": "spec.request"}, {"privilege": "certificate/group/system:masters", "path": "spec.request"}} with input as {"containers": [], "object": {"kind": "CertificateSigningRequest", "name": "a", "signer": "kubernetes.io/kube-apiserver-client", "commonName": "ada", "organisations": ["system:masters"]}}
+	identity.needs == {{"privilege": "certificate/user/user:fdee430d40bd57de", "path": "spec.request"}, {"privilege": "certificate/group/system:masters", "path": "spec.request"}} with input as {"containers": [], "object": {"kind": "CertificateSigningRequest", "name": "a", "signer": "kubernetes.io/kube-apiserver-client", "commonName": "user:fdee430d40bd57de", "organisations": ["system:masters"]}}
 }
 
 test_refused_node if {
@@ -15,7 +15,7 @@ test_refused_unreadable if {
 }
 
 test_admitted_other_signer if {
-	identity.needs == set() with input as {"containers": [], "object": {"kind": "CertificateSigningRequest", "name": "a", "signer": "example.com/mesh", "commonName": "ada", "organisations": ["system:masters"]}}
+	identity.needs == set() with input as {"containers": [], "object": {"kind": "CertificateSigningRequest", "name": "a", "signer": "example.com/mesh", "commonName": "user:fdee430d40bd57de", "organisations": ["system:masters"]}}
 }
 
 test_admitted_pod if {

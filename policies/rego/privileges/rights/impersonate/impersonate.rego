@@ -6,7 +6,10 @@
 #   webhook: only the impersonated user arrives there, with the groups and extra fields (an
 #   Entra object id among them) that the impersonator chose. So the right is guarded where it
 #   is given. Users, groups, extra fields and uids lie in no namespace; service accounts do.
-#   The verbs that begin with impersonate: are those of constrained impersonation.
+#   The verbs that begin with impersonate: are those of constrained impersonation. A user whom a
+#   rule names, and who is not the cluster's own (system:…) and no object id of Entra, goes by a
+#   pseudonym, user: and the first 16 hex digits of the name's SHA-256; so do the other names of
+#   that rule.
 # related_resources:
 # - ref: https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
 #   description: Kubernetes documentation

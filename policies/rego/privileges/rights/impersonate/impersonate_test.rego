@@ -10,6 +10,10 @@ test_refused_one_group if {
 	impersonate.needs == {{"privilege": "rights/impersonate/groups/system:masters", "path": "rules[0]"}} with input as {"containers": [], "object": {"kind": "ClusterRole", "name": "a", "rights": {"everywhere": true, "rules": [{"path": "rules[0]", "verbs": ["impersonate"], "apiGroups": [""], "resources": ["groups"], "resourceNames": ["system:masters"]}]}}}
 }
 
+test_refused_one_person if {
+	impersonate.needs == {{"privilege": "rights/impersonate/users/user:fdee430d40bd57de", "path": "rules[0]"}} with input as {"containers": [], "object": {"kind": "ClusterRole", "name": "a", "rights": {"everywhere": true, "rules": [{"path": "rules[0]", "verbs": ["impersonate"], "apiGroups": [""], "resources": ["users"], "resourceNames": ["user:fdee430d40bd57de"]}]}}}
+}
+
 test_refused_extra if {
 	impersonate.needs == {{"privilege": "rights/impersonate/uids/%2A", "path": "rules[0]"}, {"privilege": "rights/impersonate/userextras/oid", "path": "rules[0]"}} with input as {"containers": [], "object": {"kind": "ClusterRole", "name": "a", "rights": {"everywhere": true, "rules": [{"path": "rules[0]", "verbs": ["impersonate"], "apiGroups": ["authentication.k8s.io"], "resources": ["userextras/oid", "uids"]}]}}}
 }

@@ -1,0 +1,1 @@
+"""ContainerProfiles that become wider only as two people have approved."""
