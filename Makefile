@@ -10,7 +10,7 @@ PYTHON_DIRS := admission audit certs cli control core identity kube policies web
 BUNDLE := policies/compiled/builtin.tar.gz
 REGO := $(shell find policies/rego -name '*.rego' ! -name '*_test.rego')
 
-.PHONY: help setup run test check bench bench-recording bench-scaling bench-profiles bench-one-client proof docs lock tools clean
+.PHONY: help setup run test check bench bench-recording bench-scaling bench-profiles bench-people bench-one-client proof docs lock tools clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -49,6 +49,9 @@ bench-scaling: setup ## How the cost grows with rules, Pods, profiles, connectio
 
 bench-profiles: setup ## 300 profiles and 10,000 subjects against 3, with a real kube-apiserver
 	@$(BIN)/python -m bench.many_profiles $(BENCH)
+
+bench-people: setup ## The CPU that People and rights adds to a review, in interleaved pairs
+	@$(BIN)/python -m bench.people $(BENCH)
 
 bench-one-client: setup ## What a webhook adds to a Pod's creation, through a real kube-apiserver
 	@$(BIN)/python -m bench.one_client $(BENCH)

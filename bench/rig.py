@@ -18,6 +18,7 @@ from bench.servers import (
     stage_cluster,
 )
 from certs.selfsigned import PairFiles, make_pair
+from tests.harness.gate import PROGRAM
 
 UNCACHED: Final[Mapping[str, str]] = {"SALLYPORT_EVALUATION__REMEMBERED": "0"}
 """Every review is evaluated, as if no Pod had a gang."""
@@ -53,6 +54,7 @@ class Rig:
         name: str,
         environment: Mapping[str, str] = _NONE,
         where: Sequence[str | Path] | None = None,
+        program: Sequence[str | Path] = (PROGRAM,),
     ) -> Server:
         """Start the gate as it runs in a cluster: it logs, records, and ships to an auditor.
 
@@ -60,7 +62,7 @@ class Rig:
         """
         port = free_port()
         where = where or ("--cluster", self.cluster)
-        command = sallyport_command(self.pair.certificate, self.pair.key, port, where)
+        command = sallyport_command(self.pair.certificate, self.pair.key, port, where, program)
         own = {
             "SALLYPORT_SPOOL__FOLDER": str(self.folder / f"{name}-spool"),
             "SALLYPORT_LISTEN__DRAIN_SECONDS": "0",

@@ -117,9 +117,10 @@ def sallyport_command(
     key: Path,
     port: int,
     where: Sequence[str | Path],
+    program: Sequence[str | Path] = (PROGRAM,),
 ) -> list[str | Path]:
     """Give the command of the real gate; `where` is its flag for a folder or a kubeconfig."""
-    return [PROGRAM, "gate", *where, *("--cert", cert, "--key", key, "--port", str(port))]
+    return [*program, "gate", *where, *("--cert", cert, "--key", key, "--port", str(port))]
 
 
 def null_command(cert: Path, key: Path, port: int) -> list[str | Path]:
