@@ -56,8 +56,8 @@ def main() -> None:
     parser.add_argument("--record", action="store_true", help="write docs/evidence/people.md")
     options = parser.parse_args()
     text = [
-        f"- {options.pairs} interleaved pairs of {options.seconds:g} s each, against the same gate in "
-        "which nobody is noted or traced, and no exception, BreakGlass or default is looked for",
+        f"- {options.pairs} interleaved pairs of {options.seconds:g} s each, against the same gate "
+        "in which nobody is noted or traced, and no exception, BreakGlass or default is looked for",
     ]
     for name, (pods, settings, most) in _CASES.items():
         added = _measure(pods, settings, options.pairs, options.seconds)
