@@ -4,9 +4,10 @@ import base64
 import json
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import MappingProxyType
 from typing import Final
 
 from tests.harness.client import Json
@@ -16,10 +17,14 @@ LABEL: Final = "sidecar"
 """On Pods: the name of the sidecar that they get."""
 
 
+NO_REWRITES: Final[Mapping[str, list[Json]]] = MappingProxyType({})
+
+
 class _Injector(ThreadingHTTPServer):
     """Knows the sidecars, by name."""
 
     sidecars: dict[str, Json]
+    rewrites: Mapping[str, list[Json]]
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -31,9 +36,12 @@ class _Handler(BaseHTTPRequestHandler):
         request = json.loads(body)["request"]
         response: Json = {"uid": request["uid"], "allowed": True}
         pod = request["object"]
-        wanted = self.server.sidecars.get(pod["metadata"].get("labels", {}).get(LABEL, ""))
+        label = pod["metadata"].get("labels", {}).get(LABEL, "")
+        patch = self.server.rewrites.get(label, [])
+        wanted = self.server.sidecars.get(label)
         if wanted and wanted["name"] not in {each["name"] for each in pod["spec"]["containers"]}:
             patch = [{"op": "add", "path": "/spec/containers/-", "value": wanted}]
+        if patch:
             encoded = base64.b64encode(json.dumps(patch).encode()).decode()
             response |= {"patchType": "JSONPatch", "patch": encoded}
         review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}
@@ -49,12 +57,18 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def injecting(authority: Authority, *sidecars: Json) -> Iterator[str]:
-    """Serve such a webhook on loopback while the context lasts; give its URL."""
+def injecting(
+    authority: Authority, *sidecars: Json, rewrites: Mapping[str, list[Json]] = NO_REWRITES
+) -> Iterator[str]:
+    """Serve such a webhook on loopback while the context lasts; give its URL.
+
+    `rewrites` are JSONPatches by the label: what is done to such a Pod each time it is seen.
+    """
     pair = authority.issue_loopback_server("sidecars")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pair.certificate, pair.key)
     server = _Injector(("127.0.0.1", 0), _Handler)
+    server.rewrites = rewrites
     server.sidecars = {each["name"]: each for each in sidecars}
     server.socket = context.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, daemon=True)

@@ -10,7 +10,6 @@ beside the other tools: nothing is installed on the machine.
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,6 +20,7 @@ from typing import Final
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from tests.tools.debian import fetch, fetch_first, run, say
 from tests.tools.provide import CannotProvideError, cache_folder, locked
 
 PACKAGE: Final = "postgresql-15"
@@ -79,7 +79,7 @@ def _suits(folder: Path) -> bool:
     if not all((folder / program).is_file() for program in PROGRAMS):
         return False
     try:
-        said = _run([folder / "postgres", "--version"])
+        said = run([folder / "postgres", "--version"])
     except CannotProvideError:
         return False
     match = re.search(r"\(PostgreSQL\) (\d+)", said)
@@ -105,10 +105,10 @@ def _unpacked() -> PostgresPrograms:
 
 def _fetch_into(cache: Path, root: Path) -> None:
     """Unpack the package, and those of libraries that this machine lacks, in one step."""
-    _say(f"fetching {PACKAGE} from Debian, once, 17 MB")
+    say(f"fetching {PACKAGE} from Debian, once, 17 MB")
     with tempfile.TemporaryDirectory(dir=cache) as work:
         made = Path(work) / "root"
-        options = _fetch_first(Path(work), made)
+        options = fetch_first({PACKAGE}, Path(work), made)
         had = {PACKAGE}
         while missing := _missing(made):
             wanted = _libraries(had, options) - had
@@ -117,41 +117,20 @@ def _fetch_into(cache: Path, root: Path) -> None:
                     f"{PACKAGE} lacks libraries on this machine, and they were not found: "
                     f"{', '.join(sorted(missing))}: install PostgreSQL, or set {ENVIRONMENT}"
                 )
-            _download(wanted, options, Path(work), made)
+            fetch(wanted, options, Path(work), made)
             had |= wanted
         made.rename(root)
 
 
-def _fetch_first(work: Path, root: Path) -> list[str]:
-    """Unpack the package itself; return the options that apt needs to find more."""
-    try:
-        _download({PACKAGE}, [], work, root)
-    except CannotProvideError:  # There are no lists of packages, or they are old.
-        lists = work / "lists"
-        (lists / "partial").mkdir(parents=True)
-        options = ["-o", f"Dir::State::lists={lists}", "-o", f"Dir::Cache={lists}"]
-        _run(["apt-get", *options, "update"])
-        _download({PACKAGE}, options, work, root)
-        return options
-    return []
-
-
-def _download(packages: Iterable[str], options: Sequence[str], work: Path, root: Path) -> None:
-    folder = Path(tempfile.mkdtemp(dir=work))
-    _run(["apt-get", *options, "download", *sorted(packages)], folder)
-    for package in folder.glob("*.deb"):
-        _run(["dpkg", "-x", package, root])
-
-
 def _libraries(packages: Iterable[str], options: Sequence[str]) -> set[str]:
-    said = _run(["apt-cache", *options, "depends", *sorted(packages)])
+    said = run(["apt-cache", *options, "depends", *sorted(packages)])
     named = set(re.findall(r"^ *\|?Depends: (lib[^\s<>:]+)$", said, re.MULTILINE))
     return {name for name in named if not _NOT_NEEDED.fullmatch(name)}
 
 
 def _missing(root: Path) -> set[str]:
     programs = [next(root.glob(f"usr/lib/postgresql/*/bin/{name}")) for name in PROGRAMS]
-    said = _run(["ldd", *programs], environment={"LD_LIBRARY_PATH": _library_path(root)})
+    said = run(["ldd", *programs], environment={"LD_LIBRARY_PATH": _library_path(root)})
     return set(re.findall(r"^\s*(\S+) => not found", said, re.MULTILINE))
 
 
@@ -160,36 +139,12 @@ def _library_path(root: Path) -> str:
     return ":".join(map(str, folders))
 
 
-def _run(
-    command: Sequence[str | Path],
-    folder: Path | None = None,
-    environment: dict[str, str] | None = None,
-) -> str:
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, "LC_ALL": "C", **(environment or {})},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        raise CannotProvideError(
-            f"{' '.join(map(str, command[:2]))} failed: {(done.stderr or done.stdout).strip()}"
-        )
-    return done.stdout
-
-
-def _say(message: str) -> None:
-    print(message, file=sys.stderr, flush=True)
-
-
 def main() -> int:
     """Print the folder."""
     try:
         print(provide_postgres().folder)
     except CannotProvideError as error:
-        _say(f"postgres.py: {error}")
+        say(f"postgres.py: {error}")
         return 1
     return 0
 

@@ -7,6 +7,17 @@ from typing import Final
 
 
 @dataclass(frozen=True)
+class Patch:
+    """One text of one source file, replaced while the program is built; never in the module."""
+
+    file: str
+    """From the module's root."""
+    old: str
+    """There exactly once."""
+    new: str
+
+
+@dataclass(frozen=True)
 class Program:
     """Where a program comes from, and which of its versions will do.
 
@@ -24,6 +35,13 @@ class Program:
     newest: tuple[int, int] | None
     linker_flags: str
     minutes: int
+    folder: str = ""
+    """Of its `go.mod` beside this file; empty where it has the program's name."""
+    build_flags: tuple[str, ...] = ()
+    static: bool = False
+    """Built without cgo, so that it needs no library."""
+    without_resource_capability: Patch | None = None
+    """What it needs changed where even root lacks CAP_SYS_RESOURCE."""
 
     def suits(self, version: tuple[int, int]) -> bool:
         """Say whether a program of this version may be used."""
@@ -42,6 +60,69 @@ _KUBERNETES_LINKER_FLAGS = " ".join(
         for name in ("gitVersion", "gitMajor", "gitMinor")
     ],
 )
+
+_CONTAINERD: Final = "github.com/containerd/containerd/v2"
+
+
+def _kubernetes(name: str, minutes: int) -> Program:
+    """Give a program of a node that runs Kubernetes."""
+    return Program(
+        name=name,
+        module="k8s.io/kubernetes",
+        package=f"k8s.io/kubernetes/cmd/{name}",
+        environment="SALLYPORT_NODE_PROGRAMS",
+        environment_is_folder=True,
+        version_arguments=("--version",),
+        # One with their kube-apiserver.
+        oldest=(1, 36),
+        newest=(1, 36),
+        linker_flags=_KUBERNETES_LINKER_FLAGS,
+        minutes=minutes,
+        folder="kubernetes",
+    )
+
+
+def _containerd(name: str, minutes: int) -> Program:
+    """Give a program of containerd, all of one version."""
+    return Program(
+        name=name,
+        module=_CONTAINERD,
+        package=f"{_CONTAINERD}/cmd/{name}",
+        environment="SALLYPORT_NODE_PROGRAMS",
+        environment_is_folder=True,
+        version_arguments=("-v",),
+        # kubelet 1.36 wants containerd 2.
+        oldest=(2, 2),
+        newest=(2, 2),
+        linker_flags="-s -w",
+        minutes=minutes,
+        folder="containerd",
+        build_flags=("-tags=no_btrfs,no_devmapper,no_zfs,no_aufs",),
+        static=True,
+    )
+
+
+def _gvisor(name: str, package: str, minutes: int, patch: Patch | None = None) -> Program:
+    """Give a program of gVisor; both are of one commit, and neither says a version."""
+    return Program(
+        name=name,
+        module="gvisor.dev/gvisor",
+        package=f"gvisor.dev/gvisor/{package}",
+        environment="",
+        environment_is_folder=False,
+        version_arguments=(),
+        oldest=(0, 0),
+        newest=None,
+        linker_flags="-s -w",
+        minutes=minutes,
+        folder="gvisor",
+        static=True,
+        without_resource_capability=patch,
+    )
+
+
+_SHIM_SCORE: Final = Patch("pkg/shim/v1/manager.go", "oomScoreMax = -999", "oomScoreMax = 0")
+"""gVisor's shim lowers its own OOM score, for which Linux wants CAP_SYS_RESOURCE, or it ends."""
 
 PROGRAMS: Final[Mapping[str, Program]] = MappingProxyType(
     {
@@ -151,6 +232,13 @@ PROGRAMS: Final[Mapping[str, Program]] = MappingProxyType(
                 linker_flags="-s -w",
                 minutes=3,
             ),
+            _kubernetes("kubelet", 4),
+            _kubernetes("kube-scheduler", 1),
+            _containerd("containerd", 4),
+            _containerd("containerd-shim-runc-v2", 1),
+            _containerd("ctr", 1),
+            _gvisor("runsc", "runsc", 2),
+            _gvisor("containerd-shim-runsc-v1", "shim", 1, _SHIM_SCORE),
         )
     },
 )

@@ -11,6 +11,7 @@ is a virtual environment.
 import argparse
 import fcntl
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -25,10 +26,11 @@ from typing import Final
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.tools.programs import PROGRAMS, Program
+from tests.tools.programs import PROGRAMS, Patch, Program
 
 HERE: Final = Path(__file__).resolve().parent
 VERSION_TIMEOUT_S: Final = 30
+_CAP_SYS_RESOURCE: Final = 24  # linux/capability.h
 
 
 class CannotProvideError(Exception):
@@ -115,16 +117,24 @@ def cache_folder() -> Path:
 
 def _key(program: Program) -> str:
     """Name what the build depends on: the module's version, its dependencies, the flags."""
-    source = HERE / program.name
     digest = hashlib.sha256(program.linker_flags.encode())
     for file in ("go.mod", "go.sum"):
-        digest.update((source / file).read_bytes())
+        digest.update((_source(program) / file).read_bytes())
+    digest.update("".join(program.build_flags).encode())
+    patch = needed_patch(program)
+    if patch:
+        digest.update(repr(patch).encode())
     return f"{_module_version(program)}-{digest.hexdigest()[:12]}"
+
+
+def _source(program: Program) -> Path:
+    """Return the folder of its `go.mod`."""
+    return HERE / (program.folder or program.name)
 
 
 def _module_version(program: Program) -> str:
     """Read from `go.mod` the version that is pinned, as `v1.36.3`."""
-    go_mod = HERE / program.name / "go.mod"
+    go_mod = _source(program) / "go.mod"
     match = re.search(rf"^\s*{re.escape(program.module)} (v\S+)", go_mod.read_text(), re.MULTILINE)
     if match is None:
         raise CannotProvideError(f"{go_mod}: {program.module} is not required; restore the file")
@@ -155,11 +165,15 @@ def _build(program: Program, path: Path) -> None:
     with tempfile.TemporaryDirectory(dir=path.parent) as work:
         built = Path(work) / program.name
         flags = _linker_flags(program, version)
-        arguments = ["-mod=readonly", "-ldflags", flags, "-o", str(built), program.package]
+        arguments = ["-mod=readonly", "-ldflags", flags, "-o", str(built), *program.build_flags]
+        patch = needed_patch(program)
+        if patch:
+            arguments.append(f"-modfile={_patched(go, program, patch, Path(work))}")
         # Output goes to stderr (2), live: stdout is for the path alone.
         done = subprocess.run(
-            [go, "build", *arguments],
-            cwd=HERE / program.name,
+            [go, "build", *arguments, program.package],
+            cwd=_source(program),
+            env={**os.environ, "CGO_ENABLED": "0"} if program.static else None,
             stdout=2,
             check=False,
         )
@@ -170,6 +184,54 @@ def _build(program: Program, path: Path) -> None:
                 f"`go env GOPROXY`){_otherwise(program)}",
             )
         built.replace(path)
+
+
+def needed_patch(program: Program) -> Patch | None:
+    """Return the patch that this machine needs; most need none."""
+    return None if _may_raise_limits() else program.without_resource_capability
+
+
+def _may_raise_limits() -> bool:
+    """Say whether root has CAP_SYS_RESOURCE here; yes where Linux does not say."""
+    status = Path("/proc/self/status")
+    found = status.exists() and re.search(r"^CapBnd:\s*(\w+)$", status.read_text(), re.MULTILINE)
+    return not found or bool(int(found[1], 16) >> _CAP_SYS_RESOURCE & 1)
+
+
+def _patched(go: str, program: Program, patch: Patch, work: Path) -> Path:
+    """Write a `go.mod` (and `go.sum`) that takes the module from a changed copy in `work`."""
+    copy, source = work / "module", _source(program)
+    # The files of the module cache cannot be written to; their copies must be.
+    shutil.copytree(_module_folder(go, program), copy, copy_function=shutil.copyfile)
+    changed = copy / patch.file
+    text = changed.read_text()
+    if text.count(patch.old) != 1:
+        raise CannotProvideError(
+            f"{patch.file} of {program.module} does not hold {patch.old!r} once: correct the "
+            f"patch of {program.name} in tests/tools/programs.py"
+        )
+    changed.write_text(text.replace(patch.old, patch.new))
+    go_mod = work / "go.mod"
+    replace = f"\nreplace {program.module} => {copy}\n"
+    go_mod.write_text((source / "go.mod").read_text() + replace)
+    shutil.copyfile(source / "go.sum", work / "go.sum")
+    return go_mod
+
+
+def _module_folder(go: str, program: Program) -> Path:
+    """Download the program's module and return its folder."""
+    done = subprocess.run(
+        [go, "mod", "download", "-json", program.module],
+        cwd=_source(program),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = json.loads(done.stdout or "{}")
+    if "Dir" not in found:
+        why = found.get("Error") or done.stderr.strip()
+        raise CannotProvideError(f"{program.module} cannot be had: {why}: see `go env GOPROXY`")
+    return Path(found["Dir"])
 
 
 def _otherwise(program: Program) -> str:
