@@ -18,6 +18,7 @@ from core import names
 from core.cluster import Cluster
 from core.errors import InvalidObjectError
 from core.request import Operation, Request
+from core.roles import RoleRule
 from core.workload import CONTROLLER_MANAGER, account
 from policies.engine import Answer
 from policies.kinds import project_object
@@ -27,6 +28,14 @@ from policies.rights import BINDINGS, KINDS, role_of, with_role
 _AGGREGATORS: Final = frozenset({account("clusterrole-aggregation-controller"), CONTROLLER_MANAGER})
 """Who fills ClusterRoles that have an aggregationRule
 (k8s.io/kubernetes pkg/controller/clusterroleaggregation)."""
+
+_CLUSTER_ADMIN: Final = ("ClusterRole", "cluster-admin")
+_EVERYTHING: Final = (
+    RoleRule(["*"], ["*"], ["*"]),
+    RoleRule(["*"], non_resource_urls=["*"]),
+)
+"""What it holds again, whatever was taken from it, as soon as a kube-apiserver starts
+(k8s.io/kubernetes pkg/registry/rbac/rest/storage_rbac.go, ensureRBACPolicy)."""
 
 _JUDGED: Final = frozenset({Operation.CREATE, Operation.UPDATE})
 
@@ -80,7 +89,10 @@ class GrantReader:
         if role.kind not in {"Role", "ClusterRole"}:
             return given
         place = request.namespace if role.kind == "Role" else ""
-        return with_role(given, await self.cluster.role(role.kind, place, role.name))
+        rules = await self.cluster.role(role.kind, place, role.name)
+        if (role.kind, role.name) == _CLUSTER_ADMIN:
+            rules = (*_EVERYTHING, *(each for each in rules or () if each not in _EVERYTHING))
+        return with_role(given, rules)
 
     async def beyond(self, request: Request, answer: Answer) -> Answer:
         """Leave out of the needs what the author may give because it has it itself.

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+import msgspec
+
 from admission.judge import Judge
 from admission.unlisted import MISSHAPEN
 from cli.output import Result, Unjudged
@@ -109,7 +111,12 @@ def read_files(items: Iterable[Manifest | Result], judge: Judge, terms: Terms) -
                 definition = read_kind(manifest)
             except InvalidObjectError:
                 continue  # Objects of its kind are reported as of an unknown one.
-            kinds[definition.group, definition.kind] = definition
+            key = definition.group, definition.kind
+            if (before := kinds.get(key)) is not None:
+                # Nobody knows which is in force when the objects come: what any has counts.
+                schemas = (*before.schemas, *definition.schemas)
+                definition = msgspec.structs.replace(definition, schemas=schemas)
+            kinds[key] = definition
     known = folder.roles if folder else ()
     there = {_kind(manifest) for manifest in manifests} & kinds.keys()
     carrying = {kind: kinds[kind] for kind in there if may_carry(*kind) and kinds[kind].paths()}

@@ -10,9 +10,10 @@ import msgspec
 
 from core.approvals import PROFILE, profile_uid
 from core.containment import uncovered
-from core.defaults import NO_DEFAULTS, Defaults
+from core.defaults import NO_DEFAULTS, Defaults, DefaultVariable
 from core.privileges import PatternSet
 from core.profiles import ContainerProfile, ProfileSpec, Relaxation, parse_version
+from core.sandbox import SandboxMode
 from core.two_person import Approvable, Person
 
 
@@ -69,7 +70,13 @@ def _demands(old: ProfileSpec, new: ProfileSpec) -> Iterator[str]:
         yield f"only warns of what came after catalogue {new.catalogue}"
     if new.rank != old.rank:
         yield f"is tried at rank {new.rank} and not {old.rank}"
+    if _strictness(new) < _strictness(old):
+        yield f"asks for a sandbox {new.sandbox or 'never'} and not {old.sandbox}"
     yield from _defaults(old.defaults or NO_DEFAULTS, new.defaults or NO_DEFAULTS)
+
+
+def _strictness(spec: ProfileSpec) -> int:
+    return SandboxMode(spec.sandbox or SandboxMode.NEVER.value).strictness
 
 
 def _defaults(old: Defaults, new: Defaults) -> Iterator[str]:
@@ -91,9 +98,26 @@ def _defaults(old: Defaults, new: Defaults) -> Iterator[str]:
     dropped = set(new.capabilities.drop if new.capabilities else ())
     lost = _lost(old.capabilities.drop if old.capabilities else (), dropped)
     yield from (f"no longer drops {each}" for each in lost)
-    for variable in old.env:
-        if variable not in new.env:
-            yield f"no longer fills in the variable {variable.name} as it did"
+    yield from _variables(old.env, new.env)
+
+
+def _variables(old: Iterable[DefaultVariable], new: Iterable[DefaultVariable]) -> Iterator[str]:
+    """Compare all of one name together, in their order: the first that applies is filled in.
+
+    One more counts too: a program may be run, or a proxy asked, because a variable says so.
+    """
+    before, now = _by_name(old), _by_name(new)
+    for name, variables in before.items():
+        if now.get(name) != variables:
+            yield f"no longer fills in the variable {name} as it did"
+    yield from (f"fills in the variable {name}" for name in now if name not in before)
+
+
+def _by_name(variables: Iterable[DefaultVariable]) -> dict[str, list[DefaultVariable]]:
+    found: dict[str, list[DefaultVariable]] = {}
+    for variable in variables:
+        found.setdefault(variable.name, []).append(variable)
+    return found
 
 
 def _lost(before: Iterable[str], now: set[str]) -> list[str]:

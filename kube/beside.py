@@ -13,6 +13,7 @@ from core.notes import Owned
 from core.pod import OwnerReference, Pod
 from core.profiles import ProfileSet
 from core.roles import RoleRule
+from core.sandbox import RuntimeClass
 from core.storage import PersistentVolume
 from core.subject import Subject
 from kube.folder import role_rule
@@ -82,6 +83,15 @@ class FileRoles:
         return role is not None and role.aggregation_rule is not None
 
 
+def _is_shipped(name: str) -> bool:
+    """Say whether Kubernetes gives a ClusterRole of this name its rules back.
+
+    By aggregation at once, else as soon as a kube-apiserver starts (k8s.io/kubernetes
+    plugin/pkg/auth/authorizer/rbac/bootstrappolicy, policy.go).
+    """
+    return name in {"cluster-admin", "admin", "edit", "view"} or name.startswith("system:")
+
+
 def _key(role: Role) -> _Key:
     return role.metadata.namespace, role.metadata.name
 
@@ -108,14 +118,15 @@ class BesideFiles:
         """Give the rules of a role of the files, else of the cluster.
 
         Of a ClusterRole that takes over others' rules: those that it takes from the files, and
-        those that it has in the cluster.
+        those that it has in the cluster. So of one that Kubernetes ships, whose rules come back.
 
         Raises:
             InvalidObjectError: kube-apiserver would not take the files' role.
             RoleUnknownError: the cluster did not say.
         """
         rules = self._roles.rules(kind, namespace, name)
-        if rules is not None and not self._roles.collects(kind, name):
+        comes_back = kind == "ClusterRole" and _is_shipped(name)
+        if rules is not None and not (comes_back or self._roles.collects(kind, name)):
             return rules
         there = await self._cluster.role(kind, namespace, name)
         return there if rules is None else (*rules, *(there or ()))
@@ -157,6 +168,10 @@ class BesideFiles:
     def claimed(self, claim: str) -> tuple[PersistentVolume, ...]:
         """Give the cluster's."""
         return self._cluster.claimed(claim)
+
+    def runtime_class(self, name: str) -> RuntimeClass | None:
+        """Give the cluster's."""
+        return self._cluster.runtime_class(name)
 
     async def owner(
         self, namespace: str, reference: OwnerReference, *, fresh: bool = False

@@ -9,6 +9,7 @@ import ctypes
 import math
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final, NoReturn
 
@@ -93,7 +94,7 @@ class _Function:
         self._answer = self._result[0].of
 
     def __call__(self, *values: int) -> int:
-        """Call it; what it raises are wasmtime's Trap and WasmtimeError, or a host function's."""
+        """Call it; what it raises are wasmtime's Trap and WasmtimeError."""
         for place, value in zip(self._places, values, strict=True):
             place.i32 = value
         error = ffi.wasmtime_func_call(
@@ -110,13 +111,18 @@ class _Function:
         return int(self._answer.i32)
 
     def _fail(self, error: Any) -> NoReturn:
-        """Raise as wasmtime's own calls do: first of all what a host function raised."""
+        """Raise what ended the call.
+
+        What a host function raised, its instance has kept: the binding keeps only the last of all
+        threads, which may be another instance's.
+        """
         raised: Exception
         if error:
             raised = wasmtime.WasmtimeError._from_ptr(error)  # noqa: SLF001
         else:
             raised = wasmtime.Trap._from_ptr(self._trap)  # noqa: SLF001
-        maybe_raise_last_exn()
+        with suppress(Exception):
+            maybe_raise_last_exn()  # Forgets it.
         raise raised
 
 

@@ -133,6 +133,16 @@ async def test_a_binding_is_judged_where_it_gives(folder: Folder, engine: Embedd
     assert everywhere - here >= {"rights/nodes-proxy", "rights/secrets/read"}
 
 
+async def test_cluster_admin_gives_everything_whatever_it_holds_now(
+    folder: Folder, engine: EmbeddedEngine
+) -> None:
+    """A kube-apiserver that starts gives its rules back: narrowed and bound, it would wait."""
+    whole = found(await decide(folder.cluster(), engine, binding("cluster-admin")))
+    narrow = {"metadata": {"name": "cluster-admin"}, "rules": [READS], "kind": "ClusterRole"}
+    folder.documents.append({"apiVersion": f"{RBAC}/v1", **narrow})
+    assert found(await decide(folder.cluster(), engine, binding("cluster-admin"))) == whole
+
+
 async def test_a_role_that_is_not_given_is_an_error(folder: Folder, engine: EmbeddedEngine) -> None:
     """It is refused, and not called a denial."""
     cluster = Watched(folder.cluster(), lost="roles")

@@ -70,6 +70,23 @@ def test_a_role_without_a_namespace_lies_in_that_of_the_review(run: Run, tmp_pat
     assert privileges(binding_of(run, "-n", "team", file)) == ["rights/unknown-role"]
 
 
+@pytest.mark.parametrize("name", ["cluster-admin", "admin", "edit", "system:aggregate-to-edit"])
+def test_a_role_of_kubernetes_gives_what_it_gave(run: Run, tmp_path: Path, name: str) -> None:
+    """Whatever a file makes of it: Kubernetes puts its rules back, and nobody would look again."""
+    before = privileges(binding_of(run, write(tmp_path / "a.yaml", bound(name))))
+    harmless = rbac.role(name, rbac.rule([""], "configmaps", "get"))
+    after = privileges(binding_of(run, write(tmp_path / "b.yaml", harmless, bound(name))))
+    assert after == before != []
+
+
+def test_a_cluster_role_with_a_namespace_is_no_role_of_it(run: Run, tmp_path: Path) -> None:
+    """kube-apiserver would not take it: what the Role of its name holds is not known."""
+    misplaced = rbac.role("tokens", rbac.rule([""], "configmaps", "get"))
+    misplaced["metadata"]["namespace"] = "team"
+    file = write(tmp_path / "a.yaml", misplaced, bound("tokens", "Role"))
+    assert privileges(binding_of(run, file)) == ["rights/unknown-role"]
+
+
 def test_a_role_that_stands_twice_gives_all_of_both(run: Run, tmp_path: Path) -> None:
     """Nobody knows which of two overlays is applied."""
     other = rbac.role("tokens", rbac.rule([""], "serviceaccounts", "impersonate", "a"))

@@ -52,6 +52,19 @@ def test_templates_that_a_definition_has_are_judged(run: Run, tmp_path: Path, wh
     assert [finding["path"] for finding in element["findings"]] == ["spec.runner.spec.hostPID"]
 
 
+@pytest.mark.parametrize("where", ["before", "after", "folder"])
+def test_a_second_definition_hides_no_template(run: Run, tmp_path: Path, where: str) -> None:
+    """Nobody knows which of both is applied, or whether the one that is there stays."""
+    held = [CARRIES] if where == "folder" else []
+    cluster = write(tmp_path / "cluster" / "a.yaml", *held).parent
+    decoy = definition(an_object(spec=an_object(size={"type": "integer"})))
+    documents = {"before": [decoy, CARRIES], "after": [CARRIES, decoy], "folder": [decoy]}
+    file = write(tmp_path / "a.yaml", *documents[where], widget(runner=BAD))
+    done = run("review", "-o", "json", "--cluster", cluster, file)
+    (element,) = (e for e in json.loads(done.out) if e["kind"] == "Widget")
+    assert [finding["path"] for finding in element["findings"]] == ["spec.runner.spec.hostPID"]
+
+
 def test_one_that_lies_in_no_namespace_has_none(run: Run, tmp_path: Path) -> None:
     """The definition's scope says it."""
     made = definition(an_object(spec=an_object(runner=TEMPLATE)), "Cluster")

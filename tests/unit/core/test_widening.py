@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.profiles import ContainerProfile, build_profile_set, parse_profile
+from core.defaults import Defaults
+from core.profiles import ContainerProfile, ProfileSpec, build_profile_set, parse_profile
 from core.widening import digest_of, proposed_by, widenings
 
 SPEC: dict[str, Any] = {
@@ -80,6 +81,14 @@ WIDER: dict[str, tuple[dict[str, Any], str]] = {
         {"defaults": defaults(env=[{"name": "A", "value": "c"}])},
         "no longer fills in the variable A as it did",
     ),
+    "one more variable": (
+        {"defaults": defaults(env=[{"name": "A", "value": "b"}, {"name": "LD_PRELOAD"}])},
+        "fills in the variable LD_PRELOAD",
+    ),
+    "the same variable, before the one that was there": (
+        {"defaults": defaults(env=[{"name": "A", "value": "c"}, {"name": "A", "value": "b"}])},
+        "no longer fills in the variable A as it did",
+    ),
 }
 NARROWER: dict[str, dict[str, Any]] = {
     "as it is": {},
@@ -91,9 +100,6 @@ NARROWER: dict[str, dict[str, Any]] = {
     "relaxed by what it covers": {"relaxations": relaxed("1.20", "host/port/1")},
     "a newer catalogue": {"catalogue": 3},
     "all dropped": {"defaults": defaults(capabilities={"drop": ["ALL"]})},
-    "one more variable": {
-        "defaults": defaults(env=[{"name": "A", "value": "b"}, {"name": "C", "value": "d"}])
-    },
 }
 
 
@@ -108,6 +114,25 @@ def test_what_becomes_wider_is_said(case: str) -> None:
 def test_what_becomes_narrower_needs_nobody(case: str) -> None:
     """Whoever takes something away is not made to wait."""
     assert widenings(profile(), profile(**NARROWER[case])) == []
+
+
+def test_variables_in_another_order_fill_in_another_value() -> None:
+    """The first of a name is filled in where it may be."""
+    one, other = {"name": "A", "value": "b", "withoutResources": ["gpu"]}, {"name": "A"}
+    old = profile(defaults=defaults(env=[one, other]))
+    new = profile(defaults=defaults(env=[other, one]))
+    assert widenings(old, new) == ["no longer fills in the variable A as it did"]
+
+
+def test_each_field_is_weighed() -> None:
+    """A field that is added to profiles stands here once somebody has said when it widens."""
+    assert set(ProfileSpec.__struct_fields__) - {"description"} == {
+        *("privileges", "relaxations", "includes", "catalogue", "rank", "sandbox", "defaults")
+    }
+    assert set(Defaults.__struct_fields__) == {
+        *("seccomp_profile", "allow_privilege_escalation", "automount_service_account_token"),
+        *("capabilities", "env"),
+    }
 
 
 def test_a_new_profile_is_wider_than_none() -> None:

@@ -93,7 +93,7 @@ async def _install(client: Client) -> str:
     await client.apply(grant("noting-use", use_of("pss-baseline"), *everyone))
     await client.apply(grant("noting-all", rule(["*"], "*", _VERBS), group(PEOPLE)))
     await client.create_namespace("sallyport-system")
-    for shipped in ("rbac.yaml", "revision-guard.yaml"):
+    for shipped in ("rbac.yaml", "revision-guard.yaml", "revision-owner-guard.yaml"):
         await client.apply(read_objects(ROOT / "deploy" / shipped))
     await client.create_service_account("sallyport-gate", "sallyport-system")
     for namespace in (NAMESPACE, OLD_NAMESPACE):

@@ -105,6 +105,20 @@ async def test_anns_revision_replaced(admin: Client, ben: Client, anns: Json) ->
         await ben.create(revision(anns, name, BENS, 7))
 
 
+async def test_anns_revision_replaced_by_one_of_another_kind_of_owner(
+    admin: Client, ben: Client, anns: Json
+) -> None:
+    """3b. Refused: a StatefulSet knows its revisions by the owner's UID, whatever its kind."""
+    (current,) = await objects(admin, REVISIONS, anns["metadata"]["name"])
+    name = current["metadata"]["name"]
+    await ben.delete({"apiVersion": "apps/v1", "kind": "ControllerRevision", **current})
+    forged = revision(anns, name, BENS, 7)
+    forged["metadata"]["ownerReferences"][0] |= {"apiVersion": "example/v1", "kind": "Set"}
+    with pytest.raises(ApiStatusError, match="may not write ControllerRevisions"):
+        await ben.create(forged)
+    assert await image_made_anew(admin, anns["metadata"]["name"]) == ANNS
+
+
 async def test_a_revision_of_bens_own_moved_to_anns(admin: Client, ben: Client, anns: Json) -> None:
     """4. One that another controller owns, of Ben's: taken as it is, and not moved afterwards."""
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "bens"}}
