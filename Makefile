@@ -6,7 +6,7 @@ SHELL := /bin/bash
 
 VENV := .venv
 BIN := $(VENV)/bin
-PYTHON_DIRS := admission audit certs cli control core identity kube policies webhooks tests bench docs
+PYTHON_DIRS := admission audit certs cli control core identity kube policies sandbox webhooks tests bench docs
 BUNDLE := policies/compiled/builtin.tar.gz
 REGO := $(shell find policies/rego -name '*.rego' ! -name '*_test.rego')
 
@@ -36,7 +36,7 @@ check: setup ## Lint, types, import contracts, licences, documentation, Rego
 	@$(BIN)/python tests/check.py
 
 test: check ## Everything that CI runs
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 bench: setup ## What a review costs, against Kubernetes' own check, OPA's server and a null handler
 	@$(BIN)/python -m bench $(BENCH)
@@ -58,7 +58,7 @@ bench-one-client: setup ## What a webhook adds to a Pod's creation, through a re
 
 proof: setup ## The tests at full size; writes dated results to docs/evidence
 	@SALLYPORT_PROOF=1 $(BIN)/python -m pytest tests/proof
-	SALLYPORT_PROOF=1 $(BIN)/python -m pytest -m proof tests/unit tests/api
+	SALLYPORT_PROOF=1 $(BIN)/python -m pytest -m proof tests/unit tests/api tests/node
 
 docs: setup ## Make the generated pages anew
 	@$(BIN)/python docs/make_names.py
