@@ -154,4 +154,4 @@ def _softened(outcome: Outcome) -> Outcome:
     findings = tuple(
         msgspec.structs.replace(finding, action=Action.WARN) for finding in outcome.findings
     )
-    return Outcome(findings, outcome.headline, outcome.advice, outcome.profile)
+    return msgspec.structs.replace(outcome, findings=findings)

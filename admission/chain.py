@@ -8,6 +8,7 @@ from admission.checks.guards import guards
 from admission.checks.namespace_marks import namespace_marks
 from admission.checks.notes import notes
 from admission.checks.profiles import profiles
+from admission.checks.sandboxing import sandboxing
 from admission.facts import Facts
 from admission.outcome import Outcome
 from core.request import Request
@@ -19,6 +20,7 @@ CHAIN: Final[tuple[Check, ...]] = (
     guards,
     denials,
     profiles,
+    sandboxing,
     notes,
 )
 

@@ -9,10 +9,10 @@ from policies.engine import Answer, Engine
 from policies.projection import encode
 
 
-async def evaluate(engine: Engine, reading: Reading) -> tuple[Answer, bytes]:
-    """Give what all parts need, with paths from the object's root, and what was evaluated.
+async def evaluate(engine: Engine, reading: Reading) -> tuple[Answer, tuple[Answer, ...], bytes]:
+    """Give what all parts need, with paths from the object's root, and what each does.
 
-    What was evaluated is the projection, or a JSON list of the projections of several parts.
+    Then what was evaluated: the projection, or a JSON list of the projections of several parts.
 
     Raises:
         EvaluationError: the policies failed.
@@ -20,7 +20,8 @@ async def evaluate(engine: Engine, reading: Reading) -> tuple[Answer, bytes]:
     if len(reading.parts) == 1:
         part = reading.parts[0]
         encoded = encode(part.projection)
-        return _of_part(await engine.ask(encoded), part), encoded
+        answer = _of_part(await engine.ask(encoded), part)
+        return answer, (answer,), encoded
     answers, projections = [], []
     for part in reading.parts:
         encoded = encode(part.projection)
@@ -30,7 +31,8 @@ async def evaluate(engine: Engine, reading: Reading) -> tuple[Answer, bytes]:
         await asyncio.sleep(0)
     needs = tuple(need for answer in answers for need in answer.needs)
     denials = tuple(denial for answer in answers for denial in answer.denials)
-    return Answer(needs, denials), b"[" + b",".join(projections) + b"]"
+    whole = Answer(needs, denials)
+    return whole, tuple(answers), b"[" + b",".join(projections) + b"]"
 
 
 def _of_part(answer: Answer, part: Part) -> Answer:
@@ -46,4 +48,10 @@ def _of_part(answer: Answer, part: Part) -> Answer:
             if part.counts(need.path)
         ),
         tuple(put(denial, path=template.place(denial.path)) for denial in answer.denials),
+        tuple(
+            put(signal, path=template.place(signal.path))
+            for signal in answer.signals
+            if part.counts(signal.path)
+        ),
+        tuple(put(feature, path=template.place(feature.path)) for feature in answer.features),
     )

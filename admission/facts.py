@@ -11,9 +11,12 @@ from core.exceptions import PolicyException
 from core.namespaces import Mode, Namespace
 from core.notes import Root
 from core.profiles import ProfileSet
+from core.sandbox import Feature, Isolation, Signal
 from core.subject import Subject
+from core.templates import Template
 from identity.requester import NoteChange
 from policies.bundle import Rule
+from sandbox.choosing import Refusal
 
 
 class NamedProfile(msgspec.Struct, frozen=True, gc=False):
@@ -26,6 +29,47 @@ class NamedProfile(msgspec.Struct, frozen=True, gc=False):
     """Whether no right and no ceiling matters (`sallyport review --profile`)."""
     of_namespace: bool = False
     """Whether the namespace names it for all."""
+
+
+class SandboxPart(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """A Pod, or a template of one, by which it is decided whether it runs in a sandbox."""
+
+    template: Template | None
+    """None for the Pod itself."""
+    named: str | None
+    """The RuntimeClass that it names; None where it names none."""
+    asked: bool
+    """Whether its author asks for a sandbox."""
+    needs: tuple[Need, ...]
+    signals: tuple[Signal, ...]
+    features: tuple[Feature, ...]
+
+    def place(self, path: str) -> str:
+        """Give a path of the Pod as one from the object's root."""
+        return self.template.place(path) if self.template else path
+
+
+class Isolated(msgspec.Struct, frozen=True, gc=False):
+    """What was decided about one Pod, or one template."""
+
+    part: SandboxPart
+    isolation: Isolation
+    refusals: tuple[Refusal, ...] = ()
+
+    @property
+    def lacks(self) -> str:
+        """The RuntimeClass that it must have and has not; empty where it needs none."""
+        lacking = self.part.named is None and not self.refusals
+        return self.isolation.runtime if lacking else ""
+
+
+class SandboxFacts(msgspec.Struct, frozen=True, gc=False):
+    """What is known of an object of which somebody may ask that its Pods run in a sandbox."""
+
+    decided: tuple[Isolated, ...]
+    """About each part: worked out once, since every check and patch goes by it."""
+    own: bool
+    """Whether nothing owns the object."""
 
 
 class PodFacts(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -55,6 +99,8 @@ class PodFacts(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What was used of what is excused."""
     excused: tuple[Need, ...] = ()
     """What it needs besides `needs`, and has by an exception."""
+    sandbox: SandboxFacts | None = None
+    """None where nobody may ask for a sandbox."""
     projection: bytes = b""
     """What the policies were evaluated on."""
     evaluation_seconds: float = 0.0

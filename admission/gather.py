@@ -22,6 +22,7 @@ from admission.excusing import Excuser
 from admission.facts import Facts, MarkFacts, NamedProfile, PodFacts
 from admission.granted import GrantReader, gives
 from admission.guarding import Guards
+from admission.isolating import Isolating, may_be_asked
 from admission.needing import ask_usable, denied, since
 from admission.noting import Noting, keeps_profile, profile_of
 from admission.parts import Reading
@@ -41,6 +42,8 @@ from identity.kinds import SubjectKind, kind_of
 from identity.requester import PROFILE_PATH
 from identity.subjects import Controllers
 from policies.engine import Engine
+from sandbox.choosing import ORDINARY as ORDINARY_SITE
+from sandbox.choosing import Site
 
 _JUDGED = frozenset({Operation.CREATE, Operation.UPDATE})
 
@@ -56,6 +59,8 @@ class Gatherer:
     """Whose approvals never count."""
     pipelines: frozenset[str] = frozenset()
     """User names of pipelines."""
+    site: Site = ORDINARY_SITE
+    """Which sandboxes there are, and when what runs must run in one."""
     clock: Callable[[], float] = time.time
     """Unix seconds, by which exceptions expire."""
 
@@ -111,8 +116,16 @@ class Gatherer:
         return Guards(self.cluster, self.terms, self.clock)
 
     @cached_property
+    def _excuser(self) -> Excuser:
+        return Excuser(self.cluster, self.terms, self.clock)
+
+    @cached_property
     def _excepting(self) -> Excepting:
-        return Excepting(Excuser(self.cluster, self.terms, self.clock))
+        return Excepting(self._excuser)
+
+    @cached_property
+    def _isolating(self) -> Isolating:
+        return Isolating(self._excuser, self.site)
 
     @cached_property
     def _breaker(self) -> Breaker:
@@ -142,7 +155,7 @@ class Gatherer:
         if isinstance(reading, str):
             return msgspec.structs.replace(facts, left_alone=reading)
         began = time.perf_counter()
-        answer, encoded = await evaluate(self.engine, reading)
+        answer, parts, encoded = await evaluate(self.engine, reading)
         if reading.entered:
             answer = in_entered(answer, reading.entered)
         if reading.gives:
@@ -178,6 +191,8 @@ class Gatherer:
         origin = await self._noting.covered(request, reading, facts, privileges, tried)
         facts = msgspec.structs.replace(facts, object_uid=reading.uid, pod=known, origin=origin)
         facts = await self._excepting.facts_of(request, facts, answer)
+        if may_be_asked(reading, facts):
+            facts = await self._isolating.facts_of(request, reading, parts, facts)
         return await self._breaker.facts_of(request, facts)
 
     async def regather(

@@ -15,6 +15,7 @@ from admission.defaults import fill, note_of
 from admission.evidence import evidence_of
 from admission.facts import Facts
 from admission.gather import Gatherer
+from admission.isolated import isolate
 from admission.outcome import Outcome
 from admission.recorded import request_of
 from admission.wording import not_judged, notices, refusal, shown_lines, warnings
@@ -152,6 +153,8 @@ class Judge:
         later = _later(speaking, profile, facts, decision_id) if not denied else []
         admitted = None if denied else profile
         filled = fill(request, facts, admitted)
+        isolation = next((outcome.isolation for outcome in outcomes if outcome.isolation), None)
+        isolating = isolate(request, facts, refused=denied) if isolation else []
         recorded = _recorded(request, facts, admitted, refused=denied and enforced)
         return Decision(
             id=decision_id,
@@ -168,7 +171,8 @@ class Judge:
             profiles_revision=facts.profiles.revision,
             subjects=[subject.label for subject in facts.pod.subjects] if facts.pod else [],
             recorded=recorded | note_of(facts, admitted, filled),
-            filled=filled,
+            filled=[*filled, *isolating],
+            isolation=isolation,
             when_unrecorded=self._when_unrecorded(facts),
             evidence=evidence_of(facts, admitted, self.gatherer.kind_of(request.subject)),
         )

@@ -3,6 +3,7 @@
 import msgspec
 
 from core.decision import Action, Finding
+from core.sandbox import Isolation
 
 
 class Outcome(msgspec.Struct, frozen=True, gc=False):
@@ -15,6 +16,9 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
     """With findings: what else could be done than to mend each of them."""
     profile: str | None = None
     """The profile that the check admits the object under, or judged it by."""
+
+    isolation: Isolation | None = None
+    """What the check decided about the object's sandbox."""
 
     @property
     def denies(self) -> bool:

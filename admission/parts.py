@@ -2,7 +2,7 @@
 
 import msgspec
 
-from core.pod import ObjectMeta
+from core.pod import ObjectMeta, Pod
 from core.subject import Subject
 from core.templates import Template
 from policies.projection import Projection
@@ -49,6 +49,8 @@ class Reading(msgspec.Struct, frozen=True, gc=False):
     """Which claim a volume is kept for: another one is another volume given."""
     entered: str = ""
     """The Pod that a connection enters: what it needs is judged too."""
+    pods: tuple[Pod, ...] = ()
+    """The Pod itself, or those of the templates, one for each part; none of other objects."""
     gives: bool = False
     """Whether it gives rights: then a profile that a namespace names has no say."""
 

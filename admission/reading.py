@@ -97,6 +97,7 @@ class Reader:
             named=(name, PROFILE_PATH) if name else None,
             uid=pod.metadata.uid or "",
             always=True,
+            pods=(pod,),
         )
 
     def claimed(self, namespace: str, name: str, names: str) -> tuple[PersistentVolume, ...]:

@@ -63,6 +63,7 @@ def read_workload(
         uid=metadata.uid or "",
         always=bool(templates),
         whole=not workload.more and not any(each.partial for each in templates),
+        pods=tuple(pods),
     )
 
 

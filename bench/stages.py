@@ -90,7 +90,6 @@ class Bench:
         projection = project(pod)
         since = dict.fromkeys(known.privileges, 1)
         yield "decode AdmissionReview", partial(decode_review, case.body)
-        yield "decode Pod", partial(decode_pod, request.object or b"")
         yield "project", partial(project, pod)
         yield "encode", partial(encode, projection)
         yield _EVALUATE, partial(self.engine.evaluate, known.projection)

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from cli.text import safe_line, safe_text
 from core.decision import Action, Decision, Finding, Verdict
+from core.sandbox import Isolation
 
 STANDARD_INPUT = "-"
 
@@ -119,6 +120,8 @@ class Result:
     """Where in the file, as messages say it: `#2:items[3]`, or `, line 3`."""
     needs: frozenset[str] = frozenset()
     """The privileges that the object needs."""
+    why_sandboxed: str = ""
+    """Why its Pods must run in a sandbox, if they must."""
     change: Change | None = None
     """With `--diff`; `element` has only the findings that are new then."""
 
@@ -139,10 +142,23 @@ def of_decision(reviewed: Reviewed, decision: Decision) -> Result:
         reviewed,
         verdict=decision.verdict,
         profile=decision.profile,
+        sandbox=(decision.isolation.runtime or None) if decision.isolation else None,
         findings=findings_of(decision),
     )
     needs = frozenset(need.privilege for need in decision.evidence.needs)
-    return Result(element, message=decision.message, needs=needs)
+    isolation = decision.isolation
+    why = why_sandboxed(isolation) if isolation and isolation.runtime else ""
+    return Result(element, message=decision.message, needs=needs, why_sandboxed=why)
+
+
+def why_sandboxed(isolation: Isolation) -> str:
+    """Say why Pods must run in a sandbox, as a line for people."""
+    if isolation.reason == "asked":
+        return "its label sallyport.dev/sandbox asks for it"
+    if isolation.reason == "required":
+        return "its profile or its namespace demands it"
+    signals = ", ".join(f"{each.rule} {each.points}" for each in isolation.signals)
+    return f"its risk is {isolation.score}, from {isolation.threshold} on it is: {signals}"
 
 
 def findings_of(decision: Decision) -> list[Finding]:
@@ -194,13 +210,17 @@ def print_reviewed(results: Sequence[Result], console: Console) -> None:
             console.print(Text(f"{file}:", style="dim"))
             console.print(Text(safe_text(result.message)))
     for result in results:
-        for line in _besides(result.element):
+        for line in _besides(result):
             console.print(Text(safe_line(line)))
 
 
-def _besides(element: Reviewed) -> Iterator[str]:
-    """Word what would be filled in, and what could not be known, after an empty line."""
+def _besides(result: Result) -> Iterator[str]:
+    """Word the sandbox, what would be filled in, and what could not be known."""
+    element = result.element
     named = f"{shown_file(element.file)}: {name_result(element)}"
+    if element.sandbox and element.verdict is not Verdict.DENY:
+        yield ""
+        yield f"{named}: runs with the RuntimeClass {element.sandbox}: {result.why_sandboxed}."
     if element.defaults:
         yield ""
         yield f"{named}: {element.profile} fills in, when Pods are created:"

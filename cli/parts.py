@@ -9,7 +9,7 @@ from typing import Final
 from admission.gather import Gatherer
 from admission.judge import Judge
 from cli.settings import Settings
-from cli.settings_sections import MIB, Evaluation
+from cli.settings_sections import MIB, Evaluation, Sandbox
 from core.cluster import Cluster
 from core.errors import ClusterError, NotSyncedError, SettingsError
 from core.two_person import SHARED_ACCOUNTS, Terms
@@ -24,6 +24,7 @@ from policies.bundle import read_bundle
 from policies.engine import Engine
 from policies.engine.embedded import EmbeddedEngine, Limits
 from policies.engine.remembered import RememberingEngine
+from sandbox.choosing import Site
 
 CLUSTER_WAIT_S: Final = 10.0
 """Seconds that a person waits until what is watched of a cluster has been loaded."""
@@ -70,8 +71,14 @@ def make_judge(cluster: Cluster, engine: Engine, settings: Settings) -> Judge:
     pipelines = frozenset(settings.pipelines)
     shared = frozenset(name.casefold() for name in settings.shared_accounts)
     terms = Terms(SHARED_ACCOUNTS | shared, profiles=settings.approvals.profiles)
-    gatherer = Gatherer(cluster, engine, controllers, pipelines=pipelines, terms=terms)
+    site = _site(settings.sandbox)
+    gatherer = Gatherer(cluster, engine, controllers, pipelines=pipelines, terms=terms, site=site)
     return Judge(gatherer, settings.default_mode, when_unrecorded=settings.record.when_full)
+
+
+def _site(sandbox: Sandbox) -> Site:
+    runtimes = tuple(filter(None, dict.fromkeys((sandbox.runtime, sandbox.second))))
+    return Site(runtimes, sandbox.handlers, sandbox.threshold, sandbox.points, sandbox.gpu_label)
 
 
 async def require_answers(kubeconfig: Path) -> None:

@@ -27,6 +27,7 @@ from cli.settings_sections import (
     Listen,
     Receive,
     Record,
+    Sandbox,
     Shipping,
     Spool,
     Status,
@@ -54,6 +55,7 @@ class Settings(BaseSettings):
     sweep: SweepSection = SweepSection()
     discovery: Discovery = Discovery()
     approvals: Approvals = Approvals()
+    sandbox: Sandbox = Sandbox()
     cluster_id: str = Field(
         "",
         max_length=63,

@@ -12,8 +12,12 @@ from core.decision import Unrecorded
 from kube.settings import LiveSettings
 from policies.engine.embedded import Limits
 from policies.engine.remembered import MOST_ENTRIES
+from sandbox.choosing import HANDLERS, THRESHOLD
+from sandbox.compatibility import Kind
 from webhooks.app import AppSettings
 from webhooks.server import ServerSettings
+
+_CLASS_NAME = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$", max_length=253)]
 
 _STRICT = ConfigDict(extra="forbid", frozen=True)
 
@@ -171,6 +175,42 @@ class Approvals(BaseModel):
         default=False,
         description="Creating or widening a ContainerProfile. The webhook `profiles.sallyport.dev` "
         "must be registered.",
+    )
+
+
+class Sandbox(BaseModel):
+    """Which sandboxes there are. Profiles, namespaces and authors say when one is used."""
+
+    model_config = _STRICT
+    runtime: str = Field(
+        "gvisor",
+        pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$",
+        max_length=253,
+        description="The RuntimeClass of the sandbox.",
+    )
+    second: str = Field(
+        "",
+        pattern=r"^([a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$",
+        max_length=253,
+        description="The RuntimeClass for what the first cannot run, if there is one.",
+    )
+    handlers: dict[str, Kind] = Field(
+        dict(HANDLERS),
+        description="Which sandbox each handler of the nodes' runtime starts, `gvisor` or `kata`; "
+        "a RuntimeClass with another handler is none.",
+    )
+    threshold: int = Field(
+        THRESHOLD, ge=1, le=1000, description="The score from which risk demands a sandbox."
+    )
+    points: dict[str, Annotated[int, Field(ge=0, le=1000)]] = Field(
+        default_factory=dict,
+        description="Points of rules that are not the built-in ones: `sandbox/code/notebook: 30`.",
+    )
+    gpu_label: str = Field(
+        "",
+        pattern=r"^([A-Za-z0-9./_-]+=[A-Za-z0-9._-]*)?$",
+        description="`key=value`: nodes with this label have a GPU driver that gVisor knows. A "
+        "RuntimeClass that selects it can run what asks for a GPU.",
     )
 
 

@@ -13,6 +13,7 @@ from core.notes import Owned
 from core.pod import OwnerReference, Pod
 from core.profiles import ProfileSet
 from core.roles import RoleRule
+from core.sandbox import RuntimeClass
 from core.storage import PersistentVolume
 from core.subject import Subject
 from core.two_person import Consent
@@ -123,6 +124,13 @@ class Cluster(Protocol):
 
         Raises:
             NotSyncedError: as `volume`.
+        """
+
+    def runtime_class(self, name: str) -> RuntimeClass | None:
+        """Give a RuntimeClass; None where there is none of this name.
+
+        Raises:
+            NotSyncedError: they have not been loaded, or the watch has been down too long.
         """
 
     async def owner(

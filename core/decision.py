@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from core.notes import Root
+from core.sandbox import Isolation
 from core.subject import Subject
 
 Patch = dict[str, Any]
@@ -160,6 +161,8 @@ class Decision(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     recorded: dict[str, str] = {}
     """Annotations that the mutating webhook sets, or takes away where they are empty."""
     filled: list[Patch] = []
-    """What the mutating webhook fills in besides, from the profile's defaults."""
+    """What the mutating webhook fills in besides: the profile's defaults, the RuntimeClass."""
+    isolation: Isolation | None = None
+    """What was decided about its sandbox; None where nobody may ask for one."""
     when_unrecorded: Unrecorded = Unrecorded.REFUSE
     evidence: Evidence = Evidence()

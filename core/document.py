@@ -94,6 +94,30 @@ class TracedRoot(_Part, frozen=True):
     """The profile that is noted on it; empty without one."""
 
 
+class CountedSignal(_Part, frozen=True):
+    """A signal of risk that counted."""
+
+    rule: str
+    points: int
+    path: str = ""
+    reason: str = ""
+
+
+class Isolated(_Part, frozen=True):
+    """What decided about the sandbox."""
+
+    mode: str
+    """The strictest of namespace, profile and root's profile: `never`, `by-risk`, `required`."""
+    score: int = 0
+    threshold: int = 0
+    asked: bool = False
+    """Whether its author asked for a sandbox."""
+    excused: bool = False
+    """Whether a PolicyException took away what the mode demands."""
+    signals: list[CountedSignal] = []
+    """The heaviest first; each rule once."""
+
+
 class Revisions(_Part, frozen=True):
     """What the decision depended on, one revision of each."""
 
@@ -165,6 +189,9 @@ class DecisionDocument(_Part, frozen=True):
     """JSONPatch (RFC 6902) that the mutating webhook answered with."""
     more_patches: int = 0
     sandbox: str | None = None
+    """The RuntimeClass that it must run with; None where any will do."""
+    isolation: Isolated | None = None
+    """How that was decided; None where nobody may ask for a sandbox."""
     revisions: Revisions = Revisions()
     durations: Durations = Durations()
     projection: str = ""

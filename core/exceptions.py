@@ -5,6 +5,7 @@ from typing import Annotated, Final
 
 import msgspec
 
+from core import sandbox
 from core.decision import Denial, Need
 from core.errors import InvalidObjectError
 from core.guarded import Meta, convert_spec, parse_time, read_written
@@ -21,7 +22,7 @@ _API_VERSION: Final = re.compile(r"([a-z0-9]([a-z0-9.-]*[a-z0-9])?/)?v[a-z0-9]+"
 _KIND: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
 _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
 _CONTAINER: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
-_RULE: Final = re.compile(r"rules(/[a-z0-9_]+)+")
+_RULE: Final = re.compile(rf"rules(/[a-z0-9_]+)+|{sandbox.REQUIRED}")
 
 _OPTIONAL: Final = frozenset({"privilege", "rule", "container", "value"})
 

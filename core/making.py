@@ -12,8 +12,10 @@ from core.document import (
     MOST_TEXT,
     AccessAnswer,
     Asked,
+    CountedSignal,
     DecisionDocument,
     Durations,
+    Isolated,
     Revisions,
     Source,
     TracedRoot,
@@ -22,6 +24,7 @@ from core.document import (
 )
 from core.notes import Root
 from core.request import Request
+from core.sandbox import Isolation
 from core.subject import Subject
 
 
@@ -103,6 +106,8 @@ def make_document(  # noqa: PLR0913  A decision and all that surrounds it.
         ],
         more_access_reviews=max(len(evidence.access) - MOST_ACCESS, 0),
         patches=[dict(patch) for patch in patches],
+        sandbox=(decision.isolation.runtime or None) if decision.isolation else None,
+        isolation=_isolated(decision.isolation) if decision.isolation else None,
         revisions=Revisions(policy=decision.policy_revision, profiles=decision.profiles_revision),
         durations=Durations(
             total=round(seconds * 1000, 3),
@@ -110,6 +115,25 @@ def make_document(  # noqa: PLR0913  A decision and all that surrounds it.
             access=round(evidence.access_seconds * 1000, 3),
         ),
         projection=digest,
+    )
+
+
+def _isolated(isolation: Isolation) -> Isolated:
+    return Isolated(
+        mode=isolation.mode.value,
+        score=isolation.score,
+        threshold=isolation.threshold,
+        asked=isolation.asked,
+        excused=isolation.excused,
+        signals=[
+            CountedSignal(
+                rule=each.rule,
+                points=each.points,
+                path=each.path[:MOST_TEXT],
+                reason=each.reason,
+            )
+            for each in isolation.signals[:MOST_FINDINGS]
+        ],
     )
 
 

@@ -15,6 +15,9 @@ MODE_LABEL = f"{GROUP}/mode"
 UNRECORDED_LABEL = f"{GROUP}/when-unrecorded"
 """On a Namespace: `refuse` or `admit` when decisions cannot be recorded. Guarded by `exempt`."""
 
+SANDBOX_LABEL = f"{GROUP}/sandbox"
+"""On a Namespace: `by-risk` or `required`. Guarded. On a Pod or template: it asks for a sandbox."""
+
 CEILING_ANNOTATION = f"{GROUP}/ceiling"
 """On a Namespace: profiles, comma-separated, that no right exceeds. Guarded by `exempt`."""
 

@@ -8,6 +8,7 @@ import msgspec
 
 from core import names
 from core.decision import Unrecorded
+from core.sandbox import SandboxMode, mode_of_label
 
 
 class Mode(enum.Enum):
@@ -62,6 +63,11 @@ class Namespace(msgspec.Struct, frozen=True):
         return Unnoted.SERVICE_ACCOUNT if known else Unnoted.REFUSE
 
     @property
+    def sandbox(self) -> SandboxMode:
+        """The mode: the label's; NEVER without one; REQUIRED for a word unknown."""
+        return mode_of_label(self.labels.get(names.SANDBOX_LABEL))
+
+    @property
     def ceiling(self) -> frozenset[str] | None:
         """The profiles that no right exceeds here; None where no ceiling is set."""
         value = self.annotations.get(names.CEILING_ANNOTATION)
@@ -80,6 +86,7 @@ _GUARDED_LABELS: Final = frozenset(
         names.MODE_LABEL,
         names.UNRECORDED_LABEL,
         names.UNNOTED_LABEL,
+        names.SANDBOX_LABEL,
         names.AKS_EXEMPTION_LABEL,
     }
 )

@@ -81,9 +81,16 @@ class HostAction(_Struct, frozen=True):
     host: str | None = None
 
 
+class ExecAction(_Struct, frozen=True):
+    """The `exec` of a probe or a lifecycle handler; the command is decoded by who reads it."""
+
+    command: msgspec.Raw = msgspec.Raw()
+
+
 class Handler(_Struct, frozen=True):
     """A probe or a lifecycle handler."""
 
+    exec: ExecAction | None = None
     http_get: HostAction | None = None
     tcp_socket: HostAction | None = None
 
@@ -122,6 +129,10 @@ class EnvVar(_Struct, frozen=True):
     value_from: dict[str, msgspec.Raw] | None = None
 
 
+class ResourceClaim(_Struct, frozen=True):
+    """One of `spec.resourceClaims`; which claim it is is not read."""
+
+
 class Resources(_Struct, frozen=True):
     """`spec.containers[*].resources` and `spec.resources`. A quantity is text or a number."""
 
@@ -143,6 +154,11 @@ class Container(_Struct, frozen=True):
     readiness_probe: Handler | None = None
     startup_probe: Handler | None = None
     lifecycle: Lifecycle | None = None
+    stdin: bool | None = None
+    tty: bool | None = None
+    command: msgspec.Raw = msgspec.Raw()
+    """Decoded by who reads it, like `args`; empty where there is none."""
+    args: msgspec.Raw = msgspec.Raw()
     target_container_name: str | None = None
     """Of an ephemeral container: whose processes it joins."""
 
@@ -195,6 +211,8 @@ class PodSpec(_Struct, frozen=True):
     dns_config: DNSConfig | None = None
     host_aliases: list[HostAlias] | None = None
     resources: Resources | None = None
+    resource_claims: list[ResourceClaim] | None = None
+    runtime_class_name: str | None = None
     service_account_name: str | None = None
     service_account: str | None = None
 

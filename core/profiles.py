@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
@@ -12,6 +12,7 @@ from core import names
 from core.defaults import NO_DEFAULTS, Defaults, normal_defaults, validate_defaults
 from core.errors import InvalidObjectError
 from core.privileges import PatternIndex, PatternSet, validate_pattern
+from core.sandbox import SandboxMode
 
 CATALOGUE = 3
 """The newest version of the catalogue of privileges that the built-in rules speak."""
@@ -58,6 +59,7 @@ class ProfileSpec(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fi
     includes: Annotated[list[_Name], msgspec.Meta(max_length=32)] = []
     relaxations: Annotated[list[Relaxation], msgspec.Meta(max_length=16)] = []
     defaults: Defaults | None = None
+    sandbox: Literal["by-risk", "required"] | None = None
 
 
 class ContainerProfile(msgspec.Struct, frozen=True):
@@ -78,6 +80,8 @@ class Profile:
     """The version that its own author wrote it for, whatever it includes."""
     defaults: Defaults | None = None
     """Its own, whatever it includes; None where there is nothing to fill in."""
+    sandbox: SandboxMode = SandboxMode.NEVER
+    """When what runs under it is sandboxed: its own, whatever it includes."""
 
     def covers(self, privilege: str) -> bool:
         """Say whether the profile covers one privilege."""
@@ -96,6 +100,8 @@ class ProfileSet:
     by_name: Mapping[str, Profile] = field(init=False, repr=False, compare=False)
     index: PatternIndex = field(init=False, repr=False, compare=False)
     """The patterns of all, each profile's bit being its place in `ordered`."""
+    sandboxes: bool = field(init=False, repr=False, compare=False)
+    """Whether any of them asks for a sandbox."""
     _bits: Mapping[str, int] = field(init=False, repr=False, compare=False)
     _demanding: Mapping[int, int] = field(init=False, repr=False, compare=False)
 
@@ -107,6 +113,8 @@ class ProfileSet:
         }
         object.__setattr__(self, "by_name", {p.name: p for p in self.ordered})
         object.__setattr__(self, "index", PatternIndex(p.patterns for p in self.ordered))
+        sandboxes = any(p.sandbox is not SandboxMode.NEVER for p in self.ordered)
+        object.__setattr__(self, "sandboxes", sandboxes)
         object.__setattr__(self, "_bits", bits)
         object.__setattr__(self, "_demanding", demanding)
 
@@ -176,7 +184,7 @@ def _normal(item: Any) -> Any:
     spec = item.get("spec") if isinstance(item, dict) else None
     if not isinstance(spec, dict):
         return item
-    optional = ("description", "includes", "relaxations", "defaults")
+    optional = ("description", "includes", "relaxations", "defaults", "sandbox")
     kept = {key: value for key, value in spec.items() if key not in optional or value is not None}
     for key in ("rank", "catalogue"):
         if isinstance(number := kept.get(key), float) and number.is_integer():
@@ -235,7 +243,9 @@ def build_profile_set(
         patterns = _patterns(name, specs, cluster_version, found)
         spec = specs[name]
         defaults = None if spec.defaults == NO_DEFAULTS else spec.defaults
-        ready.append(Profile(name, spec.rank, PatternSet(patterns), spec.catalogue, defaults))
+        mode = SandboxMode(spec.sandbox) if spec.sandbox else SandboxMode.NEVER
+        known = PatternSet(patterns)
+        ready.append(Profile(name, spec.rank, known, spec.catalogue, defaults, mode))
     ready.sort(key=lambda profile: (profile.rank, profile.name))
     return ProfileSet(digest.hexdigest()[:12], tuple(ready), tuple(found))
 

@@ -10,6 +10,7 @@ from core.errors import InvalidObjectError
 Json = Mapping[str, Any]
 """An object of JSON."""
 
+_ITEM: Final = re.compile(r"\[([0-9]+)\]")
 _STEP: Final = re.compile(r"([^.\[\]]+)|\[([^\]]*)\]")
 
 
@@ -68,6 +69,35 @@ def values_at(value: Any, path: str) -> list[Any]:
         for _ in range(lists):
             found = [inner for each in found for inner in (each if isinstance(each, list) else ())]
     return found
+
+
+def pointer_to(value: Any, path: str) -> str | None:
+    """Give the JSON pointer (RFC 6901) to what lies at a path such as `spec.jobs[0].template`.
+
+    None where nothing does. A key may have a dot in it: the longest that leads there is taken.
+    """
+    if not path:
+        return ""
+    if isinstance(value, list):
+        index = _ITEM.match(path)
+        if index is None or int(index[1]) >= len(value):
+            return None
+        return _under(index[1], value[int(index[1])], path[index.end() :])
+    if not isinstance(value, Mapping):
+        return None
+    for key in sorted((key for key in value if _is_within(path, key)), key=len, reverse=True):
+        if (found := _under(_escaped(key), value[key], path[len(key) :])) is not None:
+            return found
+    return None
+
+
+def _under(token: str, value: Any, rest: str) -> str | None:
+    found = pointer_to(value, rest.removeprefix("."))
+    return None if found is None else f"/{token}{found}"
+
+
+def _escaped(key: str) -> str:
+    return key.replace("~", "~0").replace("/", "~1")
 
 
 def lying_at(kind: str, value: Json, path: str) -> Iterator[tuple[str, Json]]:

@@ -22,6 +22,7 @@ CHART = ROOT / "helm" / "sallyport"
 COPIES = {
     "files/namespace-guard.yaml": ROOT / "deploy" / "namespace-guard.yaml",
     "files/revision-guard.yaml": ROOT / "deploy" / "revision-guard.yaml",
+    "files/revision-owner-guard.yaml": ROOT / "deploy" / "revision-owner-guard.yaml",
     **{
         f"files/profiles/{path.name}": path
         for path in sorted((ROOT / "policies" / "profiles").glob("*.yaml"))

@@ -1,5 +1,7 @@
 """Makes docs/rules: a page for each built-in rule, from its METADATA and its two examples.
 
+And docs/sandbox/signals.md, the table of what counts for the sandbox.
+
 python docs/make_rules.py [--check]
 
 With `--check` nothing is written, and the exit code is 1 if a page is missing, stale or left over.
@@ -12,10 +14,15 @@ from typing import Any
 
 import yaml
 
+from docs.signals_page import signals_page
+
 ROOT = Path(__file__).resolve().parents[1]
 REGO = ROOT / "policies" / "rego"
-AREAS = ("privileges", "rules")
-PAGES = ROOT / "docs" / "rules"
+AREAS = ("privileges", "rules", "sandbox")
+SIGNALS = "sandbox/"
+PAGES = ROOT / "docs"
+FOLDERS = ("rules", "sandbox")
+"""Folders of PAGES in which every page is made here."""
 
 _HEAD = "<!-- Made by docs/make_rules.py from the rule's METADATA and examples; edit those. -->\n"
 
@@ -26,13 +33,17 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; 1 if stale")
     check = parser.parse_args().check
     pages = _pages()
-    present = {path.relative_to(PAGES).as_posix(): path.read_text() for path in PAGES.rglob("*.md")}
+    present = {
+        path.relative_to(PAGES).as_posix(): path.read_text()
+        for folder in FOLDERS
+        for path in (PAGES / folder).rglob("*.md")
+    }
     changed = sorted(
         name for name in pages.keys() | present.keys() if pages.get(name) != present.get(name)
     )
     if check:
         for name in changed:
-            print(f"docs/rules/{name} is stale; run: python docs/make_rules.py", file=sys.stderr)
+            print(f"docs/{name} is stale; run: python docs/make_rules.py", file=sys.stderr)
         return 1 if changed else 0
     for name in changed:
         page = PAGES / name
@@ -45,23 +56,26 @@ def main() -> int:
 
 
 def _pages() -> dict[str, str]:
-    """Give the text of each page by its path below docs/rules."""
+    """Give the text of each page by its path below docs."""
     rules = {
         folder.relative_to(REGO).as_posix(): _metadata(folder / f"{folder.name}.rego")
         for area in AREAS
         for folder in sorted((REGO / area).glob("*/*"))
         if folder.is_dir()
     }
-    pages = {_place(rule): _page(rule, metadata) for rule, metadata in rules.items()}
+    pages = {f"rules/{_place(rule)}": _page(rule, data) for rule, data in rules.items()}
     if len(pages) < len(rules):
         raise SystemExit("two areas have a rule of the same name: their pages would be one")
-    pages["index.md"] = _index(rules)
-    return pages
+    signals = {rule: data for rule, data in rules.items() if rule.startswith(SIGNALS)}
+    others = {rule: data for rule, data in rules.items() if rule not in signals}
+    risky = {rule: data for rule, data in others.items() if "risk" in data["custom"]}
+    made = {"rules/index.md": _index(others), "sandbox/signals.md": signals_page(signals, risky)}
+    return pages | made
 
 
 def _place(rule: str) -> str:
-    """Give the page of a rule: its id without the area."""
-    return f"{rule.partition('/')[2]}.md"
+    """Give the page of a rule below docs/rules: its id without the area, save for signals."""
+    return f"{rule if rule.startswith(SIGNALS) else rule.partition('/')[2]}.md"
 
 
 def _metadata(source: Path) -> dict[str, Any]:
@@ -80,16 +94,11 @@ def _page(rule: str, metadata: dict[str, Any]) -> str:
         f"- [{resource['description']}]({resource['ref']})"
         for resource in metadata["related_resources"]
     )
-    refused, admitted = (
-        ("Needs the privilege", "Does not need it")
-        if "privileges" in custom
-        else ("Denied", "Not denied")
-    )
+    (refused, one), (admitted, other) = _examples(custom)
     return f"""{_HEAD}
 # {metadata["title"]}
 
-Rule `{rule}`, severity {custom["severity"]}, since version {custom["since"]} of the \
-catalogue of privileges.
+{_weight(rule, custom)}
 
 {metadata["description"].strip()}
 
@@ -110,16 +119,37 @@ catalogue of privileges.
 ## {refused}
 
 ```yaml
-{(REGO / rule / "refused.yaml").read_text()}```
+{(REGO / rule / one).read_text()}```
 
 ## {admitted}
 
 ```yaml
-{(REGO / rule / "admitted.yaml").read_text()}```
+{(REGO / rule / other).read_text()}```
 """
 
 
+def _weight(rule: str, custom: dict[str, Any]) -> str:
+    since = f"since version {custom['since']}"
+    if "points" in custom:
+        return f"Rule `{rule}`, {custom['points']} points, {since} of the signals."
+    return f"Rule `{rule}`, severity {custom['severity']}, {since} of the catalogue of privileges."
+
+
+def _examples(custom: dict[str, Any]) -> tuple[tuple[str, str], tuple[str, str]]:
+    """Give the heading and the file of each example."""
+    if "points" in custom:
+        return ("Counts", "riskier.yaml"), ("Does not count", "ordinary.yaml")
+    if "privileges" in custom:
+        return ("Needs the privilege", "refused.yaml"), ("Does not need it", "admitted.yaml")
+    return ("Denied", "refused.yaml"), ("Not denied", "admitted.yaml")
+
+
 def _verdict(custom: dict[str, Any]) -> str:
+    if "points" in custom:
+        return (
+            "A signal refuses nothing: its points add to the score by which a sandbox is chosen, "
+            "once for an object ([signals](../../../sandbox/signals.md))."
+        )
     if "privileges" not in custom:
         return "No profile covers it: nobody may, whatever their rights."
     listed = "\n".join(f"- `{pattern}`" for pattern in custom["privileges"])
@@ -127,7 +157,20 @@ def _verdict(custom: dict[str, Any]) -> str:
 
 {listed}
 
-A profile that covers the privilege allows it: [how privileges are written](index.md)."""
+A profile that covers the privilege allows it: [how privileges are written](../index.md).\
+{_risk(custom)}"""
+
+
+def _risk(custom: dict[str, Any]) -> str:
+    if "risk" not in custom:
+        return ""
+    others = custom.get("risks", {})
+    listed = "".join(f"\n- `{pattern}`: {points} points" for pattern, points in others.items())
+    return (
+        "\n\nHad by an exception only, it adds "
+        f"{custom['risk']} points to the [score of the sandbox](../../sandbox/signals.md)"
+        + (f", save for these, of which the most counts:\n{listed}" if listed else ".")
+    )
 
 
 def _index(rules: dict[str, dict[str, Any]]) -> str:
@@ -145,7 +188,8 @@ def _index(rules: dict[str, dict[str, Any]]) -> str:
 
 Each rule under `privileges/` names the privileges that an object needs; none of them says yes or \
 no. A Pod is admitted when one profile that its subject may use covers all of them. What a rule \
-under `rules/` finds is denied to everyone.
+under `rules/` finds is denied to everyone. Signals of risk, by which a sandbox is chosen, have \
+[a page of their own](../sandbox/signals.md).
 
 Version 1 of the catalogue is what Pod Security restricts: a Pod that asks for nothing beyond its \
 level *restricted* needs nothing of it, save for settings that `pss-restricted` lists: the \

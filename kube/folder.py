@@ -1,9 +1,9 @@
 """A folder of YAML in the place of a cluster: for laptops, pipelines and tests.
 
 Read: ContainerProfile, PolicyException, BreakGlass and their approvals, Namespace,
-PersistentVolume, Role, ClusterRole and their bindings, CustomResourceDefinition, Pods, and
-workloads as the owners of others, as `kubectl get -o yaml` or their authors write them. Other
-kinds are left alone.
+PersistentVolume, RuntimeClass, Role, ClusterRole and their bindings, CustomResourceDefinition,
+Pods, and workloads as the owners of others, as `kubectl get -o yaml` or their authors write them.
+Other kinds are left alone.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,6 +27,7 @@ from core.profiles import (
     build_profile_set,
 )
 from core.roles import RoleRule
+from core.sandbox import RuntimeClass
 from core.storage import PersistentVolume
 from core.subject import Subject
 from kube.break_glasses import BreakGlasses
@@ -74,6 +75,7 @@ class FolderCluster:
         self._profiles = build_profile_set(profiles.values(), cluster_version)
         self._namespaces = reading.namespaces
         self._volumes = Volumes(reading.volumes)
+        self._runtime_classes = reading.runtime_classes
         self._owners = reading.owners
         self._pods = reading.pods
         guarded = reading.guarded
@@ -121,6 +123,10 @@ class FolderCluster:
     def claimed(self, claim: str) -> tuple[PersistentVolume, ...]:
         """Give the volumes on a node that a claim, `namespace/name`, has."""
         return self._volumes.claimed(claim)
+
+    def runtime_class(self, name: str) -> RuntimeClass | None:
+        """Give a RuntimeClass of the folder."""
+        return self._runtime_classes.get(name)
 
     async def owner(
         self, namespace: str, reference: OwnerReference, *, fresh: bool = False

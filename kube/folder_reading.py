@@ -17,8 +17,10 @@ from core.exceptions import parse_exception
 from core.namespaces import Namespace
 from core.notes import Owned
 from core.profiles import ContainerProfile, parse_profile
+from core.sandbox import RuntimeClass
 from core.storage import PersistentVolume, parse_persistent_volume
 from core.workloads import workload_of
+from kube import runtime_classes
 from kube.manifests import Manifest
 from kube.namespaces import parse_namespace
 from kube.owners import read_owned
@@ -51,6 +53,7 @@ class FolderReading:
         self.owners: dict[tuple[str, str, str, str], Owned] = {}
         self.pods: dict[tuple[str, str], bytes] = {}
         self.definitions: dict[tuple[str, str], Definition] = {}
+        self.runtime_classes: dict[str, RuntimeClass] = {}
         self._seen: dict[tuple[str, str, str], str] = {}
 
     def take(self, manifest: Manifest) -> None:
@@ -81,15 +84,24 @@ class FolderReading:
             check_binding(binding, manifest.source)
             self._note(manifest, binding.metadata.namespace, binding.metadata.name)
             self.bindings.append(binding)
-        elif key == ("", "Pod"):
-            metadata = manifest.value.get("metadata") or {}
-            place = (str(metadata.get("namespace") or "default"), str(metadata.get("name")))
-            self.pods[place] = manifest.raw
+        elif key in {("", "Pod"), (runtime_classes.GROUP, runtime_classes.KIND)}:
+            self._take_running(manifest)
         elif workload_of(*key) is not None:
             namespace_name, owned = read_owned(manifest)
             self.owners[namespace_name, *key, owned.name] = owned
         elif key == (definitions.GROUP, definitions.KIND):
             self._define(manifest)
+
+    def _take_running(self, manifest: Manifest) -> None:
+        """Take in what runs, or with what it can be run."""
+        if manifest.kind == runtime_classes.KIND:
+            found = _in_file(manifest, runtime_classes.parse_runtime_class)
+            self._note(manifest, "", found.name)
+            self.runtime_classes[found.name] = found
+            return
+        metadata = manifest.value.get("metadata") or {}
+        place = (str(metadata.get("namespace") or "default"), str(metadata.get("name")))
+        self.pods[place] = manifest.raw
 
     def _define(self, manifest: Manifest) -> None:
         """Take in what a definition says; without one that is broken a folder can be used."""

@@ -20,6 +20,7 @@ from core.profiles import (
     build_profile_set,
     parse_profile,
 )
+from core.sandbox import RuntimeClass
 from core.storage import PersistentVolume
 from core.subject import Subject
 from kube.access import AccessCache, AccessQuestion
@@ -32,6 +33,7 @@ from kube.namespaces import parse_namespace
 from kube.owners import OwnerCache, OwnerGets
 from kube.pods import PodGets
 from kube.roles import RoleGets
+from kube.runtime_classes import WatchedRuntimeClasses
 from kube.settings import LiveSettings
 from kube.version import read_version
 from kube.volumes import VOLUMES_PATH, Volumes
@@ -85,6 +87,7 @@ class LiveCluster:
             self._volumes.take,
             self._settings,
         )
+        self._runtime_classes = WatchedRuntimeClasses(self._connection, self._settings)
         self.exceptions = WatchedExceptions(self._connection, self._settings)
         self.break_glasses = WatchedBreakGlasses(self._connection, self._settings)
         reviews = AccessReviews(self._connection, self._settings)
@@ -112,6 +115,7 @@ class LiveCluster:
         watches = (self._profiles, self._namespaces, self._volume_watch)
         runs = (
             self._follow_version(),
+            self._runtime_classes.run(),
             self.exceptions.run(),
             self.break_glasses.run(),
             *(watch.run() for watch in watches),
@@ -211,6 +215,14 @@ class LiveCluster:
         """
         self._volume_watch.require()
         return self._volumes.claimed(claim)
+
+    def runtime_class(self, name: str) -> RuntimeClass | None:
+        """Give a RuntimeClass. They are not waited for at the start: few Pods need to know.
+
+        Raises:
+            NotSyncedError: they have not been loaded, or the watch has been down too long.
+        """
+        return self._runtime_classes.named(name)
 
     def known(
         self, subject: Subject, verb: str, resource: str, name: str, namespace: str

@@ -15,7 +15,7 @@ import msgspec
 from core.errors import BundleRefusedError
 from policies.bundle import ENTRYPOINT, FORMAT, Manifest, Rule, with_manifest
 
-_AREAS = ("privileges", "rules")
+_AREAS = ("privileges", "rules", "sandbox")
 """Areas of `sallyport.<area>.…` whose packages are rules."""
 
 
@@ -70,16 +70,19 @@ def _rules(inspected: bytes) -> Iterator[Rule]:
 
 def _rule(rule_id: str, annotations: dict[str, Any]) -> Rule:
     custom = annotations.get("custom", {})
+    weight = {"points" if rule_id.startswith("sandbox/") else "severity"}
     try:
         return Rule(
             id=rule_id,
             title=annotations["title"],
             description=annotations["description"],
-            severity=custom["severity"],
             message=custom["message"],
             remedy=custom["remedy"],
             since=custom["since"],
+            risk=custom.get("risk", 0),
+            risks=custom.get("risks", {}),
             sources=[str(source["ref"]) for source in annotations.get("related_resources", [])],
+            **{key: custom[key] for key in weight},
         )
     except KeyError as error:
         raise BundleRefusedError(f"{rule_id}: METADATA lacks {error}") from error

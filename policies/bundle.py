@@ -19,6 +19,7 @@ from typing import Final
 import msgspec
 
 from core.errors import BundleRefusedError
+from core.privileges import covers
 
 FORMAT: Final = 1
 """Version of what is under `metadata.sallyport`."""
@@ -36,14 +37,26 @@ class Rule(msgspec.Struct, frozen=True, rename="camel"):
     id: str
     title: str
     description: str
-    severity: str
     message: str
     """With `{value}` for the privilege without its first segment (`adds the capability {value}`),
     `{rest}` without its first two; of a privilege of two segments, its second."""
     remedy: str
     since: int
-    """The version of the catalogue in which the rule's privileges appeared."""
+    """The version of the catalogue in which the rule's privileges appeared, or the signal."""
+    severity: str = ""
+    """Of what is refused; signals have points."""
+    points: int = 0
+    """Of a signal: what it adds to the score of the object."""
+    risk: int = 0
+    """Of a rule of privileges: the points of one that is had by an exception only."""
+    risks: dict[str, int] = {}
+    """The same of the privileges that a pattern covers, where it is another."""
     sources: list[str] = []
+
+    def risk_of(self, privilege: str) -> int:
+        """Give the points of a privilege of this rule that is had by an exception only."""
+        found = [points for pattern, points in self.risks.items() if covers(pattern, privilege)]
+        return max(found, default=self.risk)
 
 
 class Manifest(msgspec.Struct, frozen=True, rename="camel"):

@@ -14,7 +14,8 @@ import msgspec
 
 from core import pod as k8s
 from policies.projecting.bounds import bound, check_length
-from policies.projecting.containers import Container, project_containers
+from policies.projecting.containers import Container, project_containers, special_resources
+from policies.projecting.hints import Hint, project_hints
 from policies.projecting.projected import Token
 from policies.projecting.rights import FederatedIdentity, Rights
 from policies.projecting.volumes import Claimed, Volume, no_claims, project_volumes
@@ -135,6 +136,9 @@ class Projection(_Struct, frozen=True):
     security_context: k8s.PodSecurityContext | None = None
     annotations: dict[str, str] = {}
     volumes: list[Volume] = []
+    hints: tuple[Hint, ...] = ()
+    resources: tuple[str, ...] = ()
+    resource_claims: bool = False
 
 
 _ENCODER = msgspec.json.Encoder()
@@ -163,8 +167,9 @@ def project(
     spec = pod.spec
     if spec.security_context and spec.security_context.sysctls:
         bound(len(spec.security_context.sysctls), "spec.securityContext.sysctls")
+    containers = list(project_containers(spec))
     return Projection(
-        containers=list(project_containers(spec)),
+        containers=containers,
         os=spec.os.name if spec.os else "",
         host_network=bool(spec.host_network),
         host_pid=bool(spec.host_pid),
@@ -183,6 +188,9 @@ def project(
         if pod.metadata.annotations
         else {},
         volumes=list(project_volumes(pod, claimed)) if spec.volumes else [],
+        hints=project_hints(containers, pod.metadata),
+        resources=special_resources(spec.resources, "spec") if spec.resources else (),
+        resource_claims=bool(spec.resource_claims),
     )
 
 

@@ -12,7 +12,7 @@ from tests.tools.provide import CannotProvideError, provide
 
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
-ROOMS = "admission audit certs cli control core identity kube policies webhooks"
+ROOMS = "admission audit certs cli control core identity kube policies sandbox webhooks"
 CODE = [*ROOMS.split(), "bench", "docs", "tests"]
 
 LICENCES = {

@@ -106,6 +106,7 @@ class _Line(msgspec.Struct, gc=False):
     allowed: bool
     mode: str
     profile: str | None
+    sandbox: str | None
     subjects: list[str]
     rules: list[str]
     error_kind: str | None
@@ -143,6 +144,7 @@ def log_decision(
         decision.allowed,
         decision.mode,
         decision.profile,
+        (decision.isolation.runtime or None) if decision.isolation else None,
         decision.subjects,
         _rules(decision),
         decision.error_kind,

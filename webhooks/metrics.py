@@ -23,7 +23,9 @@ from prometheus_client.registry import Collector
 from admission.reading import JUDGED_KINDS
 from audit.ledger.families import counter_of, gauge_of
 from core.decision import Decision, Traced
+from core.namespaces import Mode
 from core.request import Request
+from core.sandbox import Isolation
 
 KNOWN_KINDS = frozenset({"Namespace", *(kind for _, kind in JUDGED_KINDS)})
 """Values of the label `kind`: what is judged. Others are `other`, since the caller chooses them."""
@@ -111,6 +113,12 @@ class Metrics:
             "Requests that would be refused and were admitted by an open BreakGlass.",
             ("name",),
         )
+        self._sandboxed = counter(
+            "sallyport_sandboxed",
+            "Objects admitted whose Pods must run in a sandbox, by RuntimeClass and by what "
+            "demanded it: asked, required, risk.",
+            ("runtime", "reason"),
+        )
         self._admission_children: dict[tuple[str, str, str, str], Counter] = {}
         self._duration_children = {
             webhook: self._durations.labels(webhook) for webhook in ("validate", "mutate")
@@ -136,10 +144,17 @@ class Metrics:
             self._traced[decision.evidence.traced].inc()
         for one in decision.evidence.break_glass if webhook == "validate" else ():
             self._broken.labels(one.partition("@")[0]).inc()
+        isolation = decision.isolation
+        if isolation is not None and isolation.runtime and webhook == "validate":
+            self._count_sandboxed(isolation, decision)
         for finding in decision.findings:
             self._count_finding(finding.rule, finding.action.value)
         if decision.error_kind:
             self.count_error(decision.error_kind)
+
+    def _count_sandboxed(self, isolation: Isolation, decision: Decision) -> None:
+        if decision.allowed and decision.mode == Mode.ENFORCE.value:
+            self._sandboxed.labels(isolation.runtime, isolation.reason).inc()
 
     def _count_finding(self, rule: str, action: str) -> None:
         child = self._finding_children.get((rule, action))

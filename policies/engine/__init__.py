@@ -6,6 +6,7 @@ from typing import Protocol
 import msgspec
 
 from core.decision import Denial, Need
+from core.sandbox import Feature, Signal
 from policies.bundle import Rule
 
 
@@ -16,6 +17,10 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
     """Ordered by path, then by rule."""
     denials: tuple[Denial, ...] = ()
     """Ordered so too."""
+    signals: tuple[Signal, ...] = ()
+    """What makes the object riskier; ordered so too."""
+    features: tuple[Feature, ...] = ()
+    """What it uses that some sandbox cannot run; ordered by path, then by name."""
 
 
 class Engine(Protocol):
@@ -30,7 +35,7 @@ class Engine(Protocol):
         """What the METADATA of its rules says, by rule id."""
 
     async def ask(self, projection: bytes) -> Answer:
-        """Give what an object needs, and what it may never have.
+        """Give what an object needs, what it may never have, how risky it is and what it uses.
 
         Raises:
             EvaluationError: the policies failed, or exceeded their time or memory.

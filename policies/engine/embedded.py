@@ -19,6 +19,7 @@ import msgspec
 from core.decision import Denial, Need
 from core.errors import BundleRefusedError, EvaluationError, PolicyError
 from core.pod import SecurityContext
+from core.sandbox import Feature, Signal
 from policies.bundle import ENTRYPOINT, Bundle
 from policies.engine import Answer
 from policies.engine.builtins import SUPPLIED
@@ -179,10 +180,18 @@ class _Denied(msgspec.Struct):
     value: str
 
 
+class _Signalled(msgspec.Struct):
+    path: str
+    value: str
+    container: str | None = None
+
+
 class _Answer(msgspec.Struct):
     containers: int
     needs: dict[str, list[_Entry]]
     denials: dict[str, list[_Denied]]
+    signals: dict[str, list[_Signalled]]
+    features: list[Feature]
 
 
 class _Result(msgspec.Struct):
@@ -214,4 +223,11 @@ def _read(answer: bytes) -> Answer:
         for entry in entries
     ]
     denials.sort(key=lambda denial: (denial.path, denial.rule, denial.value))
-    return Answer(tuple(needs), tuple(denials))
+    signals = [
+        Signal(f"sandbox/{rule}", entry.path, entry.value, entry.container)
+        for rule, entries in read.signals.items()
+        for entry in entries
+    ]
+    signals.sort(key=lambda signal: (signal.path, signal.rule, signal.value))
+    features = sorted(read.features, key=lambda feature: (feature.path, feature.name))
+    return Answer(tuple(needs), tuple(denials), tuple(signals), tuple(features))

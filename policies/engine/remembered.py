@@ -83,5 +83,7 @@ def _size(answer: Answer) -> int:
     """Give about how many bytes an answer takes; a character may take four."""
     characters = sum(len(need.privilege) + len(need.path) for need in answer.needs)
     characters += sum(len(denial.value) + len(denial.path) for denial in answer.denials)
-    count = 1 + len(answer.needs) + len(answer.denials)
+    characters += sum(len(signal.value) + len(signal.path) for signal in answer.signals)
+    characters += sum(len(feature.path) for feature in answer.features)
+    count = 1 + sum(map(len, (answer.needs, answer.denials, answer.signals, answer.features)))
     return 4 * characters + _OF_NEED * count

@@ -10,6 +10,7 @@ from core import pod as k8s
 from core.devices import NO_DEVICE, names_devices
 from policies.projecting.bounds import MAX_CONTAINERS, MAX_NAME, bound, check_length
 from policies.projecting.images import origin
+from policies.projecting.starting import started
 
 _DEVICE_MOUNT: Final = "nvidia-container-devices"
 """In a mount's path: NVIDIA's toolkit takes such a mount for a request for a device."""
@@ -18,6 +19,9 @@ _EPHEMERAL: Final = "ephemeral"
 """The kind of container that cannot have limits."""
 
 _LIMITED: Final = ("cpu", "memory")
+
+_ORDINARY: Final = frozenset({*_LIMITED, "ephemeral-storage"})
+"""Resources that every node has: not looked at."""
 
 _LONGEST_QUANTITY: Final = 64
 """Characters of one that is remembered: real ones are shorter."""
@@ -69,6 +73,8 @@ class Container(_Struct, frozen=True):
     """Segments of a privilege: the registry's host and the repository."""
     pinned: bool = False
     """Whether a digest names the image's content."""
+    public: bool = False
+    """Whether anyone may publish where the image comes from, or nobody knows where that is."""
     security_context: k8s.SecurityContext | None = None
     host_ports: list[HostPort] = []
     handler_hosts: list[HandlerHost] = []
@@ -77,6 +83,13 @@ class Container(_Struct, frozen=True):
     env: list[EnvVar] = []
     mounts: list[Mount] = []
     block_devices: list[str] = []
+    interactive: bool = False
+    """Whether it has a terminal and waits for what is typed into it."""
+    installs: tuple[str, ...] = ()
+    scripts: tuple[str, ...] = ()
+    """What `started` tells of its command."""
+    resources: tuple[str, ...] = ()
+    """Names of the resources it wants that not every node has."""
     added: bool = False
     """Whether an update adds it to a Pod that runs."""
     target: bool = False
@@ -105,6 +118,28 @@ def _unlimited(resources: k8s.Resources | None, of_pod: k8s.Resources | None) ->
     return missing
 
 
+def special_resources(resources: k8s.Resources, path: str) -> tuple[str, ...]:
+    """Give the resources that are wanted and that not every node has: hugepages, devices.
+
+    Of these the API demands limits (ValidateContainerResourceRequirements in
+    kubernetes/pkg/apis/core/validation): what is requested stands there too.
+
+    Raises:
+        InvalidObjectError: there are more than any real container wants, or one has a longer name.
+    """
+    limits = resources.limits
+    if not limits or _ORDINARY.issuperset(limits):
+        return ()
+    found = [n for n in limits if n not in _ORDINARY and not is_nothing(limits[n])]
+    if len(found) == 1 and len(found[0]) <= MAX_NAME:
+        return tuple(found)
+    field = f"{path}.resources.limits"
+    bound(len(found), field)
+    for name in found:
+        check_length(name, field)
+    return tuple(sorted(found))
+
+
 def is_nothing(quantity: str | float | None) -> bool:
     """Say whether a quantity is absent or zero, in any spelling: 0, "0m", "0.0Gi", "0e3"."""
     if not isinstance(quantity, str):
@@ -126,6 +161,7 @@ def _project(container: k8s.Container, kind: str, path: str, spec: k8s.PodSpec) 
     image = container.image or ""
     check_length(image, f"{path}.image")
     comes = origin(image)
+    start = started(container, path)
     return Container(
         path,
         container.name,
@@ -133,6 +169,7 @@ def _project(container: k8s.Container, kind: str, path: str, spec: k8s.PodSpec) 
         image,
         comes.source,
         comes.pinned,
+        comes.public,
         context,
         _host_ports(path, container, of_node=bool(spec.host_network)) if container.ports else [],
         list(_handler_hosts(path, container)),
@@ -140,6 +177,10 @@ def _project(container: k8s.Container, kind: str, path: str, spec: k8s.PodSpec) 
         _env(path, container.env) if container.env else [],
         _mounts(path, container.volume_mounts) if container.volume_mounts else [],
         _block_devices(path, container) if container.volume_devices else [],
+        bool(container.stdin and container.tty),
+        start.installs,
+        start.scripts,
+        special_resources(container.resources, path) if container.resources else (),
         target=bool(container.target_container_name),
     )
 

@@ -31,6 +31,29 @@ _IS_ID: Final = re.compile("[0-9a-f]{7,64}")
 """Git and Docker abbreviate ids to seven digits or more; nobody calls an image so."""
 
 _HUB: Final = "docker.io"
+
+_OFFICIAL: Final = f"{_HUB}/library/"
+"""Docker Official Images: built from sources that Docker reviews."""
+
+_PUBLIC: Final = frozenset(
+    {
+        _HUB,
+        "codeberg.org",
+        "docker.pkg.github.com",
+        "ghcr.io",
+        "public.ecr.aws",
+        "quay.io",
+        "registry-1.docker.io",
+        "registry.gitlab.com",
+        "registry.hf.space",
+        "registry.hub.docker.com",
+        "ttl.sh",
+        NOWHERE,
+    }
+)
+"""Hosts where anyone may publish an image under a name of their choice. Not among them are those
+where one maker alone publishes (mcr.microsoft.com, nvcr.io, registry.k8s.io)."""
+
 _MOST_REMEMBERED: Final = 4096
 
 
@@ -42,6 +65,8 @@ class Origin(NamedTuple):
     `%00` and the reference where it cannot be read."""
     pinned: bool
     """Whether a digest names its content."""
+    public: bool
+    """Whether anyone may publish there, or nobody knows where it comes from."""
 
 
 @lru_cache(_MOST_REMEMBERED)
@@ -49,14 +74,16 @@ def origin(reference: str) -> Origin:
     """Read a reference. Short names are Docker Hub's: `python:3` is docker.io/library/python.
 
     >>> origin("registry.example:443/team/trainer:1")
-    Origin(source='registry.example:443/team/trainer', pinned=False)
+    Origin(source='registry.example:443/team/trainer', pinned=False, public=False)
     """
     found = _REFERENCE.fullmatch(reference)
     if found is not None and _is_sound(found):
         host, path = _complete(found["host"] or "", found["path"])
         if host != NOWHERE:
-            return Origin(f"{segment(host)}/{path}", pinned=found["number"] is not None)
-    return Origin(f"{NOWHERE}/{segment(reference)}", pinned=False)
+            source = f"{segment(host)}/{path}"
+            public = _is_public(host) and not source.startswith(_OFFICIAL)
+            return Origin(source, pinned=found["number"] is not None, public=public)
+    return Origin(f"{NOWHERE}/{segment(reference)}", pinned=False, public=True)
 
 
 def segment(text: str) -> str:
@@ -66,6 +93,11 @@ def segment(text: str) -> str:
     if text in {".", ".."}:
         return text.replace(".", "%2E")
     return urllib.parse.quote(text, safe=":", errors="replace").replace("~", "%7E")
+
+
+def _is_public(host: str) -> bool:
+    """Say whether anyone may publish at a host, however it is spelled: with a port, in capitals."""
+    return host.partition(":")[0].lower() in _PUBLIC
 
 
 def _is_sound(found: re.Match[str]) -> bool:

@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from core.decoding import UNREADABLE
 from core.errors import InvalidObjectError
 from policies.projecting.bounds import bound
 
@@ -64,7 +65,7 @@ def _holds_nothing(projected: bytes) -> bool:
     try:
         source = msgspec.json.decode(projected, type=ProjectedVolume)
         return credentials_of(source, "", every_token=False) == ([], [])
-    except (msgspec.ValidationError, InvalidObjectError):
+    except (*UNREADABLE, InvalidObjectError):
         return False  # Whoever reads it to its end says what is wrong, and where.
 
 

@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from core import pod as k8s
-from core.decoding import unreadable
+from core.decoding import UNREADABLE, unreadable
 from core.errors import InvalidObjectError
 from core.storage import PersistentVolume
 from policies.projecting.bounds import MAX_PATH, bound, check_length
@@ -80,6 +80,7 @@ class Image(_Struct, frozen=True):
     reference: str = ""
     image_from: str = msgspec.field(default="", name="from")
     pinned: bool = False
+    public: bool = False
 
 
 class Volume(_Struct, frozen=True):
@@ -215,7 +216,7 @@ def _volume(
         source = _decode(volume["image"], _ImageSource, f"{place}.image")
         check_length(source.reference, f"{place}.image.reference")
         comes = origin(source.reference)
-        image = Image(source.reference, comes.source, comes.pinned)
+        image = Image(source.reference, comes.source, comes.pinned, comes.public)
     if "projected" in types:
         projected = _decode(volume["projected"], ProjectedVolume, f"{place}.projected")
         tokens, certificates = credentials_of(
@@ -236,7 +237,7 @@ _Decoded = TypeVar("_Decoded")
 def _decode(raw: bytes | msgspec.Raw, kind: type[_Decoded], field: str) -> _Decoded:
     try:
         return msgspec.json.decode(raw, type=kind)
-    except msgspec.ValidationError as error:
+    except UNREADABLE as error:
         raise unreadable("Pod", error, under=field) from error
 
 

@@ -8,8 +8,10 @@
 # - input: schema.projection
 package sallyport.needs
 
+import data.sallyport.features
 import data.sallyport.privileges
 import data.sallyport.rules
+import data.sallyport.sandbox
 
 # METADATA
 # title: The answer
@@ -17,7 +19,13 @@ import data.sallyport.rules
 #   What the engine asks for. It counts the containers that it saw, so that an input that could not
 #   be read makes it undefined, which is an error, and not an object that needs nothing.
 # entrypoint: true
-answer := {"containers": count(input.containers), "needs": result, "denials": denials}
+answer := {
+	"containers": count(input.containers),
+	"needs": result,
+	"denials": denials,
+	"signals": signals,
+	"features": features.features,
+}
 
 # METADATA
 # title: Needs by rule
@@ -136,5 +144,28 @@ of_objects := {rule: entries |
 #   {"path", "value"}, with only rules that have any.
 denials := {rule: entries |
 	some rule, entries in {"runtime/annotations": rules.runtime.annotations.deny}
+	count(entries) > 0
+}
+
+# METADATA
+# title: Signals by rule
+# description: >-
+#   An object from "family/signal" to what makes the object riskier: entries {"path", "value"} and,
+#   where it concerns one container, "container"; with only rules that have any.
+signals := {rule: entries |
+	some rule, entries in {
+		"code/build": sandbox.code.build.signals,
+		"code/environment": sandbox.code.environment.signals,
+		"code/generated": sandbox.code.generated.signals,
+		"code/installs": sandbox.code.installs.signals,
+		"code/interactive": sandbox.code.interactive.signals,
+		"code/notebook": sandbox.code.notebook.signals,
+		"code/public_image": sandbox.code.public_image.signals,
+		"code/remote_script": sandbox.code.remote_script.signals,
+		"code/unpinned_image": sandbox.code.unpinned_image.signals,
+		"exposure/unlimited": sandbox.exposure.unlimited.signals,
+		"identity/token": sandbox.identity.token.signals,
+		"identity/workload_identity": sandbox.identity.workload_identity.signals,
+	}
 	count(entries) > 0
 }

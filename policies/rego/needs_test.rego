@@ -13,6 +13,8 @@ test_a_restricted_pod_needs_its_images_registry_alone if {
 			"container": "trainer",
 		}}},
 		"denials": {},
+		"signals": {},
+		"features": set(),
 	} with input as {
 		"hostUsers": false,
 		"automount": false,
@@ -43,6 +45,8 @@ test_an_object_without_containers_has_an_answer if {
 			"path": "handler",
 		}}},
 		"denials": {},
+		"signals": {},
+		"features": set(),
 	} with input as {
 		"containers": [],
 		"object": {"kind": "RuntimeClass", "name": "gvisor", "handler": "runsc"},
@@ -117,4 +121,15 @@ test_a_bare_container_needs_what_restricted_demands_to_be_set if {
 		"name": "trainer",
 		"unlimited": ["cpu", "memory"],
 	}]}
+}
+
+test_signals_and_features_stand_beside_them if {
+	found := needs.answer with input as {
+		"containers": [],
+		"automount": false,
+		"hostNetwork": true,
+		"hints": [{"path": "metadata.labels[app]", "kind": "notebook", "word": "jupyter"}],
+	}
+	found.signals == {"code/notebook": {{"path": "metadata.labels[app]", "value": "jupyter"}}}
+	found.features == {{"name": "host-network", "path": "spec.hostNetwork"}}
 }

@@ -21,6 +21,13 @@ pipelines: {{ toJson $values.pipelines }}
 shared_accounts: {{ toJson $values.sharedAccounts }}
 approvals:
   profiles: {{ $values.approvals.profiles }}
+sandbox:
+  runtime: {{ $values.sandbox.runtime }}
+  second: {{ $values.sandbox.second | quote }}
+  handlers: {{ toJson $values.sandbox.handlers }}
+  threshold: {{ int64 $values.sandbox.threshold }}
+  points: {{ toJson $values.sandbox.points }}
+  gpu_label: {{ $values.sandbox.gpuLabel | quote }}
 max_staleness: {{ $values.maxStalenessSeconds }}
 access:
   allow_age: {{ $values.access.allowAgeSeconds }}

@@ -52,3 +52,19 @@ source(volume, type) := concat("", [volume.path, ".", type]) if {
 has_types("spec")
 
 has_types(path) if endswith(path, "]")
+
+# METADATA
+# title: A signal from a hint
+# description: The hint's path and word, and its container where it has one.
+# scope: document
+hinted(hint) := {"path": hint.path, "value": hint.word, "container": hint.container}
+
+hinted(hint) := {"path": hint.path, "value": hint.word} if not hint.container
+
+# METADATA
+# title: A signal from what an object needs
+# description: The path and the container of the rule's entry, and what the message speaks of.
+# scope: document
+needed(need, value) := {"path": need.path, "value": value, "container": need.container}
+
+needed(need, value) := {"path": need.path, "value": value} if not need.container

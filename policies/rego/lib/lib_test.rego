@@ -47,3 +47,11 @@ test_source_is_the_type_or_what_the_author_wrote if {
 		lib.source({"path": path}, "nfs") == expected
 	}
 }
+
+test_signals_name_a_container_where_there_is_one if {
+	with_one := {"path": "p", "word": "w", "container": "c"}
+	lib.hinted(with_one) == {"path": "p", "value": "w", "container": "c"}
+	lib.hinted({"path": "p", "word": "w"}) == {"path": "p", "value": "w"}
+	lib.needed(with_one, "v") == {"path": "p", "value": "v", "container": "c"}
+	lib.needed({"path": "p"}, "v") == {"path": "p", "value": "v"}
+}

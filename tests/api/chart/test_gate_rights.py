@@ -18,6 +18,8 @@ READS = {
     ("watch", "", "namespaces", ""),
     ("list", "", "persistentvolumes", ""),
     ("watch", "", "persistentvolumes", ""),
+    ("list", "node.k8s.io", "runtimeclasses", ""),
+    ("watch", "node.k8s.io", "runtimeclasses", ""),
     *(
         (verb, "sallyport.dev", kind, "")
         for verb in ("list", "watch")

@@ -49,6 +49,9 @@ ACCEPTED: dict[str, Spec] = {
     "rank 5.0": spec_with(rank=5.0),
     "catalogue 2": spec_with(catalogue=2),
     "catalogue 3": spec_with(catalogue=3),
+    "sandboxed by risk": spec_with(sandbox="by-risk"),
+    "sandboxed always": spec_with(sandbox="required"),
+    "null for a sandbox": spec_with(sandbox=None),
     **DEFAULTS_ACCEPTED,
     "relaxed": _relaxed(),
     "relaxed by v1.36.3": _relaxed(minimumVersion="v1.36.3"),
@@ -58,6 +61,9 @@ ACCEPTED: dict[str, Spec] = {
 
 REFUSED: dict[str, Any] = {
     "empty spec": {},
+    "a sandbox that is never": spec_with(sandbox="never"),
+    "a sandbox without a word": spec_with(sandbox=""),
+    "a sandbox that is no word": spec_with(sandbox=True),
     "spec is a list": [],
     "spec is null": None,
     "no rank": _without("rank"),

@@ -80,6 +80,8 @@ async def test_the_gate_can_do_nothing_else(gate_config: Path, client: Client) -
         ("watch", "", "namespaces"),
         ("list", "", "persistentvolumes"),
         ("watch", "", "persistentvolumes"),
+        ("list", "node.k8s.io", "runtimeclasses"),
+        ("watch", "node.k8s.io", "runtimeclasses"),
         ("get", "", "pods"),
         ("get", "sallyport.dev", "policyexceptions"),
         ("list", "sallyport.dev", "policyexceptions"),

@@ -17,6 +17,7 @@ from core.notes import Owned
 from core.pod import OwnerReference, Pod
 from core.profiles import ProfileSet
 from core.roles import RoleRule
+from core.sandbox import RuntimeClass
 from core.storage import PersistentVolume
 from core.subject import Subject
 
@@ -93,6 +94,12 @@ class Watched:
         if self.lost == "pods":
             raise PodUnknownError(f"the cluster did not give Pod {namespace}/{name}")
         return await self.inner.pod(namespace, name)
+
+    def runtime_class(self, name: str) -> RuntimeClass | None:
+        """Give a RuntimeClass, unless they are lost."""
+        if self.lost == "runtime-classes":
+            raise NotSyncedError("the RuntimeClasses have not been loaded")
+        return self.inner.runtime_class(name)
 
     async def owner(
         self, namespace: str, reference: OwnerReference, *, fresh: bool = False

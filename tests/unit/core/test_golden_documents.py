@@ -12,8 +12,10 @@ from core.document import (
     FORMAT,
     AccessAnswer,
     Asked,
+    CountedSignal,
     DecisionDocument,
     Durations,
+    Isolated,
     Revisions,
     TracedRoot,
     TriedProfile,
@@ -102,6 +104,21 @@ FIRST = DecisionDocument(
     ],
     more_patches=7,
     sandbox="gvisor",
+    isolation=Isolated(
+        mode="by-risk",
+        score=70,
+        threshold=50,
+        asked=True,
+        excused=True,
+        signals=[
+            CountedSignal(
+                rule="sandbox/code/notebook",
+                points=70,
+                path="spec.containers[0].image",
+                reason="runs a notebook",
+            )
+        ],
+    ),
     revisions=Revisions(policy="3f5a9c1b2d4e", profiles="9b8c7d6e5f4a"),
     durations=Durations(total=0.412, evaluation=0.201, access=0.015),
     projection="sha256:" + "5e" * 32,

@@ -184,6 +184,7 @@ def test_every_field_of_the_spec_is_in_the_revision() -> None:
         msgspec.structs.replace(base, includes=["b"]),
         msgspec.structs.replace(base, relaxations=[Relaxation("1.35", [])]),
         msgspec.structs.replace(base, defaults=Defaults()),
+        msgspec.structs.replace(base, sandbox="by-risk"),
     ]
     assert len(variants) == 1 + len(ProfileSpec.__struct_fields__)
     revisions = {build_profile_set([ContainerProfile("a", v)], NOW).revision for v in variants}

@@ -24,6 +24,16 @@ SWITCHES: Final = MappingProxyType[str, Values](
         "PostgreSQL": {"auditor": {"ledger": {"existingSecret": SECRET}}},
         "SQLite on a class": {"auditor": {"ledger": {"storageClassName": "slow", "size": "1Ti"}}},
         "mutual TLS": {"gate": {"clientCaConfigMap": "apiserver-ca"}},
+        "a RuntimeClass": {
+            "sandbox": {
+                "runtimeClass": {
+                    "install": True,
+                    "overhead": {"memory": "64Mi"},
+                    "nodeSelector": {"example.com/sandbox": "gvisor"},
+                    "tolerations": [{"key": "example.com/sandbox", "operator": "Exists"}],
+                }
+            }
+        },
         "one gate": {"gate": {"replicas": 1, "allowSingleReplica": True}},
         "no profiles": {
             "profiles": {

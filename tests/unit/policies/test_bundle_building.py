@@ -59,12 +59,14 @@ def test_sources_are_those_that_their_authors_wrote(built: Path) -> None:
 def test_manifest_holds_the_metadata_of_every_rule(built: Path) -> None:
     """One entry a rule folder, with all that is said to people."""
     rules = read_bundle(built).rules
-    areas = [BUILT_IN_REGO / area for area in ("privileges", "rules")]
+    areas = [BUILT_IN_REGO / area for area in ("privileges", "rules", "sandbox")]
     folders = [path for area in areas for path in area.glob("*/*") if path.is_dir()]
     assert set(rules) == {str(path.relative_to(BUILT_IN_REGO)) for path in folders}
     for rule_id, found in rules.items():
         assert found.id == rule_id
-        assert all((found.title, found.description, found.severity, found.message, found.remedy))
+        assert all((found.title, found.description, found.message, found.remedy))
+        assert bool(found.points) is rule_id.startswith("sandbox/")
+        assert bool(found.severity) is not bool(found.points)
 
 
 def test_site_rules_are_built_beside_the_built_in_ones(built: Path, tmp_path: Path) -> None:

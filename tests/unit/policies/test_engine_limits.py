@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import wasmtime
 
 from core.decision import Need
-from core.errors import EvaluationError
+from core.errors import EvaluationError, PolicyError
 from policies.bundle import read_bundle
 from policies.engine.embedded import EmbeddedEngine, Limits
 from tests.unit.policies.bundles import make_bundle, rule
@@ -76,6 +77,17 @@ def test_policy_that_does_not_end_is_ended_within_its_time(tmp_path: Path) -> No
                 evaluate(engine, TRIGGER)
             assert SECONDS * 0.9 < time.monotonic() - start < SECONDS * 2 + 0.5
             assert evaluate(engine, HARMLESS) == ANSWER
+
+
+def test_an_evaluation_fails_in_its_own_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last exception that wasmtime's binding keeps, for all threads, is another object's."""
+    with engine_on(tmp_path, rule(SLOW)) as engine:
+        monkeypatch.setattr("wasmtime._func.LAST_EXCEPTION", PolicyError("of another object"))
+        with pytest.raises(EvaluationError, match="exceeded its time limit"):
+            evaluate(engine, TRIGGER)
+        assert wasmtime._func.LAST_EXCEPTION is None  # noqa: SLF001  Nor is it kept.
 
 
 def test_policy_that_eats_memory_is_ended(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ NOTHING = """package sallyport.needs
 
 # METADATA
 # entrypoint: true
-answer := {"containers": 1, "needs": {}, "denials": {}}
+answer := {"containers": 1, "needs": {}, "denials": {}, "signals": {}, "features": []}
 """
 PRIVILEGED = b"""{"automount": false, "hostUsers": false, "containers": [{
     "path": "spec.containers[0]", "name": "c", "imageFrom": "r.example/a", "pinned": true,

@@ -55,22 +55,47 @@ UNREADABLE = [
 @pytest.mark.parametrize("reference", READ)
 def test_what_runtimes_read_is_read_alike(reference: str) -> None:
     """Short names are Docker Hub's; tag and digest are no part of where it comes from."""
-    assert origin(reference) == Origin(READ[reference], pinned=False)
+    source = READ[reference]
+    public = source.lower().startswith("docker.io/") and "/library/" not in source
+    assert origin(reference) == Origin(source, pinned=False, public=public)
 
 
 @pytest.mark.parametrize("name", ["a", "registry.example/a", "registry.example:443/a:latest"])
 @pytest.mark.parametrize("digest", [SHA256, SHA512])
 def test_a_digest_fixes_the_content(name: str, digest: str) -> None:
     """With a tag beside it or without."""
-    assert origin(f"{name}@{digest}") == Origin(origin(name).source, pinned=True)
+    assert origin(f"{name}@{digest}") == origin(name)._replace(pinned=True)
 
 
 @pytest.mark.parametrize("reference", UNREADABLE)
 def test_what_cannot_be_read_is_nobodys(reference: str) -> None:
     """It comes from no registry that a pattern could name, and nothing fixes its content."""
     found = origin(reference)
-    assert found == Origin(f"%00/{segment(reference)}", pinned=False)
+    assert found == Origin(f"%00/{segment(reference)}", pinned=False, public=True)
     assert found.source.count("/") == 1
+
+
+@pytest.mark.parametrize(
+    ("reference", "public"),
+    [
+        ("somebody/trainer", True),
+        ("ghcr.io/somebody/trainer", True),
+        ("GHCR.io/somebody/trainer", True),
+        ("ghcr.io:443/somebody/trainer", True),
+        ("quay.io/jupyter/base-notebook", True),
+        ("ttl.sh/a:1h", True),
+        ("python:3", False),
+        ("docker.io/library/python", False),
+        ("docker.io/librarysomebody/python", True),
+        ("registry.example/docker.io/somebody/a", False),
+        ("nvcr.io/nvidia/pytorch", False),
+        ("mcr.microsoft.com/a", False),
+        ("site.azurecr.io/a", False),
+    ],
+)
+def test_where_anyone_may_publish_is_public(reference: str, *, public: bool) -> None:
+    """Names of one maker alone, and a site's own registries, are not."""
+    assert origin(reference).public is public
 
 
 @given(text=st.one_of(st.text(), st.from_regex(r"[a-z0-9./:@_-]{0,40}", fullmatch=True)))

@@ -1,5 +1,6 @@
 """More of something than any real Pod has is refused before the policies see it."""
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -72,3 +73,21 @@ def test_too_much_is_refused_by_field(what: str, most: int, field: str) -> None:
     with pytest.raises(InvalidObjectError) as refused:
         project(decode_pod(msgspec.json.encode(pod(**{what: most + 1}))))
     assert refused.value.field == field
+
+
+@pytest.mark.parametrize("kind", ["projected", "hostPath", "csi", "image", "ephemeral"])
+def test_a_volume_that_is_nested_too_deeply_is_named(kind: str) -> None:
+    """What was shallow enough for the whole Pod may not be so further down Python's stack."""
+    inner = "[" * 900 + "]" * 900
+    volume = f'{{"name": "v", "{kind}": {{"x": {inner}}}}}'
+    read = decode_pod(f'{{"spec": {{"containers": [{{}}], "volumes": [{volume}]}}}}'.encode())
+
+    def below(calls: int) -> None:
+        if calls:
+            below(calls - 1)
+        else:
+            project(read)
+
+    with pytest.raises(InvalidObjectError) as error:
+        below(150 - len(inspect.stack()))
+    assert error.value.field == f"spec.volumes[0].{kind}"

@@ -9,6 +9,7 @@ from tests.unit.policies.whole_pod import (
     IMAGE,
     NO_IMAGE,
     POD,
+    PUBLIC_IMAGE,
     SCHEMA,
     SECURITY_CONTEXT,
     handler_hosts,
@@ -86,7 +87,32 @@ def test_every_field_that_rules_read_is_there() -> None:
                     }
                 ],
             },
+            {
+                "path": "spec.volumes[9]",
+                "types": ["image"],
+                "image": {
+                    "reference": PUBLIC_IMAGE,
+                    "from": "docker.io/somebody/jupyter",
+                    "public": True,
+                },
+            },
         ],
+        "hints": [
+            {
+                "path": "spec.containers[1].image",
+                "kind": "notebook",
+                "word": "jupyter",
+                "container": "second",
+            },
+            {"path": "metadata.labels[component]", "kind": "notebook", "word": "singleuser"},
+            {
+                "path": "metadata.ownerReferences[0].kind",
+                "kind": "generated",
+                "word": "agents.x-k8s.io",
+            },
+        ],
+        "resources": ["hugepages-2Mi"],
+        "resourceClaims": True,
         "containers": [
             {
                 "path": "spec.containers[0]",
@@ -120,13 +146,19 @@ def test_every_field_that_rules_read_is_there() -> None:
                     }
                 ],
                 "blockDevices": ["spec.containers[0].volumeDevices[0]"],
+                "interactive": True,
+                "installs": ["pip"],
+                "scripts": ["curl"],
+                "resources": ["nvidia.com/gpu", "rdma/hca"],
             },
             {
                 "path": "spec.containers[1]",
                 "name": "second",
                 "kind": "container",
                 "unlimited": ["cpu"],
-                **NO_IMAGE,
+                "image": PUBLIC_IMAGE,
+                "imageFrom": "docker.io/somebody/jupyter",
+                "public": True,
             },
             {
                 "path": "spec.initContainers[0]",

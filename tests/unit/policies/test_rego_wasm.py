@@ -19,9 +19,11 @@ from hypothesis import strategies as st
 
 from core.decision import Denial, Need
 from core.privileges import validate_pattern
+from core.sandbox import Feature, Signal
 from policies.build import build
 from policies.bundle import read_bundle
 from policies.engine.embedded import EmbeddedEngine
+from policies.projecting.hints import KINDS
 from policies.projecting.images import origin
 from tests.tools.provide import provide
 
@@ -88,6 +90,11 @@ ANNOTATIONS = TEXTS | st.sampled_from(
 )
 
 
+RESOURCES = TEXTS | st.sampled_from(
+    ["nvidia.com/gpu", "nvidia.com/mig-1g.5gb", "hugepages-2Mi", "rdma/hca", "a/IB", "amd.com/gpu"]
+)
+
+
 def entries(**optional: st.SearchStrategy[Any]) -> st.SearchStrategy[list[dict[str, Any]]]:
     """Lists of objects with a path and any of these keys."""
     one = st.fixed_dictionaries({"path": st.just("p")}, optional=optional)
@@ -111,6 +118,11 @@ def containers() -> st.SearchStrategy[dict[str, object]]:
             "image": IMAGES,
             "imageFrom": SOURCES,
             "pinned": st.booleans(),
+            "public": st.booleans(),
+            "interactive": st.booleans(),
+            "installs": st.lists(st.sampled_from(["apt", "pip"]), unique=True),
+            "scripts": st.lists(st.just("curl"), max_size=1),
+            "resources": st.lists(RESOURCES, max_size=2),
             "securityContext": security_contexts(),
             "hostPorts": entries(port=st.integers()).map(
                 lambda found: [{"port": 0, **each} for each in found]
@@ -140,12 +152,23 @@ def volumes() -> st.SearchStrategy[dict[str, object]]:
             ),
             "csi": st.fixed_dictionaries({}, optional={"driver": TEXTS}),
             "image": st.fixed_dictionaries(
-                {}, optional={"reference": IMAGES, "from": SOURCES, "pinned": st.booleans()}
+                {},
+                optional={"reference": IMAGES, "from": SOURCES, "pinned": st.booleans()}
+                | {"public": st.booleans()},
             ),
             "tokens": TOKENS,
             "certificates": entries(signer=TEXTS),
         },
     )
+
+
+def hints() -> st.SearchStrategy[list[dict[str, Any]]]:
+    """Hints as the schema has them."""
+    one = st.fixed_dictionaries(
+        {"path": st.just("p"), "kind": st.sampled_from(KINDS), "word": TEXTS},
+        optional={"container": TEXTS},
+    )
+    return st.lists(one, max_size=2)
 
 
 def objects() -> st.SearchStrategy[dict[str, object]]:
@@ -198,6 +221,9 @@ def projections() -> st.SearchStrategy[dict[str, object]]:
             "securityContext": pod,
             "annotations": st.dictionaries(ANNOTATIONS, TEXTS, max_size=3),
             "volumes": st.lists(volumes(), max_size=2),
+            "hints": hints(),
+            "resources": st.lists(RESOURCES, max_size=2),
+            "resourceClaims": st.booleans(),
         },
     )
 
@@ -260,4 +286,13 @@ def test_compiled_policies_agree_with_opa(engine: EmbeddedEngine) -> None:
             Denial(f"rules/{rule}", entry["path"], entry["value"])
             for rule, found in answer["denials"].items()
             for entry in found
+        }, case
+        assert set(compiled.signals) == {
+            Signal(f"sandbox/{rule}", entry["path"], entry["value"], entry.get("container"))
+            for rule, found in answer["signals"].items()
+            for entry in found
+        }, case
+        assert set(compiled.features) == {
+            Feature(entry["name"], entry["path"], entry.get("container"))
+            for entry in answer["features"]
         }, case

@@ -4,10 +4,12 @@ import asyncio
 from collections.abc import Callable
 from typing import ClassVar
 
+import msgspec
 import pytest
 
 from core.decision import Need
 from core.errors import EvaluationError
+from core.sandbox import Feature, Signal
 from policies.bundle import Rule
 from policies.engine import Answer
 from policies.engine.remembered import MOST_BYTES, RememberingEngine
@@ -93,3 +95,23 @@ def test_large_answers_take_no_more_room_than_there_is() -> None:
     assert inner.asked == [b"0"]
     ask(engine, b"%d" % (MOST_BYTES // 10_000 - 1))
     assert inner.asked == [b"0"]
+
+
+@pytest.mark.parametrize("part", ["signals", "features"])
+def test_what_counts_for_the_sandbox_takes_room_too(part: str) -> None:
+    """An answer that is huge for its signals or features is not kept either."""
+    many = {
+        "signals": tuple(Signal("r", f"p{n}", "v") for n in range(500)),
+        "features": tuple(Feature("gpu", f"p{n}") for n in range(500)),
+    }
+
+    class Signalling(Counting):
+        async def ask(self, projection: bytes) -> Answer:
+            answer = await super().ask(projection)
+            return msgspec.structs.replace(answer, **{part: many[part]})
+
+    inner = Signalling()
+    engine = RememberingEngine(inner)
+    assert len(getattr(ask(engine, b"huge"), part)) == 500
+    ask(engine, b"huge")
+    assert inner.asked == [b"huge", b"huge"]

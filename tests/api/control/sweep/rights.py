@@ -13,6 +13,7 @@ _RULES: Final = [
     rule([""], "pods", "list"),
     rule([""], "namespaces", "get list watch"),
     rule([""], "persistentvolumes", "list watch"),
+    rule(["node.k8s.io"], "runtimeclasses", "list watch"),
     rule(["sallyport.dev"], "containerprofiles", "list watch"),
     *(
         rule(["sallyport.dev"], resource, "list watch")

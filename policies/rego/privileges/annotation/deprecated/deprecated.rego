@@ -21,6 +21,7 @@
 # custom:
 #   severity: medium
 #   since: 2
+#   risk: 20
 #   privileges:
 #   - "annotation/*"
 #   message: has an annotation that older nodes obey ({value})

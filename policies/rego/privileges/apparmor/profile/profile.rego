@@ -15,6 +15,7 @@
 # custom:
 #   severity: high
 #   since: 1
+#   risk: 20
 #   privileges:
 #   - "apparmor/unconfined"
 #   - "apparmor/other/*"

@@ -15,6 +15,16 @@
 # custom:
 #   severity: high
 #   since: 1
+#   risk: 30
+#   risks:
+#     "capability/ALL": 60
+#     "capability/SYS_ADMIN": 60
+#     "capability/SYS_MODULE": 60
+#     "capability/SYS_RAWIO": 60
+#     "capability/DAC_READ_SEARCH": 60
+#     "capability/SYS_PTRACE": 40
+#     "capability/BPF": 40
+#     "capability/NET_BIND_SERVICE": 0
 #   privileges:
 #   - "capability/*"
 #   message: adds the capability {value}

@@ -15,6 +15,7 @@
 # custom:
 #   severity: low
 #   since: 1
+#   risk: 10
 #   privileges:
 #   - "capabilities/default"
 #   message: keeps the default capabilities

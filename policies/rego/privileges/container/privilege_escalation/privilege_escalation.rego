@@ -15,6 +15,7 @@
 # custom:
 #   severity: medium
 #   since: 1
+#   risk: 15
 #   privileges:
 #   - "container/privilege-escalation"
 #   message: may gain more rights than it starts with

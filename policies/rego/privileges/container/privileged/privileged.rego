@@ -14,6 +14,7 @@
 # custom:
 #   severity: critical
 #   since: 1
+#   risk: 60
 #   privileges:
 #   - "container/privileged"
 #   message: is privileged, that is, root on the node

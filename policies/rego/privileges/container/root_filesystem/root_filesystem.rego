@@ -14,6 +14,7 @@
 # custom:
 #   severity: low
 #   since: 2
+#   risk: 5
 #   privileges:
 #   - "container/writable-root"
 #   message: can write to its root filesystem

@@ -31,6 +31,7 @@
 # custom:
 #   severity: high
 #   since: 2
+#   risk: 20
 #   privileges:
 #   - "gpu/env/*"
 #   message: asks for devices by the environment variable {rest}

@@ -17,6 +17,7 @@
 # custom:
 #   severity: high
 #   since: 2
+#   risk: 20
 #   privileges:
 #   - "gpu/mount"
 #   message: asks for devices by a mount

@@ -15,6 +15,7 @@
 # custom:
 #   severity: high
 #   since: 1
+#   risk: 40
 #   privileges:
 #   - "host/ipc"
 #   message: shares the inter-process communication of the node

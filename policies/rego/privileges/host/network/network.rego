@@ -15,6 +15,7 @@
 # custom:
 #   severity: high
 #   since: 1
+#   risk: 40
 #   privileges:
 #   - "host/network"
 #   message: shares the network of the node

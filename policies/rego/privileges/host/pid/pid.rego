@@ -15,6 +15,7 @@
 # custom:
 #   severity: critical
 #   since: 1
+#   risk: 40
 #   privileges:
 #   - "host/pid"
 #   message: sees the processes of the node

@@ -15,6 +15,7 @@
 # custom:
 #   severity: medium
 #   since: 1
+#   risk: 10
 #   privileges:
 #   - "host/port/*"
 #   message: opens port {rest} of the node

@@ -16,6 +16,7 @@
 # custom:
 #   severity: medium
 #   since: 1
+#   risk: 10
 #   privileges:
 #   - "host/probe/*"
 #   message: lets the kubelet connect to a host of its choice ({rest})

@@ -14,6 +14,7 @@
 # custom:
 #   severity: critical
 #   since: 1
+#   risk: 60
 #   privileges:
 #   - "host/process"
 #   message: runs directly on the Windows node (HostProcess)

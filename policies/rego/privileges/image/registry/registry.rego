@@ -21,6 +21,7 @@
 # custom:
 #   severity: medium
 #   since: 2
+#   risk: 20
 #   privileges:
 #   - "image/from/**"
 #   message: runs an image from {rest}

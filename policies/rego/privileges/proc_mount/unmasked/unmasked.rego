@@ -16,6 +16,7 @@
 # custom:
 #   severity: high
 #   since: 1
+#   risk: 30
 #   privileges:
 #   - "proc-mount/*"
 #   - "proc-mount-in-user-namespace/*"

@@ -15,6 +15,7 @@
 # custom:
 #   severity: low
 #   since: 2
+#   risk: 10
 #   privileges:
 #   - "process-namespace/shared"
 #   message: lets its containers see each other's processes

@@ -16,6 +16,7 @@
 # custom:
 #   severity: high
 #   since: 1
+#   risk: 20
 #   privileges:
 #   - "run-as/root"
 #   - "run-as/root-in-user-namespace"

@@ -16,6 +16,7 @@
 # custom:
 #   severity: medium
 #   since: 1
+#   risk: 10
 #   privileges:
 #   - "run-as/any"
 #   - "run-as/any-in-user-namespace"

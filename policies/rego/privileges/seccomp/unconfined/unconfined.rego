@@ -15,6 +15,7 @@
 # custom:
 #   severity: high
 #   since: 1
+#   risk: 30
 #   privileges:
 #   - "seccomp/unconfined"
 #   message: turns the filter of system calls (seccomp) off

@@ -14,6 +14,7 @@
 # custom:
 #   severity: medium
 #   since: 1
+#   risk: 10
 #   privileges:
 #   - "seccomp/unset"
 #   message: sets no filter of system calls (seccomp)

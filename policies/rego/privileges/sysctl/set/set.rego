@@ -15,6 +15,7 @@
 # custom:
 #   severity: medium
 #   since: 1
+#   risk: 15
 #   privileges:
 #   - "sysctl/*"
 #   message: sets the kernel parameter {value}

@@ -16,6 +16,7 @@
 # custom:
 #   severity: medium
 #   since: 2
+#   risk: 10
 #   privileges:
 #   - "token/certificate/*"
 #   message: gets a certificate from the signer {rest}

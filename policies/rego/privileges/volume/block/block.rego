@@ -16,6 +16,7 @@
 # custom:
 #   severity: medium
 #   since: 2
+#   risk: 30
 #   privileges:
 #   - "volume/block"
 #   message: uses a raw block device

@@ -18,6 +18,7 @@
 # custom:
 #   severity: medium
 #   since: 2
+#   risk: 10
 #   privileges:
 #   - "volume/csi/*"
 #   message: mounts a volume of the CSI driver {rest}

@@ -19,6 +19,26 @@
 # custom:
 #   severity: high
 #   since: 1
+#   risk: 30
+#   risks:
+#     "volume/hostPath:rw/**": 40
+#     "volume/*/%2F": 60
+#     "volume/*/run/docker.sock": 60
+#     "volume/*/var/run/docker.sock": 60
+#     "volume/*/run/containerd/**": 60
+#     "volume/*/var/run/containerd/**": 60
+#     "volume/*/run/crio/**": 60
+#     "volume/*/var/run/crio/**": 60
+#     "volume/*/run": 60
+#     "volume/*/var/run": 60
+#     "volume/hostPath:rw/var/lib/kubelet": 60
+#     "volume/hostPath:rw/var/lib/kubelet/**": 60
+#     "volume/hostPath:rw/etc": 60
+#     "volume/hostPath:rw/etc/**": 60
+#     "volume/hostPath:rw/root": 60
+#     "volume/hostPath:rw/root/**": 60
+#     "volume/hostPath:rw/proc": 60
+#     "volume/hostPath:rw/proc/**": 60
 #   privileges:
 #   - "volume/hostPath:ro/**"
 #   - "volume/hostPath:rw/**"

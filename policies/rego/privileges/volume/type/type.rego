@@ -16,6 +16,7 @@
 # custom:
 #   severity: medium
 #   since: 1
+#   risk: 15
 #   privileges:
 #   - "volume/*"
 #   message: uses a volume of type {value}

@@ -1,0 +1,109 @@
+"""What must run in a sandbox runs in one: never silently without it, never where it would break.
+
+The class that is missing is set by the mutating pass, so only a Pod's final state must have it.
+A template may be without: what is made of it is a Pod (docs/adr/0028).
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from admission.facts import Facts, Isolated
+from admission.isolated import FIELD, isolated
+from admission.outcome import NOTHING, Outcome
+from admission.wording import printable
+from core.decision import Action, Finding
+from core.namespaces import Mode
+from core.request import Phase, Request
+from core.sandbox import REQUIRED, Isolation, SandboxMode
+from sandbox.choosing import Refusal, Trouble
+
+INCOMPATIBLE: Final = "sandbox/incompatible"
+RUNTIME: Final = "sandbox/runtime"
+
+_NAME: Final = 80
+"""Characters shown of a name."""
+
+_REASONS: Final = 3
+"""Signals named in a refusal: the heaviest."""
+
+
+def sandboxing(request: Request, facts: Facts) -> Outcome:
+    """Say which sandbox an object's Pods must run in, and what is against it."""
+    found = isolated(facts)
+    if not found:
+        return NOTHING
+    findings = tuple(
+        finding for each in found for finding in _of_part(each, _missing(each, request, facts))
+    )
+    # Of several templates the one that counts most speaks for all.
+    isolation = max(found, key=lambda each: (bool(each.isolation.runtime), each.isolation.score))
+    if not findings:
+        return Outcome(isolation=isolation.isolation)
+    why = tuple(dict.fromkeys(_why(each.isolation) for each in found if each.isolation.runtime))
+    return Outcome(findings, "It must run in a sandbox.", why, isolation=isolation.isolation)
+
+
+def _missing(each: Isolated, request: Request, facts: Facts) -> bool:
+    """Say whether a Pod's final state lacks its class.
+
+    Where its namespace does not enforce, the mutating pass sets none, and nothing would be gained
+    by a warning that enforcement makes untrue.
+    """
+    final = request.phase is Phase.VALIDATING or request.running
+    is_pod = (request.kind.group, request.kind.kind) == ("", "Pod")
+    return bool(each.lacks) and final and is_pod and facts.mode is Mode.ENFORCE
+
+
+def _of_part(each: Isolated, missing: bool) -> Iterator[Finding]:  # noqa: FBT001  One question.
+    path = each.part.place(FIELD)
+    if missing:
+        message = "must run in a sandbox, and has no RuntimeClass"
+        remedy = f"Set it to {each.lacks} in a new Pod: one that runs cannot be moved."
+        yield Finding(REQUIRED, Action.DENY, path, message, remedy)
+    for refusal in each.refusals:
+        yield _finding(refusal, each.isolation.runtime, path)
+
+
+def _finding(refusal: Refusal, runtime: str, path: str) -> Finding:
+    named = printable(refusal.runtime, _NAME)
+    if refusal.trouble is Trouble.INCOMPATIBLE and refusal.feature and refusal.limit:
+        feature, limit = refusal.feature, refusal.limit
+        message = f"cannot run under the RuntimeClass {named}: {feature.name} {limit.why}"
+        return Finding(
+            INCOMPATIBLE,
+            Action.DENY,
+            feature.path,
+            message,
+            f"{limit.instead}.",
+            container=feature.container,
+        )
+    if refusal.trouble is Trouble.ABSENT:
+        message = f"must run with the RuntimeClass {named}, which the cluster does not have"
+        remedy = "Your cluster's operators must create it, or set sandbox.runtime to another."
+        return Finding(RUNTIME, Action.DENY, path, message, remedy)
+    if refusal.trouble is Trouble.NO_SANDBOX:
+        handler = printable(refusal.handler, _NAME)
+        message = f"must run in a sandbox; the handler {handler} of RuntimeClass {named} is none"
+        remedy = "Your cluster's operators must mend its handler, or add it to sandbox.handlers."
+        return Finding(RUNTIME, Action.DENY, path, message, remedy)
+    if refusal.trouble is Trouble.EMPTY:
+        message = "is empty, which names the node's default runtime and no sandbox"
+    else:
+        message = f"names the RuntimeClass {named}; it must run with {runtime}"
+    remedy = f"Leave runtimeClassName out, and it is filled in; or set it to {runtime}."
+    return Finding(REQUIRED, Action.DENY, path, message, remedy)
+
+
+def _why(isolation: Isolation) -> str:
+    """Say why a Pod must run in a sandbox, to the person who is refused."""
+    if isolation.asked:
+        return "Its label sallyport.dev/sandbox asks for the sandbox."
+    if isolation.mode is SandboxMode.REQUIRED:
+        return "Its profile or its namespace demands the sandbox."
+    heaviest = ", ".join(f"{each.rule} {each.points}" for each in isolation.signals[:_REASONS])
+    more = len(isolation.signals) - _REASONS
+    tail = f" and {more} more" if more > 0 else ""
+    return (
+        f"Its risk is {isolation.score}, and the sandbox is demanded from {isolation.threshold} "
+        f"on: {heaviest}{tail}."
+    )

@@ -1,0 +1,100 @@
+"""Which isolation an object asks for: signals of risk, and what a sandbox cannot run.
+
+The rules of both are Rego (`policies/rego/sandbox/`); the room `sandbox/` weighs what they find.
+"""
+
+import enum
+from typing import Final
+
+import msgspec
+
+REQUIRED: Final = "sandbox/required"
+"""The rule by which something must run in a sandbox: the one that a PolicyException may name."""
+
+
+class SandboxMode(enum.Enum):
+    """When the Pods of a profile, or of a namespace, run in a sandbox. The stricter one counts."""
+
+    NEVER = "never"
+    """Only where their author asks for it."""
+    BY_RISK = "by-risk"
+    """Where the signals add up to the threshold."""
+    REQUIRED = "required"
+    """Always."""
+
+    @property
+    def strictness(self) -> int:
+        """Give a number that is greater for a stricter mode."""
+        return _STRICTNESS[self.value]
+
+
+_STRICTNESS: Final = {mode.value: number for number, mode in enumerate(SandboxMode)}
+
+
+def mode_of_label(value: str | None) -> SandboxMode:
+    """Give the mode that a namespace's label asks for: REQUIRED for a word unknown."""
+    if value is None:
+        return SandboxMode.NEVER
+    return SandboxMode.BY_RISK if value == SandboxMode.BY_RISK.value else SandboxMode.REQUIRED
+
+
+class Signal(msgspec.Struct, frozen=True, gc=False):
+    """Something about an object that makes it riskier, and where."""
+
+    rule: str
+    """Rule id: `sandbox/code/notebook`. Points, reason and source are in its METADATA."""
+    path: str
+    """From the object's root; empty for what no field says."""
+    value: str = ""
+    """What the rule's message speaks of."""
+    container: str | None = None
+
+
+class Feature(msgspec.Struct, frozen=True, gc=False):
+    """Something that an object uses and that some sandbox cannot run: a key of its table."""
+
+    name: str
+    """`host-network`, `block-volume`, `rdma` …"""
+    path: str
+    container: str | None = None
+
+
+class Counted(msgspec.Struct, frozen=True, gc=False):
+    """A signal that counted, with its points and its reason; as recorded."""
+
+    rule: str
+    points: int
+    path: str
+    reason: str
+
+
+class Isolation(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """What was decided about the sandbox of one object, and why."""
+
+    mode: SandboxMode = SandboxMode.NEVER
+    asked: bool = False
+    """Whether its author asked for the sandbox."""
+    score: int = 0
+    threshold: int = 0
+    signals: tuple[Counted, ...] = ()
+    runtime: str = ""
+    """The RuntimeClass that it must run with; empty where any will do."""
+    excused: bool = False
+    """Whether a PolicyException takes away what the modes demand."""
+
+    @property
+    def reason(self) -> str:
+        """Why it must run in a sandbox: `asked`, `required`, `risk`; empty where it need not."""
+        if not self.runtime:
+            return ""
+        if self.asked:
+            return "asked"
+        return "required" if self.mode is SandboxMode.REQUIRED else "risk"
+
+
+class RuntimeClass(msgspec.Struct, frozen=True):
+    """What is read of a RuntimeClass (node.k8s.io/v1)."""
+
+    name: str
+    handler: str
+    node_selector: dict[str, str] = {}

@@ -1,0 +1,149 @@
+"""What a container gets from the network and runs when it starts, told by its command.
+
+Only the names of the tools leave here: a command may hold secrets. It is read as far as a shell's
+text can be read without running it; whoever wants to hide what they start can (in a variable, in a
+script of a ConfigMap): what is found makes an object riskier, and nothing is safe because nothing
+was found.
+"""
+
+import re
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+import msgspec
+
+from core import pod as k8s
+from core.decoding import unreadable
+
+_LONGEST_REMEMBERED: Final = 4096
+_MOST_REMEMBERED: Final = 512
+"""Commands: the same ones come with every Pod of a gang. Together at most 2 MiB."""
+
+_LONGEST_READ: Final = 64 * 1024
+"""Characters of a command that are read: Linux takes 128 KiB at most in one argument."""
+
+_TOO_LONG: Final = "unread"
+"""Found in a command that is longer."""
+
+_FLAGS: Final = r"\s+(?:-\S{1,64}\s+(?:[^-\s]\S{0,127}\s+)?){0,4}"
+"""Options between a tool and what it is to do, few enough that hostile text costs no more."""
+
+_INSTALLS: Final = re.compile(
+    rf"""(?<![\w.-])(?:
+    (?P<pip>(?:pip[0-9.]{{0,4}}|pipx|uv|poetry){_FLAGS}(?:pip\s+|tool\s+)?(?:install|sync)\b|uvx\s)
+    |(?P<conda>(?:conda|mamba|micromamba){_FLAGS}(?:env\s+)?(?:install|create|update)\b)
+    |(?P<apt>(?:apt|apt-get|aptitude){_FLAGS}install\b|dpkg{_FLAGS}-i\b)
+    |(?P<apk>apk{_FLAGS}add\b)
+    |(?P<dnf>(?:dnf|yum|microdnf|zypper){_FLAGS}install\b)
+    |(?P<npm>(?:npm|pnpm|yarn|bun){_FLAGS}(?:install|add|ci|i)\b|(?:npx|bunx)\s)
+    |(?P<go>go{_FLAGS}(?:install|run|get)\s+\S{{1,128}}@)
+    |(?P<cargo>cargo{_FLAGS}install\b)
+    |(?P<gem>gem{_FLAGS}install\b)
+    |(?P<R>install\.packages\s*\()
+    |(?P<git>git{_FLAGS}clone\b)
+    )""",
+    re.VERBOSE,
+)
+
+_INSTALLING: Final = (
+    "instal", "sync", "uvx", "add", "clone", "npm", "bun", "npx", "yarn", "conda", "mamba",
+    "dpkg", "go ",
+)  # fmt: skip
+"""One of these is in every text in which the expression above finds something."""
+
+_FETCHES: Final = re.compile(r"(?<![\w.-])(?:(curl|wget|aria2c)\b|base64\s+(?:-d|-D|--decode)\b)")
+_SHELL: Final = r"(?:\S{0,64}/)?(?:(?:ba|da|z|k|a)?sh|python[0-9.]{0,4}|perl|ruby|node)\b"
+_IS_SHELL: Final = re.compile(rf"\s*(?:(?:sudo|env|exec|nohup)\s+(?:\S{{1,64}}=\S*\s+)?)?{_SHELL}")
+_SUBSTITUTED: Final = re.compile(
+    rf"(?<![\w.-])(?:{_SHELL}\s+(?:-\w{{1,8}}\s+){{0,3}}|eval\s+|source\s+|\.\s+)"
+    r"(?:<\(|\$\(|`)\s*(curl|wget|aria2c)\b"
+)
+_MADE_A_PROGRAM: Final = re.compile(r"\bchmod\s+(?:[ugoa]{0,3}\+[rw]{0,2}x|0?7[0-7]{2}\b)")
+
+_SPACES: Final = str.maketrans("\"',\\", "    ")
+"""Quotes, so that a list in a program's text reads like a command, and what continues lines."""
+
+_WORDS: Final = msgspec.json.Decoder(list[str] | None)
+
+
+class Start(NamedTuple):
+    """What a container gets from the network when it starts."""
+
+    installs: tuple[str, ...]
+    """Tools with which it installs packages or gets source code."""
+    scripts: tuple[str, ...]
+    """Tools that give a shell, or make a program, what no field of the object shows."""
+
+
+_NOTHING: Final = Start((), ())
+_NULL: Final = b"null"
+
+
+def started(container: k8s.Container, path: str) -> Start:
+    """Read the command of a container and what runs after its start (`lifecycle.postStart`).
+
+    Raises:
+        InvalidObjectError: one is no list of texts.
+    """
+    first = _read(bytes(container.command), bytes(container.args), path)
+    lifecycle = container.lifecycle
+    if lifecycle and lifecycle.post_start and lifecycle.post_start.exec:
+        command = bytes(lifecycle.post_start.exec.command)
+        then = _read(command, b"", f"{path}.lifecycle.postStart.exec")
+        return Start(*(tuple(sorted({*a, *b})) for a, b in zip(first, then, strict=True)))
+    return first
+
+
+def _read(command: bytes, arguments: bytes, path: str) -> Start:
+    try:
+        if len(command) + len(arguments) <= _LONGEST_REMEMBERED:
+            return _of_json(command, arguments)
+        return _of_json.__wrapped__(command, arguments)
+    except msgspec.ValidationError as error:
+        raise unreadable("Pod", error, under=f"{path}.command") from error
+
+
+@lru_cache(_MOST_REMEMBERED)
+def _of_json(command: bytes, arguments: bytes) -> Start:
+    words = [_WORDS.decode(each or _NULL) or [] for each in (command, arguments)]
+    return read_command(" ".join(words[0] + words[1]))
+
+
+def read_command(text: str) -> Start:
+    """Give what a command's text gets from the network.
+
+    >>> read_command("sh -c 'pip install -q numpy && curl -s https://x.example/a | bash -s'")
+    Start(installs=('pip',), scripts=('curl',))
+    """
+    if len(text) > _LONGEST_READ:
+        return Start((_TOO_LONG,), ())
+    text = text.translate(_SPACES)
+    installs: set[str] = set()
+    if any(word in text for word in _INSTALLING):
+        installs = {found.lastgroup or "" for found in _INSTALLS.finditer(text)}
+    scripts: set[str] = set()
+    if (first := _FETCHES.search(text)) is not None:
+        scripts |= _piped(text) | {found[1] for found in _SUBSTITUTED.finditer(text)}
+        if _MADE_A_PROGRAM.search(text, first.end()):
+            scripts.add(_tool(first))
+    if not (installs or scripts):
+        return _NOTHING
+    return Start(tuple(sorted(installs)), tuple(sorted(scripts)))
+
+
+def _piped(text: str) -> set[str]:
+    """Give the tools whose output a pipe leads to a shell, over whatever lies between."""
+    found, fetched = set(), ""
+    for stage in text.split("|"):
+        if fetched and _IS_SHELL.match(stage):
+            found.add(fetched)
+        last = max(stage.rfind(";"), stage.rfind("\n"), stage.rfind("&&")) + 1
+        if last:
+            fetched = ""
+        for each in _FETCHES.finditer(stage, last):
+            fetched = _tool(each)
+    return found
+
+
+def _tool(found: re.Match[str]) -> str:
+    return found[1] or "base64"

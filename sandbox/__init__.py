@@ -1,0 +1,1 @@
+"""Which Pods must be isolated, and with what."""

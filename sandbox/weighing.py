@@ -1,0 +1,92 @@
+"""Adds up how risky an object is: its signals, and what it may have by an exception only. Pure.
+
+What the chosen profile grants adds nothing: most of it cannot run in a sandbox, so all that rights
+allow would end refused (docs/adr/0028).
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Final, Protocol
+
+import msgspec
+
+from core.decision import Need
+from core.sandbox import Counted, Signal
+
+UNKNOWN_POINTS: Final = 100
+"""Of a signal whose rule says nothing of points: more than any threshold that a site sets."""
+
+_LONGEST: Final = 200
+"""Characters of a reason: an image's name may be longer."""
+
+
+class Weight(Protocol):
+    """What is read of a rule's METADATA (`policies.bundle.Rule`)."""
+
+    @property
+    def points(self) -> int:
+        """What a signal of the rule adds."""
+
+    @property
+    def message(self) -> str:
+        """What it says, with `{value}` for what it speaks of."""
+
+    def risk_of(self, privilege: str) -> int:
+        """Give what a privilege of the rule adds where it is had by an exception only."""
+
+
+class Weighed(msgspec.Struct, frozen=True, gc=False):
+    """What counted, the heaviest first, and the sum."""
+
+    counted: tuple[Counted, ...] = ()
+    score: int = 0
+
+
+NOTHING: Final = Weighed()
+
+
+def weigh(
+    signals: Collection[Signal],
+    excused: Collection[Need],
+    rules: Mapping[str, Weight],
+    points: Mapping[str, int],
+) -> Weighed:
+    """Weigh signals and excused needs by their rules; `points` are the site's own, by rule.
+
+    Each rule counts once, at the first place that it names and with the most points there: a Pod
+    of ten containers is not ten times as risky. What has no points does not count.
+    """
+    if not (signals or excused):
+        return NOTHING
+    heaviest: dict[str, Counted] = {}
+    for each in (*_of_signals(signals, rules, points), *_of_excused(excused, rules, points)):
+        found = heaviest.get(each.rule)
+        if each.points > (found.points if found else 0):
+            heaviest[each.rule] = each
+    counted = tuple(sorted(heaviest.values(), key=lambda each: (-each.points, each.rule)))
+    return Weighed(counted, sum(each.points for each in counted))
+
+
+def _of_signals(
+    signals: Iterable[Signal], rules: Mapping[str, Weight], points: Mapping[str, int]
+) -> Iterator[Counted]:
+    for signal in signals:
+        rule = rules.get(signal.rule)
+        own = rule.points if rule else UNKNOWN_POINTS
+        message = rule.message if rule else "adds to its risk"
+        reason = _worded(message, signal.value)
+        yield Counted(signal.rule, points.get(signal.rule, own), signal.path, reason)
+
+
+def _of_excused(
+    excused: Iterable[Need], rules: Mapping[str, Weight], points: Mapping[str, int]
+) -> Iterator[Counted]:
+    for need in excused:
+        rule = rules.get(need.rule)
+        own = rule.risk_of(need.privilege) if rule else UNKNOWN_POINTS
+        reason = _worded("has {value} by an exception", need.privilege)
+        yield Counted(need.rule, points.get(need.rule, own), need.path, reason)
+
+
+def _worded(message: str, value: str) -> str:
+    said = message.replace("{value}", value)[:_LONGEST]
+    return said if said.isprintable() else "".join(c if c.isprintable() else "?" for c in said)

@@ -1,0 +1,43 @@
+"""`sallyport review` names the RuntimeClass, and says in words why."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.unit.admission.world import pod
+
+FOLDER = [
+    {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": "train", "labels": {"sallyport.dev/sandbox": "required"}},
+    },
+    {
+        "apiVersion": "node.k8s.io/v1",
+        "kind": "RuntimeClass",
+        "metadata": {"name": "gvisor"},
+        "handler": "runsc",
+    },
+]
+
+
+@pytest.mark.parametrize("form", ["json", "table"])
+def test_review_says_the_sandbox_and_why(tmp_path: Path, form: str) -> None:
+    """In JSON the name; in the table a line with the reason."""
+    folder = tmp_path / "cluster"
+    folder.mkdir()
+    (folder / "all.yaml").write_text(yaml.safe_dump_all(FOLDER))
+    file = tmp_path / "pod.yaml"
+    file.write_text(yaml.safe_dump(pod()))
+    command = [str(Path(sys.executable).with_name("sallyport")), "review"]
+    flags = ["--profile", "pss-privileged", "--cluster", str(folder), "-o", form, str(file)]
+    done = subprocess.run([*command, *flags], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    if form == "json":
+        assert [each["sandbox"] for each in json.loads(done.stdout)] == ["gvisor"]
+    else:
+        assert "RuntimeClass gvisor: its profile or its namespace demands it." in done.stdout
