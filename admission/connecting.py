@@ -90,7 +90,8 @@ class EntryReader:
         if pod is None:
             return "there is no such Pod: kube-apiserver says so itself"
         claimed = partial(self.reader.claimed, request.namespace)
-        whole = msgspec.structs.replace(project(pod, claimed, placed=True), object=own.object)
+        inside = project(pod, claimed, placed=True, weighed=False)
+        whole = msgspec.structs.replace(inside, object=own.object)
         return Reading(
             (Part(whole),),
             (request.subject,),

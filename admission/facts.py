@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from admission.candidates import Candidates
+from core import names
 from core.break_glass import BreakGlass
 from core.decision import Access, Finding, Need
 from core.exceptions import PolicyException
@@ -160,3 +161,10 @@ class Facts(msgspec.Struct, frozen=True, gc=False):
     """Of the object; empty before it has one."""
     left_alone: str = ""
     """Why the object is not judged, if it is not."""
+
+    @property
+    def may_isolate(self) -> bool:
+        """Whether a profile or the namespace may ask that Pods be sandboxed, whoever made them."""
+        if self.profiles.sandboxes:
+            return True
+        return self.namespace is not None and names.SANDBOX_LABEL in self.namespace.labels

@@ -148,7 +148,7 @@ class Gatherer:
         return GrantReader(self.cluster)
 
     async def _of_object(self, request: Request, facts: Facts) -> Facts:
-        return await self._of_reading(request, facts, self._reader.read(request, facts.mode))
+        return await self._of_reading(request, facts, self._reader.read(request, facts))
 
     async def _of_reading(self, request: Request, facts: Facts, reading: Reading | str) -> Facts:
         facts = await self._noting.facts_of(request, reading, facts)

@@ -14,8 +14,7 @@ from admission.chain import run
 from admission.excusing import Excuser, naming
 from admission.facts import Facts, SandboxFacts, SandboxPart
 from admission.isolated import decide, mode_of, must, weigh_parts
-from admission.parts import Part, Reading
-from core import names
+from admission.parts import Part, Reading, asks
 from core.decision import Denial
 from core.errors import NotSyncedError
 from core.exceptions import PolicyException
@@ -36,17 +35,7 @@ def may_be_asked(reading: Reading, facts: Facts) -> bool:
     """Say whether a profile, the namespace or the author may ask that the Pods be sandboxed."""
     if not reading.pods:
         return False
-    if facts.profiles.sandboxes:
-        return True
-    if facts.namespace is not None and names.SANDBOX_LABEL in facts.namespace.labels:
-        return True
-    return any(_asks(pod) for pod in reading.pods)
-
-
-def _asks(pod: Pod) -> bool:
-    """Say whether the label is there: any word counts as `required`, so that none asks out."""
-    labels = pod.metadata.labels
-    return labels is not None and names.SANDBOX_LABEL in labels
+    return facts.may_isolate or any(asks(pod) for pod in reading.pods)
 
 
 @dataclass(frozen=True)
@@ -129,7 +118,7 @@ def _part(part: Part, pod: Pod, answer: Answer) -> SandboxPart:
     return SandboxPart(
         template=part.template,
         named=pod.spec.runtime_class_name,
-        asked=_asks(pod),
+        asked=asks(pod),
         needs=answer.needs,
         signals=answer.signals,
         features=answer.features,

@@ -2,10 +2,20 @@
 
 import msgspec
 
+from core import names
 from core.pod import ObjectMeta, Pod
 from core.subject import Subject
 from core.templates import Template
 from policies.projection import Projection
+
+
+def asks(pod: Pod) -> bool:
+    """Say whether a Pod's author asks that it run in a sandbox.
+
+    Any word of the label counts as `required`, so that none asks out.
+    """
+    labels = pod.metadata.labels
+    return labels is not None and names.SANDBOX_LABEL in labels
 
 
 class Part(msgspec.Struct, frozen=True, gc=False):

@@ -10,7 +10,8 @@ from typing import Final
 
 import msgspec
 
-from admission.parts import Part, Reading
+from admission.facts import Facts
+from admission.parts import Part, Reading, asks
 from admission.unlisted import read_unlisted
 from admission.workloads import noted, read_workload
 from core.cluster import Cluster
@@ -52,7 +53,7 @@ class Reader:
         kind = _group_kind(request)
         return kind in JUDGED_KINDS or may_carry(*kind)
 
-    def read(self, request: Request, mode: Mode) -> Reading | str:
+    def read(self, request: Request, facts: Facts) -> Reading | str:
         """Read the object, or say why it is left alone.
 
         Raises:
@@ -68,23 +69,23 @@ class Reader:
             if kind not in WORKLOADS:
                 return read_unlisted(request, claimed, self.controllers)
             return read_workload(WORKLOADS[kind], request, claimed, self.controllers)
-        reading = reader(self, request, mode)
+        reading = reader(self, request, facts)
         if isinstance(reading, str) or not _is_update(request):
             return reading
         before = msgspec.structs.replace(request, submitted=request.old_object, old_object=None)
-        old = self.read(before, mode)
+        old = self.read(before, facts)
         same = isinstance(old, Reading) and _same(old, reading)
         return "the update changes nothing that is judged" if same else reading
 
-    def read_pod(self, request: Request, mode: Mode) -> Reading | str:
+    def read_pod(self, request: Request, facts: Facts) -> Reading | str:
         """Read a Pod."""
         pod = _pod_of(request.submitted)
         if is_mirror(request.subject, pod):
             return "a node shows a static Pod that it already runs"
         placed = request.running or request.operation is not Operation.CREATE
         claimed = partial(self.claimed, request.namespace)
-        projection = project(pod, claimed, placed=placed)
-        subjects = self._subjects(request, pod, mode)
+        projection = project(pod, claimed, placed=placed, weighed=facts.may_isolate or asks(pod))
+        subjects = self._subjects(request, pod, facts.mode)
         if is_debug(request) and request.old_object is not None:
             projection = mark_added(projection, _pod_of(request.old_object))
             subjects = subjects[:1]  # As of whoever enters: of the Pod's account nothing is asked.
@@ -124,7 +125,7 @@ class Reader:
             return ()
         return (pod_service_account(pod, request.namespace),)
 
-    def read_volume(self, request: Request, _: Mode) -> Reading | str:
+    def read_volume(self, request: Request, _: Facts) -> Reading | str:
         """Read a PersistentVolume: kept for a claim, its author needs the right there alone.
 
         A volume that is bound to a claim is given to the claim's namespace: then whoever may
@@ -148,7 +149,7 @@ class Reader:
             return False
         return parse_persistent_volume(request.old_object).claim != volume.claim
 
-    def read_claim(self, request: Request, _: Mode) -> Reading | str:
+    def read_claim(self, request: Request, _: Facts) -> Reading | str:
         """Read a PersistentVolumeClaim: one that names a volume not kept for it takes it.
 
         What a workload's controller makes is judged by the namespace's default service account:
@@ -173,7 +174,7 @@ class Reader:
         projection = project_persistent(volume, "spec.volumeName")
         return Reading((Part(projection),), (subject,), request.namespace)
 
-    def read_other(self, request: Request, _: Mode) -> Reading | str:
+    def read_other(self, request: Request, _: Facts) -> Reading | str:
         """Read a class, a driver or a claim for devices."""
         if request.subject.username in CLAIM_MAKERS:
             return _JUDGED_BEFORE
@@ -189,7 +190,7 @@ class _Claim(msgspec.Struct):
     spec: _ClaimSpec = _ClaimSpec()
 
 
-_READERS: Final[Mapping[tuple[str, str], Callable[[Reader, Request, Mode], Reading | str]]] = {
+_READERS: Final[Mapping[tuple[str, str], Callable[[Reader, Request, Facts], Reading | str]]] = {
     ("", "Pod"): Reader.read_pod,
     ("", "PersistentVolume"): Reader.read_volume,
     ("", "PersistentVolumeClaim"): Reader.read_claim,

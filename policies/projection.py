@@ -136,6 +136,8 @@ class Projection(_Struct, frozen=True):
     security_context: k8s.PodSecurityContext | None = None
     annotations: dict[str, str] = {}
     volumes: list[Volume] = []
+    weighed: bool = False
+    """Whether anybody may ask that the Pod run in a sandbox; what follows is left out otherwise."""
     hints: tuple[Hint, ...] = ()
     resources: tuple[str, ...] = ()
     resource_claims: bool = False
@@ -154,11 +156,13 @@ def project(
     claimed: Claimed = no_claims,
     *,
     placed: bool = False,
+    weighed: bool = True,
 ) -> Projection:
     """Give the projection of a Pod. Pure.
 
     `claimed` gives the volumes that a claim of the Pod's namespace amounts to.
-    A Pod that is `placed` may have its node from the scheduler: who set it is not known.
+    A Pod that is `placed` may have its node from the scheduler: who set it is not known. What
+    makes it risky is read only where that is `weighed`.
 
     Raises:
         InvalidObjectError: a volume has the wrong shape, or there is more of something than any
@@ -167,7 +171,7 @@ def project(
     spec = pod.spec
     if spec.security_context and spec.security_context.sysctls:
         bound(len(spec.security_context.sysctls), "spec.securityContext.sysctls")
-    containers = list(project_containers(spec))
+    containers = list(project_containers(spec, weighed=weighed))
     return Projection(
         containers=containers,
         os=spec.os.name if spec.os else "",
@@ -188,9 +192,10 @@ def project(
         if pod.metadata.annotations
         else {},
         volumes=list(project_volumes(pod, claimed)) if spec.volumes else [],
-        hints=project_hints(containers, pod.metadata),
-        resources=special_resources(spec.resources, "spec") if spec.resources else (),
-        resource_claims=bool(spec.resource_claims),
+        weighed=weighed,
+        hints=project_hints(containers, pod.metadata) if weighed else (),
+        resources=special_resources(spec.resources, "spec") if weighed and spec.resources else (),
+        resource_claims=weighed and bool(spec.resource_claims),
     )
 
 

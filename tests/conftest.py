@@ -5,6 +5,7 @@ import signal
 from collections.abc import AsyncIterator, Generator, Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 from xdist.remote import Producer  # type: ignore[import-untyped]
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
@@ -13,6 +14,10 @@ from tests.harness.client import Client, connect
 from tests.harness.helm import Helm
 from tests.harness.postgres import Postgres, require_postgres
 from tests.harness.programs import require
+
+# How fast a busy machine makes examples says nothing about what is tested.
+settings.register_profile("busy", settings(), suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -10,7 +10,7 @@ from core import pod as k8s
 from core.devices import NO_DEVICE, names_devices
 from policies.projecting.bounds import MAX_CONTAINERS, MAX_NAME, bound, check_length
 from policies.projecting.images import origin
-from policies.projecting.starting import started
+from policies.projecting.starting import NOTHING, started
 
 _DEVICE_MOUNT: Final = "nvidia-container-devices"
 """In a mount's path: NVIDIA's toolkit takes such a mount for a request for a device."""
@@ -96,8 +96,8 @@ class Container(_Struct, frozen=True):
     """Whether it joins the processes of another container."""
 
 
-def project_containers(spec: k8s.PodSpec) -> Iterator[Container]:
-    """Give all containers of a Pod: ordinary, init, ephemeral."""
+def project_containers(spec: k8s.PodSpec, *, weighed: bool = True) -> Iterator[Container]:
+    """Give all containers of a Pod: ordinary, init, ephemeral; if `weighed`, with what is risky."""
     lists = (spec.containers, spec.init_containers, spec.ephemeral_containers)
     bound(sum(len(each or ()) for each in lists), "spec.containers", most=MAX_CONTAINERS)
     for kind, field, containers in (
@@ -106,7 +106,7 @@ def project_containers(spec: k8s.PodSpec) -> Iterator[Container]:
         (_EPHEMERAL, "ephemeralContainers", spec.ephemeral_containers),
     ):
         for index, container in enumerate(containers or ()):
-            yield _project(container, kind, f"spec.{field}[{index}]", spec)
+            yield _project(container, kind, f"spec.{field}[{index}]", spec, weighed=weighed)
 
 
 def _unlimited(resources: k8s.Resources | None, of_pod: k8s.Resources | None) -> list[str]:
@@ -154,14 +154,16 @@ def _is_zero(quantity: str) -> bool:
     return not number.lower().partition("e")[0].strip("+-0.")
 
 
-def _project(container: k8s.Container, kind: str, path: str, spec: k8s.PodSpec) -> Container:
+def _project(
+    container: k8s.Container, kind: str, path: str, spec: k8s.PodSpec, *, weighed: bool
+) -> Container:
     context = container.security_context
     if context and context.capabilities and context.capabilities.add:
         bound(len(context.capabilities.add), f"{path}.securityContext.capabilities.add")
     image = container.image or ""
     check_length(image, f"{path}.image")
     comes = origin(image)
-    start = started(container, path)
+    start = started(container, path) if weighed else NOTHING
     return Container(
         path,
         container.name,
@@ -169,7 +171,7 @@ def _project(container: k8s.Container, kind: str, path: str, spec: k8s.PodSpec) 
         image,
         comes.source,
         comes.pinned,
-        comes.public,
+        weighed and comes.public,
         context,
         _host_ports(path, container, of_node=bool(spec.host_network)) if container.ports else [],
         list(_handler_hosts(path, container)),
@@ -177,10 +179,10 @@ def _project(container: k8s.Container, kind: str, path: str, spec: k8s.PodSpec) 
         _env(path, container.env) if container.env else [],
         _mounts(path, container.volume_mounts) if container.volume_mounts else [],
         _block_devices(path, container) if container.volume_devices else [],
-        bool(container.stdin and container.tty),
+        weighed and bool(container.stdin and container.tty),
         start.installs,
         start.scripts,
-        special_resources(container.resources, path) if container.resources else (),
+        special_resources(container.resources, path) if weighed and container.resources else (),
         target=bool(container.target_container_name),
     )
 

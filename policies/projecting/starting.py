@@ -53,11 +53,19 @@ _INSTALLING: Final = (
 
 _FETCHES: Final = re.compile(r"(?<![\w.-])(?:(curl|wget|aria2c)\b|base64\s+(?:-d|-D|--decode)\b)")
 _SHELL: Final = r"(?:\S{0,64}/)?(?:(?:ba|da|z|k|a)?sh|python[0-9.]{0,4}|perl|ruby|node)\b"
-_IS_SHELL: Final = re.compile(rf"\s*(?:(?:sudo|env|exec|nohup)\s+(?:\S{{1,64}}=\S*\s+)?)?{_SHELL}")
+_IS_SHELL: Final = re.compile(
+    rf"\s*(?:(?:\S{{0,64}}/)?(?:sudo|env|exec|nohup)\s+(?:(?:-\w{{1,8}}|\w{{1,64}}=\S*)\s+){{0,4}})?{_SHELL}"
+)
 _SUBSTITUTED: Final = re.compile(
     rf"(?<![\w.-])(?:{_SHELL}\s+(?:-\w{{1,8}}\s+){{0,3}}|eval\s+|source\s+|\.\s+)"
     r"(?:<\(|\$\(|`)\s*(curl|wget|aria2c)\b"
 )
+_RUN: Final = re.compile(
+    rf"(?<![\w.-])(?:{_SHELL}|source|\.)\s+(?:-(?![cm]\b)\w{{1,8}}\s+){{0,3}}"
+    r"(?:\S{0,128}/)?(\w[\w.+-]{0,127})"
+)
+"""A shell, or an interpreter, and the file that it runs."""
+_FILE: Final = re.compile(r"(?<=[\s/=>])\w[\w.+-]{0,127}(?![^\s;&|)?])")
 _MADE_A_PROGRAM: Final = re.compile(r"\bchmod\s+(?:[ugoa]{0,3}\+[rw]{0,2}x|0?7[0-7]{2}\b)")
 
 _SPACES: Final = str.maketrans("\"',\\", "    ")
@@ -75,7 +83,7 @@ class Start(NamedTuple):
     """Tools that give a shell, or make a program, what no field of the object shows."""
 
 
-_NOTHING: Final = Start((), ())
+NOTHING: Final = Start((), ())
 _NULL: Final = b"null"
 
 
@@ -124,10 +132,10 @@ def read_command(text: str) -> Start:
     scripts: set[str] = set()
     if (first := _FETCHES.search(text)) is not None:
         scripts |= _piped(text) | {found[1] for found in _SUBSTITUTED.finditer(text)}
-        if _MADE_A_PROGRAM.search(text, first.end()):
+        if _MADE_A_PROGRAM.search(text, first.end()) or _runs_a_file(text, first.end()):
             scripts.add(_tool(first))
     if not (installs or scripts):
-        return _NOTHING
+        return NOTHING
     return Start(tuple(sorted(installs)), tuple(sorted(scripts)))
 
 
@@ -143,6 +151,14 @@ def _piped(text: str) -> set[str]:
         for each in _FETCHES.finditer(stage, last):
             fetched = _tool(each)
     return found
+
+
+def _runs_a_file(text: str, start: int) -> bool:
+    """Say whether a shell runs a file that is named between `start`, the download, and it."""
+    named: dict[str, int] = {}
+    for each in _FILE.finditer(text, start):
+        named.setdefault(each[0], each.start())
+    return any(named.get(each[1], len(text)) < each.start() for each in _RUN.finditer(text, start))
 
 
 def _tool(found: re.Match[str]) -> str:

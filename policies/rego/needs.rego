@@ -23,9 +23,18 @@ answer := {
 	"containers": count(input.containers),
 	"needs": result,
 	"denials": denials,
-	"signals": signals,
-	"features": features.features,
+	"signals": weighed.signals,
+	"features": weighed.features,
 }
+
+# METADATA
+# title: What weighs
+# description: >-
+#   Signals and features, looked for only where a profile, the namespace or the author may ask for a
+#   sandbox: they take a third of an evaluation.
+weighed := {"signals": signals, "features": features.features} if input.weighed
+
+weighed := {"signals": {}, "features": set()} if not input.weighed
 
 # METADATA
 # title: Needs by rule

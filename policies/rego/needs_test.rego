@@ -126,10 +126,21 @@ test_a_bare_container_needs_what_restricted_demands_to_be_set if {
 test_signals_and_features_stand_beside_them if {
 	found := needs.answer with input as {
 		"containers": [],
+		"weighed": true,
 		"automount": false,
 		"hostNetwork": true,
 		"hints": [{"path": "metadata.labels[app]", "kind": "notebook", "word": "jupyter"}],
 	}
 	found.signals == {"code/notebook": {{"path": "metadata.labels[app]", "value": "jupyter"}}}
 	found.features == {{"name": "host-network", "path": "spec.hostNetwork"}}
+}
+
+test_what_is_not_weighed_has_neither if {
+	found := needs.answer with input as {
+		"containers": [],
+		"hostNetwork": true,
+		"hints": [{"path": "metadata.labels[app]", "kind": "notebook", "word": "jupyter"}],
+	}
+	found.signals == {}
+	found.features == set()
 }

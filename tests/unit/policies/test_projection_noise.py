@@ -247,4 +247,7 @@ def test_the_generator_reaches_what_pod_security_looks_at() -> None:
 )
 def test_annotations_that_only_look_like_apparmors_stay_out(key: str) -> None:
     """The whole prefix counts."""
-    assert projected({"metadata": {"annotations": {key: CANARY}}}) == b'{"containers":[]}'
+    assert (
+        projected({"metadata": {"annotations": {key: CANARY}}})
+        == b'{"containers":[],"weighed":true}'
+    )

@@ -118,7 +118,7 @@ def test_entry_point_asks_every_signal_and_nothing_else() -> None:
         f'with data.sallyport.{rule.replace("/", ".")}.signals as {{"{rule}"}}' for rule in SIGNALS
     )
     mocks += ' with data.sallyport.features.features as {"features"}'
-    answer = evaluate(f"data.sallyport.needs.answer {mocks}", {"containers": []})
+    answer = evaluate(f"data.sallyport.needs.answer {mocks}", {"containers": [], "weighed": True})
     assert answer["signals"] == {rule.split("/", 1)[1]: [rule] for rule in SIGNALS}
     assert answer["features"] == ["features"]
 

@@ -146,8 +146,9 @@ POD: dict[str, Any] = {
 
 
 def projection(pod: dict[str, Any]) -> dict[str, Any]:
-    """Give the projection of a Pod as policies see it."""
+    """Give the projection of a Pod as policies see it, where it is weighed."""
     found: dict[str, Any] = json.loads(encode(project(decode_pod(json.dumps(pod).encode()))))
+    assert found.pop("weighed")
     return found
 
 
@@ -155,6 +156,7 @@ def projection_of_update(pod: dict[str, Any]) -> dict[str, Any]:
     """Give the projection of a Pod to which an update adds its ephemeral containers."""
     read = decode_pod(json.dumps(pod).encode())
     found: dict[str, Any] = json.loads(encode(mark_added(project(read), Pod())))
+    assert found.pop("weighed")
     return found
 
 

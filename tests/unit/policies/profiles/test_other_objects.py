@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from admission.facts import Facts
 from admission.parts import Reading
 from admission.reading import Reader
 from core import pod as k8s
-from core.namespaces import Mode
 from core.profiles import ProfileSet
 from core.storage import parse_persistent_volume
 from identity.subjects import Controllers
@@ -113,7 +113,7 @@ def claiming(tmp_path: Path) -> Claiming:
             {"name": "data", "persistentVolumeClaim": {"claimName": "data"}},
         ]
         reader = Reader(FolderCluster(tmp_path), Controllers())
-        reading = reader.read(request(pod, namespace="train"), Mode.ENFORCE)
+        reading = reader.read(request(pod, namespace="train"), Facts(ProfileSet("", ()), "", {}))
         assert isinstance(reading, Reading)
         return reading.parts[0].projection
 
