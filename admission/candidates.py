@@ -94,7 +94,7 @@ class Candidates:
 
     def only(self, name: str) -> "Candidates":
         """Give the same of one profile; of none, if it is not among them."""
-        return replace(self, within=self.within & self.profiles.bits([name]))
+        return replace(self, within=self.within & self.profiles.bit(name))
 
     def first(self) -> Candidate | None:
         """Give the first, whatever it lacks."""

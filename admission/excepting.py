@@ -26,11 +26,14 @@ class Excepting:
         Raises:
             CannotJudgeError: something that must be known cannot be.
         """
-        root = facts.origin.root if facts.origin else None
-        standing = naming(self.excuser.standing(request, facts), request, root)
+        standing = self.excuser.standing(request, facts)
         if not (standing and facts.pod):
             return facts
-        excused = await self.excuser.excuse(standing, answer.needs, answer.denials)
+        root = facts.origin.root if facts.origin else None
+        meant = naming(standing, request, root)
+        if not meant:
+            return facts
+        excused = await self.excuser.excuse(meant, answer.needs, answer.denials)
         denials = tuple(denied(denial, facts.rules) for denial in excused.denials)
         pod = msgspec.structs.replace(facts.pod, denials=denials)
         asides = tuple(

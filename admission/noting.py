@@ -247,7 +247,7 @@ def _gaps(
     """Give what a profile lacks, whatever the ceiling says; None where there is no such profile."""
     if profile not in facts.profiles.by_name:
         return None
-    bit = facts.profiles.bits([profile])
+    bit = facts.profiles.bit(profile)
     if not tried.within & bit:
         tried = candidates(facts.profiles, None, privileges)
     return frozenset(privilege for privilege, lacking in tried.gaps.items() if lacking & bit)

@@ -124,6 +124,10 @@ class ProfileSet:
             return (1 << len(self.ordered)) - 1
         return sum(self._bits.get(name, 0) for name in set(names))
 
+    def bit(self, name: str) -> int:
+        """Give the bit of one profile; 0 where there is none of this name."""
+        return self._bits.get(name, 0)
+
     def demanding(self, since: int) -> int:
         """Give the bits of the profiles whose catalogue has privileges of version `since`."""
         return self._demanding.get(max(since, 1), 0)
