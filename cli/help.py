@@ -219,3 +219,28 @@ impersonation, tokens, Pods of service accounts, bind, escalate.
 
 **Exit codes**: 0 listed; 2 the cluster does not answer, or does not let all
 be read; 64 wrong usage, or no such profile."""
+
+SANDBOX = """**Examples**
+
+    sallyport sandbox report
+
+    sallyport sandbox report --help
+
+**Exit codes**: 0 all that should run in a sandbox does; 1 something does not;
+2 the ledger does not answer; 64 wrong usage."""
+
+REPORT = """**Examples**
+
+    sallyport sandbox report
+
+    sallyport sandbox report -n train
+
+    sallyport sandbox report -o json --ledger sqlite:///ledger.db
+
+What runs is not moved: it says what to create anew. Without --ledger it is
+that of the setting ledger.url, else what `run` keeps. Who asked is known of
+Pods that the gate has admitted.
+
+**Exit codes**: 0 all that should run in a sandbox does; 1 something does not;
+2 no sweep has ended yet, there is no ledger, or it does not answer; 64 wrong
+usage."""

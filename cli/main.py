@@ -15,6 +15,7 @@ from cli.logs import log_to_stderr
 from cli.output import Format, ReviewFormat, make_console, print_json
 from cli.policy import app as policy_app
 from cli.profile import app as profile_app
+from cli.sandbox import app as sandbox_app
 from cli.text import safe_text
 from cli.who_can import app as who_can_app
 from core.decision import Verdict
@@ -32,6 +33,7 @@ app = typer.Typer(
 )
 app.add_typer(policy_app, name="policy")
 app.add_typer(profile_app, name="profile")
+app.add_typer(sandbox_app, name="sandbox")
 app.add_typer(who_can_app, name="who-can")
 
 LedgerFlag = Annotated[

@@ -1,7 +1,7 @@
 """Joins the parts of a process: engine, cluster, judge. The composition root."""
 
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
@@ -66,17 +66,25 @@ def require_profile(cluster: Cluster, name: str, flag: str = "") -> None:
 
 
 def make_judge(cluster: Cluster, engine: Engine, settings: Settings) -> Judge:
-    """Join cluster and engine into what answers reviews."""
+    """Join cluster and engine into what answers reviews.
+
+    Raises:
+        SettingsError: points are set of a rule that there is not.
+    """
     controllers = configured(settings.controllers)
     pipelines = frozenset(settings.pipelines)
     shared = frozenset(name.casefold() for name in settings.shared_accounts)
     terms = Terms(SHARED_ACCOUNTS | shared, profiles=settings.approvals.profiles)
-    site = _site(settings.sandbox)
+    site = _site(settings.sandbox, engine.rules)
     gatherer = Gatherer(cluster, engine, controllers, pipelines=pipelines, terms=terms, site=site)
     return Judge(gatherer, settings.default_mode, when_unrecorded=settings.record.when_full)
 
 
-def _site(sandbox: Sandbox) -> Site:
+def _site(sandbox: Sandbox, rules: Collection[str]) -> Site:
+    for rule in sandbox.points:
+        if rule not in rules:
+            message = f"sandbox.points: there is no rule {rule}; docs/sandbox/signals.md has them"
+            raise SettingsError(message)
     runtimes = tuple(filter(None, dict.fromkeys((sandbox.runtime, sandbox.second))))
     return Site(runtimes, sandbox.handlers, sandbox.threshold, sandbox.points, sandbox.gpu_label)
 

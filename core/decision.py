@@ -97,6 +97,15 @@ class Traced(enum.Enum):
     """Its owner is not there any more."""
 
 
+class Running(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """What a Pod that runs shows of itself; nobody vouches for it."""
+
+    workload: str = ""
+    """What made it, `Deployment/web` or `Job/pretrain`; empty where it names nothing."""
+    runtime: str = ""
+    """Its RuntimeClass; empty without one."""
+
+
 class Evidence(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What a decision was made of, kept for the record and for `sallyport explain`."""
 
@@ -122,6 +131,8 @@ class Evidence(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """`name@uid` of the PolicyExceptions without which it would need more."""
     break_glass: tuple[str, ...] = ()
     """`name@uid` of the BreakGlasses without which it would be refused."""
+    running: Running | None = None
+    """Of a sweep."""
     evaluation_seconds: float = 0.0
     access_seconds: float = 0.0
 

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from core.decision import Finding, Named, Need, Verdict
+from core.decision import Finding, Named, Need, Running, Verdict
 from core.times import second_text
 
 FORMAT: Final = 1
@@ -192,6 +192,8 @@ class DecisionDocument(_Part, frozen=True):
     """The RuntimeClass that it must run with; None where any will do."""
     isolation: Isolated | None = None
     """How that was decided; None where nobody may ask for a sandbox."""
+    running: Running | None = None
+    """Of a sweep: what the Pod shows of itself."""
     revisions: Revisions = Revisions()
     durations: Durations = Durations()
     projection: str = ""
@@ -262,6 +264,8 @@ class SweepDocument(_Part, frozen=True):
     verdicts: dict[str, int]
     """How many objects had each verdict."""
     namespaces: int
+    sandbox_missing: int = 0
+    """Pods that should run in a sandbox and do not."""
     consistent: bool = True
     """Whether all pages showed the cluster at one moment."""
     interruptions: int = 0

@@ -108,6 +108,7 @@ def make_document(  # noqa: PLR0913  A decision and all that surrounds it.
         patches=[dict(patch) for patch in patches],
         sandbox=(decision.isolation.runtime or None) if decision.isolation else None,
         isolation=_isolated(decision.isolation) if decision.isolation else None,
+        running=evidence.running,
         revisions=Revisions(policy=decision.policy_revision, profiles=decision.profiles_revision),
         durations=Durations(
             total=round(seconds * 1000, 3),

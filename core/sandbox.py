@@ -4,12 +4,17 @@ The rules of both are Rego (`policies/rego/sandbox/`); the room `sandbox/` weigh
 """
 
 import enum
+from collections.abc import Collection
 from typing import Final
 
 import msgspec
 
 REQUIRED: Final = "sandbox/required"
 """The rule by which something must run in a sandbox: the one that a PolicyException may name."""
+INCOMPATIBLE: Final = "sandbox/incompatible"
+"""The rule for what uses something that the sandbox cannot run."""
+RUNTIME: Final = "sandbox/runtime"
+"""The rule for a RuntimeClass that is missing, or whose handler is no sandbox."""
 
 
 class SandboxMode(enum.Enum):
@@ -36,6 +41,17 @@ def mode_of_label(value: str | None) -> SandboxMode:
     if value is None:
         return SandboxMode.NEVER
     return SandboxMode.BY_RISK if value == SandboxMode.BY_RISK.value else SandboxMode.REQUIRED
+
+
+def lacks_sandbox(rules: Collection[str], demanded: str, runtime: str) -> bool:
+    """Say whether a Pod that runs should be in a sandbox and is not.
+
+    `rules` are those that refuse it, `demanded` the RuntimeClass that it must have, `runtime` its
+    own. One that its sandbox cannot run is in it nevertheless, if that is its class.
+    """
+    if REQUIRED in rules or RUNTIME in rules:
+        return True
+    return INCOMPATIBLE in rules and runtime != demanded
 
 
 class Signal(msgspec.Struct, frozen=True, gc=False):

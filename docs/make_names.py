@@ -63,6 +63,7 @@ kube-apiserver puts the webhook's name before each (`validate.sallyport.dev/deci
 | --- | --- |
 | Decision document | `docs/reference/decision.schema.json` |
 | `sallyport review -o json`, and with `--diff` | `docs/reference/review.schema.json`, `review-diff.schema.json` |
+| `sallyport sandbox report -o json` | `docs/reference/sandbox-report.schema.json` |
 | Projection, the input of policies | `policies/rego/schema/projection.json` |
 | ContainerProfile, PolicyException, Approval, BreakGlass, ClusterApproval | `helm/sallyport-crds/` |
 """

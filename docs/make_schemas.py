@@ -13,6 +13,8 @@ import msgspec
 from cli.formats.difference import FORMAT as DIFFERENCE
 from cli.formats.difference import Difference
 from cli.output import Reviewed
+from cli.sandbox_report import FORMAT as SANDBOX_REPORT
+from cli.sandbox_report import Report
 from core.document import FORMAT as DECISION
 from core.document import DecisionDocument
 
@@ -28,6 +30,11 @@ SCHEMAS: dict[str, tuple[str, str, Any]] = {
         f"review-diff-{DIFFERENCE}",
         f"sallyport review --diff OLD -o json, format {DIFFERENCE}",
         Difference,
+    ),
+    "sandbox-report.schema.json": (
+        f"sandbox-report-{SANDBOX_REPORT}",
+        f"sallyport sandbox report -o json, format {SANDBOX_REPORT}",
+        Report,
     ),
 }
 """By the file's name: the schema's, its title, and the type."""

@@ -81,7 +81,13 @@ def _demand_document(last: SweepDocument) -> None:
     _demand_id(last.id, "last.id")
     _demand_time(last.started, "last.started")
     _demand_time(last.finished, "last.finished")
-    counts = (last.objects, last.namespaces, last.interruptions, *last.verdicts.values())
+    counts = (
+        last.objects,
+        last.namespaces,
+        last.sandbox_missing,
+        last.interruptions,
+        *last.verdicts.values(),
+    )
     if not all(0 <= count < _MOST_COUNT for count in counts):
         raise InvalidObjectError(_WHAT, "last", "has a count that cannot be")
 

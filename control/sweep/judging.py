@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from control.sweep.pods import ListedPod, request_for
 from control.sweep.progress import decision_id
 from control.sweep.settings import SweepSettings
-from core.decision import Decision
+from core.decision import Decision, Running
 from core.errors import AccessReviewError, DeadlineError, NotSyncedError
 from core.request import Request
 from kube.objects import Objects
@@ -83,11 +83,9 @@ class Judging:
             await asyncio.sleep(wait_s)
             judged = await self._once(request)
         self._patient = not _is_passing(judged.decision)
-        decision = replace(
-            judged.decision,
-            id=decision_id(sweep, pod.uid),
-            evidence=replace(judged.decision.evidence, object_uid=pod.uid),
-        )
+        running = Running(pod.workload, pod.runtime)
+        evidence = replace(judged.decision.evidence, object_uid=pod.uid, running=running)
+        decision = replace(judged.decision, id=decision_id(sweep, pod.uid), evidence=evidence)
         return Judged(request, decision, judged.seconds)
 
     async def _once(self, request: Request) -> Judged:

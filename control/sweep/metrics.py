@@ -25,6 +25,10 @@ class SweepMetrics:
         self._objects = gauge(
             "sallyport_sweep_objects", "Pods by verdict, in the last finished sweep.", ("verdict",)
         )
+        self._sandbox_missing = gauge(
+            "sallyport_sandbox_missing",
+            "Pods that should run in a sandbox and do not, in the last finished sweep.",
+        )
         self._progress = gauge(
             "sallyport_sweep_progress_objects", "Pods listed so far by the running sweep."
         )
@@ -60,6 +64,7 @@ class SweepMetrics:
     def forget(self) -> None:
         """Show nothing of the sweep: this process does not lead."""
         for gauge in (
+            self._sandbox_missing,
             self._progress,
             self._finished,
             self._duration,
@@ -88,6 +93,7 @@ class SweepMetrics:
         """Show the last sweep that was finished."""
         for verdict in Verdict:
             self._objects.labels(verdict.value).set(document.verdicts.get(verdict.value, 0))
+        self._sandbox_missing.set(document.sandbox_missing)
         started, finished = (
             dt.datetime.fromisoformat(text).timestamp()
             for text in (document.started, document.finished)

@@ -13,6 +13,11 @@ PATH: Final = "/api/v1/pods"
 
 _POD: Final = Kind("Pod", "v1")
 _FINISHED: Final = frozenset({"Succeeded", "Failed"})
+_HASH_LABEL: Final = "pod-template-hash"
+"""The Deployment controller's, whose value ends the ReplicaSet's name (kubernetes,
+pkg/controller/deployment/sync.go)."""
+_MOST_WORKLOAD: Final = 512
+"""Characters; a name has at most 253."""
 
 
 class _Owner(msgspec.Struct, frozen=True, gc=False):
@@ -27,10 +32,12 @@ class _Metadata(msgspec.Struct, frozen=True, rename="camel", gc=False):
     uid: str
     deletion_timestamp: str | None = None
     owner_references: list[_Owner] | None = None
+    labels: dict[str, str] | None = None
 
 
 class _Spec(msgspec.Struct, frozen=True, rename="camel", gc=False):
     service_account_name: str | None = None
+    runtime_class_name: str | None = None
 
 
 class _Status(msgspec.Struct, frozen=True, gc=False):
@@ -59,6 +66,10 @@ class ListedPod(msgspec.Struct, frozen=True):
     passed_over: str
     """Why it is not judged: `finished`, `deleting`; empty where it is."""
     raw: msgspec.Raw
+    workload: str = ""
+    """As `owner`, but a ReplicaSet that a Deployment made counts as that: `Deployment/web`."""
+    runtime: str = ""
+    """Its RuntimeClass; empty without one."""
 
 
 def read_pod(raw: msgspec.Raw) -> ListedPod:
@@ -76,15 +87,25 @@ def read_pod(raw: msgspec.Raw) -> ListedPod:
         passed_over = "deleting"
     else:
         passed_over = "finished" if pod.status.phase in _FINISHED else ""
+    owner = next((each for each in metadata.owner_references or () if each.controller), None)
     return ListedPod(
         metadata.namespace,
         metadata.name,
         metadata.uid,
         pod.spec.service_account_name or "default",
-        next((f"{o.kind}/{o.name}" for o in metadata.owner_references or () if o.controller), ""),
+        f"{owner.kind}/{owner.name}" if owner else "",
         passed_over,
         raw,
+        _workload(owner, (metadata.labels or {}).get(_HASH_LABEL)) if owner else "",
+        pod.spec.runtime_class_name or "",
     )
+
+
+def _workload(owner: _Owner, template_hash: str | None) -> str:
+    kind, name = owner.kind, owner.name
+    if kind == "ReplicaSet" and template_hash and name.endswith(f"-{template_hash}"):
+        kind, name = "Deployment", name.removesuffix(f"-{template_hash}")
+    return f"{kind}/{name}"[:_MOST_WORKLOAD]
 
 
 def request_for(pod: ListedPod) -> Request:

@@ -63,6 +63,8 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     passed_over: Annotated[dict[str, Count], msgspec.Meta(max_length=16)] = {}
     """Pods that were not judged, by reason."""
     namespaces: Count = 0
+    sandbox_missing: Count = 0
+    """Pods that should run in a sandbox and do not."""
     unwritten: Count = 0
     """Reports that should be there and could not be written."""
     unwritten_in: Annotated[list[Namespace], msgspec.Meta(max_length=MOST_UNWRITTEN)] = []
@@ -108,6 +110,11 @@ def count_judged(progress: Progress, verdict: Verdict, result: PodResult | None)
     return msgspec.structs.replace(progress, verdicts=verdicts, current=tally)
 
 
+def count_sandbox_missing(progress: Progress) -> Progress:
+    """Count a Pod that should run in a sandbox and does not."""
+    return msgspec.structs.replace(progress, sandbox_missing=progress.sandbox_missing + 1)
+
+
 def count_passed_over(progress: Progress, reason: str) -> Progress:
     """Count a Pod of the current namespace that is not judged."""
     tally = _current(progress)
@@ -143,6 +150,7 @@ def document_of(progress: Progress, cluster: str, finished_s: float) -> SweepDoc
         objects=progress.objects,
         verdicts={verdict.value: count for verdict, count in sorted_counts(progress.verdicts)},
         namespaces=progress.namespaces,
+        sandbox_missing=progress.sandbox_missing,
         consistent=progress.consistent,
         interruptions=progress.interruptions,
         revisions=progress.revisions,

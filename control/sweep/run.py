@@ -21,6 +21,8 @@ from control.sweep.results import result_of
 from core.decision import Decision, Verdict
 from core.document import Revisions, SweepDocument
 from core.errors import ClusterError, NotRecordedError
+from core.namespaces import Mode
+from core.sandbox import lacks_sandbox
 from kube.lease import Leadership
 from kube.objects import Page
 
@@ -121,6 +123,8 @@ class SweepRun:
             await self._record_decision(judged)
             result = result_of(pod, decision, self._parts.severity_of)
         progress = counting.count_judged(self.progress, decision.verdict, result)
+        if _lacks_sandbox(decision, pod):
+            progress = counting.count_sandbox_missing(progress)
         self.progress = replace(progress, revisions=_revisions(decision, progress.revisions))
 
     async def _record_decision(self, judged: Judged) -> None:
@@ -200,6 +204,15 @@ class SweepRun:
             _log.warning(
                 "outdated reports stay: too many could not be written", reports=progress.unwritten
             )
+
+
+def _lacks_sandbox(decision: Decision, pod: ListedPod) -> bool:
+    """Say whether a Pod runs outside the sandbox that it would get if it came now."""
+    isolation = decision.isolation
+    if isolation is None or decision.mode != Mode.ENFORCE.value:
+        return False
+    rules = {finding.rule for finding in decision.findings}
+    return lacks_sandbox(rules, isolation.runtime, pod.runtime)
 
 
 def _revisions(decision: Decision, known: Revisions) -> Revisions:

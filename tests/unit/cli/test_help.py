@@ -21,9 +21,10 @@ COMMANDS = [
     "profile suggest",
     "profile diff",
     "profile check",
+    "sandbox report",
     "who-can use",
 ]
-GROUPS = ["policy", "profile", "who-can"]
+GROUPS = ["policy", "profile", "sandbox", "who-can"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -3,11 +3,18 @@
 import json
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 import yaml
 
+from cli.parts import make_engine, make_judge
+from cli.settings import Settings, read_settings
+from cli.settings_sections import Sandbox
+from core.errors import SettingsError
+from kube.folder import FolderCluster
+from policies import SHIPPED_PROFILES
 from tests.unit.admission.world import pod
 
 FOLDER = [
@@ -41,3 +48,18 @@ def test_review_says_the_sandbox_and_why(tmp_path: Path, form: str) -> None:
         assert [each["sandbox"] for each in json.loads(done.stdout)] == ["gvisor"]
     else:
         assert "RuntimeClass gvisor: its profile or its namespace demands it." in done.stdout
+
+
+def test_points_of_a_rule_that_there_is_not_are_an_error() -> None:
+    """A misspelt rule would leave the points of the right one as they are, without a word."""
+    cluster = FolderCluster(SHIPPED_PROFILES)
+    options = read_settings(None, {})
+
+    def points(rule: str) -> Settings:
+        return options.model_copy(update={"sandbox": Sandbox(points={rule: 0})})
+
+    with closing(make_engine(None, options.evaluation)) as engine:
+        for rule in ("sandbox/code/notebook", "privileges/host/pid"):
+            make_judge(cluster, engine, points(rule))
+        with pytest.raises(SettingsError, match=r"sandbox\.points: .* sandbox/code/notebok"):
+            make_judge(cluster, engine, points("sandbox/code/notebok"))

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.decision import Action, Finding, Named, Need, Verdict
+from core.decision import Action, Finding, Named, Need, Running, Verdict
 from core.document import (
     FORMAT,
     AccessAnswer,
@@ -119,6 +119,7 @@ FIRST = DecisionDocument(
             )
         ],
     ),
+    running=Running("Deployment/llm-pretrain", "gvisor"),
     revisions=Revisions(policy="3f5a9c1b2d4e", profiles="9b8c7d6e5f4a"),
     durations=Durations(total=0.412, evaluation=0.201, access=0.015),
     projection="sha256:" + "5e" * 32,

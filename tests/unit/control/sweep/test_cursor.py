@@ -142,6 +142,7 @@ def test_what_is_in_order_is_read(body: dict[str, Any]) -> None:
         (finished(finished="2025-11-21T13:18:20"), "last.finished.*no.* time"),
         (finished(verdicts={"deny": 10**400}), "last: has a count"),
         (finished(objects=-1), "last: has a count"),
+        (finished(sandboxMissing=-1), "last: has a count"),
     ],
 )
 def test_what_could_stop_a_sweep_is_refused(body: dict[str, Any], problem: str) -> None:

@@ -14,7 +14,11 @@ INTERVAL = "sallyport_sweep_interval_seconds"
 SKIPPED = ("sallyport_sweep_skipped_objects", {"reason": "gone"})
 DENIED = ("sallyport_sweep_objects", {"verdict": "deny"})
 
-PROGRESS = Progress(sweep=SWEEP, verdicts={Verdict.DENY: 3}, passed_over={"gone": 2})
+MISSING = "sallyport_sandbox_missing"
+
+PROGRESS = Progress(
+    sweep=SWEEP, verdicts={Verdict.DENY: 3}, passed_over={"gone": 2}, sandbox_missing=2
+)
 
 
 def gauges(registry: CollectorRegistry) -> dict[str, float]:
@@ -40,6 +44,7 @@ def test_a_process_that_never_led_shows_no_number() -> None:
     assert not any(math.isnan(value) for value in gauges(registry).values())
     assert registry.get_sample_value(*SKIPPED) == 2
     assert registry.get_sample_value(*DENIED) == 3
+    assert registry.get_sample_value(MISSING) == 2
     metrics.forget()
     assert gauges(registry).keys() == never.keys()
     assert all(math.isnan(value) for value in gauges(registry).values())

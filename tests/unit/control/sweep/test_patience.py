@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 from control.sweep.judging import Judging
 from control.sweep.progress import decision_id
 from control.sweep.settings import SweepSettings
-from core.decision import Decision, Verdict
+from core.decision import Decision, Running, Verdict
 from core.request import Request
 from kube.connection import Connection
 from kube.objects import Objects
@@ -79,10 +79,12 @@ async def test_what_will_not_pass_is_not_tried_again() -> None:
 async def test_a_decision_has_the_sweeps_id_and_the_pods_uid() -> None:
     """Also one that is an error, by which it is found again."""
     for made in (ALLOW, BROKEN):
-        judged = await judging(Scripted([made])).judge(listed("p", "uid-1"), SWEEP)
+        pod = listed("p", "uid-1", workload="Job/x", runtime="gvisor")
+        judged = await judging(Scripted([made])).judge(pod, SWEEP)
         assert judged is not None
         assert judged.decision.id == decision_id(SWEEP, "uid-1")
         assert judged.decision.evidence.object_uid == "uid-1"
+        assert judged.decision.evidence.running == Running("Job/x", "gvisor")
 
 
 async def test_nothing_is_judged_before_everything_is_loaded(

@@ -10,10 +10,10 @@ from core.errors import ClusterError
 
 
 def item(**more: Any) -> msgspec.Raw:
-    """Give an item of a list of Pods; `more` are fields of its metadata, or `phase`."""
+    """Give an item of a list of Pods; `more` are fields of its metadata, `phase`, `spec`."""
     status = {"phase": more.pop("phase", "Running")}
+    spec = {"containers": [], "serviceAccountName": "trainer"} | more.pop("spec", {})
     metadata = {"name": "p", "namespace": "a", "uid": "u"} | more
-    spec = {"containers": [], "serviceAccountName": "trainer"}
     return msgspec.Raw(msgspec.json.encode({"metadata": metadata, "spec": spec, "status": status}))
 
 
@@ -42,6 +42,39 @@ def test_the_owner_is_the_controller() -> None:
     ]
     assert read_pod(item(ownerReferences=owners)).owner == "Job/pretrain"
     assert not read_pod(item(ownerReferences=owners[:1])).owner
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "template_hash", "workload"),
+    [
+        ("Job", "pretrain", "", "Job/pretrain"),
+        ("ReplicaSet", "web-7f9c6", "7f9c6", "Deployment/web"),
+        ("ReplicaSet", "web-7f9c6", "5d4b8", "ReplicaSet/web-7f9c6"),
+        ("ReplicaSet", "web-7f9c6", "", "ReplicaSet/web-7f9c6"),
+        ("StatefulSet", "web-7f9c6", "7f9c6", "StatefulSet/web-7f9c6"),
+    ],
+)
+def test_the_workload_is_the_deployment_of_a_replica_set(
+    kind: str, name: str, template_hash: str, workload: str
+) -> None:
+    """As far as names and labels say it; the owner stays what it is."""
+    owners = [{"kind": kind, "name": name, "controller": True}]
+    labels = {"pod-template-hash": template_hash} if template_hash else None
+    pod = read_pod(item(ownerReferences=owners, labels=labels))
+    assert (pod.owner, pod.workload) == (f"{kind}/{name}", workload)
+    assert not read_pod(item()).workload
+
+
+def test_a_workload_is_not_longer_than_what_is_recorded() -> None:
+    """Whoever makes a Pod chooses the kind of its owner."""
+    owners = [{"kind": "k" * 5000, "name": "x", "controller": True}]
+    assert len(read_pod(item(ownerReferences=owners)).workload) == 512
+
+
+def test_the_runtime_class_is_read() -> None:
+    """Whether it is in its sandbox shows there."""
+    assert read_pod(item(spec={"runtimeClassName": "gvisor"})).runtime == "gvisor"
+    assert not read_pod(item()).runtime
 
 
 def test_a_running_pod_is_asked_about_as_its_service_account() -> None:

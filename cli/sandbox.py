@@ -1,0 +1,49 @@
+"""`sallyport sandbox`: what runs outside the sandbox, and should not."""
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from cli import help as texts
+from cli.flags import ConfigFlag, OutputFlag, read_flags
+from cli.logs import log_to_stderr
+from cli.output import Format, make_console, print_json
+
+app = typer.Typer(
+    help="Say what runs outside the sandbox.", no_args_is_help=True, epilog=texts.SANDBOX
+)
+
+
+@app.callback()
+def sandbox() -> None:
+    """Say what runs outside the sandbox."""
+    log_to_stderr()
+
+
+@app.command(epilog=texts.REPORT)
+def report(
+    namespace: Annotated[
+        str | None, typer.Option("--namespace", "-n", help="In this namespace.")
+    ] = None,
+    cluster_id: Annotated[str | None, typer.Option(help="Of the cluster with this id.")] = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option(
+            help="The ledger's URL; one with a password belongs in SALLYPORT_LEDGER__URL."
+        ),
+    ] = None,
+    config: ConfigFlag = None,
+    output: OutputFlag = Format.TABLE,
+) -> None:
+    """List what should run in a sandbox and does not, by the last sweep: the riskiest first."""
+    from cli.sandbox_report import exit_code, read_report  # noqa: PLC0415 (keeps --help quick)
+    from cli.sandbox_text import print_report  # noqa: PLC0415
+
+    settings = read_flags(config, ledger={} if ledger is None else {"url": ledger})
+    found = asyncio.run(read_report(settings, cluster_id, namespace))
+    if output is Format.JSON:
+        print_json(found)
+    else:
+        print_report(found, namespace, make_console())
+    raise typer.Exit(exit_code(found))
