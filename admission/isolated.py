@@ -11,7 +11,9 @@ import msgspec
 
 from admission.checks.profiles import profiles
 from admission.facts import Facts, Isolated, PodFacts, SandboxPart
+from core.carried import templates_of
 from core.decision import Patch
+from core.errors import InvalidObjectError
 from core.namespaces import Mode
 from core.request import Operation, Phase, Request
 from core.sandbox import RuntimeClass, SandboxMode
@@ -23,6 +25,15 @@ from sandbox.weighing import Weighed, weigh
 FIELD: Final = "spec.runtimeClassName"
 
 _NONE: Final = Choice("")
+
+_FIXED: Final = frozenset({("batch", "Job"), ("jobset.x-k8s.io", "JobSet")})
+"""Kinds of which an update may only say where their Pods run, while they are suspended: with a
+class set besides, the update of a queue that lets them go would be refused (kubernetes/pkg/apis/
+batch/validation, validatePodTemplateUpdate; jobset pkg/webhooks/jobset_webhook.go)."""
+
+_REFUSING: Final = "serving.knative.dev"
+"""Its webhook refuses the field unless a feature is turned on (kubernetes.podspec-runtimeclassname
+of knative/serving config/core/configmaps/features.yaml)."""
 
 
 def mode_of(request: Request, facts: Facts) -> SandboxMode:
@@ -99,7 +110,8 @@ def isolate(request: Request, facts: Facts, *, refused: bool) -> list[Patch]:
     if (request.kind.group, request.kind.kind) == ("", "Pod"):
         new = request.operation is Operation.CREATE and not request.subresource
         return [_add("/spec", each.lacks) for each in found] if new else []
-    return list(_in_templates(request.object, found)) if _is_authors(pod, facts) else []
+    settable = _is_authors(pod, facts) and _takes_it(request)
+    return list(_in_templates(request, request.object, found)) if settable else []
 
 
 def _is_authors(pod: PodFacts, facts: Facts) -> bool:
@@ -112,16 +124,42 @@ def _is_authors(pod: PodFacts, facts: Facts) -> bool:
     return own and change is not None and change.workload and change.change is Change.RENEWED
 
 
-def _in_templates(whole: msgspec.Raw, found: list[Isolated]) -> Iterator[Patch]:
-    """Set it in the templates that are written as Pods are; of the others the Pods get it."""
+def _takes_it(request: Request) -> bool:
+    """Say whether the templates of a kind may be changed here; of the others the Pods get it."""
+    if request.kind.group == _REFUSING:
+        return False
+    fixed = (request.kind.group, request.kind.kind) in _FIXED
+    return request.operation is Operation.CREATE or not fixed
+
+
+def _in_templates(request: Request, whole: msgspec.Raw, found: list[Isolated]) -> Iterator[Patch]:
+    """Set it in the templates that are written as Pods are; of the others the Pods get it.
+
+    Nor in those that an update leaves as they were: it may change another of several.
+    """
     value: Any = msgspec.json.decode(whole)
+    before = _pods_before(request)
     for each in found:
         template = each.part.template
         if template is None or template.partial or not template.pod["spec"]:
             continue
+        if template.pod in before:
+            continue
         pointer = pointer_to(value, template.place("spec"))
         if pointer is not None:
             yield _add(pointer, each.lacks)
+
+
+def _pods_before(request: Request) -> list[Any]:
+    """Give the Pods of the old object's templates; what was broken has none."""
+    if request.old_object is None:
+        return []
+    old: Any = msgspec.json.decode(request.old_object)
+    try:
+        found = templates_of(request.kind.group, request.kind.kind, old)
+    except InvalidObjectError:
+        return []
+    return [each.pod for each in found]
 
 
 def _add(spec: str, runtime: str) -> Patch:

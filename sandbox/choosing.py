@@ -109,7 +109,8 @@ def _of_named(
 ) -> Choice:
     if named not in site.runtimes:
         trouble = Trouble.OTHER if named else Trouble.EMPTY
-        return Choice(site.runtimes[0], (Refusal(trouble, named),))
+        without = choose(site, None, features, classes)
+        return Choice(without.runtime, (Refusal(trouble, named), *without.refusals))
     return Choice(named, tuple(_against(site, named, features, classes.get(named))))
 
 

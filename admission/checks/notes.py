@@ -57,9 +57,13 @@ def _otherwise(request: Request, facts: Facts) -> tuple[str | None, bool]:
     if pod is None or facts.notes is None or not facts.notes.workload:
         return None, False
     outcome = profiles(request, facts)
-    refused = outcome.denies or bool(pod.denials)
+    refused = outcome.denies or bool(pod.denials) or _cannot_be_isolated(pod)
     noted = not refused and _says_all(pod)
     return outcome.profile if noted else None, refused
+
+
+def _cannot_be_isolated(pod: PodFacts) -> bool:
+    return pod.sandbox is not None and any(each.refusals for each in pod.sandbox.decided)
 
 
 def _says_all(pod: PodFacts | None) -> bool:

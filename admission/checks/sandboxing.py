@@ -14,11 +14,8 @@ from admission.wording import printable
 from core.decision import Action, Finding
 from core.namespaces import Mode
 from core.request import Phase, Request
-from core.sandbox import REQUIRED, Isolation, SandboxMode
+from core.sandbox import INCOMPATIBLE, REQUIRED, RUNTIME, Isolation, SandboxMode
 from sandbox.choosing import Refusal, Trouble
-
-INCOMPATIBLE: Final = "sandbox/incompatible"
-RUNTIME: Final = "sandbox/runtime"
 
 _NAME: Final = 80
 """Characters shown of a name."""
@@ -97,10 +94,12 @@ def _finding(refusal: Refusal, runtime: str, path: str) -> Finding:
 def _why(isolation: Isolation) -> str:
     """Say why a Pod must run in a sandbox, to the person who is refused."""
     if isolation.asked:
-        return "Its label sallyport.dev/sandbox asks for the sandbox."
+        return "Its label sallyport.dev/sandbox asks for the sandbox, whatever word it has."
     if isolation.mode is SandboxMode.REQUIRED:
         return "Its profile or its namespace demands the sandbox."
-    heaviest = ", ".join(f"{each.rule} {each.points}" for each in isolation.signals[:_REASONS])
+    heaviest = ", ".join(
+        f"{each.rule} {each.points} ({each.reason})" for each in isolation.signals[:_REASONS]
+    )
     more = len(isolation.signals) - _REASONS
     tail = f" and {more} more" if more > 0 else ""
     return (

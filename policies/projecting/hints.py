@@ -70,8 +70,9 @@ _IDENTITY: Final = "azure.workload.identity/use"
 """Azure's webhook gives a Pod with this label, of the value `true`, a token of Entra ID."""
 
 _LABELS: Final = frozenset({*_VALUES, *_KEYS, _IDENTITY})
-_AGENTS: Final = "agents.x-k8s.io/"
-"""API group of kubernetes-sigs/agent-sandbox."""
+_AGENTS: Final = frozenset({"agents.x-k8s.io", "extensions.agents.x-k8s.io"})
+"""API groups of kubernetes-sigs/agent-sandbox. A pool keeps Pods ready that a Sandbox takes over
+later: then it is too late for a sandbox."""
 
 _MOST_REMEMBERED: Final = 4096
 
@@ -130,7 +131,8 @@ def _of_labels(labels: Mapping[str, str]) -> Iterator[Hint]:
 
 def _of_owners(owners: Iterable[k8s.OwnerReference]) -> Iterator[Hint]:
     for index, owner in enumerate(owners):
-        if owner.kind == "Sandbox" and owner.api_version.startswith(_AGENTS):
+        group = owner.api_version.partition("/")[0]
+        if group in _AGENTS and owner.kind.startswith("Sandbox"):
             yield Hint(f"metadata.ownerReferences[{index}].kind", "generated", "agents.x-k8s.io")
 
 

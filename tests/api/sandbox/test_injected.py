@@ -123,6 +123,32 @@ async def test_what_is_older_is_not_rolled_out(admin: Client, eve: Client) -> No
         await admin.delete(made)
 
 
+async def test_a_job_that_waits_can_be_let_go(admin: Client, eve: Client) -> None:
+    """As a queue does: nodes chosen, unsuspended; its Pods have the class, its template has not."""
+    held = template("queued")
+    held["spec"]["restartPolicy"] = "Never"
+    job: Json = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "queued", "namespace": OPEN},
+        "spec": {"suspend": True, "template": held},
+    }
+    made = await eve.create(job)
+    place: Json = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": OPEN}}
+    try:
+        await admin.patch(place, {"metadata": {"labels": {LABEL: "required"}}})
+        await _until_boxed(eve)
+        chosen = {"template": {"spec": {"nodeSelector": {"disk": "fast"}}}}
+        placed = await eve.patch(made, {"spec": chosen})
+        assert "runtimeClassName" not in placed["spec"]["template"]["spec"]
+        await eve.patch(made, {"spec": {"suspend": False}})
+        (running,) = await pods_of(admin, "queued", OPEN)
+        assert_sandboxed(running["spec"])
+    finally:
+        await admin.patch(place, {"metadata": {"labels": {LABEL: None}}})
+        await admin.delete(made)
+
+
 async def _until_boxed(eve: Client) -> None:
     for _ in range(100):
         if "runtimeClassName" in (await eve.dry_run(pod_of("x", OPEN))).body.get("spec", {}):

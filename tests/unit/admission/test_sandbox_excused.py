@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from core.decision import Verdict
 from policies.engine.embedded import EmbeddedEngine
 from sandbox.choosing import Site
@@ -17,6 +19,7 @@ from tests.unit.admission.sandboxed import (
     profiled,
     runtime_class,
 )
+from tests.unit.admission.test_break_glass import opened
 from tests.unit.admission.test_exceptions import ANN, BEN, NOW, approved, written
 from tests.unit.admission.world import Folder, pod, request, rules
 
@@ -74,3 +77,23 @@ async def test_a_privilege_by_exception_counts_as_risk(
     found = (await final(granted, request(pod(hostPID=True)))).isolation
     assert found is not None
     assert (found.score, found.runtime) == (0, "")
+
+
+@pytest.mark.parametrize("broken", [{}, {"privileges": ["host/network"]}])
+async def test_a_break_glass_relaxes_no_rule_of_the_sandbox(
+    engine: EmbeddedEngine, folder: Folder, broken: dict[str, Any]
+) -> None:
+    """Neither what cannot run there nor the class, whatever it relaxes of profiles."""
+    runtime_class(namespace(folder, "required"))
+    for who in (ANN, BEN):
+        folder.grant(
+            f"User:{who.username}", "break-glass", verb="approve", resource="approvaltiers"
+        )
+    folder.documents.extend(opened(**broken))
+    by = judge(folder.cluster(), engine, clock=lambda: NOW)
+    incompatible = await final(by, request(pod(hostNetwork=True)))
+    assert not incompatible.allowed
+    assert "sandbox/incompatible" in {rule for rule, _ in rules(incompatible)}
+    lacking = await final(by, request(pod()))
+    assert not lacking.allowed
+    assert "sandbox/required" in {rule for rule, _ in rules(lacking)}

@@ -34,6 +34,17 @@ async def test_a_templates_author_sees_it(engine: EmbeddedEngine, folder: Folder
     assert [each.path for each in found] == ["spec.template.spec.runtimeClassName"]
 
 
+async def test_what_is_refused_for_its_sandbox_misses_no_notes(
+    engine: EmbeddedEngine, folder: Folder
+) -> None:
+    """The mutating pass noted nothing on it, since it is refused: nobody is told to try again."""
+    runtime_class(profiled(namespace(folder, "required"), "wide", None))
+    by = judge(folder.cluster(), engine)
+    wrong = request(workload(runtimeClassName="other"), kind=DEPLOYMENT)
+    assert (await mutated(by, wrong)).recorded == {}
+    assert rules(await final(by, wrong)) == [("sandbox/required", None)]
+
+
 async def test_a_template_is_set_only_by_its_authors_hand(
     engine: EmbeddedEngine, folder: Folder
 ) -> None:

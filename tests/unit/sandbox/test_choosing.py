@@ -81,6 +81,14 @@ def test_an_authors_class_is_kept_or_refused_never_exchanged() -> None:
     more = ALL | {"also-runsc": RuntimeClass("also-runsc", "runsc")}
     assert troubles(choose(BOTH, "also-runsc", (), more)) == [(Trouble.OTHER, "also-runsc")]
     assert troubles(choose(BOTH, "", (), ALL)) == [(Trouble.EMPTY, "")]
+
+
+def test_all_that_is_against_it_is_said_at_once() -> None:
+    """Who names a wrong class is told which one it would get, and what that one cannot run."""
+    second = choose(BOTH, "other", (BLOCK,), ALL)
+    assert (second.runtime, troubles(second)) == ("kata-vm-isolation", [(Trouble.OTHER, "other")])
+    none = choose(BOTH, "", (NETWORK,), ALL)
+    assert troubles(none) == [(Trouble.EMPTY, ""), (Trouble.INCOMPATIBLE, "gvisor")]
     assert troubles(choose(BOTH, "gvisor", (BLOCK,), ALL)) == [(Trouble.INCOMPATIBLE, "gvisor")]
 
 
