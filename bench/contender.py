@@ -4,12 +4,15 @@ import json
 import statistics
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
 
 from bench.load import Order
 from bench.servers import CLIENT_CORE, ROOT, Server
+
+_WARM_UP_S = 2.0
 
 
 @dataclass
@@ -55,6 +58,21 @@ class Contender:
     def median(self, name: str) -> float:
         """Give the median of a measure over the rounds."""
         return statistics.median(entry[name] for entry in self.rounds)
+
+
+def in_pairs(
+    both: Sequence[Contender], pairs: int, seconds: float
+) -> Iterator[dict[str, dict[str, float]]]:
+    """Measure two in turns, after a warm-up; yield for each pair what was measured, by name."""
+    for contender in both:
+        contender.measure(_WARM_UP_S)
+    for number in range(pairs):
+        # Each goes first as often as the other.
+        order = both if number % 2 == 0 else both[::-1]
+        row = {each.name: each.measure(seconds) for each in order}
+        cpu = {name: measured["cpu_ms"] for name, measured in row.items()}
+        print(f"pair {number + 1} of {pairs}: {cpu}", file=sys.stderr)
+        yield row
 
 
 def _json(order: Order) -> str:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from typing import Final
 
-from bench.contender import Contender
+from bench.contender import Contender, in_pairs
 from bench.contenders import validate_order
 from bench.reviews import GANG, USUAL, Pods
 from bench.rig import UNCACHED, rig
@@ -27,7 +27,6 @@ _CASES: Final[Mapping[str, tuple[Pods, Mapping[str, str], int]]] = {
 
 def _measure(pods: Pods, settings: Mapping[str, str], pairs: int, seconds: float) -> list[float]:
     """Give for each pair what was added, in µs."""
-    added = []
     with rig() as servers:
         gates = {
             "without": servers.gate("without", settings, program=_WITHOUT),
@@ -37,15 +36,10 @@ def _measure(pods: Pods, settings: Mapping[str, str], pairs: int, seconds: float
             Contender(name, gate, validate_order(servers, gate, pods=pods))
             for name, gate in gates.items()
         ]
-        for contender in both:
-            contender.measure(2)
-        for number in range(pairs):
-            # Each goes first as often as the other.
-            order = both if number % 2 == 0 else both[::-1]
-            row = {each.name: each.measure(seconds)["cpu_ms"] for each in order}
-            added.append(1000 * (row["with"] - row["without"]))
-            print(f"pair {number + 1} of {pairs}: {row}", file=sys.stderr)
-    return added
+        return [
+            1000 * (row["with"]["cpu_ms"] - row["without"]["cpu_ms"])
+            for row in in_pairs(both, pairs, seconds)
+        ]
 
 
 def main() -> None:

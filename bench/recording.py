@@ -12,7 +12,7 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench.contender import Contender
+from bench.contender import Contender, in_pairs
 from bench.load import Order
 from bench.servers import ROOT, auditor_for, free_port, running, sallyport_command, stage_cluster
 from tests.harness.evidence import record
@@ -45,17 +45,12 @@ def _start(stack: ExitStack, folder: Path, base: Path | None) -> tuple[Contender
 def _measure(pairs: int, seconds: float, base: Path | None) -> list[dict[str, float]]:
     """Give for each pair the CPU of a review, in ms, without and with a record."""
     os.environ["SALLYPORT_LISTEN__DRAIN_SECONDS"] = "0"
-    rows = []
     with tempfile.TemporaryDirectory(prefix="sallyport-bench-") as folder, ExitStack() as stack:
         both = _start(stack, Path(folder), base)
-        for contender in both:
-            contender.measure(2)
-        for number in range(pairs):
-            # Each goes first as often as the other.
-            order = both if number % 2 == 0 else both[::-1]
-            rows.append({each.name: each.measure(seconds)["cpu_ms"] for each in order})
-            print(f"pair {number + 1} of {pairs}: {rows[-1]}", file=sys.stderr)
-    return rows
+        return [
+            {name: measured["cpu_ms"] for name, measured in row.items()}
+            for row in in_pairs(both, pairs, seconds)
+        ]
 
 
 def main() -> None:
