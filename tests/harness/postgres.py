@@ -115,8 +115,16 @@ class Postgres:
         )
 
     def crash(self) -> None:
-        """Kill it, as a power cut would: nothing is written out before it ends."""
-        os.kill(self._server.pid, signal.SIGKILL)
+        """Kill it, as a power cut would: nothing is written out before it ends.
+
+        Its processes too: one that has not noticed yet answers its client once more.
+        """
+        leader = self._server.pid
+        children = Path(f"/proc/{leader}/task/{leader}/children").read_text().split()
+        os.kill(leader, signal.SIGKILL)
+        for child in children:
+            with suppress(ProcessLookupError):
+                os.kill(int(child), signal.SIGKILL)
         self._server.stop()
 
     def stop(self) -> None:
