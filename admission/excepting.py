@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import msgspec
 
 from admission.candidates import candidates
-from admission.excusing import Excused, Excuser, naming
+from admission.excusing import Excused, Excuser, idle, naming
 from admission.facts import Facts
 from admission.needing import ask_usable, denied, since
 from admission.rights import Rights
@@ -36,10 +36,7 @@ class Excepting:
         excused = await self.excuser.excuse(meant, answer.needs, answer.denials)
         denials = tuple(denied(denial, facts.rules) for denial in excused.denials)
         pod = msgspec.structs.replace(facts.pod, denials=denials)
-        asides = tuple(
-            f"PolicyException {name} names it, but is not in force: {why}."
-            for name, why in excused.idle
-        )
+        asides = tuple(idle(name, why) for name, why in excused.idle)
         facts = msgspec.structs.replace(facts, pod=pod, asides=asides)
         return await self._left(excused, facts)
 

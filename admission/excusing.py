@@ -59,17 +59,25 @@ class Excuser:
         """Give the exceptions that may matter: none where the object is admitted as it is.
 
         Raises:
+            NotSyncedError: as `known`.
+        """
+        found = self.known(request, facts)
+        return found if found and _refused(request, facts) else ()
+
+    def known(self, request: Request, facts: Facts) -> tuple[PolicyException, ...]:
+        """Give the exceptions of the request's namespace; none where a person asks about a profile.
+
+        Raises:
             NotSyncedError: the exceptions are not known, and it would be refused without them.
         """
         if not request.namespace or request.asked_profile is not None:
             return ()
         try:
-            found = self.cluster.exceptions.in_namespace(request.namespace)
+            return self.cluster.exceptions.in_namespace(request.namespace)
         except NotSyncedError:
             if _refused(request, facts):
                 raise
             return ()
-        return found if found and _refused(request, facts) else ()
 
     async def excuse(
         self,
@@ -114,6 +122,11 @@ class Excuser:
         consents = self.cluster.exceptions.consents(exception.meta.namespace, what.uid)
         tier = names.EXCEPTIONS_TIER
         return await ask_approved(self.cluster, what, consents, tier, now, self.terms)
+
+
+def idle(name: str, why: str) -> str:
+    """Say to the person who is refused that an exception is there and does not count."""
+    return f"PolicyException {name} names it, but is not in force: {why}."
 
 
 def naming(

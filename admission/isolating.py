@@ -10,13 +10,11 @@ from typing import Final
 
 import msgspec
 
-from admission.chain import run
-from admission.excusing import Excuser, naming
+from admission.excusing import Excuser, idle, naming
 from admission.facts import Facts, SandboxFacts, SandboxPart
 from admission.isolated import decide, mode_of, must, weigh_parts
 from admission.parts import Part, Reading, asks
 from core.decision import Denial
-from core.errors import NotSyncedError
 from core.exceptions import PolicyException
 from core.pod import Pod
 from core.request import Request
@@ -92,8 +90,7 @@ class Isolating:
             answer = await self.excuser.standing_of(exception)
             if not isinstance(answer, NotApproved):
                 return exception, []
-            name, why = exception.meta.name, answer.reasons[0]
-            asides.append(f"PolicyException {name} names it, but is not in force: {why}.")
+            asides.append(idle(exception.meta.name, answer.reasons[0]))
         return None, asides
 
     def _naming(self, request: Request, facts: Facts) -> list[PolicyException]:
@@ -102,14 +99,7 @@ class Isolating:
         Raises:
             NotSyncedError: they are not known, and it would be refused without them.
         """
-        if not request.namespace or request.asked_profile is not None:
-            return []
-        try:
-            found = self.excuser.cluster.exceptions.in_namespace(request.namespace)
-        except NotSyncedError:
-            if any(outcome.denies for outcome in run(request, facts)):
-                raise
-            return []
+        found = self.excuser.known(request, facts)
         meant = [e for e in found if any(one.excuses_denial(_DEMAND) for one in e.spec.excuses)]
         return naming(meant, request, facts.origin.root if facts.origin else None)
 

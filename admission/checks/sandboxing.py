@@ -30,7 +30,9 @@ def sandboxing(request: Request, facts: Facts) -> Outcome:
     if not found:
         return NOTHING
     findings = tuple(
-        finding for each in found for finding in _of_part(each, _missing(each, request, facts))
+        finding
+        for each in found
+        for finding in _of_part(each, missing=_missing(each, request, facts))
     )
     # Of several templates the one that counts most speaks for all.
     isolation = max(found, key=lambda each: (bool(each.isolation.runtime), each.isolation.score))
@@ -51,7 +53,7 @@ def _missing(each: Isolated, request: Request, facts: Facts) -> bool:
     return bool(each.lacks) and final and is_pod and facts.mode is Mode.ENFORCE
 
 
-def _of_part(each: Isolated, missing: bool) -> Iterator[Finding]:  # noqa: FBT001  One question.
+def _of_part(each: Isolated, *, missing: bool) -> Iterator[Finding]:
     path = each.part.place(FIELD)
     if missing:
         message = "must run in a sandbox, and has no RuntimeClass"

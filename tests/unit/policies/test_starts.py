@@ -18,7 +18,7 @@ CANARY = "canary-9f2c"
 INSTALLS = {
     "pip install einops": ["pip"],
     "python -m pip install -q --no-cache-dir -r requirements.txt": ["pip"],
-    "/usr/bin/pip3.11 --index-url https://a.example install x": ["pip"],
+    "/opt/python/bin/pip3.11 --proxy https://a.example install x": ["pip"],
     "uv pip install torch": ["pip"],
     "uv sync --frozen": ["pip"],
     "uvx ruff": ["pip"],
