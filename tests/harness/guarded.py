@@ -9,7 +9,9 @@ from typing import TypeVar
 
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client, Json, connect
+from tests.harness.controller_manager import ControllerManager
 from tests.harness.gate import Gate
+from tests.harness.programs import require
 from tests.harness.webhooks import registered
 
 T = TypeVar("T")
@@ -57,6 +59,26 @@ def guarded(  # noqa: PLR0913  Each is what some folder of tests varies.
         ends.callback(gate.stop)
         enter(registered(client, gate.url, apiserver.authority.pem, only))
         yield Installation(apiserver, gate, kubeconfig)
+
+
+@contextmanager
+def guarded_with_controllers(
+    folders: Callable[[str], Path],
+    install: Callable[[Client], Awaitable[str]],
+    controllers: Iterable[str],
+) -> Iterator[Installation]:
+    """Run a cluster of its own that asks a gate, with these of Kubernetes' controllers.
+
+    `folders` makes a new folder of a name.
+    """
+    for program in ("etcd", "kube-apiserver", "kube-controller-manager"):
+        require(program)
+    with ExitStack() as ends:
+        apiserver = ApiServer(folders("apiserver"))
+        ends.callback(apiserver.stop)
+        found = ends.enter_context(guarded(apiserver, folders("gate"), install))
+        ends.callback(ControllerManager(folders("controllers"), apiserver, *controllers).stop)
+        yield found
 
 
 async def _awaited(work: Awaitable[T]) -> T:

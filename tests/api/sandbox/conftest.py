@@ -8,12 +8,9 @@ from typing import Any, Final
 import pytest
 
 from tests.api.admission.conftest import install
-from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client, Json, Outcome, connect, read_objects
-from tests.harness.controller_manager import ControllerManager
 from tests.harness.evidence import ROOT
-from tests.harness.guarded import Installation, guarded
-from tests.harness.programs import require
+from tests.harness.guarded import Installation, guarded_with_controllers
 from tests.harness.rbac import grant, group, rule, use_of
 
 BOXED: Final = "boxed"
@@ -111,19 +108,8 @@ async def _install(client: Client) -> str:
 @pytest.fixture(scope="package")
 def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     """kube-apiserver with RuntimeClass admission (its default), the controllers and the gate."""
-    for program in ("etcd", "kube-apiserver", "kube-controller-manager"):
-        require(program)
-    apiserver = ApiServer(tmp_path_factory.mktemp("apiserver"))
-    try:
-        with guarded(apiserver, tmp_path_factory.mktemp("gate"), _install) as found:
-            folder = tmp_path_factory.mktemp("controllers")
-            manager = ControllerManager(folder, apiserver, *_CONTROLLERS)
-            try:
-                yield found
-            finally:
-                manager.stop()
-    finally:
-        apiserver.stop()
+    with guarded_with_controllers(tmp_path_factory.mktemp, _install, _CONTROLLERS) as found:
+        yield found
 
 
 @pytest.fixture

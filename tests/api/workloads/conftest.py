@@ -6,11 +6,8 @@ import pytest
 
 from core.workloads import WORKLOADS
 from tests.api.admission.conftest import install
-from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client, Json, connect
-from tests.harness.controller_manager import ControllerManager
-from tests.harness.guarded import Installation, guarded
-from tests.harness.programs import require
+from tests.harness.guarded import Installation, guarded_with_controllers
 from tests.harness.rbac import grant, rule, user
 
 TRAIN = "train"
@@ -23,19 +20,8 @@ CONTROLLERS = (
 @pytest.fixture(scope="package")
 def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     """kube-apiserver, the controllers, and the gate with all webhooks that are shipped."""
-    for program in ("etcd", "kube-apiserver", "kube-controller-manager"):
-        require(program)
-    apiserver = ApiServer(tmp_path_factory.mktemp("apiserver"))
-    try:
-        with guarded(apiserver, tmp_path_factory.mktemp("gate"), install) as found:
-            folder = tmp_path_factory.mktemp("controllers")
-            manager = ControllerManager(folder, apiserver, *CONTROLLERS.split())
-            try:
-                yield found
-            finally:
-                manager.stop()
-    finally:
-        apiserver.stop()
+    with guarded_with_controllers(tmp_path_factory.mktemp, install, CONTROLLERS.split()) as found:
+        yield found
 
 
 @pytest.fixture
