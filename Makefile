@@ -10,7 +10,7 @@ PYTHON_DIRS := admission audit certs cli control core identity kube policies san
 BUNDLE := policies/compiled/builtin.tar.gz
 REGO := $(shell find policies/rego -name '*.rego' ! -name '*_test.rego')
 
-.PHONY: help setup run test check bench bench-recording bench-scaling bench-profiles bench-people bench-one-client proof docs lock tools clean
+.PHONY: help setup run test check bench bench-recording bench-scaling bench-profiles bench-people bench-sandbox bench-one-client proof docs lock tools clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -52,6 +52,9 @@ bench-profiles: setup ## 300 profiles and 10,000 subjects against 3, with a real
 
 bench-people: setup ## The CPU that People and rights adds to a review, in interleaved pairs
 	@$(BIN)/python -m bench.people $(BENCH)
+
+bench-sandbox: setup ## The CPU that the sandbox adds to a review, in interleaved pairs
+	@$(BIN)/python -m bench.sandbox $(BENCH)
 
 bench-one-client: setup ## What a webhook adds to a Pod's creation, through a real kube-apiserver
 	@$(BIN)/python -m bench.one_client $(BENCH)

@@ -13,7 +13,8 @@ from typing import Final
 import msgspec
 
 from admission.checks.entering import in_pod
-from admission.parts import Part, Reading
+from admission.facts import Facts
+from admission.parts import Part, Reading, asks
 from admission.reading import Reader
 from core.decision import Need
 from core.decoding import UNREADABLE, unreadable
@@ -68,7 +69,7 @@ class EntryReader:
 
     reader: Reader
 
-    async def read(self, request: Request) -> Reading | str:
+    async def read(self, request: Request, facts: Facts) -> Reading | str:
         """Read the request, with one GET where it enters a Pod; or say why it is left alone.
 
         Raises:
@@ -78,10 +79,10 @@ class EntryReader:
         if request.object is None:
             raise InvalidObjectError(request.kind.kind, "object", "the review holds none")
         if request.operation is Operation.CONNECT:
-            return await self._connection(request, request.object)
+            return await self._connection(request, request.object, facts)
         return _read_credential(request, request.object)
 
-    async def _connection(self, request: Request, raw: msgspec.Raw) -> Reading | str:
+    async def _connection(self, request: Request, raw: msgspec.Raw, facts: Facts) -> Reading | str:
         kind = request.kind.kind
         own = project_connection(kind, request.name, raw)
         if kind not in _INTO_PODS or own.object is None:
@@ -90,7 +91,8 @@ class EntryReader:
         if pod is None:
             return "there is no such Pod: kube-apiserver says so itself"
         claimed = partial(self.reader.claimed, request.namespace)
-        inside = project(pod, claimed, placed=True, weighed=False)
+        weighed = facts.may_isolate or asks(pod)
+        inside = project(pod, claimed, placed=True, weighed=weighed)
         whole = msgspec.structs.replace(inside, object=own.object)
         return Reading(
             (Part(whole),),
@@ -98,6 +100,7 @@ class EntryReader:
             request.namespace,
             uid=pod.metadata.uid or "",
             entered=own.object.name,
+            pods=(pod,),
         )
 
 

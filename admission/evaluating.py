@@ -5,34 +5,67 @@ import asyncio
 import msgspec
 
 from admission.parts import Part, Reading
+from core.sandbox import Signal
 from policies.engine import Answer, Engine
 from policies.projection import encode
 
 
-async def evaluate(engine: Engine, reading: Reading) -> tuple[Answer, tuple[Answer, ...], bytes]:
-    """Give what all parts need, with paths from the object's root, and what each does.
+class EvaluatedPart(msgspec.Struct, frozen=True, gc=False):
+    """One part, and what the policies say of it."""
 
-    Then what was evaluated: the projection, or a JSON list of the projections of several parts.
+    part: Part
+    projection: bytes
+    """As JSON: what they were evaluated on."""
+    said: Answer
+    """With paths from the part's root, as the policies gave it."""
+    answer: Answer
+    """With paths from the object's root, without what is not certain."""
+
+
+class Evaluated(msgspec.Struct, frozen=True, gc=False):
+    """What the policies say of an object."""
+
+    parts: tuple[EvaluatedPart, ...]
+    answer: Answer
+    """What all parts need and what is denied of any, with paths from the object's root."""
+    projection: bytes
+    """What was evaluated: the projection, or a JSON list of the projections of several parts."""
+
+
+async def evaluate(engine: Engine, reading: Reading) -> Evaluated:
+    """Give what all parts need, and what each does.
 
     Raises:
         EvaluationError: the policies failed.
     """
     if len(reading.parts) == 1:
-        part = reading.parts[0]
-        encoded = encode(part.projection)
-        answer = _of_part(await engine.ask(encoded), part)
-        return answer, (answer,), encoded
-    answers, projections = [], []
+        only = await _evaluate(engine, reading.parts[0])
+        return Evaluated((only,), only.answer, only.projection)
+    parts = []
     for part in reading.parts:
-        encoded = encode(part.projection)
-        answers.append(_of_part(await engine.ask(encoded), part))
-        projections.append(encoded)
+        parts.append(await _evaluate(engine, part))
         # An engine in this process does not wait for anyone: let others go on, and deadlines end.
         await asyncio.sleep(0)
-    needs = tuple(need for answer in answers for need in answer.needs)
-    denials = tuple(denial for answer in answers for denial in answer.denials)
-    whole = Answer(needs, denials)
-    return whole, tuple(answers), b"[" + b",".join(projections) + b"]"
+    needs = tuple(need for each in parts for need in each.answer.needs)
+    denials = tuple(denial for each in parts for denial in each.answer.denials)
+    projection = b"[" + b",".join(each.projection for each in parts) + b"]"
+    return Evaluated(tuple(parts), Answer(needs, denials), projection)
+
+
+async def judged(engine: Engine, part: EvaluatedPart, context: bytes) -> tuple[Signal, ...]:
+    """Give what makes a part riskier that it does not show by itself: as `Engine.judge`.
+
+    Raises:
+        EvaluationError: the policies failed.
+    """
+    judgement = await engine.judge(part.projection, part.said, context)
+    return _signals(judgement.signals, part.part) if judgement.signals else ()
+
+
+async def _evaluate(engine: Engine, part: Part) -> EvaluatedPart:
+    projection = encode(part.projection)
+    said = await engine.ask(projection)
+    return EvaluatedPart(part, projection, said, _of_part(said, part))
 
 
 def _of_part(answer: Answer, part: Part) -> Answer:
@@ -48,10 +81,17 @@ def _of_part(answer: Answer, part: Part) -> Answer:
             if part.counts(need.path)
         ),
         tuple(put(denial, path=template.place(denial.path)) for denial in answer.denials),
-        tuple(
-            put(signal, path=template.place(signal.path))
-            for signal in answer.signals
-            if part.counts(signal.path)
-        ),
+        _signals(answer.signals, part),
         tuple(put(feature, path=template.place(feature.path)) for feature in answer.features),
+    )
+
+
+def _signals(signals: tuple[Signal, ...], part: Part) -> tuple[Signal, ...]:
+    template = part.template
+    if template is None:
+        return signals
+    return tuple(
+        msgspec.structs.replace(signal, path=template.place(signal.path) if signal.path else "")
+        for signal in signals
+        if part.counts(signal.path)
     )

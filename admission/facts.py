@@ -5,8 +5,10 @@ from collections.abc import Mapping
 import msgspec
 
 from admission.candidates import Candidates
+from admission.outcome import Outcome
 from core import names
 from core.break_glass import BreakGlass
+from core.capacity import Pool
 from core.decision import Access, Finding, Need
 from core.exceptions import PolicyException
 from core.namespaces import Mode, Namespace
@@ -35,15 +37,15 @@ class NamedProfile(msgspec.Struct, frozen=True, gc=False):
 class SandboxPart(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A Pod, or a template of one, by which it is decided whether it runs in a sandbox."""
 
-    template: Template | None
+    template: Template | None = None
     """None for the Pod itself."""
     named: str | None
     """The RuntimeClass that it names; None where it names none."""
     asked: bool
     """Whether its author asks for a sandbox."""
     needs: tuple[Need, ...]
-    signals: tuple[Signal, ...]
-    features: tuple[Feature, ...]
+    signals: tuple[Signal, ...] = ()
+    features: tuple[Feature, ...] = ()
 
     def place(self, path: str) -> str:
         """Give a path of the Pod as one from the object's root."""
@@ -71,6 +73,11 @@ class SandboxFacts(msgspec.Struct, frozen=True, gc=False):
     """About each part: worked out once, since every check and patch goes by it."""
     own: bool
     """Whether nothing owns the object."""
+    chosen: Outcome
+    """What the check of profiles says: the mode depends on it, and it is worked out once."""
+    pools: Mapping[str, Pool] = {}
+    """What is known of the nodes of RuntimeClasses, where somebody may be warned that they are
+    full."""
 
 
 class PodFacts(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -152,6 +159,9 @@ class Facts(msgspec.Struct, frozen=True, gc=False):
     """What the request does to the notes of an object; None where nothing is to be said of it."""
     origin: OriginFacts | None = None
     """None where no configured controller makes the object."""
+    told: str | None = None
+    """The profile noted where a Pod that runs says it comes from: nobody checked that it does, so
+    it may demand a sandbox and no more."""
     guard: GuardFacts | None = None
     relaxed_by: tuple[BreakGlass, ...] = ()
     """What makes warnings of all that would refuse the request."""

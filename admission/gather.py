@@ -29,6 +29,7 @@ from admission.parts import Reading
 from admission.reading import Reader, is_debug
 from admission.recorded import recorded_needs
 from admission.rights import Rights
+from admission.situation import Situations
 from core import names
 from core.cluster import Cluster
 from core.document import DecisionDocument
@@ -95,8 +96,12 @@ class Gatherer:
             self.cluster.profiles(), self.engine.revision, self.engine.rules, mode, namespace
         )
         if enters(request) or gives(request):
-            reader = self._entries if enters(request) else self._grants
-            return await self._of_reading(request, facts, await reader.read(request))
+            read = (
+                await self._entries.read(request, facts)
+                if enters(request)
+                else await self._grants.read(request)
+            )
+            return await self._of_reading(request, facts, read)
         if request.operation not in _JUDGED:
             return msgspec.structs.replace(
                 facts, left_alone=f"{request.operation.value} is not judged"
@@ -125,7 +130,8 @@ class Gatherer:
 
     @cached_property
     def _isolating(self) -> Isolating:
-        return Isolating(self._excuser, self.site)
+        situations = Situations(self.cluster, self.kind_of, self.clock, self.site.new_account_s)
+        return Isolating(self._excuser, self.engine, situations, self.site)
 
     @cached_property
     def _breaker(self) -> Breaker:
@@ -155,12 +161,13 @@ class Gatherer:
         if isinstance(reading, str):
             return msgspec.structs.replace(facts, left_alone=reading)
         began = time.perf_counter()
-        answer, parts, encoded = await evaluate(self.engine, reading)
+        evaluated = await evaluate(self.engine, reading)
+        answer = evaluated.answer
         if reading.entered:
             answer = in_entered(answer, reading.entered)
         if reading.gives:
             answer = await self._grants.beyond(request, answer)
-        evaluated = time.perf_counter()
+        ended = time.perf_counter()
         if not (answer.needs or answer.denials or reading.always):
             return msgspec.structs.replace(facts, left_alone="it needs no privilege")
         named = _named_profile(request, reading, facts)
@@ -184,15 +191,15 @@ class Gatherer:
             named=named,
             usable=usable,
             access=tuple(rights.heard),
-            projection=encoded,
-            evaluation_seconds=evaluated - began,
-            access_seconds=time.perf_counter() - evaluated,
+            projection=evaluated.projection,
+            evaluation_seconds=ended - began,
+            access_seconds=time.perf_counter() - ended,
         )
         origin = await self._noting.covered(request, reading, facts, privileges, tried)
         facts = msgspec.structs.replace(facts, object_uid=reading.uid, pod=known, origin=origin)
         facts = await self._excepting.facts_of(request, facts, answer)
         if may_be_asked(reading, facts):
-            facts = await self._isolating.facts_of(request, reading, parts, facts)
+            facts = await self._isolating.facts_of(request, reading, evaluated.parts, facts)
         return await self._breaker.facts_of(request, facts)
 
     async def regather(
@@ -213,7 +220,8 @@ class Gatherer:
         usable = await ask_usable(known.named, known.candidates, rights, mode)
         pod = msgspec.structs.replace(known, usable=usable, access=tuple(rights.heard))
         facts = msgspec.structs.replace(facts, pod=pod)
-        return await self._excepting.facts_again(request, facts, document)
+        facts = await self._excepting.facts_again(request, facts, document)
+        return self._isolating.facts_again(request, facts, document)
 
     async def _of_namespace(self, request: Request, facts: Facts) -> Facts:
         metadata = _metadata(request.object)

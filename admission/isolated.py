@@ -4,21 +4,21 @@ Only `runtimeClassName` is set: overhead and scheduling are merged by kube-apise
 RuntimeClass admission once more after a webhook that patched (docs/adr/0028).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
 
-from admission.checks.profiles import profiles
 from admission.facts import Facts, Isolated, PodFacts, SandboxPart
 from core.carried import templates_of
-from core.decision import Patch
+from core.decision import Need, Patch
 from core.errors import InvalidObjectError
 from core.namespaces import Mode
 from core.request import Operation, Phase, Request
 from core.sandbox import RuntimeClass, SandboxMode
 from core.templates import pointer_to
 from identity.requester import Change
+from policies.bundle import Rule
 from sandbox.choosing import Choice, Site, choose, demanded, isolation_of
 from sandbox.weighing import Weighed, weigh
 
@@ -36,8 +36,8 @@ _REFUSING: Final = "serving.knative.dev"
 of knative/serving config/core/configmaps/features.yaml)."""
 
 
-def mode_of(request: Request, facts: Facts) -> SandboxMode:
-    """Give the strictest of the namespace's, the profile's, and the one noted on the root.
+def mode_of(facts: Facts, chosen: str | None) -> SandboxMode:
+    """Give the strictest of the namespace's, the chosen profile's, and that noted on the root.
 
     Pods are judged by their service account's rights, which may be to another profile than that
     of the workload's author.
@@ -45,29 +45,20 @@ def mode_of(request: Request, facts: Facts) -> SandboxMode:
     mode = facts.namespace.sandbox if facts.namespace else SandboxMode.NEVER
     if not facts.profiles.sandboxes or mode is SandboxMode.REQUIRED:
         return mode
-    profile = profiles(request, facts).profile
     root = facts.origin.root if facts.origin else None
-    for name in (profile, root.profile if root else None):
+    for name in (chosen, root.profile if root else facts.told):
         known = facts.profiles.by_name.get(name) if name else None
         if known is not None and known.sandbox.strictness > mode.strictness:
             mode = known.sandbox
     return mode
 
 
-def weigh_parts(
-    parts: Iterable[SandboxPart], pod: PodFacts, facts: Facts, site: Site
-) -> tuple[Weighed, ...]:
-    """Weigh each part: its signals, and what it needs and has by an exception only."""
-    excused = frozenset(pod.excused)
-    return tuple(
-        weigh(
-            part.signals,
-            [need for need in part.needs if need in excused] if excused else (),
-            facts.rules,
-            site.points,
-        )
-        for part in parts
-    )
+def weigh_part(
+    part: SandboxPart, excused: Collection[Need], rules: Mapping[str, Rule], site: Site
+) -> Weighed:
+    """Weigh a part: its signals, and what it needs and has by an exception only."""
+    by_exception = [need for need in part.needs if need in excused] if excused else ()
+    return weigh(part.signals, by_exception, rules, site.points)
 
 
 def must(part: SandboxPart, mode: SandboxMode, weighed: Weighed, site: Site) -> bool:

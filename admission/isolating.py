@@ -4,29 +4,52 @@ It reads memory: the cluster's RuntimeClasses (a dozen), exceptions and their ap
 profile, no namespace and no author asks for a sandbox it costs a look at the Pod's labels.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 import msgspec
 
+from admission.capacity import may_lack_room
+from admission.checks.entering import in_pod
+from admission.checks.profiles import profiles
+from admission.evaluating import EvaluatedPart, judged
 from admission.excusing import Excuser, idle, naming
 from admission.facts import Facts, SandboxFacts, SandboxPart
-from admission.isolated import decide, mode_of, must, weigh_parts
-from admission.parts import Part, Reading, asks
+from admission.isolated import decide, mode_of, must, weigh_part
+from admission.parts import Reading, asks
+from admission.recorded import recorded_weight
+from admission.situation import Seen, Situations
+from core.capacity import Pool
 from core.decision import Denial
+from core.document import DecisionDocument
 from core.exceptions import PolicyException
+from core.namespaces import Namespace
 from core.pod import Pod
 from core.request import Request
-from core.sandbox import REQUIRED
+from core.sandbox import REQUIRED, RuntimeClass, SandboxMode
 from core.two_person import NotApproved
-from policies.engine import Answer
+from policies.engine import Answer, Engine
 from sandbox.choosing import Site
+from sandbox.weighing import Weighed
 
 _DEMAND: Final = Denial(REQUIRED, "")
 """What an exception excuses."""
 
 _with = msgspec.structs.replace
+
+_MOST_WEIGHED: Final = 512
+"""Gangs that are created at a time: of one, all Pods weigh the same."""
+
+
+class _Weighed(NamedTuple):
+    """What one Pod of a gang weighs."""
+
+    of: tuple[Answer, Namespace | None]
+    """What stands in the key by its identity: kept, so that nothing else gets that."""
+    part: SandboxPart
+    weighed: Weighed
 
 
 def may_be_asked(reading: Reading, facts: Facts) -> bool:
@@ -41,10 +64,13 @@ class Isolating:
     """Knows the sandboxes of the cluster, and what is excused from them."""
 
     excuser: Excuser
+    engine: Engine
+    situations: Situations
     site: Site
+    _weighed: OrderedDict[Hashable, _Weighed] = field(default_factory=OrderedDict)
 
     async def facts_of(
-        self, request: Request, reading: Reading, answers: Sequence[Answer], facts: Facts
+        self, request: Request, reading: Reading, parts: tuple[EvaluatedPart, ...], facts: Facts
     ) -> Facts:
         """Add what decides about the sandbox, after exceptions.
 
@@ -54,21 +80,28 @@ class Isolating:
         pod = facts.pod
         if pod is None:
             return facts
-        together = zip(reading.parts, reading.pods, answers, strict=True)
-        parts = tuple(_part(part, each, answer) for part, each, answer in together)
-        mode = mode_of(request, facts)
-        weighed = weigh_parts(parts, pod, facts, self.site)
-        wanted = any(must(part, mode, w, self.site) for part, w in zip(parts, weighed, strict=True))
+        chosen = profiles(request, facts)
+        mode = mode_of(facts, chosen.profile)
+        weighed = [
+            await self._weigh(request, facts, part, each, mode)
+            for part, each in zip(parts, reading.pods, strict=True)
+        ]
+        wanted = any(must(part, mode, sum_, self.site) for part, sum_ in weighed)
         cluster = self.excuser.cluster
         runtimes = self.site.runtimes if wanted else ()
         classes = {name: cluster.runtime_class(name) for name in runtimes}
+        warned = wanted and reading.root and may_lack_room(request, facts)
+        pools = self._pools(classes) if warned else {}
 
         def known(*, excused: bool) -> Facts:
             decided = tuple(
-                decide(part, w, mode, self.site, classes, excused=excused)
-                for part, w in zip(parts, weighed, strict=True)
+                [
+                    decide(part, sum_, mode, self.site, classes, excused=excused)
+                    for part, sum_ in weighed
+                ]
             )
-            return _with(facts, pod=_with(pod, sandbox=SandboxFacts(decided, reading.root)))
+            sandbox = SandboxFacts(decided, reading.root, chosen, pools)
+            return _with(facts, pod=_with(pod, sandbox=sandbox))
 
         found = known(excused=False)
         if not wanted:
@@ -80,6 +113,82 @@ class Isolating:
         if found.pod is None or by in found.pod.exceptions:
             return found
         return _with(found, pod=_with(found.pod, exceptions=(*found.pod.exceptions, by)))
+
+    def facts_again(self, request: Request, facts: Facts, document: DecisionDocument) -> Facts:
+        """Add what decides about the sandbox of a recorded Pod, for those who ask now.
+
+        What a sandbox cannot run is not on record: where one is demanded, it is taken to run it.
+
+        Raises:
+            LedgerError: as `recorded_weight`.
+            NotSyncedError: RuntimeClasses are not known.
+        """
+        pod, was = facts.pod, document.isolation
+        if pod is None or not (was or facts.may_isolate):
+            return facts
+        chosen = profiles(request, facts)
+        mode = mode_of(facts, chosen.profile)
+        weighed = recorded_weight(document, mode)
+        first = self.site.runtimes[0]
+        asked = was is not None and was.asked
+        part = SandboxPart(named=document.sandbox or first, asked=asked, needs=pod.needs)
+        wanted = must(part, mode, weighed, self.site)
+        cluster = self.excuser.cluster
+        classes = {name: cluster.runtime_class(name) for name in self.site.runtimes if wanted}
+        excused = was is not None and was.excused
+        decided = decide(part, weighed, mode, self.site, classes, excused=excused)
+        return _with(
+            facts, pod=_with(pod, sandbox=SandboxFacts((decided,), own=True, chosen=chosen))
+        )
+
+    async def _weigh(
+        self, request: Request, facts: Facts, part: EvaluatedPart, pod: Pod, mode: SandboxMode
+    ) -> tuple[SandboxPart, Weighed]:
+        """Weigh one part: what its object shows, and what only the request does.
+
+        What a controller makes of one template weighs the same, and is worked out once: the answer
+        is told by its identity, since an engine that remembers gives the same value again.
+        """
+        subject, namespace = request.subject, facts.namespace
+        seen = self.situations.seen(request, pod, mode)
+        anew = facts.pod is None or facts.pod.excused or facts.pod.entered or part.part.template
+        if anew or not subject.is_system:
+            return await self._weigh_anew(request, facts, part, pod, seen)
+        asker = (subject.username, *subject.groups)
+        asked = (request.operation, request.subresource, pod.spec.runtime_class_name, asks(pod))
+        key = (id(part.answer), id(namespace), seen, asker, asked)
+        known = self._weighed.get(key)
+        if known is None:
+            weighed = await self._weigh_anew(request, facts, part, pod, seen)
+            known = self._weighed[key] = _Weighed((part.answer, namespace), *weighed)
+            if len(self._weighed) > _MOST_WEIGHED:
+                self._weighed.popitem(last=False)
+        return known.part, known.weighed
+
+    async def _weigh_anew(
+        self, request: Request, facts: Facts, part: EvaluatedPart, pod: Pod, seen: Seen
+    ) -> tuple[SandboxPart, Weighed]:
+        context = self.situations.context(request, facts.namespace, seen)
+        signals = (*part.answer.signals, *await judged(self.engine, part, context))
+        if facts.pod and facts.pod.entered:
+            name = facts.pod.entered
+            signals = tuple([_with(s, path=s.path and in_pod(s.path, name)) for s in signals])
+        made = SandboxPart(
+            template=part.part.template,
+            named=pod.spec.runtime_class_name,
+            asked=asks(pod),
+            needs=part.answer.needs,
+            signals=signals,
+            features=part.answer.features,
+        )
+        excused = facts.pod.excused if facts.pod else ()
+        return made, weigh_part(made, excused, facts.rules, self.site)
+
+    def _pools(self, classes: Mapping[str, RuntimeClass | None]) -> dict[str, Pool]:
+        """Give what is known of the nodes of RuntimeClasses."""
+        known = self.excuser.cluster.capacity
+        found = {one.name: (known(one.name), one.overhead) for one in classes.values() if one}
+        return {name: Pool(nodes, taken) for name, (nodes, taken) in found.items() if nodes}
 
     async def _in_force(
         self, request: Request, facts: Facts
@@ -102,14 +211,3 @@ class Isolating:
         found = self.excuser.known(request, facts)
         meant = [e for e in found if any(one.excuses_denial(_DEMAND) for one in e.spec.excuses)]
         return naming(meant, request, facts.origin.root if facts.origin else None)
-
-
-def _part(part: Part, pod: Pod, answer: Answer) -> SandboxPart:
-    return SandboxPart(
-        template=part.template,
-        named=pod.spec.runtime_class_name,
-        asked=asks(pod),
-        needs=answer.needs,
-        signals=answer.signals,
-        features=answer.features,
-    )

@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from admission.breaking import relaxed, relaxed_words
+from admission.capacity import lacking_room
 from admission.chain import run
 from admission.checks.guards import without_unrecorded
 from admission.checks.notes import notes_to_record
@@ -151,6 +152,7 @@ class Judge:
         if facts.relaxed_by:
             profile = None
         later = _later(speaking, profile, facts, decision_id) if not denied else []
+        later += lacking_room(request, facts, decision_id) if not denied else []
         admitted = None if denied else profile
         filled = fill(request, facts, admitted)
         isolation = next((outcome.isolation for outcome in outcomes if outcome.isolation), None)

@@ -1,7 +1,7 @@
 """Reads what a request does to the notes of an object, and where what a controller made comes from.
 
 Only reviews of kube-apiserver have notes to speak of: a file has none yet, and of what runs the
-sweep trusts no more than it shows (docs/adr/0013).
+sweep trusts no more than it shows, but for a sandbox that a note demands (docs/adr/0013).
 """
 
 from collections.abc import Mapping
@@ -26,6 +26,7 @@ from core.notes import (
 )
 from core.pod import ObjectMeta, OwnerReference, decode_metadata
 from core.request import Operation, Phase, Request
+from core.sandbox import SandboxMode
 from core.workload import GroupKind
 from core.workloads import WORKLOADS, may_carry
 from identity.requester import Change, NoteChange
@@ -77,7 +78,7 @@ class Noting:
         """
         kind = request.kind.group, request.kind.kind
         if request.phase is None:
-            return facts
+            return await self._of_running(request, kind, reading, facts)
         if not _is_noted(kind) and kind != _BINDING:
             return self._of_unlisted(request, kind, reading, facts)
         asked = self._asked(request, kind, reading)
@@ -122,6 +123,25 @@ class Noting:
                 return OriginFacts(root)
             return OriginFacts(root, _gaps(root.profile, facts, privileges, tried))
         return OriginFacts(origin.root, gaps)
+
+    async def _of_running(
+        self, request: Request, kind: GroupKind, reading: Reading | str, facts: Facts
+    ) -> Facts:
+        """Add the profile noted where a Pod that runs says it comes from, if one may isolate it.
+
+        A workload's Pods stand side by side in the sweep's list: they share what is remembered.
+
+        Raises:
+            OwnerUnknownError: the cluster did not say who owns it.
+        """
+        strictest = facts.namespace and facts.namespace.sandbox is SandboxMode.REQUIRED
+        if not request.running or strictest or not facts.profiles.sandboxes:
+            return facts
+        asked = self._asked(request, kind, reading)
+        if asked.owner is None or not self.controllers.follows(asked.owner):
+            return facts
+        origin = await self._trace(asked)
+        return _with(facts, told=origin.notes.profile)
 
     def _of_unlisted(
         self, request: Request, kind: GroupKind, reading: Reading | str, facts: Facts

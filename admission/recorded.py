@@ -8,7 +8,9 @@ from admission.facts import Facts, NamedProfile, PodFacts
 from core.document import DecisionDocument
 from core.errors import LedgerError
 from core.request import Kind, Operation, Request
+from core.sandbox import Counted, SandboxMode
 from core.subject import SERVICE_ACCOUNT_PREFIX, Subject, service_account
+from sandbox.weighing import NOTHING, Weighed
 
 
 def request_of(document: DecisionDocument, subject: Subject) -> Request:
@@ -51,6 +53,23 @@ def recorded_needs(
         candidates=candidates(facts.profiles, facts.namespace, privileges),
         named=NamedProfile(named.profile, named.path) if named else None,
     )
+
+
+def recorded_weight(document: DecisionDocument, mode: SandboxMode) -> Weighed:
+    """Give what counted when it was decided; it counts the same whoever asks.
+
+    Raises:
+        LedgerError: nobody asked for a sandbox then, so nothing was weighed, and now the risk
+            decides.
+    """
+    was = document.isolation
+    if was is not None:
+        counted = tuple(Counted(s.rule, s.points, s.path, s.reason) for s in was.signals)
+        return Weighed(counted, was.score)
+    if mode is SandboxMode.BY_RISK:
+        what = "does not record how risky its object is, since nobody asked for a sandbox then"
+        raise LedgerError(f"decision {document.id} {what}: give the manifest instead")
+    return NOTHING
 
 
 def _subjects(document: DecisionDocument, subject: Subject) -> list[Subject]:

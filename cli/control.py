@@ -12,11 +12,12 @@ from structlog.typing import FilteringBoundLogger
 
 from audit.ledger.recorder import LedgerRecorder
 from audit.ledger.spool import Spool
-from cli.parts import make_engine, make_judge, open_live
+from cli.parts import make_engine, make_judge, open_live, runtimes_of
 from cli.recording import Recording, cluster_id, known, open_auditor, open_recording
 from cli.settings import Settings
 from cli.settings_errors import name_setting
 from control.loop import Loop
+from control.loops.capacity import CapacitySettings, SandboxCapacity
 from control.loops.certificates import Certificates
 from control.loops.crds import Definitions
 from control.loops.discovered import Wanted
@@ -105,12 +106,24 @@ class _Control:
                 self.metrics.registry,
             ).loop,
         ]
+        loops.append(self._capacity())
         if self.recording is None or self.recording.spool is None:
             self.logger.warning("nothing is swept", fix=f"set {name_setting('spool.folder')}")
             return loops
         sweep = Sweep(self._sweep_parts(cluster, self.recording.recorder, self.recording.spool))
         forget = sweep.parts.metrics.forget
         return [*loops, Loop("sweep", _LOOK_S, sweep.run, _LONGEST_SWEEP_S, forget)]
+
+    def _capacity(self) -> Loop:
+        section = self.settings.capacity
+        return SandboxCapacity(
+            self.objects,
+            self.settings.namespace,
+            runtimes_of(self.settings.sandbox),
+            self.cluster.runtime_class,
+            self.metrics.registry,
+            CapacitySettings(section.interval, section.nodes_per_second),
+        ).loop
 
     def _wanted(self) -> Wanted:
         section = self.settings.discovery

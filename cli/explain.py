@@ -14,6 +14,7 @@ from admission.explain import Explanation, explain
 from admission.judge import Judge
 from admission.wording import listed
 from cli import exits
+from cli.explain_sandbox import print_isolation
 from cli.ledger import open_ledger
 from cli.output import COLOURS, STANDARD_INPUT, Result, Unjudged
 from cli.review import BUDGET, open_judge, prepare, read_manifests
@@ -170,6 +171,7 @@ def _print(explanation: Explanation, console: Console) -> None:
     _print_commands(explanation.changes, console)
     _print_looks(explanation, console)
     _print_profiles(document, console)
+    print_isolation(document, console)
     _print_root(document, console)
     _print_answers(document, console)
     _print_origin(document, console)

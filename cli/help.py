@@ -143,6 +143,13 @@ BUILD = """**Examples**
 
     sallyport policy build --opa ./opa --output builtin.tar.gz
 
+    sallyport policy build --site my-signals --output my-bundle.tar.gz
+
+    sallyport run --bundle my-bundle.tar.gz
+
+A folder of --site holds Rego in packages sallyport.sandbox.FAMILY.NAME, and
+helpers in site.NAME. Tests (NAME_test.rego) stay out of the bundle.
+
 **Exit codes**: 0 built; 2 the policies were refused; 64 wrong usage."""
 
 PROFILE = """**Examples**

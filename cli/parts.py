@@ -80,13 +80,24 @@ def make_judge(cluster: Cluster, engine: Engine, settings: Settings) -> Judge:
     return Judge(gatherer, settings.default_mode, when_unrecorded=settings.record.when_full)
 
 
+def runtimes_of(sandbox: Sandbox) -> tuple[str, ...]:
+    """Give the site's RuntimeClasses, in the order of choice."""
+    return tuple(filter(None, dict.fromkeys((sandbox.runtime, sandbox.second))))
+
+
 def _site(sandbox: Sandbox, rules: Collection[str]) -> Site:
     for rule in sandbox.points:
         if rule not in rules:
             message = f"sandbox.points: there is no rule {rule}; docs/sandbox/signals.md has them"
             raise SettingsError(message)
-    runtimes = tuple(filter(None, dict.fromkeys((sandbox.runtime, sandbox.second))))
-    return Site(runtimes, sandbox.handlers, sandbox.threshold, sandbox.points, sandbox.gpu_label)
+    return Site(
+        runtimes_of(sandbox),
+        sandbox.handlers,
+        sandbox.threshold,
+        sandbox.points,
+        sandbox.gpu_label,
+        sandbox.new_account_hours * 3600.0,
+    )
 
 
 async def require_answers(kubeconfig: Path) -> None:
@@ -142,6 +153,7 @@ async def open_live(settings: Settings) -> AsyncIterator[LiveCluster]:
 
 def _live_settings(settings: Settings) -> LiveSettings:
     return LiveSettings(
+        namespace=settings.namespace,
         max_staleness_s=settings.max_staleness,
         allow_age_s=settings.access.allow_age,
         deny_age_s=settings.access.deny_age,

@@ -24,22 +24,38 @@ def policy() -> None:
 @app.command(epilog=texts.BUILD)
 def build(
     output: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             "--output", metavar="FILE", help="The bundle.", show_default="the built-in bundle"
         ),
-    ] = BUILT_IN_BUNDLE,
+    ] = None,
+    site: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--site", metavar="FOLDER", help="Your own signals, put beside the built-in ones."
+        ),
+    ] = None,
     opa: Annotated[
         Path | None,
         typer.Option(envvar="SALLYPORT_OPA", metavar="FILE", help="OPA; without it from PATH."),
     ] = None,
 ) -> None:
-    """Compile the built-in policies into a bundle."""
+    """Compile the built-in policies into a bundle, with signals of your own."""
     from policies.build import build as build_bundle  # noqa: PLC0415 (keeps --help quick)
     from policies.bundle import read_bundle  # noqa: PLC0415
 
-    build_bundle(_find_opa(opa), BUILT_IN_REGO, output)
-    typer.echo(f"{output}: revision {read_bundle(output).revision}")
+    made = _output(output, site or [])
+    build_bundle(_find_opa(opa), BUILT_IN_REGO, made, site or [])
+    typer.echo(f"{made}: revision {read_bundle(made).revision}")
+
+
+def _output(output: Path | None, sites: list[Path]) -> Path:
+    """Give where the bundle goes; never with a site's signals into the built-in one's place."""
+    if sites and (output is None or output.resolve() == BUILT_IN_BUNDLE.resolve()):
+        raise SettingsError(
+            "--site: give --output FILE, another than the built-in bundle, which it would overwrite"
+        )
+    return output or BUILT_IN_BUNDLE
 
 
 def _find_opa(opa: Path | None) -> Path:

@@ -64,7 +64,8 @@ def _lines(rows: Sequence[Unsandboxed]) -> Iterator[tuple[str, str]]:
     row = rows[0]
     yield "score", _score(row)
     if row.workload:
-        yield "pods", _listed([each.pod for each in rows], _MOST_PODS)
+        count = f"{len(rows)}: " if len(rows) > 1 else ""
+        yield "pods", count + _listed([each.pod for each in rows], _MOST_PODS)
     yield "asked by", row.requester or "unknown: the gate recorded nothing of it"
     runs = f"; it runs with {row.runtime}" if row.runtime else ""
     yield "sandbox", f"{row.sandbox}{runs}"
@@ -76,7 +77,7 @@ def _lines(rows: Sequence[Unsandboxed]) -> Iterator[tuple[str, str]]:
         yield "excused", f"when it was created, by the PolicyException {names}: has it ended?"
     if row.also:
         yield "also", f"it would be refused for {_listed(row.also, _MOST_RULES)}"
-        yield "see", f"sallyport explain {row.decision}"
+    yield "see", f"sallyport explain {row.decision}"
     yield "recreate", row.recreate
 
 

@@ -21,6 +21,7 @@ from cli.settings_sections import (
     LIVE,
     Access,
     Approvals,
+    CapacitySection,
     Discovery,
     Evaluation,
     Ledger,
@@ -56,6 +57,7 @@ class Settings(BaseSettings):
     discovery: Discovery = Discovery()
     approvals: Approvals = Approvals()
     sandbox: Sandbox = Sandbox()
+    capacity: CapacitySection = CapacitySection()
     cluster_id: str = Field(
         "",
         max_length=63,

@@ -212,6 +212,25 @@ class Sandbox(BaseModel):
         description="`key=value`: nodes with this label have a GPU driver that gVisor knows. A "
         "RuntimeClass that selects it can run what asks for a GPU.",
     )
+    new_account_hours: float = Field(
+        24, ge=0, le=8760, description="A service account younger than this counts as new."
+    )
+
+
+class CapacitySection(BaseModel):
+    """How often, and how fast, the nodes of the sandbox are looked at."""
+
+    model_config = _STRICT
+    interval: float = Field(
+        30, ge=5, le=300, description="Seconds from the end of one look to the next."
+    )
+    nodes_per_second: float = Field(
+        50,
+        ge=1,
+        le=1000,
+        description="The most that are looked at, with a request each. A look is cut off after "
+        "`interval` times as many nodes; the others come next.",
+    )
 
 
 _CRD_NAME = Annotated[str, Field(pattern=r"^[a-z0-9-]+(\.[a-z0-9-]+)+$", max_length=253)]

@@ -11,6 +11,7 @@ from core import names
 from core.errors import InvalidObjectError
 from core.guarded import Meta, convert_spec, parse_time, read_written
 from core.privileges import covers, validate_pattern
+from core.sandbox import ENTERED
 from core.two_person import Approvable, read_people, read_person
 
 KIND: Final = "BreakGlass"
@@ -33,6 +34,9 @@ _OF_ROOTS: Final = frozenset({"notes/root", "notes/unnoted"})
 """What is said of the workload that a Pod comes from; other notes are the gate's own record."""
 
 ROOT: Final = "notes/root"
+
+_BESIDES: Final = _OF_ROOTS | {ENTERED}
+"""Entering ends with the connection; what runs without its sandbox would stay."""
 
 
 class BreakGlassSpec(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -98,7 +102,7 @@ class BreakGlass(msgspec.Struct, frozen=True):
         of who asked: what they let through would stay.
         """
         if EVERYTHING in (self.spec.rules or ()):
-            return rule.startswith(_ALL) or rule in _OF_ROOTS
+            return rule.startswith(_ALL) or rule in _BESIDES
         if rule.startswith(_NAMED) and rule in (self.spec.rules or ()):
             return True
         if not privileges or not (rule.startswith("privileges/") or rule == ROOT):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from core.break_glass import BreakGlass
+from core.capacity import Capacity
 from core.exceptions import PolicyException
 from core.namespaces import Namespace
 from core.notes import Owned
@@ -128,6 +129,31 @@ class Cluster(Protocol):
 
     def runtime_class(self, name: str) -> RuntimeClass | None:
         """Give a RuntimeClass; None where there is none of this name.
+
+        Raises:
+            NotSyncedError: they have not been loaded, or the watch has been down too long.
+        """
+
+    def capacity(self, runtime_class: str) -> Capacity | None:
+        """Give what is known of the nodes of a RuntimeClass; None where nothing can be relied on.
+
+        Never an error: it is a reason to warn, and no more.
+        """
+
+    def exposing(self, namespace: str, labels: Mapping[str, str]) -> tuple[str, ...]:
+        """Name the Services that send traffic from outside of the cluster to a Pod of these labels.
+
+        They are sorted, and of the Pod's namespace: the only one that a Service can send to.
+
+        Raises:
+            NotSyncedError: they have not been loaded, or the watch has been down too long.
+        """
+
+    def service_account_made(self, namespace: str, name: str) -> float | None:
+        """Give when a ServiceAccount was made, in Unix seconds; None where it is not known yet.
+
+        kube-apiserver refuses the Pods of one that does not exist: what is not known was made a
+        moment ago.
 
         Raises:
             NotSyncedError: they have not been loaded, or the watch has been down too long.

@@ -114,6 +114,7 @@ class VolumeMount(_Struct, frozen=True):
 
     name: str = ""
     read_only: bool | None = None
+    recursive_read_only: str | None = None
     mount_path: str = ""
 
 

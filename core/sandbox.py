@@ -9,12 +9,16 @@ from typing import Final
 
 import msgspec
 
+from core.capacity import Toleration
+
 REQUIRED: Final = "sandbox/required"
 """The rule by which something must run in a sandbox: the one that a PolicyException may name."""
 INCOMPATIBLE: Final = "sandbox/incompatible"
 """The rule for what uses something that the sandbox cannot run."""
 RUNTIME: Final = "sandbox/runtime"
 """The rule for a RuntimeClass that is missing, or whose handler is no sandbox."""
+ENTERED: Final = "sandbox/entered"
+"""The rule for a connection into a Pod that must run in a sandbox and does not."""
 
 
 class SandboxMode(enum.Enum):
@@ -114,3 +118,6 @@ class RuntimeClass(msgspec.Struct, frozen=True):
     name: str
     handler: str
     node_selector: dict[str, str] = {}
+    tolerations: tuple[Toleration, ...] = ()
+    overhead: dict[str, int] = {}
+    """What each of its Pods takes besides its own requests: `core.quantities.Amounts`."""

@@ -6,6 +6,7 @@ import re
 import msgspec
 
 SERVICE_ACCOUNT_PREFIX = "system:serviceaccount:"
+_SYSTEM_PREFIX = "system:"
 
 _OBJECT_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
@@ -17,6 +18,11 @@ class Subject(msgspec.Struct, frozen=True, gc=False):
     uid: str = ""
     groups: list[str] = []
     extra: dict[str, list[str]] = {}
+
+    @property
+    def is_system(self) -> bool:
+        """Whether this is an identity of the cluster itself, and no person's."""
+        return self.username.startswith(_SYSTEM_PREFIX)
 
     @property
     def is_service_account(self) -> bool:
@@ -31,7 +37,7 @@ class Subject(msgspec.Struct, frozen=True, gc=False):
         A person becomes the Entra object id (`extra.oid`) where there is one, else the first
         16 hex digits of the SHA-256 of the user name.
         """
-        if self.username.startswith("system:"):
+        if self.is_system:
             return self.username
         oid = self.extra.get("oid", [])
         if len(oid) == 1 and _OBJECT_ID.fullmatch(oid[0]):

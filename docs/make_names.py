@@ -17,6 +17,7 @@ from audit.ledger.metrics import ReceiverCollector, SpoolCollector
 from audit.ledger.shipper import ShipperStatus
 from audit.ledger.spool import SpoolStatus
 from cli.settings import Settings
+from control.loops.capacity import SandboxCapacity
 from control.loops.crds import Definitions
 from control.loops.discovery import Discovery
 from control.loops.endings import Endings
@@ -65,6 +66,7 @@ kube-apiserver puts the webhook's name before each (`validate.sallyport.dev/deci
 | `sallyport review -o json`, and with `--diff` | `docs/reference/review.schema.json`, `review-diff.schema.json` |
 | `sallyport sandbox report -o json` | `docs/reference/sandbox-report.schema.json` |
 | Projection, the input of policies | `policies/rego/schema/projection.json` |
+| Context, the input of signals of a request | `policies/rego/schema/judge.json` |
 | ContainerProfile, PolicyException, Approval, BreakGlass, ClusterApproval | `helm/sallyport-crds/` |
 """
 
@@ -111,6 +113,7 @@ def _registry() -> CollectorRegistry:
     Definitions(Objects(Connection(None)), metrics.registry)
     Discovery(Objects(Connection(None)), metrics.registry)
     Endings(Objects(Connection(None)), Exceptions(), BreakGlasses(), metrics.registry)
+    SandboxCapacity(Objects(Connection(None)), "", (), lambda _: None, metrics.registry)
     return metrics.registry
 
 

@@ -69,13 +69,23 @@ unmerged change) has 30 to 40: its careful form stays below, and two careless de
 well the code is known (digest, registry, packages of the start) has 10 to 25, what it could use \
 (a token, an identity) 10 to 15, what only takes from neighbours 5. So no Pod is isolated for its \
 defaults alone: an unpinned public image with a token and without limits has 40.
+
+Circumstances, which the object alone does not show, add to that: a Service that lets in the outside \
+and a service account made lately have 15 each, to enter a Pod 20; a debug container, which the \
+object shows, 15. Neither of the first two is enough, nor are both for a careful workload (30). But \
+the careless image of above reaches the threshold with either: an unknown program that may change, \
+holds a token, and is open to everyone or was set up a moment ago, is what a sandbox is for. A \
+terminal of a debug container (30 + 15) stays below with a pinned image of one's own in a Pod \
+without a token. A site that installs public charts every day gives `sandbox/actor/new_service_account` \
+fewer points (setting `sandbox.points`), or adds [signals of its own](site-signals.md).
 """
 
 _HINTS = """Notebook, generated code, environment and build are told by names: of images, of some \
 labels, of an owner `Sandbox` of `agents.x-k8s.io` (lists and their reasons: \
 `policies/projecting/hints.py`). Names are what honest authors write. An author can take a hint \
 away by another name, and installations by moving them into the image or a ConfigMap's script; no \
-name lowers a score. Where that matters, do not rely on `by-risk`: give the namespace or the \
+name lowers a score, save that of a controller of such workloads (`notebook-controller`) as a whole. \
+What probes run is not read, nor what `preStop` does. Where that matters, do not rely on `by-risk`: give the namespace or the \
 profile `required`.
 
 Of a command only the names of tools leave the gate's reading: no text of it reaches a policy, a \
@@ -86,10 +96,12 @@ _FEATURES = """## Features that some sandbox cannot run
 
 From the same evaluation come the features that a Pod uses and their paths \
 (`policies/rego/features/`): `host-network`, `host-pid`, `host-ipc`, `privileged`, \
-`host-path-writable`, `selinux`, `apparmor` (a profile of the node that its author names), \
-`block-volume`, `hugepages`, `rdma`, `mig`, `gpu`, `device` (any other device: of a plugin's \
-resource, or by a resource claim) and `windows`. A Pod that must be isolated and uses one that its \
-sandbox cannot run is refused with the feature, the field and the alternatives.
+`host-path-writable`, `host-socket`, `user-namespace`, `selinux`, `apparmor` and `seccomp` (a profile \
+of the node that its author names), `sysctl`, `raw-network`, `recursive-read-only`, `block-volume`, \
+`hugepages`, `rdma`, `mig`, `gpu`, `device` (any other device: of a plugin's resource, by a resource \
+claim, or a path below `/dev`) and `windows`. A Pod that must be isolated and uses one that its \
+sandbox cannot run is refused with the feature, the field and the alternatives: \
+[which sandbox cannot run what, and why](compatibility.md).
 """
 
 _ABSENT = """## What is not counted yet
@@ -100,10 +112,11 @@ were looked at.
 | Signal | Needs |
 |---|---|
 | no egress rules, or one to everywhere; the metadata service reachable (T1552.005) | the room egress |
-| a Service of type LoadBalancer before it | Services of the namespace, which gates do not watch |
+| an Ingress or a gateway before it (a Service that lets in the outside is counted) | routes, which gates do not watch |
 | a workload identity that reaches weights | the weights' stores and who may read them |
 | Entra ID's risk for the requester or the Pod's identity | the room identity's snapshots |
-| a service account that was made a moment ago | its creation time at the gate |
-| exec and debug containers in a Pod that runs | nothing: entering is a matter of privileges \
-(`exec/*`, `debug/*`), and the runtime of a Pod that runs cannot change |
+
+Of a Pod that runs, to be entered counts (exec and attach; not port-forward and proxy, which reach \
+what it serves anyway and start nothing), and so does a debug container, but the runtime cannot \
+change any more: who may enter is a matter of privileges (`exec/*`, `attach/*`, `debug/*`).
 """

@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from core.capacity import Capacity
 from core.cluster import BreakGlassSource, Cluster, ExceptionSource
 from core.errors import InvalidObjectError
 from core.namespaces import Namespace
@@ -172,6 +173,18 @@ class BesideFiles:
     def runtime_class(self, name: str) -> RuntimeClass | None:
         """Give the cluster's."""
         return self._cluster.runtime_class(name)
+
+    def capacity(self, runtime_class: str) -> Capacity | None:
+        """Give the cluster's."""
+        return self._cluster.capacity(runtime_class)
+
+    def exposing(self, namespace: str, labels: Mapping[str, str]) -> tuple[str, ...]:
+        """Give the cluster's."""
+        return self._cluster.exposing(namespace, labels)
+
+    def service_account_made(self, namespace: str, name: str) -> float | None:
+        """Give the cluster's."""
+        return self._cluster.service_account_made(namespace, name)
 
     async def owner(
         self, namespace: str, reference: OwnerReference, *, fresh: bool = False

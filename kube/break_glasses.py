@@ -17,7 +17,7 @@ from core.break_glass import KIND, BreakGlass, parse_break_glass
 from core.errors import ClusterError, InvalidObjectError, NotSyncedError
 from core.two_person import Consent
 from kube.connection import Connection
-from kube.exceptions import leaving_out, sound
+from kube.exceptions import leaving_out
 from kube.listwatch import ListWatch, Resource
 from kube.objects import Objects
 from kube.settings import LiveSettings
@@ -83,19 +83,24 @@ class WatchedBreakGlasses:
     def __init__(self, connection: Connection, settings: LiveSettings) -> None:
         self._objects = Objects(connection, settings.review_timeout_s)
         self._known = BreakGlasses()
-        self._watch: ListWatch[BreakGlass | None] = ListWatch(
+        self._watch = ListWatch(
             connection,
             Resource("BreakGlasses", BREAK_GLASSES_PATH, leaving_out(parse_break_glass)),
-            lambda found: self._known.take(sound(found)),
+            lambda found: self._known.take(found.values()),
             settings,
         )
         parse = partial(parse_approval, kind=CLUSTER_KIND)
-        self._approvals: ListWatch[Approval | None] = ListWatch(
+        self._approvals = ListWatch(
             connection,
             Resource("ClusterApprovals", CLUSTER_APPROVALS_PATH, leaving_out(parse)),
-            lambda found: self._known.take_approvals(sound(found)),
+            lambda found: self._known.take_approvals(found.values()),
             settings,
         )
+
+    @property
+    def tried(self) -> bool:
+        """Whether they were loaded, or could not be at first."""
+        return self._watch.tried and self._approvals.tried
 
     async def run(self) -> None:
         """Keep both until cancelled."""

@@ -5,7 +5,7 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Final, TypeVar
 
 import msgspec
@@ -102,18 +102,23 @@ class WatchedExceptions:
     def __init__(self, connection: Connection, settings: LiveSettings) -> None:
         self._objects = Objects(connection, settings.review_timeout_s)
         self._known = Exceptions()
-        self._exceptions: ListWatch[PolicyException | None] = ListWatch(
+        self._exceptions = ListWatch(
             connection,
             Resource("PolicyExceptions", EXCEPTIONS_PATH, leaving_out(parse_exception)),
-            lambda found: self._known.take_exceptions(sound(found)),
+            lambda found: self._known.take_exceptions(found.values()),
             settings,
         )
-        self._approvals: ListWatch[Approval | None] = ListWatch(
+        self._approvals = ListWatch(
             connection,
             Resource("Approvals", APPROVALS_PATH, leaving_out(parse_approval)),
-            lambda found: self._known.take_approvals(sound(found)),
+            lambda found: self._known.take_approvals(found.values()),
             settings,
         )
+
+    @property
+    def tried(self) -> bool:
+        """Whether they were loaded, or could not be at first."""
+        return self._exceptions.tried and self._approvals.tried
 
     async def run(self) -> None:
         """Keep both until cancelled."""
@@ -165,8 +170,10 @@ class WatchedExceptions:
             raise NotSyncedError(f"PolicyException {namespace}/{name}: {error}") from error
 
 
-def leaving_out(parse: Callable[[msgspec.Raw], _Kind]) -> Callable[[msgspec.Raw], _Kind | None]:
-    """Read so that what is broken is left out, loudly: it excuses nothing."""
+def leaving_out(
+    parse: Callable[[msgspec.Raw], _Kind | None],
+) -> Callable[[msgspec.Raw], _Kind | None]:
+    """Read so that what is broken is left out, loudly, as what `parse` gives None for is."""
 
     def read(raw: msgspec.Raw) -> _Kind | None:
         try:
@@ -176,8 +183,3 @@ def leaving_out(parse: Callable[[msgspec.Raw], _Kind]) -> Callable[[msgspec.Raw]
             return None
 
     return read
-
-
-def sound(found: Mapping[str, _Kind | None]) -> list[_Kind]:
-    """Give what was not left out."""
-    return [each for each in found.values() if each is not None]

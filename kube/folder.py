@@ -1,8 +1,9 @@
 """A folder of YAML in the place of a cluster: for laptops, pipelines and tests.
 
 Read: ContainerProfile, PolicyException, BreakGlass and their approvals, Namespace,
-PersistentVolume, RuntimeClass, Role, ClusterRole and their bindings, CustomResourceDefinition,
-Pods, and workloads as the owners of others, as `kubectl get -o yaml` or their authors write them.
+PersistentVolume, RuntimeClass, Service, ServiceAccount, Role, ClusterRole and their bindings,
+CustomResourceDefinition, Pods, the summary of the sandbox's nodes, and workloads as the owners of
+others, as `kubectl get -o yaml` or their authors write them.
 Other kinds are left alone.
 """
 
@@ -16,6 +17,7 @@ import structlog
 
 from core import names
 from core.approvals import CLUSTER_KIND
+from core.capacity import Capacity
 from core.definitions import Definition
 from core.namespaces import Namespace
 from core.notes import Owned, kind_of_owner
@@ -36,6 +38,7 @@ from kube.folder_reading import FolderReading
 from kube.manifests import read_paths
 from kube.rbac import Question, Rbac
 from kube.rbac_objects import Binding, PolicyRule, Role
+from kube.services import Services
 from kube.volumes import Volumes
 
 _MOST_REMEMBERED: Final = 16_384
@@ -73,9 +76,12 @@ class FolderCluster:
             reading.take(manifest)
         profiles = {profile.name: profile for profile in shipped} | reading.profiles
         self._profiles = build_profile_set(profiles.values(), cluster_version)
-        self._namespaces = reading.namespaces
+        self._namespaces = {name: _named(each) for name, each in reading.namespaces.items()}
         self._volumes = Volumes(reading.volumes)
         self._runtime_classes = reading.runtime_classes
+        self._capacities = reading.capacities
+        self._service_accounts = reading.service_accounts
+        self.exposing = Services(reading.exposing).exposing
         self._owners = reading.owners
         self._pods = reading.pods
         guarded = reading.guarded
@@ -112,9 +118,7 @@ class FolderCluster:
 
     async def namespace(self, name: str) -> Namespace:
         """Give a namespace, with the label that kube-apiserver sets on each."""
-        found = self._namespaces.get(name) or Namespace(name)
-        labels = {**found.labels, names.NAMESPACE_NAME_LABEL: name}
-        return msgspec.structs.replace(found, labels=labels)
+        return self._namespaces.get(name) or _named(Namespace(name))
 
     def volume(self, name: str) -> PersistentVolume | None:
         """Give a PersistentVolume of the folder."""
@@ -127,6 +131,17 @@ class FolderCluster:
     def runtime_class(self, name: str) -> RuntimeClass | None:
         """Give a RuntimeClass of the folder."""
         return self._runtime_classes.get(name)
+
+    def capacity(self, runtime_class: str) -> Capacity | None:
+        """Give the summary of a RuntimeClass's nodes, however old: a folder is a moment's."""
+        return self._capacities.get(runtime_class)
+
+    def service_account_made(self, namespace: str, name: str) -> float:
+        """Give when a ServiceAccount of the folder was made; 0.0 where the folder does not say.
+
+        A folder is not complete: what it does not hold is not new.
+        """
+        return self._service_accounts.get((namespace, name), 0.0)
 
     async def owner(
         self, namespace: str, reference: OwnerReference, *, fresh: bool = False
@@ -205,3 +220,9 @@ def read_rbac(path: Path) -> tuple[list[Role], list[Binding]]:
     for manifest in read_paths([path]):
         reading.take(manifest)
     return reading.roles, reading.bindings
+
+
+def _named(namespace: Namespace) -> Namespace:
+    """Give a namespace with the label that kube-apiserver sets on each."""
+    labels = {**namespace.labels, names.NAMESPACE_NAME_LABEL: namespace.name}
+    return msgspec.structs.replace(namespace, labels=labels)

@@ -10,6 +10,7 @@ import structlog
 from core import definitions, names
 from core.approvals import CLUSTER_KIND, parse_approval
 from core.break_glass import parse_break_glass
+from core.capacity import Capacity
 from core.decoding import unreadable
 from core.definitions import Definition, read_definition
 from core.errors import InvalidObjectError
@@ -20,13 +21,14 @@ from core.profiles import ContainerProfile, parse_profile
 from core.sandbox import RuntimeClass
 from core.storage import PersistentVolume, parse_persistent_volume
 from core.workloads import workload_of
-from kube import runtime_classes
+from kube import capacities, runtime_classes, service_accounts, services
 from kube.manifests import Manifest
 from kube.namespaces import parse_namespace
 from kube.owners import read_owned
 from kube.rbac_objects import API_VERSION as RBAC_API_VERSION
 from kube.rbac_objects import GROUP as RBAC_GROUP
 from kube.rbac_objects import Binding, Role, check_binding, check_role
+from kube.services import Exposing
 
 _GUARDED: Final[Mapping[str, Callable[[bytes], Any]]] = {
     "PolicyException": parse_exception,
@@ -35,6 +37,17 @@ _GUARDED: Final[Mapping[str, Callable[[bytes], Any]]] = {
     CLUSTER_KIND: partial(parse_approval, kind=CLUSTER_KIND),
 }
 """What needs approval, and what approves it."""
+
+_RUNNING: Final = frozenset(
+    {
+        ("", "Pod"),
+        ("", capacities.KIND),
+        ("", services.KIND),
+        ("", service_accounts.KIND),
+        (runtime_classes.GROUP, runtime_classes.KIND),
+    }
+)
+"""What runs, and what says with what."""
 
 _log = structlog.get_logger(__name__)
 _Kind = TypeVar("_Kind", Role, Binding)
@@ -54,6 +67,9 @@ class FolderReading:
         self.pods: dict[tuple[str, str], bytes] = {}
         self.definitions: dict[tuple[str, str], Definition] = {}
         self.runtime_classes: dict[str, RuntimeClass] = {}
+        self.capacities: Mapping[str, Capacity] = {}
+        self.exposing: list[Exposing] = []
+        self.service_accounts: dict[tuple[str, str], float] = {}
         self._seen: dict[tuple[str, str, str], str] = {}
 
     def take(self, manifest: Manifest) -> None:
@@ -84,7 +100,7 @@ class FolderReading:
             check_binding(binding, manifest.source)
             self._note(manifest, binding.metadata.namespace, binding.metadata.name)
             self.bindings.append(binding)
-        elif key in {("", "Pod"), (runtime_classes.GROUP, runtime_classes.KIND)}:
+        elif key in _RUNNING:
             self._take_running(manifest)
         elif workload_of(*key) is not None:
             namespace_name, owned = read_owned(manifest)
@@ -93,15 +109,24 @@ class FolderReading:
             self._define(manifest)
 
     def _take_running(self, manifest: Manifest) -> None:
-        """Take in what runs, or with what it can be run."""
+        """Take in what runs, and with what: how it can be run, what sends to it, as whom."""
+        metadata = manifest.value.get("metadata") or {}
+        place = (str(metadata.get("namespace") or "default"), str(metadata.get("name")))
         if manifest.kind == runtime_classes.KIND:
             found = _in_file(manifest, runtime_classes.parse_runtime_class)
             self._note(manifest, "", found.name)
             self.runtime_classes[found.name] = found
-            return
-        metadata = manifest.value.get("metadata") or {}
-        place = (str(metadata.get("namespace") or "default"), str(metadata.get("name")))
-        self.pods[place] = manifest.raw
+        elif manifest.kind == capacities.KIND:
+            if place[1] == capacities.NAME:
+                self.capacities = capacities.parse_capacities(manifest.raw)
+        elif manifest.kind == services.KIND:
+            exposing = _in_file(manifest, services.parse_exposing)
+            self.exposing += [exposing] if exposing else []
+        elif manifest.kind == "Pod":
+            self.pods[place] = manifest.raw
+        elif metadata.get("creationTimestamp"):
+            made = _in_file(manifest, service_accounts.parse_made)
+            self.service_accounts[place] = made
 
     def _define(self, manifest: Manifest) -> None:
         """Take in what a definition says; without one that is broken a folder can be used."""

@@ -34,7 +34,15 @@ class Resource(Generic[T]):
 
     what: str
     path: str
-    parse: Callable[[msgspec.Raw], T]
+    parse: Callable[[msgspec.Raw], T | None]
+    """Gives None of an object that is not kept."""
+    fields: str = ""
+    """A field selector (`metadata.name=x`); all objects of the path without one."""
+
+    @property
+    def selecting(self) -> dict[str, str]:
+        """The parameters of requests that select them."""
+        return {"fieldSelector": self.fields} if self.fields else {}
 
 
 class _UnreadableError(Exception):
@@ -99,6 +107,11 @@ class ListWatch(Generic[T]):
             "check that it runs and can be reached from here"
         )
 
+    @property
+    def tried(self) -> bool:
+        """Whether it was loaded, or could not be at first: waiting longer may lead nowhere."""
+        return self._loaded or bool(self._error)
+
     def require(self) -> None:
         """Raise NotSyncedError unless it can be relied on."""
         if problem := self.problem:
@@ -144,13 +157,14 @@ class ListWatch(Generic[T]):
 
     async def _list(self) -> None:
         objects: dict[str, T] = {}
-        parameters = {"limit": str(self._settings.page_size)}
+        parameters = {**self._resource.selecting, "limit": str(self._settings.page_size)}
         timeout = self._settings.request_timeout_s
         while True:
             body = await self._connection.get(self._resource.path, timeout, parameters)
             page = _decode(body, List)
             for raw in page.items or ():
-                objects[_decode(raw, Object).metadata.key] = self._parse(raw)
+                if (value := self._parse(raw)) is not None:
+                    objects[_decode(raw, Object).metadata.key] = value
             self._contact = self._clock()
             if not page.metadata.continue_:
                 break
@@ -167,6 +181,7 @@ class ListWatch(Generic[T]):
         settings = self._settings
         seconds = random.uniform(settings.watch_min_s, settings.watch_max_s)  # noqa: S311 -- spreads load
         parameters = {
+            **self._resource.selecting,
             "watch": "1",
             "resourceVersion": self._version,
             "allowWatchBookmarks": "true",
@@ -221,17 +236,17 @@ class ListWatch(Generic[T]):
         """Take in one event; say whether anything that is kept has changed."""
         if event.type == "BOOKMARK":
             return False
-        if event.type == "DELETED":
-            return self._objects.pop(name, None) is not None
-        if event.type not in {"ADDED", "MODIFIED"}:
+        if event.type not in {"ADDED", "MODIFIED", "DELETED"}:
             raise _UnreadableError(f"event of unknown type {event.type!r}")
-        value = self._parse(event.object)
-        if name in self._objects and self._objects[name] == value:
+        value = None if event.type == "DELETED" else self._parse(event.object)
+        if value is None:
+            return self._objects.pop(name, None) is not None
+        if self._objects.get(name) == value:
             return False
         self._objects[name] = value
         return True
 
-    def _parse(self, raw: msgspec.Raw) -> T:
+    def _parse(self, raw: msgspec.Raw) -> T | None:
         try:
             return self._resource.parse(raw)
         except InvalidObjectError as error:

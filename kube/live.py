@@ -20,12 +20,12 @@ from core.profiles import (
     build_profile_set,
     parse_profile,
 )
-from core.sandbox import RuntimeClass
 from core.storage import PersistentVolume
 from core.subject import Subject
 from kube.access import AccessCache, AccessQuestion
 from kube.accessreview import AccessReviews
 from kube.break_glasses import WatchedBreakGlasses
+from kube.capacities import WatchedCapacities
 from kube.connection import Connection
 from kube.exceptions import WatchedExceptions
 from kube.listwatch import ListWatch, Resource
@@ -34,6 +34,8 @@ from kube.owners import OwnerCache, OwnerGets
 from kube.pods import PodGets
 from kube.roles import RoleGets
 from kube.runtime_classes import WatchedRuntimeClasses
+from kube.service_accounts import WatchedServiceAccounts
+from kube.services import WatchedServices
 from kube.settings import LiveSettings
 from kube.version import read_version
 from kube.volumes import VOLUMES_PATH, Volumes
@@ -68,7 +70,7 @@ class LiveCluster:
         self._broken: dict[str, str] = {}
         self._sound: list[ContainerProfile] | None = None
         self._namespace_changed = asyncio.Event()
-        self._profiles = ListWatch(
+        self._profiles: ListWatch[ContainerProfile | BrokenProfile] = ListWatch(
             self._connection,
             Resource("ContainerProfiles", PROFILES_PATH, _read_profile),
             self._take_profiles,
@@ -87,9 +89,17 @@ class LiveCluster:
             self._volumes.take,
             self._settings,
         )
-        self._runtime_classes = WatchedRuntimeClasses(self._connection, self._settings)
+        self._capacities = WatchedCapacities(self._connection, self._settings)
+        self.capacity = self._capacities.of
+        classes = WatchedRuntimeClasses(self._connection, self._settings)
+        self.runtime_class = classes.named
+        services = WatchedServices(self._connection, self._settings)
+        self.exposing = services.exposing
+        accounts = WatchedServiceAccounts(self._connection, self._settings)
+        self.service_account_made = accounts.made
         self.exceptions = WatchedExceptions(self._connection, self._settings)
         self.break_glasses = WatchedBreakGlasses(self._connection, self._settings)
+        self._for_few = (classes, services, accounts, self.exceptions, self.break_glasses)
         reviews = AccessReviews(self._connection, self._settings)
         self.access = AccessCache(
             reviews.ask,
@@ -115,10 +125,9 @@ class LiveCluster:
         watches = (self._profiles, self._namespaces, self._volume_watch)
         runs = (
             self._follow_version(),
-            self._runtime_classes.run(),
-            self.exceptions.run(),
-            self.break_glasses.run(),
+            self._capacities.run(),
             *(watch.run() for watch in watches),
+            *(watched.run() for watched in self._for_few),
         )
         self._tasks = [asyncio.create_task(run) for run in runs]
 
@@ -133,21 +142,23 @@ class LiveCluster:
         await self._connection.close()
 
     async def wait(self, timeout_s: float) -> None:
-        """Wait until everything has been loaded.
+        """Wait until everything has been loaded; what few reviews need, unless it cannot be.
 
         Raises:
             NotSyncedError: something is missing after `timeout_s` seconds; it says what.
         """
-        deadline = asyncio.get_running_loop().time() + timeout_s
-        while missing := self.missing():
-            if asyncio.get_running_loop().time() >= deadline:
-                raise NotSyncedError("; ".join(missing))
+        now = asyncio.get_running_loop().time
+        deadline = now() + timeout_s
+        while (missing := self.missing()) or not all(each.tried for each in self._for_few):
+            if now() >= deadline:
+                break
             await asyncio.sleep(0.02)
+        if missing:
+            raise NotSyncedError("; ".join(missing))
 
     def missing(self) -> list[str]:
         """Name what has not been loaded, or is too old; empty when reviews can be judged."""
-        version = f"version of the cluster: {self._version_error}"
-        found = ["" if self._version else version]
+        found = ["" if self._version else f"version of the cluster: {self._version_error}"]
         found += [self._profiles.problem, self._namespaces.problem, self._volume_watch.problem]
         return [problem for problem in found if problem]
 
@@ -215,14 +226,6 @@ class LiveCluster:
         """
         self._volume_watch.require()
         return self._volumes.claimed(claim)
-
-    def runtime_class(self, name: str) -> RuntimeClass | None:
-        """Give a RuntimeClass. They are not waited for at the start: few Pods need to know.
-
-        Raises:
-            NotSyncedError: they have not been loaded, or the watch has been down too long.
-        """
-        return self._runtime_classes.named(name)
 
     def known(
         self, subject: Subject, verb: str, resource: str, name: str, namespace: str

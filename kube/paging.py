@@ -1,6 +1,6 @@
 """Reads whole lists of a real cluster page by page, for commands that a person waits for."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from pathlib import Path
@@ -32,9 +32,12 @@ async def open_objects(kubeconfig: Path | None) -> AsyncIterator[Objects]:
 
 
 async def each(
-    objects: Objects, collection: str, page_size: int = PAGE
+    objects: Objects,
+    collection: str,
+    page_size: int = PAGE,
+    parameters: Mapping[str, str] | None = None,
 ) -> AsyncIterator[msgspec.Raw]:
-    """Yield each object of a list, read page by page.
+    """Yield each object of a list, read page by page; `parameters` say which, and how.
 
     Where a list takes so long that kube-apiserver forgets how it was (410), it goes on in the
     cluster as it is by then.
@@ -45,7 +48,7 @@ async def each(
     token = ""
     while True:
         try:
-            page = await objects.page(collection, page_size, token)
+            page = await objects.page(collection, page_size, token, parameters)
         except ClusterError as error:
             if error.status != HTTPStatus.GONE or not error.continue_token:
                 raise

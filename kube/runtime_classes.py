@@ -1,4 +1,4 @@
-"""RuntimeClasses (node.k8s.io/v1) in memory: name, handler and node selector of each.
+"""RuntimeClasses (node.k8s.io/v1) in memory: name, handler, scheduling and overhead of each.
 
 A cluster has a dozen at most.
 """
@@ -7,8 +7,10 @@ from typing import Final
 
 import msgspec
 
+from core.capacity import Toleration
 from core.decoding import UNREADABLE, unreadable
 from core.errors import InvalidObjectError
+from core.quantities import amounts
 from core.sandbox import RuntimeClass
 from kube.connection import Connection
 from kube.exceptions import leaving_out
@@ -26,12 +28,18 @@ class _Meta(msgspec.Struct):
 
 class _Scheduling(msgspec.Struct, rename="camel"):
     node_selector: dict[str, str] | None = None
+    tolerations: list[Toleration] | None = None
+
+
+class _Overhead(msgspec.Struct, rename="camel"):
+    pod_fixed: dict[str, str | int | float] | None = None
 
 
 class _Envelope(msgspec.Struct):
     metadata: _Meta
     handler: str
     scheduling: _Scheduling | None = None
+    overhead: _Overhead | None = None
 
 
 _DECODER = msgspec.json.Decoder(_Envelope)
@@ -50,20 +58,36 @@ def parse_runtime_class(raw: bytes | msgspec.Raw) -> RuntimeClass:
     for field, value in (("metadata.name", read.metadata.name), ("handler", read.handler)):
         if not value:
             raise InvalidObjectError(KIND, field, "is missing")
-    selector = read.scheduling.node_selector if read.scheduling else None
-    return RuntimeClass(read.metadata.name, read.handler, selector or {})
+    scheduling = read.scheduling or _Scheduling()
+    overhead = read.overhead or _Overhead()
+    try:
+        taken = amounts(overhead.pod_fixed)
+    except ValueError as error:
+        raise InvalidObjectError(KIND, "overhead.podFixed", str(error)) from error
+    return RuntimeClass(
+        read.metadata.name,
+        read.handler,
+        scheduling.node_selector or {},
+        tuple(scheduling.tolerations or ()),
+        taken,
+    )
 
 
 class WatchedRuntimeClasses:
     """Those of a real cluster, kept by a watch; one that is broken is left out, loudly."""
 
     def __init__(self, connection: Connection, settings: LiveSettings) -> None:
-        self._watch: ListWatch[RuntimeClass | None] = ListWatch(
+        self._watch = ListWatch(
             connection,
             Resource("RuntimeClasses", RUNTIME_CLASSES_PATH, leaving_out(parse_runtime_class)),
             lambda _: None,
             settings,
         )
+
+    @property
+    def tried(self) -> bool:
+        """Whether they were loaded, or could not be at first."""
+        return self._watch.tried
 
     async def run(self) -> None:
         """Keep them until cancelled."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 class LiveSettings:
     """Times are in seconds."""
 
+    namespace: str = ""
+    """Where Sallyport is installed; without it nobody knows how full the sandbox's nodes are."""
     max_staleness_s: float = 60.0
     """How long a watch may be without contact until nothing is judged by what it brought."""
     max_silence_s: float = 75.0

@@ -1,42 +1,68 @@
-"""Makes a bundle from a folder of Rego: the one place that runs OPA's compiler.
+"""Makes a bundle from a folder of Rego.
 
 Never called by a gate: its image has no compiler.
 """
 
 import shutil
-import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from core.errors import BundleRefusedError
-from policies.bundle import ENTRYPOINT, FORMAT, Manifest, Rule, with_manifest
+from core.errors import BundleRefusedError, EvaluationError
+from policies.bundle import FORMAT, JUDGE, NEEDS, Manifest, Rule, read_bundle, with_manifest
+from policies.engine.embedded import EmbeddedEngine
+from policies.opa import run_opa
+from policies.site import stage_sites
 
 _AREAS = ("privileges", "rules", "sandbox")
 """Areas of `sallyport.<area>.…` whose packages are rules."""
 
 
-def build(opa: Path, folder: Path, output: Path) -> None:
+def build(opa: Path, folder: Path, output: Path, sites: Sequence[Path] = ()) -> None:
     """Compile the Rego of `folder` into a bundle at `output`, written in one step.
 
+    `sites` are folders of a site's own signals, put beside it. A bundle with any is loaded once
+    before it is written, so that what a gate would refuse is refused here.
+
     Raises:
-        BundleRefusedError: OPA refuses it, or a rule lacks METADATA; the message has the place.
+        BundleRefusedError: OPA refuses it, a rule lacks METADATA, or a site's Rego is none that may
+            stand beside the built-in one; the message has the place.
     """
     with tempfile.TemporaryDirectory(prefix="sallyport-build-") as scratch:
         staged = Path(scratch)
         _stage(folder, staged / "rego")
-        _opa(opa, staged, "build", "-t", "wasm", "-e", ENTRYPOINT, "-o", "out.tar.gz", "-b", "rego")
-        annotations = _opa(opa, staged, "inspect", "-a", "-f", "json", "rego")
-        manifest = Manifest(FORMAT, sorted(_rules(annotations), key=lambda rule: rule.id))
-        sources = {str(p.relative_to(staged)): p.read_bytes() for p in staged.rglob("*.rego")}
-        output.parent.mkdir(parents=True, exist_ok=True)
-        partial = output.with_suffix(".partial")
-        archive = (staged / "out.tar.gz").read_bytes()
-        partial.write_bytes(with_manifest(archive, manifest, sources))
-        partial.replace(output)
+        own = _add(opa, staged, sites, folder / "schema") if sites else []
+        entries = [argument for name in (NEEDS, JUDGE) for argument in ("-e", name)]
+        run_opa(opa, staged, "build", "-t", "wasm", *entries, "-o", "out.tar.gz", "-b", "rego")
+        archive = with_manifest(
+            (staged / "out.tar.gz").read_bytes(),
+            Manifest(FORMAT, sorted(_rules(opa, staged, own), key=lambda rule: rule.id)),
+            {str(p.relative_to(staged)): p.read_bytes() for p in staged.rglob("*.rego")},
+        )
+        if own:
+            _prove(staged / "whole.tar.gz", archive)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    partial = output.with_suffix(".partial")
+    partial.write_bytes(archive)
+    partial.replace(output)
+
+
+def _add(opa: Path, staged: Path, sites: Sequence[Path], schemas: Path) -> list[Rule]:
+    """Stage the sites' Rego; a field that the input does not have is an error of theirs."""
+    rules = stage_sites(opa, staged, sites, {rule.id for rule in _rules(opa, staged, ())})
+    run_opa(opa, staged, "check", "--strict", "-s", schemas.resolve(), "rego")
+    return rules
+
+
+def _prove(path: Path, archive: bytes) -> None:
+    path.write_bytes(archive)
+    try:
+        EmbeddedEngine(read_bundle(path)).close()
+    except EvaluationError as error:
+        raise BundleRefusedError(f"judging a Pod with the bundle fails: {error}") from error
 
 
 def _stage(folder: Path, target: Path) -> None:
@@ -50,22 +76,18 @@ def _stage(folder: Path, target: Path) -> None:
         shutil.copyfile(path, copy)
 
 
-def _opa(opa: Path, folder: Path, *arguments: str) -> bytes:
-    """Run OPA in `folder`, so that no path of this machine gets into a bundle."""
-    command: list[str | Path] = [opa.resolve(), *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
-    if done.returncode:
-        text = (done.stderr or done.stdout).decode(errors="replace").strip()
-        raise BundleRefusedError(f"opa {arguments[0]} refused the policies:\n{text}")
-    return done.stdout
-
-
-def _rules(inspected: bytes) -> Iterator[Rule]:
+def _rules(opa: Path, staged: Path, own: Sequence[Rule]) -> Iterator[Rule]:
+    """Give all rules of what is staged; the METADATA of a site's `own` has been read already."""
+    yield from own
+    sites = {rule.id for rule in own}
+    inspected = run_opa(opa, staged, "inspect", "-a", "-f", "json", "rego")
     for entry in msgspec.json.decode(inspected).get("annotations", []):
         path = [str(part["value"]) for part in entry["path"]]
         annotations = entry["annotations"]
         if annotations["scope"] == "package" and path[2:3] and path[2] in _AREAS and path[4:]:
-            yield _rule("/".join(path[2:]), annotations)
+            rule_id = "/".join(path[2:])
+            if rule_id not in sites:
+                yield _rule(rule_id, annotations)
 
 
 def _rule(rule_id: str, annotations: dict[str, Any]) -> Rule:

@@ -21,11 +21,19 @@ import msgspec
 from core.errors import BundleRefusedError
 from core.privileges import covers
 
-FORMAT: Final = 1
-"""Version of what is under `metadata.sallyport`."""
+FORMAT: Final = 2
+"""Version of what is under `metadata.sallyport`, and of the entry points that there are.
 
-ENTRYPOINT: Final = "sallyport/needs/answer"
+Version 1 had no `judge`: to read it would be to find fewer signals without a word
+(docs/adr/0029-judge-and-site-signals.md).
+"""
+
+NEEDS: Final = "sallyport/needs/answer"
 """The entry point `needs`: a projection in; for each rule, what the object needs."""
+
+JUDGE: Final = "sallyport/judge/answer"
+"""The entry point `judge`: the context of a request in, and the object where a site's signals may
+read it; for each rule, what makes the request riskier."""
 
 MAX_BYTES: Final = 16 * 1024 * 1024
 """Largest bundle, packed and unpacked; ours take under 1 MiB."""
@@ -52,6 +60,8 @@ class Rule(msgspec.Struct, frozen=True, rename="camel"):
     risks: dict[str, int] = {}
     """The same of the privileges that a pattern covers, where it is another."""
     sources: list[str] = []
+    site: bool = False
+    """Whether it is a site's own."""
 
     def risk_of(self, privilege: str) -> int:
         """Give the points of a privilege of this rule that is had by an exception only."""
@@ -76,6 +86,11 @@ class Bundle:
     """Rego by path, for messages that must name a place."""
     revision: str
     """First 12 hex digits of the SHA-256 of the policy and its METADATA."""
+
+    @property
+    def has_site_rules(self) -> bool:
+        """Whether `judge` is to see the object too."""
+        return any(rule.site for rule in self.rules.values())
 
 
 class _Metadata(msgspec.Struct):
@@ -104,7 +119,10 @@ def read_bundle(path: Path) -> Bundle:
         message = f"{path}: .manifest: {error}; make it with 'sallyport policy build'"
         raise BundleRefusedError(message) from error
     if manifest.format != FORMAT:
-        message = f"{path}: format {manifest.format}; this release reads {FORMAT}"
+        message = (
+            f"{path}: format {manifest.format}; this release reads {FORMAT}: make it again with "
+            "'sallyport policy build'"
+        )
         raise BundleRefusedError(message)
     return Bundle(
         wasm=wasm,

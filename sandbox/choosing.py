@@ -34,6 +34,8 @@ class Site:
     """Points of rules that are not those of their METADATA."""
     gpu_label: str = ""
     """`key=value`: nodes with it have a driver that gVisor's proxy knows."""
+    new_account_s: float = 24 * 3600.0
+    """Age in seconds below which a service account counts as new."""
 
 
 ORDINARY: Final = Site()

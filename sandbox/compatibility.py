@@ -17,18 +17,33 @@ KATA: Final = "kata"
 GPU: Final = "gpu"
 """The one feature of which an operator says whether the nodes can."""
 
-_COMPATIBILITY: Final = "https://gvisor.dev/docs/user_guide/compatibility/"
-_GVISOR_MODEL: Final = "https://gvisor.dev/docs/architecture_guide/security/"
+_GVISOR_FAQ: Final = "https://gvisor.dev/docs/user_guide/faq/"
 _GVISOR_GPU: Final = "https://gvisor.dev/docs/user_guide/gpu/"
+_GVISOR_USERS: Final = "https://github.com/google/gvisor/issues/13303"
 _GKE: Final = "https://cloud.google.com/kubernetes-engine/docs/concepts/sandbox-pods"
-_RUNSC: Final = "https://github.com/google/gvisor/blob/master/runsc/specutils/specutils.go"
-_KATA_LIMITS: Final = (
-    "https://github.com/kata-containers/kata-containers/blob/main/docs/Limitations.md"
+_GVISOR: Final = "https://github.com/google/gvisor/blob/master"
+_SPEC: Final = f"{_GVISOR}/runsc/specutils/specutils.go"
+_MOUNTS: Final = f"{_GVISOR}/runsc/specutils/fs.go"
+_NAMESPACES: Final = f"{_GVISOR}/runsc/boot/loader.go"
+_DEVICES: Final = f"{_GVISOR}/runsc/boot/vfs.go"
+_FLAGS: Final = f"{_GVISOR}/runsc/config/flags.go"
+_FILTER: Final = f"{_GVISOR}/runsc/boot/seccomp.go"
+_SYSTEM_CALLS: Final = f"{_GVISOR}/pkg/sentry/syscalls/linux/linux64.go"
+
+_KATA: Final = "https://github.com/kata-containers/kata-containers"
+_KATA_LIMITS: Final = f"{_KATA}/blob/main/docs/Limitations.md"
+_KATA_PRIVILEGED: Final = f"{_KATA}/blob/main/docs/how-to/privileged.md"
+_KATA_THREATS: Final = f"{_KATA}/blob/main/docs/threat-model/threat-model.md"
+_KATA_AGENT: Final = f"{_KATA}/blob/main/src/runtime/virtcontainers/kata_agent.go"
+_KATA_DEFAULTS: Final = f"{_KATA}/blob/main/src/runtime/Makefile"
+_KATA_USERS: Final = f"{_KATA}/issues/8170"
+_KATA_SOCKETS: Final = f"{_KATA}/issues/4244"
+_KATA_GPU: Final = (
+    "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-kata.html"
 )
-_KATA_PRIVILEGED: Final = (
-    "https://github.com/kata-containers/kata-containers/blob/main/docs/how-to/privileged.md"
+_CONTAINERD: Final = (
+    "https://github.com/containerd/containerd/blob/main/internal/cri/server/service.go"
 )
-_AKS_KATA: Final = "https://learn.microsoft.com/azure/aks/use-pod-sandboxing"
 
 
 class Limit(msgspec.Struct, frozen=True):
@@ -43,50 +58,68 @@ _HOST_NETWORK: Final = "Leave out hostNetwork: a Service or a host port of anoth
 _HOST_PROCESSES: Final = "Leave it out; observe processes from an agent of the node's own"
 _PRIVILEGED: Final = "Name the capabilities that it needs in place of privileged"
 _HOST_PATH: Final = "Mount it read-only, or use an emptyDir or a claim"
+_SOCKET: Final = "Mount no path that holds it, or move what needs it to a Pod that needs no sandbox"
 _BLOCK: Final = "Let the claim be of volumeMode Filesystem, and mount it"
 _RDMA: Final = "Train without RDMA, or ask for an exception to the sandbox"
 _LABELS: Final = "Leave it out: the sandbox confines the process more tightly than labels do"
+_DEFAULT_FILTER: Final = (
+    "Use RuntimeDefault: the node's kernel gets no call of the Pod's either way"
+)
+_USERS: Final = "Leave hostUsers out: the sandbox keeps the node's users away from the Pod"
+_SYSCTL: Final = "Leave it out: the sandbox has its own network settings"
+_RAW: Final = "Leave the capability out, or name the others that it needs in place of ALL"
+_RECURSIVE: Final = "Say recursiveReadOnly: IfPossible, or leave it out"
 _DEVICE: Final = "Leave the device out, or move what needs it to a Pod that needs no sandbox"
 _WINDOWS: Final = "Run it on Linux, or ask for an exception to the sandbox"
 _GPU: Final = "Name no GPU, or ask your operators for nodes that can (setting sandbox.gpu_label)"
 
-CANNOT: Final[Mapping[str, Mapping[str, Limit]]] = {
-    GVISOR: {
-        "host-network": Limit("would leave the sandbox's network", _HOST_NETWORK, _GKE),
-        "host-pid": Limit("would see the node's processes", _HOST_PROCESSES, _GVISOR_MODEL),
-        "host-ipc": Limit("would share the node's memory", _HOST_PROCESSES, _GVISOR_MODEL),
-        "privileged": Limit("has no meaning in the sandbox's own kernel", _PRIVILEGED, _GKE),
-        "host-path-writable": Limit("would write files of the node", _HOST_PATH, _GKE),
-        "selinux": Limit("is refused by runsc at start", _LABELS, _RUNSC),
-        "apparmor": Limit("is ignored by runsc", _LABELS, _RUNSC),
-        "block-volume": Limit("cannot be mounted inside", _BLOCK, _COMPATIBILITY),
-        "hugepages": Limit(
-            "are not implemented by its kernel", "Use ordinary memory", _COMPATIBILITY
-        ),
-        "rdma": Limit("are devices that it does not pass on", _RDMA, _COMPATIBILITY),
-        "mig": Limit(
-            "are not supported by its driver proxy", "Ask for whole nvidia.com/gpu", _GVISOR_GPU
-        ),
-        GPU: Limit("runs only with drivers that its proxy knows", _GPU, _GVISOR_GPU),
-        "device": Limit("is one that it does not pass on", _DEVICE, _COMPATIBILITY),
-        "windows": Limit("is no Linux", _WINDOWS, _COMPATIBILITY),
-    },
-    KATA: {
-        "host-network": Limit("is not that of a virtual machine", _HOST_NETWORK, _KATA_LIMITS),
-        "host-pid": Limit("is not seen from a virtual machine", _HOST_PROCESSES, _KATA_LIMITS),
-        "host-ipc": Limit("is not shared with a virtual machine", _HOST_PROCESSES, _KATA_LIMITS),
-        "privileged": Limit(
-            "may show the node's block devices to the machine", _PRIVILEGED, _KATA_PRIVILEGED
-        ),
-        "host-path-writable": Limit("would write files of the node", _HOST_PATH, _AKS_KATA),
-        "selinux": Limit("is not applied", _LABELS, _KATA_LIMITS),
-        "apparmor": Limit("is not applied", _LABELS, _KATA_LIMITS),
-        "rdma": Limit("are devices that it does not pass on", _RDMA, _AKS_KATA),
-        "hugepages": Limit("are not passed on to the machine", "Use ordinary memory", _AKS_KATA),
-        "mig": Limit("are devices that it does not pass on", "Name no GPU", _AKS_KATA),
-        GPU: Limit("is a device that it does not pass on", "Name no GPU", _AKS_KATA),
-        "device": Limit("is one that it does not pass on", _DEVICE, _AKS_KATA),
-        "windows": Limit("is no Linux", _WINDOWS, _AKS_KATA),
-    },
+_ON_GVISOR: Final[Mapping[str, Limit]] = {
+    "host-network": Limit("leaves it without any network", _HOST_NETWORK, _GKE),
+    "host-pid": Limit(
+        "shows the sandbox's processes, not the node's", _HOST_PROCESSES, _NAMESPACES
+    ),
+    "host-ipc": Limit("is the sandbox's own, not the node's", _HOST_PROCESSES, _NAMESPACES),
+    "privileged": Limit("gives no right on the node, and no device of it", _PRIVILEGED, _GKE),
+    "host-path-writable": Limit("would write files of the node", _HOST_PATH, _GKE),
+    "host-socket": Limit("cannot be connected to from inside", _SOCKET, _FLAGS),
+    "user-namespace": Limit("keeps the Pod from starting", _USERS, _GVISOR_USERS),
+    "selinux": Limit("is refused by runsc at start", _LABELS, _SPEC),
+    "apparmor": Limit("is ignored by runsc", _LABELS, _SPEC),
+    "seccomp": Limit("is ignored by runsc", _DEFAULT_FILTER, _FILTER),
+    "sysctl": Limit("is ignored by runsc", _SYSCTL, _NAMESPACES),
+    "raw-network": Limit("is taken away by runsc", _RAW, _FLAGS),
+    "recursive-read-only": Limit("keeps the container from starting", _RECURSIVE, _MOUNTS),
+    "block-volume": Limit("cannot be opened inside", _BLOCK, _DEVICES),
+    "hugepages": Limit("are not implemented by its kernel", "Use ordinary memory", _SYSTEM_CALLS),
+    "rdma": Limit("are devices that it does not pass on", _RDMA, _FLAGS),
+    "mig": Limit(
+        "are not supported by its driver proxy", "Ask for whole nvidia.com/gpu", _GVISOR_GPU
+    ),
+    GPU: Limit("runs only with drivers that its proxy knows", _GPU, _GVISOR_GPU),
+    "device": Limit("is one that it does not pass on", _DEVICE, _DEVICES),
+    "windows": Limit("is no Linux", _WINDOWS, _GVISOR_FAQ),
 }
+
+_ON_KATA: Final[Mapping[str, Limit]] = {
+    "host-network": Limit("is not that of a virtual machine", _HOST_NETWORK, _KATA_LIMITS),
+    "host-pid": Limit("is not seen from a virtual machine", _HOST_PROCESSES, _KATA_AGENT),
+    "host-ipc": Limit("is not shared with a virtual machine", _HOST_PROCESSES, _KATA_AGENT),
+    "privileged": Limit(
+        "may show the node's block devices to the machine", _PRIVILEGED, _KATA_PRIVILEGED
+    ),
+    "host-path-writable": Limit("would write files of the node", _HOST_PATH, _KATA_THREATS),
+    "host-socket": Limit("cannot be connected to from the machine", _SOCKET, _KATA_SOCKETS),
+    "user-namespace": Limit("keeps the Pod from starting", _USERS, _KATA_USERS),
+    "selinux": Limit("is not applied", _LABELS, _KATA_LIMITS),
+    "apparmor": Limit("is not applied", _LABELS, _KATA_LIMITS),
+    "seccomp": Limit("is not passed on to the machine", _DEFAULT_FILTER, _KATA_DEFAULTS),
+    "recursive-read-only": Limit("keeps the container from starting", _RECURSIVE, _CONTAINERD),
+    "rdma": Limit("are devices that it does not pass on", _RDMA, _KATA_AGENT),
+    "mig": Limit("are devices that it does not pass on", "Name no GPU", _KATA_GPU),
+    GPU: Limit("is a device that it does not pass on", "Name no GPU", _KATA_GPU),
+    "device": Limit("is one that it does not pass on", _DEVICE, _KATA_AGENT),
+    "windows": Limit("is no Linux", _WINDOWS, _KATA_LIMITS),
+}
+
+CANNOT: Final[Mapping[str, Mapping[str, Limit]]] = {GVISOR: _ON_GVISOR, KATA: _ON_KATA}
 """By kind of sandbox, then by feature."""

@@ -28,6 +28,8 @@ def profiles(request: Request, facts: Facts) -> Outcome:
     pod = facts.pod
     if pod is None:
         return NOTHING
+    if pod.sandbox is not None:
+        return pod.sandbox.chosen
     if len(pod.privileges) > MAX_PRIVILEGES:
         return _too_many(request.kind.kind, pod)
     if pod.named is not None:

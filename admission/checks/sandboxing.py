@@ -7,6 +7,7 @@ A template may be without: what is made of it is a Pod (docs/adr/0028).
 from collections.abc import Iterator
 from typing import Final
 
+from admission.checks.entering import in_pod
 from admission.facts import Facts, Isolated
 from admission.isolated import FIELD, isolated
 from admission.outcome import NOTHING, Outcome
@@ -14,7 +15,7 @@ from admission.wording import printable
 from core.decision import Action, Finding
 from core.namespaces import Mode
 from core.request import Phase, Request
-from core.sandbox import INCOMPATIBLE, REQUIRED, RUNTIME, Isolation, SandboxMode
+from core.sandbox import ENTERED, INCOMPATIBLE, REQUIRED, RUNTIME, Isolation, SandboxMode
 from sandbox.choosing import Refusal, Trouble
 
 _NAME: Final = 80
@@ -29,6 +30,8 @@ def sandboxing(request: Request, facts: Facts) -> Outcome:
     found = isolated(facts)
     if not found:
         return NOTHING
+    if facts.pod and facts.pod.entered:
+        return _of_entered(found[0], facts.pod.entered)
     findings = tuple(
         finding
         for each in found
@@ -40,6 +43,25 @@ def sandboxing(request: Request, facts: Facts) -> Outcome:
         return Outcome(isolation=isolation.isolation)
     why = tuple(dict.fromkeys(_why(each.isolation) for each in found if each.isolation.runtime))
     return Outcome(findings, "It must run in a sandbox.", why, isolation=isolation.isolation)
+
+
+def _of_entered(each: Isolated, pod: str) -> Outcome:
+    """Say whether a Pod that must run in a sandbox is entered, and is in none.
+
+    What its sandbox cannot run is no reason: it is in it.
+    """
+    outside = any(refusal.trouble is not Trouble.INCOMPATIBLE for refusal in each.refusals)
+    if not (each.isolation.runtime and (each.part.named is None or outside)):
+        return Outcome(isolation=each.isolation)
+    name = printable(pod, _NAME)
+    message = "enters a Pod that must run in a sandbox, and does not"
+    remedy = (
+        f"Have {name} created anew: its successor gets the RuntimeClass {each.isolation.runtime}. "
+        "Enter that one."
+    )
+    finding = Finding(ENTERED, Action.DENY, in_pod(FIELD, name), message, remedy)
+    headline = "That Pod must run in a sandbox, and does not."
+    return Outcome((finding,), headline, (_why(each.isolation),), isolation=each.isolation)
 
 
 def _missing(each: Isolated, request: Request, facts: Facts) -> bool:

@@ -23,6 +23,13 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
     """What it uses that some sandbox cannot run; ordered by path, then by name."""
 
 
+class Judgement(msgspec.Struct, frozen=True, gc=False):
+    """What the policies say of one request, beside what they say of its object."""
+
+    signals: tuple[Signal, ...] = ()
+    """What makes it riskier; ordered by path, then by rule."""
+
+
 class Engine(Protocol):
     """Evaluates the bundle it was made with."""
 
@@ -36,6 +43,16 @@ class Engine(Protocol):
 
     async def ask(self, projection: bytes) -> Answer:
         """Give what an object needs, what it may never have, how risky it is and what it uses.
+
+        Raises:
+            EvaluationError: the policies failed, or exceeded their time or memory.
+        """
+
+    async def judge(self, projection: bytes, answer: Answer, context: bytes) -> Judgement:
+        """Give what makes a request risky that its object alone does not show.
+
+        `projection` is what `ask` was given, `answer` what it gave, and `context` what
+        `policies.context.encode_context` makes.
 
         Raises:
             EvaluationError: the policies failed, or exceeded their time or memory.

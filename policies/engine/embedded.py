@@ -16,12 +16,12 @@ from typing import Final
 
 import msgspec
 
-from core.decision import Denial, Need
 from core.errors import BundleRefusedError, EvaluationError, PolicyError
 from core.pod import SecurityContext
-from core.sandbox import Feature, Signal
-from policies.bundle import ENTRYPOINT, Bundle
-from policies.engine import Answer
+from policies.bundle import JUDGE, NEEDS, Bundle
+from policies.context import Context, encode_context
+from policies.engine import Answer, Judgement
+from policies.engine.answers import read_answer, read_judgement
 from policies.engine.builtins import SUPPLIED
 from policies.engine.instances import Instances
 from policies.engine.wasm import Code, Instance
@@ -30,7 +30,7 @@ from policies.projection import Projection, encode
 
 _INLINE_BYTES: Final = 32 * 1024
 _INLINE_SECONDS: Final = 0.05
-"""Projections up to this size are evaluated in the event loop, for at most this long: a hop to a
+"""Inputs up to this size are evaluated in the event loop, for at most this long: a hop to a
 thread costs more than the evaluation (docs/adr/0005-evaluate-inline.md). A Pod's is 2 to 5 KB."""
 
 _CANARY: Final = encode(
@@ -45,6 +45,11 @@ _CANARY: Final = encode(
         ]
     )
 )
+
+_ENTERED: Final = encode_context(Context("CONNECT", "exec"))
+_ENTERING: Final = "sandbox/actor/entered"
+
+_NEEDS: Final = msgspec.json.Encoder()
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,8 @@ class EmbeddedEngine:
         self._observe = observe
         self._limits = limits
         self._quick_s = min(limits.seconds, _INLINE_SECONDS)
-        self._code, self._entrypoint = _load(bundle, limits)
+        self._whole = bundle.has_site_rules
+        self._code, self._entrypoints = _load(bundle, limits)
         make = partial(_instance, limits=limits)
         self._quick = Instances(self._code, make, 1)
         self._others = Instances(self._code, make, limits.concurrent)
@@ -86,29 +92,44 @@ class EmbeddedEngine:
 
     async def ask(self, projection: bytes) -> Answer:
         """See Engine.ask. What is large, or takes long, is evaluated in another thread."""
-        if len(projection) <= _INLINE_BYTES:
-            with suppress(EvaluationError):
-                return self._evaluate(self._quick, projection, self._quick_s)
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, self.evaluate, projection)
+        return read_answer(await self._run(NEEDS, projection))
 
     def evaluate(self, projection: bytes) -> Answer:
         """Do the same in the caller's thread."""
-        return self._evaluate(self._others, projection, self._limits.seconds)
+        return read_answer(self._evaluate(self._others, NEEDS, projection, self._limits.seconds))
 
-    def _evaluate(self, instances: Instances, projection: bytes, seconds: float) -> Answer:
-        if len(projection) > self._limits.input_bytes:
+    async def judge(self, projection: bytes, answer: Answer, context: bytes) -> Judgement:
+        """See Engine.judge. The object goes along only where a site's signals may read it."""
+        return read_judgement(await self._run(JUDGE, self._input(projection, answer, context)))
+
+    def _input(self, projection: bytes, answer: Answer, context: bytes) -> bytes:
+        if not self._whole:
+            return b'{"context":%b}' % context
+        needs = _NEEDS.encode(answer.needs)
+        return b'{"context":%b,"needs":%b,"projection":%b}' % (context, needs, projection)
+
+    async def _run(self, entrypoint: str, document: bytes) -> bytes:
+        if len(document) <= _INLINE_BYTES:
+            with suppress(EvaluationError):
+                return self._evaluate(self._quick, entrypoint, document, self._quick_s)
+        evaluate = partial(self._evaluate, self._others, entrypoint, document, self._limits.seconds)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, evaluate)
+
+    def _evaluate(
+        self, instances: Instances, entrypoint: str, document: bytes, seconds: float
+    ) -> bytes:
+        if len(document) > self._limits.input_bytes:
             message = f"the object takes more than {self._limits.input_bytes} bytes to judge"
             raise EvaluationError(message)
         start = time.perf_counter()
         try:
             wait_s = self._limits.seconds * 4
-            answer = instances.evaluate(self._entrypoint, projection, seconds, wait_s)
+            number = self._entrypoints[entrypoint]
+            return instances.evaluate(number, document, seconds, wait_s)
         except PolicyError as error:
             raise EvaluationError(f"the policies could not be evaluated: {error}") from error
         finally:
             self._observe(time.perf_counter() - start)
-        return _read(answer)
 
     def close(self) -> None:
         """Free the instances and end the threads."""
@@ -118,17 +139,22 @@ class EmbeddedEngine:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _prove(self) -> None:
-        """Refuse a bundle that finds nothing in a privileged container: it would let all in."""
-        needs = self.evaluate(_CANARY).needs
-        if not any(need.privilege == "container/privileged" for need in needs):
-            raise BundleRefusedError(
-                "the bundle finds nothing wrong with a privileged container: "
-                "the built-in rules are missing from it or do not work"
-            )
+        """Refuse a bundle that finds nothing where there is something: it would let all in."""
+        answer = self.evaluate(_CANARY)
+        found = "nothing wrong with a privileged container"
+        if any(need.privilege == "container/privileged" for need in answer.needs):
+            document = self._input(_CANARY, answer, _ENTERED)
+            judged = self._evaluate(self._others, JUDGE, document, self._limits.seconds)
+            if any(each.rule == _ENTERING for each in read_judgement(judged).signals):
+                return
+            found = "no signal where somebody enters a Pod"
+        raise BundleRefusedError(
+            f"the bundle finds {found}: the built-in rules are missing from it or do not work"
+        )
 
 
-def _load(bundle: Bundle, limits: Limits) -> tuple[Code, int]:
-    """Compile the bundle and find its entry point.
+def _load(bundle: Bundle, limits: Limits) -> tuple[Code, dict[str, int]]:
+    """Compile the bundle and find its entry points.
 
     Raises:
         BundleRefusedError: it cannot be put in force.
@@ -142,8 +168,8 @@ def _load(bundle: Bundle, limits: Limits) -> tuple[Code, int]:
     required, entrypoints = first.required, first.entrypoints
     first.close()
     problem = ""
-    if ENTRYPOINT not in entrypoints:
-        problem = f"the bundle has no entry point {ENTRYPOINT}"
+    if absent := [each for each in (NEEDS, JUDGE) if each not in entrypoints]:
+        problem = f"the bundle has no entry point {absent[0]}"
     elif lacking := sorted(required.keys() - SUPPLIED.keys()):
         places = "; ".join(f"{name} ({_place(bundle, name)})" for name in lacking)
         problem = (
@@ -153,7 +179,7 @@ def _load(bundle: Bundle, limits: Limits) -> tuple[Code, int]:
     if problem:
         code.close()
         raise BundleRefusedError(problem)
-    return code, entrypoints[ENTRYPOINT]
+    return code, entrypoints
 
 
 def _instance(code: Code, limits: Limits) -> Instance:
@@ -167,67 +193,3 @@ def _place(bundle: Bundle, builtin: str) -> str:
             if call.search(line.split("#")[0]):
                 return f"{path}:{number}"
     return "place unknown: the bundle holds no source"
-
-
-class _Entry(msgspec.Struct):
-    privilege: str
-    path: str
-    container: str | None = None
-
-
-class _Denied(msgspec.Struct):
-    path: str
-    value: str
-
-
-class _Signalled(msgspec.Struct):
-    path: str
-    value: str
-    container: str | None = None
-
-
-class _Answer(msgspec.Struct):
-    containers: int
-    needs: dict[str, list[_Entry]]
-    denials: dict[str, list[_Denied]]
-    signals: dict[str, list[_Signalled]]
-    features: list[Feature]
-
-
-class _Result(msgspec.Struct):
-    result: _Answer
-
-
-_RESULTS = msgspec.json.Decoder(tuple[_Result])
-
-
-def _read(answer: bytes) -> Answer:
-    """Turn the entry point's answer into ours; anything but its stated shape is an error.
-
-    The one result that there must be is missing where the answer is undefined.
-    """
-    try:
-        read = _RESULTS.decode(answer)[0].result
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        message = f"the policies answered in a shape that {ENTRYPOINT} does not have: {error}"
-        raise EvaluationError(message) from error
-    needs = [
-        Need(f"privileges/{rule}", entry.privilege, entry.path, entry.container)
-        for rule, entries in read.needs.items()
-        for entry in entries
-    ]
-    needs.sort(key=lambda need: (need.path, need.rule, need.privilege))
-    denials = [
-        Denial(f"rules/{rule}", entry.path, entry.value)
-        for rule, entries in read.denials.items()
-        for entry in entries
-    ]
-    denials.sort(key=lambda denial: (denial.path, denial.rule, denial.value))
-    signals = [
-        Signal(f"sandbox/{rule}", entry.path, entry.value, entry.container)
-        for rule, entries in read.signals.items()
-        for entry in entries
-    ]
-    signals.sort(key=lambda signal: (signal.path, signal.rule, signal.value))
-    features = sorted(read.features, key=lambda feature: (feature.path, feature.name))
-    return Answer(tuple(needs), tuple(denials), tuple(signals), tuple(features))

@@ -1,38 +1,43 @@
-"""Remembers what the policies said of a projection, so that a gang of Pods is evaluated once.
+"""Remembers what the policies said, so that a gang of Pods is evaluated once.
 
-Exact: the answer depends on the bundle and on the projection's bytes alone (rules have no clock
-and no outside data), and the key is their digest. An engine has one bundle for its life, so a
-new revision is a new engine with an empty memory.
+Exact: what `needs` answers depends on the bundle and on the projection's bytes alone (rules have no
+clock and no outside data), what `judge` answers on the context's besides, and on no object where
+the bundle has no signals of a site. The keys are just that, whole: to digest them takes longer
+than to look them up (hashlib lets go of the interpreter from 2 KB on, and other threads take it).
+An engine has one bundle for its life, so a new revision is a new engine with an empty memory.
 """
 
-import hashlib
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Final
 
 from policies.bundle import Rule
-from policies.engine import Answer, Engine
+from policies.engine import Answer, Engine, Judgement
 
 MOST_ENTRIES: Final = 4096
-"""Different projections: more than the workloads of most clusters that are created in an hour."""
+"""Different inputs: more than the workloads of most clusters that are created in an hour."""
 
 MOST_BYTES: Final = 16 * 1024 * 1024
-"""Of all remembered answers, about."""
+"""Of all that is remembered, about."""
 
 _MOST_OF_ONE: Final = 64 * 1024
-"""Bytes of one answer that is remembered; those of hostile Pods are not worth the room."""
+"""Bytes of one that is remembered; those of hostile Pods are not worth the room."""
 
 _OF_NEED: Final = 200
 """Bytes of one need or denial beside its texts."""
 
+_Key = bytes | tuple[bytes, bytes]
+"""A projection; or a context and the projection, empty where it does not matter."""
+
 
 class RememberingEngine:
-    """An engine, asked once for each projection as long as there is room."""
+    """An engine, asked once for each input as long as there is room."""
 
     def __init__(self, engine: Engine, most_entries: int = MOST_ENTRIES) -> None:
         self._engine = engine
+        self._whole = any(rule.site for rule in engine.rules.values())
         self._most_entries = most_entries
-        self._answers: OrderedDict[bytes, Answer] = OrderedDict()
+        self._remembered: OrderedDict[_Key, Answer | Judgement] = OrderedDict()
         self._size = 0
         self.hits = 0
         """Projections answered from memory."""
@@ -51,39 +56,52 @@ class RememberingEngine:
 
     async def ask(self, projection: bytes) -> Answer:
         """See Engine.ask. An evaluation that fails is not remembered."""
-        key = hashlib.sha256(projection).digest()
-        answer = self._answers.get(key)
-        if answer is not None:
+        found = self._remembered.get(projection)
+        if isinstance(found, Answer):
             self.hits += 1
-            self._answers.move_to_end(key)
-            return answer
+            self._remembered.move_to_end(projection)
+            return found
         self.misses += 1
         answer = await self._engine.ask(projection)
-        self._remember(key, answer)
+        self._remember(projection, answer)
         return answer
+
+    async def judge(self, projection: bytes, answer: Answer, context: bytes) -> Judgement:
+        """See Engine.judge. An evaluation that fails is not remembered."""
+        key = (context, projection if self._whole else b"")
+        found = self._remembered.get(key)
+        if isinstance(found, Judgement):
+            self._remembered.move_to_end(key)
+            return found
+        judgement = await self._engine.judge(projection, answer, context)
+        self._remember(key, judgement)
+        return judgement
 
     def close(self) -> None:
         """Free the engine and forget all."""
-        self._answers.clear()
+        self._remembered.clear()
         self._size = 0
         self._engine.close()
 
-    def _remember(self, key: bytes, answer: Answer) -> None:
-        size = _size(answer)
-        if size > _MOST_OF_ONE or key in self._answers:
+    def _remember(self, key: _Key, said: Answer | Judgement) -> None:
+        size = _size(key, said)
+        if size > _MOST_OF_ONE or key in self._remembered:
             return
-        self._answers[key] = answer
+        self._remembered[key] = said
         self._size += size
-        while len(self._answers) > self._most_entries or self._size > MOST_BYTES:
-            _, oldest = self._answers.popitem(last=False)
-            self._size -= _size(oldest)
+        while len(self._remembered) > self._most_entries or self._size > MOST_BYTES:
+            oldest = self._remembered.popitem(last=False)
+            self._size -= _size(*oldest)
 
 
-def _size(answer: Answer) -> int:
-    """Give about how many bytes an answer takes; a character may take four."""
-    characters = sum(len(need.privilege) + len(need.path) for need in answer.needs)
-    characters += sum(len(denial.value) + len(denial.path) for denial in answer.denials)
-    characters += sum(len(signal.value) + len(signal.path) for signal in answer.signals)
-    characters += sum(len(feature.path) for feature in answer.features)
-    count = 1 + sum(map(len, (answer.needs, answer.denials, answer.signals, answer.features)))
-    return 4 * characters + _OF_NEED * count
+def _size(key: _Key, said: Answer | Judgement) -> int:
+    """Give about how many bytes it takes; a character may take four."""
+    kept = len(key) if isinstance(key, bytes) else sum(map(len, key))
+    characters = sum(len(signal.value) + len(signal.path) for signal in said.signals)
+    count = 1 + len(said.signals)
+    if isinstance(said, Answer):
+        characters += sum(len(need.privilege) + len(need.path) for need in said.needs)
+        characters += sum(len(denial.value) + len(denial.path) for denial in said.denials)
+        characters += sum(len(feature.path) for feature in said.features)
+        count += sum(map(len, (said.needs, said.denials, said.features)))
+    return kept + 4 * characters + _OF_NEED * count

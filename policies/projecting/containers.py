@@ -83,6 +83,8 @@ class Container(_Struct, frozen=True):
     env: list[EnvVar] = []
     mounts: list[Mount] = []
     block_devices: list[str] = []
+    recursive_read_only: list[str] = []
+    """Paths of mounts below which nothing may be writable."""
     interactive: bool = False
     """Whether it has a terminal and waits for what is typed into it."""
     installs: tuple[str, ...] = ()
@@ -179,6 +181,7 @@ def _project(
         _env(path, container.env) if container.env else [],
         _mounts(path, container.volume_mounts) if container.volume_mounts else [],
         _block_devices(path, container) if container.volume_devices else [],
+        _recursive(path, container.volume_mounts) if weighed and container.volume_mounts else [],
         weighed and bool(container.stdin and container.tty),
         start.installs,
         start.scripts,
@@ -237,6 +240,17 @@ def _mounts(path: str, mounts: list[k8s.VolumeMount]) -> list[Mount]:
         Mount(f"{path}.volumeMounts[{index}].mountPath", mount.mount_path)
         for index, mount in enumerate(mounts)
         if _DEVICE_MOUNT in mount.mount_path
+    ]
+    bound(len(found), f"{path}.volumeMounts")
+    return found
+
+
+def _recursive(path: str, mounts: list[k8s.VolumeMount]) -> list[str]:
+    """Give the mounts that a runtime must be able to make so; `IfPossible` demands nothing."""
+    found = [
+        f"{path}.volumeMounts[{index}].recursiveReadOnly"
+        for index, mount in enumerate(mounts)
+        if mount.recursive_read_only == "Enabled"
     ]
     bound(len(found), f"{path}.volumeMounts")
     return found

@@ -87,11 +87,17 @@ def _expression() -> str:
 
 _NAMED: Final = re.compile(_expression(), re.IGNORECASE | re.ASCII)
 
+_ALL: Final = "|".join(name for names in NAMES.values() for name in names)
 _SERVES: Final = re.compile(
-    r"(?:^|[-_.])(?:controller|operator|webhook|manager|culler|exporter|proxy|router|web-app)"
-    r"(?:[-_.]|$)"
+    rf"(?:(?:{_ALL})-(?:controller|operator|webhook|culler|exporter|web-app)"
+    r"|odh-notebook-controller|kf-notebook-controller|sandbox-router)"
 )
-"""Of a name's last part: the program is of the kind's maker and runs nobody else's code."""
+"""The whole last part of a name: the program is of the kind's maker and runs nobody else's code.
+
+Kubeflow's and Open Data Hub's controllers, agent-sandbox' router, GitHub's and GitLab's operators.
+Not a part of it, and no proxy, hub, gateway or router besides: `jupyter-server-proxy` is an
+extension that people build into their notebooks, and what is called `team-notebook-proxy` may be
+either. JupyterHub's own hub and proxy have names that hint at nothing."""
 
 
 class Hint(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -146,7 +152,7 @@ def named(text: str) -> tuple[tuple[str, str], ...]:
     (('notebook', 'jupyter'),)
     """
     text = text.partition("/")[2] or text
-    if _SERVES.search(text.rpartition("/")[2]):
+    if _SERVES.fullmatch(text.rpartition("/")[2].lower()):
         return ()
     found: dict[str, str] = {}
     for match in _NAMED.finditer(text):

@@ -25,41 +25,57 @@ _LONGEST_READ: Final = 64 * 1024
 _TOO_LONG: Final = "unread"
 """Found in a command that is longer."""
 
-_FLAGS: Final = r"\s+(?:-\S{1,64}\s+(?:[^-\s]\S{0,127}\s+)?){0,4}"
+_FLAGS: Final = r"\s+(?:-\S{1,64}\s+(?:[^-\s]\S{0,127}\s+)?){0,6}"
 """Options between a tool and what it is to do, few enough that hostile text costs no more."""
 
 _INSTALLS: Final = re.compile(
-    rf"""(?<![\w.-])(?:
-    (?P<pip>(?:pip[0-9.]{{0,4}}|pipx|uv|poetry){_FLAGS}(?:pip\s+|tool\s+)?(?:install|sync)\b|uvx\s)
+    rf"""(?:(?<![\w.-])|(?<=\s-m))(?:
+    (?P<pip>(?:pip[0-9.]{{0,4}}|pipx|uv|poetry|pipenv|pdm|pixi|rye){_FLAGS}
+        (?:pip\s+|tool\s+)?(?:install|sync)\b
+        |pipx{_FLAGS}run\b|uv{_FLAGS}(?:tool\s+run\b|run\s+--with\b)|uvx\s|pip-sync\b)
     |(?P<conda>(?:conda|mamba|micromamba){_FLAGS}(?:env\s+)?(?:install|create|update)\b)
     |(?P<apt>(?:apt|apt-get|aptitude){_FLAGS}install\b|dpkg{_FLAGS}-i\b)
     |(?P<apk>apk{_FLAGS}add\b)
-    |(?P<dnf>(?:dnf|yum|microdnf|zypper){_FLAGS}install\b)
-    |(?P<npm>(?:npm|pnpm|yarn|bun){_FLAGS}(?:install|add|ci|i)\b|(?:npx|bunx)\s)
-    |(?P<go>go{_FLAGS}(?:install|run|get)\s+\S{{1,128}}@)
+    |(?P<dnf>(?:dnf|yum|tdnf|microdnf|zypper){_FLAGS}(?:install|in)\b|rpm\s+-[a-z]{{0,4}}[iU])
+    |(?P<npm>(?:npm|pnpm|yarn|bun){_FLAGS}(?:install|add|ci|i|exec|dlx|x)\b|(?:npx|bunx)\s
+        |yarn\s*(?:;|&|$))
+    |(?P<go>go{_FLAGS}(?:install|run|get)\s+(?:-\S{{1,64}}\s+){{0,4}}\S{{1,128}}@)
     |(?P<cargo>cargo{_FLAGS}install\b)
-    |(?P<gem>gem{_FLAGS}install\b)
-    |(?P<R>install\.packages\s*\()
-    |(?P<git>git{_FLAGS}clone\b)
+    |(?P<gem>(?:gem|bundle){_FLAGS}install\b)
+    |(?P<R>install\.packages\s*\(|install_github\s*\(|BiocManager::install\s*\()
+    |(?P<julia>Pkg\.(?:add|instantiate)\s*\()
+    |(?P<git>git{_FLAGS}(?:clone|submodule\s+update)\b)
     )""",
     re.VERBOSE,
 )
 
 _INSTALLING: Final = (
-    "instal", "sync", "uvx", "add", "clone", "npm", "bun", "npx", "yarn", "conda", "mamba",
-    "dpkg", "go ",
+    "instal", "sync", "uvx", "uv ", "pipx", "add", "clone", "submodule", "npm", "bun", "npx",
+    "yarn", "conda", "mamba", "dpkg", "rpm", "zypper", "go ", "Pkg.",
 )  # fmt: skip
 """One of these is in every text in which the expression above finds something."""
 
 _FETCHES: Final = re.compile(r"(?<![\w.-])(?:(curl|wget|aria2c)\b|base64\s+(?:-d|-D|--decode)\b)")
-_SHELL: Final = r"(?:\S{0,64}/)?(?:(?:ba|da|z|k|a)?sh|python[0-9.]{0,4}|perl|ruby|node)\b"
+_LINES: Final = r"(?:ba|da|z|k|a)?sh"
+_LANGUAGES: Final = r"python[0-9.]{0,4}|perl|ruby|node|php"
+_SHELL: Final = rf"(?:\S{{0,64}}/)?(?:{_LINES}|{_LANGUAGES})\b"
+_OPTIONS: Final = r"(?:\s+-\w{1,8}){0,3}\s+-\w{0,4}"
 _IS_SHELL: Final = re.compile(
-    rf"\s*(?:(?:\S{{0,64}}/)?(?:sudo|env|exec|nohup)\s+(?:(?:-\w{{1,8}}|\w{{1,64}}=\S*)\s+){{0,4}})?{_SHELL}"
+    r"\s*(?:(?:\S{0,64}/)?"
+    r"(?:sudo|doas|env|exec|nohup|nice|timeout|stdbuf|setsid|time|command|gosu|su|xargs)\s+"
+    r"(?:[^\s|]{1,64}\s+){0,4}){0,2}(?:\S{0,64}/)?"
+    # With its program among its arguments, what it is given is data: `python -m json.tool`.
+    rf"(?:(?:{_LINES})\b(?!{_OPTIONS}c\b)|(?:{_LANGUAGES})\b(?!{_OPTIONS}[cmenpr]\b)(?!\s+--eval))"
 )
+_FED_BY_XARGS: Final = re.compile(rf"\s*(?:\S{{0,64}}/)?xargs\s+(?:\S{{1,64}}\s+){{0,4}}{_SHELL}")
 _SUBSTITUTED: Final = re.compile(
     rf"(?<![\w.-])(?:{_SHELL}\s+(?:-\w{{1,8}}\s+){{0,3}}|eval\s+|source\s+|\.\s+)"
-    r"(?:<\(|\$\(|`)\s*(curl|wget|aria2c)\b"
+    r"(?:/dev/stdin\s+)?(?:<{1,3}\s+)?(?:<\(|\$\(|`)\s*(curl|wget|aria2c)\b"
 )
+_EXECUTED: Final = re.compile(
+    r"\b(?:exec|eval)\s*\(\s*(?:compile\s*\(\s*)?(?:\w{1,20}\.){0,3}(?:urlopen|get)\s*\("
+)
+"""A program in Python that runs what it gets."""
 _RUN: Final = re.compile(
     rf"(?<![\w.-])(?:{_SHELL}|source|\.)\s+(?:-(?![cm]\b)\w{{1,8}}\s+){{0,3}}"
     r"(?:\S{0,128}/)?(\w[\w.+-]{0,127})"
@@ -134,6 +150,8 @@ def read_command(text: str) -> Start:
         scripts |= _piped(text) | {found[1] for found in _SUBSTITUTED.finditer(text)}
         if _MADE_A_PROGRAM.search(text, first.end()) or _runs_a_file(text, first.end()):
             scripts.add(_tool(first))
+    if _EXECUTED.search(text):
+        scripts.add("python")
     if not (installs or scripts):
         return NOTHING
     return Start(tuple(sorted(installs)), tuple(sorted(scripts)))
@@ -143,7 +161,7 @@ def _piped(text: str) -> set[str]:
     """Give the tools whose output a pipe leads to a shell, over whatever lies between."""
     found, fetched = set(), ""
     for stage in text.split("|"):
-        if fetched and _IS_SHELL.match(stage):
+        if fetched and (_IS_SHELL.match(stage) or _FED_BY_XARGS.match(stage)):
             found.add(fetched)
         last = max(stage.rfind(";"), stage.rfind("\n"), stage.rfind("&&")) + 1
         if last:

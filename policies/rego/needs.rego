@@ -163,6 +163,7 @@ denials := {rule: entries |
 #   where it concerns one container, "container"; with only rules that have any.
 signals := {rule: entries |
 	some rule, entries in {
+		"actor/debug": sandbox.actor.debug.signals,
 		"code/build": sandbox.code.build.signals,
 		"code/environment": sandbox.code.environment.signals,
 		"code/generated": sandbox.code.generated.signals,

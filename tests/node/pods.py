@@ -122,7 +122,9 @@ async def named(client: Client, namespace: str, labels: str) -> str:
         await asyncio.sleep(POLL_S)
 
 
-async def refused_by_node(client: Client, namespace: str, name: str) -> str:
+async def refused_by_node(
+    client: Client, namespace: str, name: str, reason: str = "FailedCreatePodSandBox"
+) -> str:
     """Wait until the node has said why it cannot start a Pod, and return that.
 
     Raises:
@@ -132,7 +134,7 @@ async def refused_by_node(client: Client, namespace: str, name: str) -> str:
     while True:
         said = await events(client, namespace, name)
         for each in said:
-            if each.startswith("FailedCreatePodSandBox"):
+            if each.startswith(f"{reason}:"):
                 return each
         assert time.monotonic() < deadline, said
         await asyncio.sleep(POLL_S)

@@ -28,6 +28,7 @@ sandbox:
   threshold: {{ int64 $values.sandbox.threshold }}
   points: {{ toJson $values.sandbox.points }}
   gpu_label: {{ $values.sandbox.gpuLabel | quote }}
+  new_account_hours: {{ $values.sandbox.newAccountHours }}
 max_staleness: {{ $values.maxStalenessSeconds }}
 access:
   allow_age: {{ $values.access.allowAgeSeconds }}
@@ -77,6 +78,9 @@ listen:
 sweep:
   interval: {{ int64 .Values.control.sweep.intervalSeconds }}
   pods_per_second: {{ int64 .Values.control.sweep.podsPerSecond }}
+capacity:
+  interval: {{ int64 .Values.control.capacity.intervalSeconds }}
+  nodes_per_second: {{ int64 .Values.control.capacity.nodesPerSecond }}
 discovery:
   search: {{ toJson .Values.control.discovery.search }}
   skip: {{ toJson .Values.control.discovery.skip }}

@@ -109,6 +109,9 @@ test_writable_host_path if {
 				"types": [
 					"hostPath",
 				],
+				"hostPath": {
+					"path": "/var/log",
+				},
 			},
 		],
 	}
@@ -176,6 +179,114 @@ test_what_needs_nothing_of_a_sandbox_is_none if {
 			"path": "spec.containers[0]",
 			"name": "a",
 			"resources": ["vpc.amazonaws.com/pod-eni", "networking.gke.io.networks/a"],
+		}],
+	}
+}
+
+test_of_the_pods_users_and_kernel if {
+	features.features == {
+		{"name": "user-namespace", "path": "spec.hostUsers"},
+		{"name": "seccomp", "path": "spec.securityContext.seccompProfile"},
+		{"name": "sysctl", "path": "spec.securityContext.sysctls[1]"},
+	} with input as {
+		"hostUsers": false,
+		"containers": [],
+		"securityContext": {
+			"seccompProfile": {"type": "Localhost", "localhostProfile": "own.json"},
+			"sysctls": [
+				{"name": "net.ipv6.conf.all.disable_ipv6"},
+				{"name": "net.ipv4.tcp_syncookies"},
+			],
+		},
+	}
+}
+
+test_of_a_containers_kernel_and_mounts if {
+	features.features == {
+		{"name": "seccomp", "path": "spec.containers[0].securityContext.seccompProfile", "container": "a"},
+		{"name": "raw-network", "path": "spec.containers[0].securityContext.capabilities.add[1]", "container": "a"},
+		{"name": "raw-network", "path": "spec.containers[0].securityContext.capabilities.add[2]", "container": "a"},
+		{"name": "raw-network", "path": "spec.containers[0].securityContext.capabilities.add[3]", "container": "a"},
+		{"name": "recursive-read-only", "path": "p", "container": "a"},
+	} with input as {"containers": [{
+		"path": "spec.containers[0]",
+		"name": "a",
+		"recursiveReadOnly": ["p"],
+		"securityContext": {
+			"seccompProfile": {"type": "Localhost"},
+			"capabilities": {"add": ["NET_ADMIN", "NET_RAW", "cap_net_raw", "ALL"]},
+		},
+	}]}
+}
+
+test_sockets_of_the_node_however_they_are_mounted if {
+	every path in {
+		"/",
+		"",
+		"//./",
+		"/run",
+		"/var/run/",
+		"/var",
+		"/run/docker.sock",
+		"/var/run/docker.sock",
+		"/run/containerd",
+		"/var/run/containerd/containerd.sock",
+		"/run//containerd/./s",
+		"/run/crio/crio.sock",
+		"/run/k3s/containerd",
+		"/var/lib/kubelet",
+		"/var/lib/kubelet/pod-resources",
+		"/var/lib/kubelet/device-plugins/kubelet.sock",
+		"/var/lib/kubelet/plugins/disk.csi.azure.com/csi.sock",
+		"/dev/log",
+		"/run/spire/agent.sock",
+		"/run/nvidia-persistenced/socket",
+		"/var/log/../run",
+		"../run",
+		"/proc/1/root/run/containerd",
+	} {
+		mounted(path, true) == {{"name": "host-socket", "path": "spec.volumes[0].hostPath"}}
+		mounted(path, false) == {{"name": "host-socket", "path": "spec.volumes[0].hostPath"}}
+	}
+	{{"name": "host-socket", "path": "spec.volumes[0].hostPath"}} == features.features with input as {
+		"containers": [],
+		"volumes": [{"path": "spec.volumes[0]", "types": ["hostPath"]}],
+	}
+}
+
+test_devices_of_the_node_however_they_are_mounted if {
+	every path in {"/dev", "/dev/fuse", "/dev/infiniband", "/dev/nvidia0"} {
+		mounted(path, true) == {{"name": "device", "path": "spec.volumes[0].hostPath"}}
+		mounted(path, false) == {{"name": "device", "path": "spec.volumes[0].hostPath"}}
+	}
+}
+
+test_other_paths_of_the_node_count_only_writable if {
+	every path in {
+		"/var/log",
+		"/run/udev",
+		"/runner",
+		"/run/containerd-logs",
+		"/var/lib/kubelet/pods",
+		"/var/lib/docker",
+		"/dev/shm",
+		"/proc",
+		"/proc/sys",
+		"/data/socket.txt",
+		"/etc/..hidden",
+	} {
+		mounted(path, true) == set()
+		mounted(path, false) == {{"name": "host-path-writable", "path": "spec.volumes[0].hostPath"}}
+	}
+}
+
+mounted(path, read_only) := found if {
+	found := features.features with input as {
+		"containers": [],
+		"volumes": [{
+			"path": "spec.volumes[0]",
+			"types": ["hostPath"],
+			"hostPath": {"path": path, "readOnly": read_only},
 		}],
 	}
 }

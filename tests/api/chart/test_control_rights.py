@@ -4,7 +4,7 @@ import pytest
 
 from tests.api.chart.attempts import LEASES, MERGE, OTHER, OWN, WEBHOOKS, rules
 from tests.api.chart.conftest import ELSEWHERE, SECRETS
-from tests.api.chart.test_gate_rights import EVERYONE, READS
+from tests.api.chart.test_gate_rights import CAPACITY, EVERYONE, OWNERS, READS
 from tests.harness.client import Client, Json
 from tests.harness.helm import NAMESPACE
 
@@ -13,8 +13,9 @@ CRD = "containerprofiles.sallyport.dev"
 
 EVERYWHERE = {
     *READS,
+    *OWNERS,
     ("get", "", "namespaces", ""),
-    ("list", "", "pods", ""),
+    *(("list", "", resource, "") for resource in ("pods", "nodes")),
     ("create", "", "events", ""),
     *((verb, "openreports.io", "reports", "") for verb in ("list", "create", "patch", "delete")),
     *((verb, "openreports.io", "clusterreports", "") for verb in ("create", "patch")),
@@ -31,6 +32,7 @@ IN_ITS_NAMESPACE = {
     *(("create", "", resource, "") for resource in ("secrets", "configmaps")),
     *((verb, "", "secrets", name) for verb in ("get", "patch") for name in SECRETS),
     *((verb, "", "configmaps", "sallyport-sweep") for verb in ("get", "update")),
+    *((verb, "", "configmaps", CAPACITY) for verb in ("get", "list", "watch", "patch")),
     ("create", "coordination.k8s.io", "leases", ""),
     *((verb, "coordination.k8s.io", "leases", "sallyport-control") for verb in ("get", "update")),
 }

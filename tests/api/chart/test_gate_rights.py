@@ -21,6 +21,11 @@ READS = {
     ("list", "node.k8s.io", "runtimeclasses", ""),
     ("watch", "node.k8s.io", "runtimeclasses", ""),
     *(
+        (verb, "", kind, "")
+        for verb in ("list", "watch")
+        for kind in ("services", "serviceaccounts")
+    ),
+    *(
         (verb, "sallyport.dev", kind, "")
         for verb in ("list", "watch")
         for kind in ("policyexceptions", "approvals", "breakglasses", "clusterapprovals")
@@ -45,6 +50,11 @@ OWNERS = {
 }
 """What tracing a Pod to who asked for it takes."""
 
+CAPACITY = "sallyport-sandbox-capacity"
+
+IN_ITS_NAMESPACE = {(verb, "", "configmaps", CAPACITY) for verb in ("list", "watch")}
+"""How full the sandbox's nodes are."""
+
 EVERYONE = {("use", "sallyport.dev", "containerprofiles", "pss-restricted")}
 
 
@@ -62,6 +72,9 @@ async def test_it_can_judge(admin: Client, apiserver: ApiServer, account: str) -
         asked = ("use", "containerprofiles", "pss-restricted", ELSEWHERE)
         assert await cluster.allowed(everyone, *asked)
         assert not await cluster.allowed(Subject("nobody"), *asked)
+        assert cluster.runtime_class("nothing") is None
+        assert cluster.exposing(NAMESPACE, {}) == ()
+        assert cluster.service_account_made(NAMESPACE, account) is not None
     finally:
         await cluster.stop()
 
@@ -70,7 +83,8 @@ async def test_it_can_judge(admin: Client, apiserver: ApiServer, account: str) -
 async def test_the_gate_may_do_nothing_else(admin: Client, namespace: str) -> None:
     """Its rules are these, beside what every account has."""
     gate = admin.with_token(await admin.create_token("sallyport-gate", NAMESPACE))
-    assert await rules(gate, namespace) == READS | GETS | OWNERS | EVERYONE
+    own = IN_ITS_NAMESPACE if namespace == NAMESPACE else set()
+    assert await rules(gate, namespace) == READS | GETS | OWNERS | EVERYONE | own
 
 
 @pytest.mark.parametrize("namespace", [NAMESPACE, ELSEWHERE])

@@ -6,6 +6,8 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from core.errors import NotSyncedError
+
 _numbers = itertools.count()
 
 
@@ -23,6 +25,15 @@ def profile(name: str, *privileges: str, **spec: Any) -> dict[str, Any]:
         "metadata": {"name": name},
         "spec": fields,
     }
+
+
+def is_answered(ask: Callable[[], object]) -> bool:
+    """Say whether a cluster answers, and not that it has not been loaded."""
+    try:
+        ask()
+    except NotSyncedError:
+        return False
+    return True
 
 
 async def wait_for(condition: Callable[[], bool | Awaitable[bool]], timeout_s: float) -> float:

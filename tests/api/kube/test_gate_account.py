@@ -3,15 +3,19 @@
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
+from core.errors import NotSyncedError
 from core.subject import Subject
 from core.workloads import WORKLOADS
 from kube.live import LiveCluster
 from kube.manifests import read_paths
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client
+from tests.harness.rbac import binding, service_account
 
 SYSTEM = "sallyport-system"
+OLDER = "older-gate"
 
 _OWNERS = {
     ("get", each.group, each.resource)
@@ -42,8 +46,42 @@ async def test_the_gate_can_do_its_work(gate_config: Path) -> None:
         assert (await cluster.namespace("default")).name == "default"
         nobody = Subject("nobody")
         assert not await cluster.allowed(nobody, "use", "containerprofiles", "a", "default")
+        assert cluster.runtime_class("nothing") is None
+        assert cluster.exposing("default", {}) == ()
+        assert cluster.service_account_made(SYSTEM, "sallyport-gate") is not None
     finally:
         await cluster.stop()
+
+
+async def test_without_a_right_that_few_need_only_who_asks_is_told(
+    client: Client, apiserver: ApiServer, crds: None
+) -> None:
+    """With the rights of an older release it is ready, and says of Services what it lacks."""
+    await client.create_namespace(OLDER)
+    await client.create_service_account("gate", OLDER)
+    (role,) = (
+        each.value
+        for each in read_paths([Path("deploy/rbac.yaml")])
+        if (each.kind, each.value["metadata"]["name"]) == ("ClusterRole", "sallyport-gate")
+    )
+    rules = [each for each in role["rules"] if "services" not in each["resources"]]
+    account = service_account("gate", OLDER)
+    await client.apply(
+        [role | {"metadata": {"name": OLDER}, "rules": rules}, binding(OLDER, account)]
+    )
+    token = await client.create_token("gate", OLDER)
+    cluster = LiveCluster(apiserver.kubeconfig_for_token(OLDER, token))
+    with capture_logs():
+        await cluster.start()
+        try:
+            await cluster.wait(15)
+            assert cluster.runtime_class("nothing") is None
+            with pytest.raises(NotSyncedError, match=r"watch of Services: .* 403 .*RBAC"):
+                cluster.exposing("default", {})
+            with pytest.raises(NotSyncedError, match=r"watch of ServiceAccounts: .* 403 .*RBAC"):
+                cluster.service_account_made("default", "default")
+        finally:
+            await cluster.stop()
 
 
 async def test_the_gate_can_do_nothing_else(gate_config: Path, client: Client) -> None:
@@ -52,7 +90,7 @@ async def test_the_gate_can_do_nothing_else(gate_config: Path, client: Client) -
         f"system:serviceaccount:{SYSTEM}:sallyport-gate",
         ("system:serviceaccounts", f"system:serviceaccounts:{SYSTEM}", "system:authenticated"),
     )
-    for path in ("secrets", "pods", "configmaps", "serviceaccounts"):
+    for path in ("secrets", "pods", "configmaps", "serviceaccounts/default"):
         status, _ = await gate.request("GET", f"/api/v1/namespaces/{SYSTEM}/{path}")
         assert status == 403, path
     for path in ("/api/v1/secrets", "/api/v1/pods", "/api/v1/nodes", "/api/v1/namespaces/default"):
@@ -82,6 +120,8 @@ async def test_the_gate_can_do_nothing_else(gate_config: Path, client: Client) -
         ("watch", "", "persistentvolumes"),
         ("list", "node.k8s.io", "runtimeclasses"),
         ("watch", "node.k8s.io", "runtimeclasses"),
+        *((verb, "", "services") for verb in ("list", "watch")),
+        *((verb, "", "serviceaccounts") for verb in ("list", "watch")),
         ("get", "", "pods"),
         ("get", "sallyport.dev", "policyexceptions"),
         ("list", "sallyport.dev", "policyexceptions"),
@@ -92,6 +132,7 @@ async def test_the_gate_can_do_nothing_else(gate_config: Path, client: Client) -
         *((verb, "sallyport.dev", "clusterapprovals") for verb in ("list", "watch")),
         ("get", "rbac.authorization.k8s.io", "roles"),
         ("get", "rbac.authorization.k8s.io", "clusterroles"),
+        *((verb, "", "configmaps") for verb in ("list", "watch")),
         *_OWNERS,
         ("create", "authorization.k8s.io", "subjectaccessreviews"),
     }

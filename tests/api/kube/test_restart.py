@@ -1,6 +1,7 @@
 """kube-apiserver goes away and comes back."""
 
 import asyncio
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from core.subject import Subject
 from kube.live import LiveCluster
 from kube.manifests import read_paths
 from kube.settings import LiveSettings
-from tests.api.kube.objects import profile, wait_for
+from tests.api.kube.objects import is_answered, profile, wait_for
 from tests.api.kube.restartable import RestartableServer
 from tests.harness.client import connect
 from tests.harness.programs import require
@@ -40,6 +41,9 @@ async def test_watches_come_back_after_kube_apiserver_did(tmp_path: Path) -> Non
                 await client.create(profile("after", "a/b"))
             await wait_for(lambda: not cluster.missing(), 15)
             await wait_for(lambda: "after" in cluster.profiles().by_name, 15)
+            await wait_for(lambda: is_answered(lambda: cluster.exposing("default", {})), 15)
+            made = partial(cluster.service_account_made, "default", "default")
+            await wait_for(lambda: is_answered(made), 15)
             assert (await cluster.namespace("default")).name == "default"
         gone = [log for log in logs if log["event"] == "watch is too old: listing again"]
         assert "Namespaces" in {log["watch"] for log in gone}
@@ -61,5 +65,9 @@ async def _be_away(server: RestartableServer, cluster: LiveCluster) -> None:
         await cluster.namespace("default")
     with pytest.raises(NotSyncedError, match="PersistentVolumes: no contact"):
         cluster.claimed("default/a")
+    with pytest.raises(NotSyncedError, match="Services: no contact"):
+        cluster.exposing("default", {})
+    with pytest.raises(NotSyncedError, match="ServiceAccounts: no contact"):
+        cluster.service_account_made("default", "default")
     with pytest.raises(AccessReviewError, match="no answer"):
         await cluster.allowed(Subject("alice"), "use", "containerprofiles", "a", "default")

@@ -13,9 +13,11 @@ from core.request import Phase, Request
 from core.sandbox import Feature, Signal
 from identity.subjects import configured
 from policies.bundle import Rule
-from policies.engine import Answer, Engine
+from policies.engine import Answer, Engine, Judgement
 from sandbox.choosing import ORDINARY, Site
-from tests.unit.admission.world import ID, Folder, pod
+from tests.unit.admission.test_noted_workloads import workload as any_workload
+from tests.unit.admission.world import ID, Folder
+from tests.unit.admission.world import pod as any_pod
 
 LABEL = "sallyport.dev/sandbox"
 NOTEBOOK = Signal("sandbox/test/notebook", "spec.containers[0].image", "jupyter", "trainer")
@@ -55,6 +57,10 @@ class Saying:
         signals, features = self._said
         answer = await self._engine.ask(projection)
         return msgspec.structs.replace(answer, signals=signals, features=features)
+
+    async def judge(self, projection: bytes, answer: Answer, context: bytes) -> Judgement:
+        """Judge as the built-in ones do."""
+        return await self._engine.judge(projection, answer, context)
 
     def close(self) -> None:
         """Leave the engine to whose it is."""
@@ -108,6 +114,16 @@ async def mutated(by: Judge, asked: Request) -> Decision:
 
 def _in(asked: Request, phase: Phase) -> Request:
     return msgspec.structs.replace(asked, phase=phase)
+
+
+def pod(**more: Any) -> dict[str, Any]:
+    """Give a Pod that sandboxes can run: a user namespace keeps it from starting in one."""
+    return any_pod(**{"hostUsers": None} | more)
+
+
+def workload(*of: Any, **more: Any) -> dict[str, Any]:
+    """Give a Deployment of such Pods."""
+    return any_workload(*of, **{"hostUsers": None} | more)
 
 
 def labelled(value: str, **spec: Any) -> dict[str, Any]:

@@ -16,12 +16,13 @@ from tests.unit.admission.sandboxed import (
     labelled,
     mutated,
     namespace,
+    pod,
     profiled,
     runtime_class,
 )
 from tests.unit.admission.test_break_glass import opened
 from tests.unit.admission.test_exceptions import ANN, BEN, NOW, approved, written
-from tests.unit.admission.world import Folder, pod, request, rules
+from tests.unit.admission.world import Folder, request, rules
 
 
 def excusing(folder: Folder, *people: Any) -> Folder:

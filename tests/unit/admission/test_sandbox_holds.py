@@ -38,6 +38,13 @@ def _context(pod: Json, **more: Any) -> None:
     container["securityContext"] = (container.get("securityContext") or {}) | more
 
 
+def _capability(pod: Json) -> None:
+    container = pod["spec"]["containers"][0]
+    before = (container.get("securityContext") or {}).get("capabilities") or {}
+    added = [*(before.get("add") or ()), "SYS_ADMIN"]
+    _context(pod, capabilities={**before, "add": added})
+
+
 def _host_path(pod: Json) -> None:
     volume = {"name": "added", "hostPath": {"path": "/var/lib/added"}}
     pod["spec"]["volumes"] = [*(pod["spec"].get("volumes") or ()), volume]
@@ -50,7 +57,7 @@ PRIVILEGES: Final[dict[str, Callable[[Json], None]]] = {
     "host network": lambda pod: pod["spec"].update(hostNetwork=True),
     "host processes": lambda pod: pod["spec"].update(hostPID=True),
     "privileged": lambda pod: _context(pod, privileged=True),
-    "capability": lambda pod: _context(pod, capabilities={"add": ["SYS_ADMIN"]}),
+    "capability": _capability,
     "root": lambda pod: _context(pod, runAsUser=0, runAsNonRoot=False),
     "host path": _host_path,
     "processes": lambda pod: pod["spec"].update(shareProcessNamespace=True),

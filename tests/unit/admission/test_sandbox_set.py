@@ -11,11 +11,13 @@ from tests.unit.admission.sandboxed import (
     judge,
     mutated,
     namespace,
+    pod,
     profiled,
     runtime_class,
+    workload,
 )
-from tests.unit.admission.test_noted_workloads import DEPLOYMENT, JOB, REPLICAS, workload
-from tests.unit.admission.world import ALICE, OTHER, Folder, pod, request, rules, update
+from tests.unit.admission.test_noted_workloads import DEPLOYMENT, JOB, REPLICAS
+from tests.unit.admission.world import ALICE, OTHER, Folder, request, rules, update
 
 DEPLOYMENTS = service_account("kube-system", "deployment-controller")
 

@@ -7,8 +7,15 @@ import pytest
 
 from core.request import Kind
 from policies.engine.embedded import EmbeddedEngine
-from tests.unit.admission.sandboxed import judge, mutated, namespace, profiled, runtime_class
-from tests.unit.admission.test_noted_workloads import JOB, workload
+from tests.unit.admission.sandboxed import (
+    judge,
+    mutated,
+    namespace,
+    profiled,
+    runtime_class,
+    workload,
+)
+from tests.unit.admission.test_noted_workloads import JOB
 from tests.unit.admission.world import Folder, request, update
 
 CLUSTER = Kind("RayCluster", "v1", "ray.io")

@@ -21,11 +21,12 @@ from tests.unit.admission.sandboxed import (
     labelled,
     mutated,
     namespace,
+    pod,
     profiled,
     runtime_class,
 )
 from tests.unit.admission.watched import Watched
-from tests.unit.admission.world import Folder, pod, request, rules
+from tests.unit.admission.world import Folder, request, rules
 
 
 async def test_without_a_wish_nothing_is_different(engine: EmbeddedEngine, folder: Folder) -> None:

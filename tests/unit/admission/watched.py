@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from core.capacity import Capacity
 from core.cluster import BreakGlassSource, Cluster, ExceptionSource
 from core.errors import (
     AccessReviewError,
@@ -100,6 +101,22 @@ class Watched:
         if self.lost == "runtime-classes":
             raise NotSyncedError("the RuntimeClasses have not been loaded")
         return self.inner.runtime_class(name)
+
+    def capacity(self, runtime_class: str) -> Capacity | None:
+        """Give the folder's."""
+        return self.inner.capacity(runtime_class)
+
+    def exposing(self, namespace: str, labels: Mapping[str, str]) -> tuple[str, ...]:
+        """Name the folder's Services, unless they are lost."""
+        if self.lost == "services":
+            raise NotSyncedError("the Services have not been loaded")
+        return self.inner.exposing(namespace, labels)
+
+    def service_account_made(self, namespace: str, name: str) -> float | None:
+        """Give when the folder's ServiceAccount was made, unless they are lost."""
+        if self.lost == "service-accounts":
+            raise NotSyncedError("the ServiceAccounts have not been loaded")
+        return self.inner.service_account_made(namespace, name)
 
     async def owner(
         self, namespace: str, reference: OwnerReference, *, fresh: bool = False

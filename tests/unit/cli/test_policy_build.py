@@ -4,11 +4,17 @@ from pathlib import Path
 
 import pytest
 
+from policies import BUILT_IN_BUNDLE
+from policies.bundle import read_bundle
+from tests.tools.provide import provide
 from tests.unit.cli.conftest import Run
+from tests.unit.policies.bundles import signal, write_rego
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "site-signals" / "customer_data"
 
 
 def test_a_folder_is_wrong_use(run: Run) -> None:
-    """Bundles of sites are for a later release."""
+    """A site's is named with --site."""
     done = run("policy", "build", "nofolder")
     assert (done.code, done.out) == (64, "")
     assert "nofolder" in done.err
@@ -37,3 +43,41 @@ def test_help_names_no_path_of_this_machine(run: Run) -> None:
     text = run("policy", "build", "--help").out
     assert "the built-in bundle" in text
     assert str(Path.cwd())[:12] not in text
+
+
+@pytest.mark.parametrize("output", [[], ["--output", BUILT_IN_BUNDLE]])
+def test_a_site_never_overwrites_the_built_in_bundle(
+    run: Run, tmp_path: Path, output: list[Path | str]
+) -> None:
+    """Neither by default nor by its path; the compiler is not asked."""
+    before = BUILT_IN_BUNDLE.read_bytes()
+    done = run("policy", "build", "--site", tmp_path, *output)
+    assert (done.code, done.out) == (64, "")
+    assert "--site: give --output FILE, another than the built-in bundle" in done.err
+    assert BUILT_IN_BUNDLE.read_bytes() == before
+
+
+def test_a_site_is_built_from_several_folders(run: Run, tmp_path: Path) -> None:
+    """And its bundle judges: review takes it."""
+    other = write_rego(tmp_path / "other", {"x.rego": signal()})
+    bundle = tmp_path / "my-bundle.tar.gz"
+    folders = ["--site", EXAMPLE, "--site", other]
+    done = run("policy", "build", *folders, "--output", bundle, "--opa", provide("opa"))
+    assert (done.code, done.err) == (0, "")
+    made = read_bundle(bundle)
+    assert done.out == f"{bundle}: revision {made.revision}\n"
+    own = {rule.id for rule in made.rules.values() if rule.site}
+    assert own == {"sandbox/customer_data/training", "sandbox/acme/x"}
+
+
+def test_a_site_that_is_refused_is_told_where(run: Run, tmp_path: Path) -> None:
+    """Exit code 2, file, line, what is wrong and how to mend it."""
+    text = "package sallyport.needs\n\nresult := {}\n"
+    site = write_rego(tmp_path / "acme", {"x.rego": text})
+    bundle = tmp_path / "b.tar.gz"
+    done = run("policy", "build", "--site", site, "--output", bundle, "--opa", provide("opa"))
+    assert (done.code, done.out) == (2, "")
+    assert (
+        "rego/site/acme/x.rego:1: package sallyport.needs is Sallyport's own: name it" in done.err
+    )
+    assert not bundle.exists()

@@ -15,7 +15,7 @@ from cli.settings_sections import Sandbox
 from core.errors import SettingsError
 from kube.folder import FolderCluster
 from policies import SHIPPED_PROFILES
-from tests.unit.admission.world import pod
+from tests.unit.admission.sandboxed import pod
 
 FOLDER = [
     {

@@ -137,6 +137,16 @@ def test_each_pod_once_with_all_that_is_against_it(run: Run, tmp_path: Path) -> 
     assert f"see        sallyport explain {row['decision']}\n" in text
 
 
+def test_a_gang_is_one_paragraph_that_says_how_many(run: Run, tmp_path: Path) -> None:
+    """Of hundreds of Pods a few are named, beside where to see all signals; JSON has each."""
+    url = keep(tmp_path, [found(f"p-{number:03}") for number in range(300)])
+    text = said(run, url)
+    assert "pods       300: p-000, p-001, p-002, p-003, p-004 and 295 more\n" in text
+    assert text.count("  score ") == text.count("  see        sallyport explain ") == 1
+    assert "300 Pods of 1 workload should run in a sandbox" in text
+    assert [row["pod"] for row in shown(run, url)] == [f"p-{number:03}" for number in range(300)]
+
+
 def test_more_than_a_page_is_read(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,7 @@ def test_pods_of_a_workload_share_a_paragraph(run: Run, tmp_path: Path) -> None:
     """A gang is not a thousand paragraphs; its command stands there once."""
     text = said(run, keep(tmp_path, [found(f"p-{number}") for number in range(8)]))
     assert text.count("train Deployment/agent\n") == 1
-    assert "pods       p-0, p-1, p-2, p-3, p-4 and 3 more\n" in text
+    assert "pods       8: p-0, p-1, p-2, p-3, p-4 and 3 more\n" in text
     assert text.count("kubectl rollout restart deployment/agent -n train\n") == 1
     assert text.endswith(
         "\n8 Pods of 1 workload should run in a sandbox and do not, by the sweep that ended "

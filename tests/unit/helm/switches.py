@@ -74,6 +74,7 @@ SWITCHES: Final = MappingProxyType[str, Values](
             },
             "control": {
                 "sweep": {"intervalSeconds": 604800, "podsPerSecond": 10000},
+                "capacity": {"intervalSeconds": 300, "nodesPerSecond": 1000},
                 "discovery": {"search": ["a.b.example"], "skip": ["c.d.example"]},
             },
             "auditor": {"ledger": {"keepDays": 3650}},

@@ -83,6 +83,7 @@ def test_settings_say_what_the_values_say(helm: Helm, tmp_path: Path) -> None:
     assert (gate.record.when_full.value, gate.record.lines) == ("admit", True)
     control = settings_of(objects, "control", tmp_path)
     assert (control.sweep.interval, control.sweep.pods_per_second) == (604800, 10000)
+    assert (control.capacity.interval, control.capacity.nodes_per_second) == (300, 1000)
     assert control.discovery.search == ["a.b.example"]
     assert control.discovery.skip == ["c.d.example"]
     assert control.default_mode is gate.default_mode

@@ -70,6 +70,45 @@ async def test_a_folder_answers_as_a_cluster(tmp_path: Path) -> None:
     assert not await cluster.allowed(Subject("alice"), *question, "train")
 
 
+def test_what_lets_traffic_in_and_how_old_accounts_are(tmp_path: Path) -> None:
+    """Services that name no namespace lie in `default`; an account without a time is not new."""
+    (tmp_path / "all.yaml").write_text(
+        "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n"
+        "spec: {type: NodePort, selector: {app: web}}\n---\n"
+        "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: train}\n"
+        "spec: {selector: {app: web}}\n---\n"
+        "apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: other}\n---\n"
+        "apiVersion: v1\nkind: ServiceAccount\n"
+        "metadata: {name: old, creationTimestamp: 1970-01-02T00:00:00Z}\n---\n"
+        "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: written, namespace: train}\n"
+    )
+    cluster = FolderCluster(tmp_path)
+    assert cluster.exposing("default", {"app": "web"}) == ("web",)
+    assert cluster.exposing("default", {"app": "other"}) == ()
+    assert cluster.exposing("train", {"app": "web"}) == ()
+    assert cluster.service_account_made("default", "old") == 86400.0
+    assert cluster.service_account_made("train", "written") == 0.0
+    assert cluster.service_account_made("train", "absent") == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        ("kind: Service\nmetadata: {name: web}\nspec: {type: 5}\n", "spec.type"),
+        (
+            "kind: ServiceAccount\nmetadata: {name: a, creationTimestamp: soon}\n",
+            "metadata.creationTimestamp",
+        ),
+    ],
+)
+def test_a_broken_service_or_account_is_named(tmp_path: Path, text: str, field: str) -> None:
+    """File and field."""
+    (tmp_path / "x.yaml").write_text(f"apiVersion: v1\n{text}")
+    with pytest.raises(InvalidObjectError, match=field) as caught:
+        FolderCluster(tmp_path)
+    assert "x.yaml" in str(caught.value)
+
+
 async def test_a_namespace_that_is_not_there_has_no_marks(tmp_path: Path) -> None:
     """It is one with no label but the one that kube-apiserver sets."""
     found = await FolderCluster(tmp_path).namespace("new")

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
+import msgspec
 import pytest
 from structlog.testing import capture_logs
 
@@ -72,6 +73,32 @@ async def test_events_change_what_was_listed(
     assert server.requests[1]["resourceVersion"] == "1"
     assert server.requests[1]["allowWatchBookmarks"] == "true"
     assert FAST.watch_min_s - 1 <= int(server.requests[1]["timeoutSeconds"]) <= FAST.watch_max_s
+
+
+async def test_what_is_not_kept_takes_no_place(
+    connection: Connection, server: ScriptedServer
+) -> None:
+    """Not from a list, not from an event; what was kept goes when it changes into such, told."""
+    server.answers = [
+        items("1", "a", "b-left"),
+        stream(event("ADDED", "c-left", "2"), then="break"),
+        stream(event("MODIFIED", "a", "3", left="yes") + event("ADDED", "d", "4"), then="hang"),
+    ]
+    told: list[set[str]] = []
+
+    def parse(raw: msgspec.Raw) -> Namespace | None:
+        found = parse_namespace(raw)
+        return None if found.name.endswith("-left") or "left" in found.labels else found
+
+    resource = Resource("Things", "/things", parse)
+    watch = ListWatch(connection, resource, lambda found: told.append(set(found)), FAST)
+    task = asyncio.create_task(watch.run())
+    try:
+        await eventually(lambda: watch.objects.keys() == {"d"})
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    assert told == [{"a"}, {"d"}]
 
 
 async def test_a_watch_goes_on_where_it_broke(

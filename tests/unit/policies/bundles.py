@@ -40,3 +40,41 @@ def rule(condition: str, entry: str = '{"privilege": "site/found", "path": "spec
         "package sallyport.privileges.host.network\n\n"
         f'needs contains {entry} if {{\n\tinput.os == "trigger"\n\t{condition}\n}}\n'
     )
+
+
+METADATA = """# METADATA
+# scope: package
+# title: Site
+# description: Of the site.
+# schemas:
+# - input: schema.judge
+# - input.projection: schema.projection
+# custom:
+#   points: 25
+#   message: does it ({value})
+#   remedy: Leave it.
+"""
+"""Of a site's signal."""
+
+
+def signal(
+    condition: str = "true",
+    package: str = "sallyport.sandbox.acme.x",
+    entry: str = '{"path": "spec", "value": "v"}',
+    metadata: str = METADATA,
+) -> str:
+    """Give a site's signal, which is met by Pods whose OS is `trigger` and by the condition."""
+    return (
+        f"{metadata}package {package}\n\n"
+        f'signals contains {entry} if {{\n\tinput.projection.os == "trigger"\n\t{condition}\n}}\n'
+    )
+
+
+def make_site_bundle(folder: Path, *sites: Mapping[str, str]) -> Path:
+    """Build a bundle of the built-in policies and folders of a site: `acme`, `acme1` …."""
+    folders = [
+        write_rego(folder / f"acme{number or ''}", files) for number, files in enumerate(sites)
+    ]
+    bundle = folder / "bundle.tar.gz"
+    build(provide("opa"), BUILT_IN_REGO, bundle, folders)
+    return bundle

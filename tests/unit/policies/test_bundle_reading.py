@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from core.errors import BundleRefusedError
 from policies.bundle import MAX_BYTES, Bundle, read_bundle
 
-MANIFEST = {"metadata": {"sallyport": {"format": 1, "rules": []}}}
+MANIFEST = {"metadata": {"sallyport": {"format": 2, "rules": []}}}
 
 
 def archive(path: Path, files: Mapping[str, bytes]) -> Path:
@@ -47,8 +47,8 @@ def test_smallest_bundle_is_read(tmp_path: Path) -> None:
         "/data.json": b"{}",
     }
     found = read_bundle(archive(tmp_path / "b", files))
-    # `printf '\0asm{"format":1,"rules":[]}' | sha256sum`
-    assert found == Bundle(b"\0asm", {}, {"a.rego": "package a\ufffd"}, "42ad13b4b255")
+    # `printf '\0asm{"format":2,"rules":[]}' | sha256sum`
+    assert found == Bundle(b"\0asm", {}, {"a.rego": "package a\ufffd"}, "7bc5c4e94adf")
 
 
 def test_missing_bundle_says_how_to_make_one(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_archive_that_lacks_a_part_is_refused(tmp_path: Path, missing: str) -> N
         b"{}",
         b'{"metadata": {}}',
         b'{"metadata": {"sallyport": {"format": "1", "rules": []}}}',
-        b'{"metadata": {"sallyport": {"format": 1, "rules": [{"id": "a"}]}}}',
+        b'{"metadata": {"sallyport": {"format": 2, "rules": [{"id": "a"}]}}}',
         b'{"x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
         b'{"roots": [""], "metadata": {"\xff": 1}}',
     ],
@@ -102,13 +102,16 @@ def test_manifest_of_another_shape_is_refused(tmp_path: Path, manifest: bytes) -
     assert message.endswith("; make it with 'sallyport policy build'")
 
 
-@pytest.mark.parametrize("version", [0, 2, 99])
+@pytest.mark.parametrize("version", [0, 1, 3, 99])
 def test_other_format_is_refused(tmp_path: Path, version: int) -> None:
     """Both versions are named."""
     manifest = {"metadata": {"sallyport": {"format": version, "rules": []}}}
     files = {"policy.wasm": b"", ".manifest": json.dumps(manifest).encode()}
     path = archive(tmp_path / "b", files)
-    assert refusal(path) == f"{path}: format {version}; this release reads 1"
+    assert refusal(path) == (
+        f"{path}: format {version}; this release reads 2: make it again with "
+        "'sallyport policy build'"
+    )
 
 
 def test_file_that_is_too_large_is_refused_unread(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from core.errors import BundleRefusedError, EvaluationError
 from core.sandbox import Feature, Signal
-from policies.engine.embedded import _read
+from policies.engine.answers import MOST_OF_JUDGEMENT, read_answer, read_judgement
 from tests.unit.policies.bundles import make_bundle
 
 WHOLE: dict[str, Any] = {
@@ -23,6 +23,15 @@ WHOLE: dict[str, Any] = {
 }
 
 
+JUDGED: dict[str, Any] = {
+    "absent": 3,
+    "signals": {
+        "exposure/service": [{"path": "b", "value": "web"}, {"path": "b", "value": "api"}],
+        "actor/entered": [{"path": "", "value": "exec", "container": "c"}],
+    },
+}
+
+
 def answered(answer: dict[str, Any]) -> bytes:
     """Give an answer as the compiled policies write it."""
     return json.dumps([{"result": answer}]).encode()
@@ -30,7 +39,7 @@ def answered(answer: dict[str, Any]) -> bytes:
 
 def test_a_whole_answer_is_read_and_ordered() -> None:
     """Signals and features come by path, under the names that rules have in messages."""
-    found = _read(answered(WHOLE))
+    found = read_answer(answered(WHOLE))
     assert found.signals == (
         Signal("sandbox/code/notebook", "a", "jupyter"),
         Signal("sandbox/code/installs", "b", "pip", "c"),
@@ -46,7 +55,7 @@ def test_every_part_must_be_there(part: str, value: object) -> None:
     if value != "absent":
         answer[part] = "1" if value == 1 else value
     with pytest.raises(EvaluationError, match="sallyport/needs/answer does not have"):
-        _read(answered(answer))
+        read_answer(answered(answer))
 
 
 @pytest.mark.parametrize(
@@ -56,14 +65,49 @@ def test_every_part_must_be_there(part: str, value: object) -> None:
 def test_signal_of_another_shape_is_an_error(entry: dict[str, Any]) -> None:
     """It might have been the one that makes the sandbox necessary."""
     with pytest.raises(EvaluationError):
-        _read(answered(WHOLE | {"signals": {"code/notebook": [entry]}}))
+        read_answer(answered(WHOLE | {"signals": {"code/notebook": [entry]}}))
 
 
 @pytest.mark.parametrize("entry", [{}, {"path": "a"}, {"name": "gpu"}, {"name": 1, "path": "a"}])
 def test_feature_of_another_shape_is_an_error(entry: dict[str, Any]) -> None:
     """It might have been the one that the sandbox cannot run."""
     with pytest.raises(EvaluationError):
-        _read(answered(WHOLE | {"features": [entry]}))
+        read_answer(answered(WHOLE | {"features": [entry]}))
+
+
+def test_a_judgement_is_read_and_ordered() -> None:
+    """By path, then by rule and value."""
+    assert read_judgement(answered(JUDGED)).signals == (
+        Signal("sandbox/actor/entered", "", "exec", "c"),
+        Signal("sandbox/exposure/service", "b", "api"),
+        Signal("sandbox/exposure/service", "b", "web"),
+    )
+
+
+@pytest.mark.parametrize("part", JUDGED)
+@pytest.mark.parametrize("value", ["absent", None, "x"], ids=str)
+def test_every_part_of_a_judgement_must_be_there(part: str, value: object) -> None:
+    """A site's signals that are undefined are not signals that found nothing."""
+    answer = {key: each for key, each in JUDGED.items() if key != part}
+    if value != "absent":
+        answer[part] = value
+    with pytest.raises(EvaluationError, match="sallyport/judge/answer does not have"):
+        read_judgement(answered(answer))
+
+
+@pytest.mark.parametrize("text", [b"[]", b"[{}]", b"", b"{}", b"\xff"])
+def test_an_undefined_judgement_is_an_error(text: bytes) -> None:
+    """The result set of what is undefined is empty."""
+    with pytest.raises(EvaluationError, match="sallyport/judge/answer does not have"):
+        read_judgement(text)
+
+
+def test_a_judgement_has_a_longest() -> None:
+    """A site's rule that gives signals without end does not take the gate's memory."""
+    entry = {"path": "p" * 100, "value": ""}
+    many = JUDGED | {"signals": {"a/b": [entry] * (MOST_OF_JUDGEMENT // 100)}}
+    with pytest.raises(EvaluationError, match="answered with more than 262144 bytes"):
+        read_judgement(answered(many))
 
 
 def test_site_signal_without_points_is_refused(tmp_path: Path) -> None:

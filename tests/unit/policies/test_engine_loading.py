@@ -1,12 +1,14 @@
 """Which bundles the embedded engine refuses to put in force, and with what words."""
 
 import asyncio
+import shutil
 from pathlib import Path
 
 import pytest
 
 from core.decision import Need
 from core.errors import BundleRefusedError, SallyportError
+from policies import BUILT_IN_REGO
 from policies.bundle import Bundle, read_bundle
 from policies.engine.builtins import SUPPLIED
 from policies.engine.embedded import EmbeddedEngine
@@ -17,6 +19,12 @@ NOTHING = """package sallyport.needs
 # METADATA
 # entrypoint: true
 answer := {"containers": 1, "needs": {}, "denials": {}, "signals": {}, "features": []}
+"""
+UNJUDGED = """package sallyport.judge
+
+# METADATA
+# entrypoint: true
+answer := {"absent": 3, "signals": {}}
 """
 PRIVILEGED = b"""{"automount": false, "hostUsers": false, "containers": [{
     "path": "spec.containers[0]", "name": "c", "imageFrom": "r.example/a", "pinned": true,
@@ -82,23 +90,36 @@ def test_what_is_supplied_may_be_called(tmp_path: Path) -> None:
     load(make_bundle(tmp_path / "again", site))
 
 
-def test_bundle_without_the_entry_point_is_refused(built: Path) -> None:
+@pytest.mark.parametrize("name", ["sallyport/needs/answer", "sallyport/judge/answer"])
+def test_bundle_without_an_entry_point_is_refused(built: Path, name: str) -> None:
     """A policy that is compiled for another entry point cannot be asked."""
     bundle = read_bundle(built)
-    wasm = bundle.wasm.replace(b"sallyport/needs/answer", b"sallyport/needs/answe_")
+    wasm = bundle.wasm.replace(name.encode(), f"{name[:-1]}_".encode())
     assert wasm != bundle.wasm
     with pytest.raises(BundleRefusedError) as refused:
         EmbeddedEngine(Bundle(wasm, bundle.rules, bundle.sources, bundle.revision))
-    assert str(refused.value) == "the bundle has no entry point sallyport/needs/answer"
+    assert str(refused.value) == f"the bundle has no entry point {name}"
 
 
 def test_bundle_without_the_built_in_rules_is_refused(tmp_path: Path) -> None:
     """Policies that find nothing in a privileged container would let everything in."""
-    base = write_rego(tmp_path / "base", {"needs.rego": NOTHING})
+    base = write_rego(tmp_path / "base", {"needs.rego": NOTHING, "judge.rego": UNJUDGED})
     with pytest.raises(BundleRefusedError) as refused:
         load(make_bundle(tmp_path, base=base))
     assert str(refused.value) == (
         "the bundle finds nothing wrong with a privileged container: "
+        "the built-in rules are missing from it or do not work"
+    )
+
+
+def test_bundle_that_judges_nothing_is_refused(tmp_path: Path) -> None:
+    """Policies that find no signal where somebody enters a Pod would isolate too little."""
+    base = shutil.copytree(BUILT_IN_REGO, tmp_path / "base")
+    (base / "judge.rego").write_text(UNJUDGED)
+    with pytest.raises(BundleRefusedError) as refused:
+        load(make_bundle(tmp_path, base=base))
+    assert str(refused.value) == (
+        "the bundle finds no signal where somebody enters a Pod: "
         "the built-in rules are missing from it or do not work"
     )
 

@@ -47,6 +47,60 @@ ORDINARY = [
 ]
 
 
+SERVERS = [
+    # JupyterHub's, Kubeflow's, Open Data Hub's.
+    "quay.io/jupyterhub/k8s-hub",
+    "docker.io/jupyterhub/jupyterhub",
+    "quay.io/jupyterhub/configurable-http-proxy",
+    "quay.io/jupyterhub/k8s-image-awaiter",
+    "quay.io/jupyterhub/k8s-secret-sync",
+    "ghcr.io/kubeflow/kubeflow/notebook-controller",
+    "ghcr.io/kubeflow/kubeflow/jupyter-web-app",
+    "quay.io/opendatahub/odh-notebook-controller",
+    "quay.io/opendatahub/kf-notebook-controller",
+    # Those of other kinds, and a site's own of such a name.
+    "registry.k8s.io/agent-sandbox/agent-sandbox-controller",
+    "registry.example/agent-sandbox/sandbox-router",
+    "docker.io/summerwind/actions-runner-controller",
+    "registry.gitlab.com/gitlab-org/gitlab-runner-operator",
+    "registry.example/platform/notebook-operator",
+    "registry.example/platform/Notebook-Exporter",
+    "registry.example/platform/jupyterlab-culler",
+    "registry.example/platform/code-interpreter-webhook",
+]
+
+NO_SERVERS = {
+    # With such an ending, or a part of such a name, it may be a notebook all the same.
+    "registry.example/team/x-notebook-proxy": "notebook",
+    "registry.example/team/notebook-proxy": "notebook",
+    "registry.example/team/jupyter-server-proxy": "notebook",
+    "registry.example/team/jupyter-remote-desktop-proxy": "notebook",
+    "registry.example/team/notebook-hub": "notebook",
+    "registry.example/team/notebook-gateway": "notebook",
+    "registry.example/team/notebook-router": "notebook",
+    "registry.example/team/notebook-manager": "notebook",
+    "registry.example/team/notebook-operator-tests": "notebook",
+    "registry.example/team/my-notebook-controller": "notebook",
+    "registry.example/team/jupyter.controller": "notebook",
+    "registry.example/notebook-controller/trainer": "notebook",
+    "registry.example/team/code-interpreter-proxy": "generated",
+    "registry.example/team/rl-env-manager": "environment",
+    "registry.example/team/actions-runner-controller-runner": "build",
+}
+
+
+@pytest.mark.parametrize("source", SERVERS)
+def test_what_only_serves_such_workloads_tells_nothing(source: str) -> None:
+    """Told by the whole last part of the name."""
+    assert named(source) == ()
+
+
+@pytest.mark.parametrize("source", NO_SERVERS)
+def test_nobody_gets_a_hint_away_by_an_ending(source: str) -> None:
+    """Neither by a word that makers use, nor by one among others."""
+    assert NO_SERVERS[source] in dict(named(source))
+
+
 @pytest.mark.parametrize("source", IMAGES)
 def test_images_of_each_kind_are_told(source: str) -> None:
     """Names that projects and people give their images."""

@@ -39,7 +39,8 @@ def pod(**count: int) -> dict[str, Any]:
                     "env": [{"name": name, "value": "all"} for name in names],
                     "volumeMounts": times(
                         "mounts", lambda n: {"mountPath": f"/run/nvidia-container-devices/{n}"}
-                    ),
+                    )
+                    + times("recursive", lambda _: {"recursiveReadOnly": "Enabled"}),
                 }
             ],
             "volumes": [
@@ -63,6 +64,7 @@ def pod(**count: int) -> dict[str, Any]:
         ("image", MAX_NAME, "spec.containers[0].image"),
         ("env", MAX_NAMES, "spec.containers[0].env"),
         ("mounts", MAX_NAMES, "spec.containers[0].volumeMounts"),
+        ("recursive", MAX_NAMES, "spec.containers[0].volumeMounts"),
         ("tokens", MAX_NAMES, "spec.volumes[1].projected.sources"),
         ("path", MAX_PATH, "spec.volumes[0].hostPath.path"),
     ],

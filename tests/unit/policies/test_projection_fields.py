@@ -146,6 +146,7 @@ def test_every_field_that_rules_read_is_there() -> None:
                     }
                 ],
                 "blockDevices": ["spec.containers[0].volumeDevices[0]"],
+                "recursiveReadOnly": ["spec.containers[0].volumeMounts[0].recursiveReadOnly"],
                 "interactive": True,
                 "installs": ["pip"],
                 "scripts": ["curl"],

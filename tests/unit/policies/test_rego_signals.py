@@ -4,11 +4,14 @@ import json
 import re
 from typing import Any
 
+import jsonschema
+import msgspec
 import pytest
 import yaml
 
 from core.privileges import covers, validate_pattern
 from policies.bundle import Rule
+from policies.context import Context, encode_context
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.policies.rego import REGO, evaluate, load, opa, projection_of
 
@@ -21,6 +24,7 @@ EXAMPLES = [f"{rule}/{which}.yaml" for rule in SIGNALS for which in ("riskier", 
 ALONE_ENOUGH = {"sandbox/code/generated", "sandbox/code/environment"}
 """Signals that reach the threshold by themselves: code that a model chooses."""
 THRESHOLD = 50
+JUDGE_SCHEMA = json.loads((REGO / "schema/judge.json").read_text())
 FREE = {
     "privileges/image/digest": "a signal counts it whatever the profile says",
     "privileges/limits/unset": "the same",
@@ -53,19 +57,42 @@ def metadata() -> dict[str, dict[str, Any]]:
 @pytest.fixture(scope="module")
 def found() -> dict[str, dict[str, Any]]:
     """The signals of each example, by the example's path and by rule."""
-    query = "[r | some p in input; r := data.sallyport.needs.answer.signals with input as p]"
-    answers = evaluate(query, [projection_of(load(example)) for example in EXAMPLES])
+    examples = [(example, load(example)) for example in EXAMPLES]
+    objects = [(name, projection_of(made)) for name, made in examples if made["kind"] != "Context"]
+    contexts = [(name, input_of(made)) for name, made in examples if made["kind"] == "Context"]
+    return _signals_of("needs", objects) | _signals_of("judge", contexts)
+
+
+def _signals_of(entry: str, inputs: list[tuple[str, Any]]) -> dict[str, dict[str, Any]]:
+    query = f"[r | some p in input; r := data.sallyport.{entry}.answer.signals with input as p]"
+    answers = evaluate(query, [each for _, each in inputs])
     return {
-        example: {f"sandbox/{rule}": entries for rule, entries in answer.items()}
-        for example, answer in zip(EXAMPLES, answers, strict=True)
+        name: {f"sandbox/{rule}": entries for rule, entries in answer.items()}
+        for (name, _), answer in zip(inputs, answers, strict=True)
     }
+
+
+def input_of(made: dict[str, Any]) -> dict[str, Any]:
+    """Give what judge sees in an example: what it does not state is as a Context has it."""
+    validator = jsonschema.Draft7Validator(
+        {**JUDGE_SCHEMA["properties"]["context"], "required": ["operation"]}
+    )
+    validator.validate(made["context"])
+    context = msgspec.convert(made["context"], Context)
+    return {"context": msgspec.json.decode(encode_context(context))}
+
+
+def reads_context(rule: str) -> bool:
+    """Say whether a signal is one of judge's, by the schema of its input."""
+    text = (REGO / rule / f"{rule.rsplit('/', maxsplit=1)[-1]}.rego").read_text()
+    return "# - input: schema.judge\n" in text
 
 
 def test_rego_lies_in_signals_folders_only() -> None:
     """No file can be overlooked because it lies elsewhere than in sandbox/family/signal/."""
     paths = (REGO / "sandbox").rglob("*.*")
     assert {len(path.relative_to(REGO).parts) for path in paths} == {4}
-    assert len(SIGNALS) >= 12
+    assert len(SIGNALS) >= 16
 
 
 @pytest.mark.parametrize("rule", SIGNALS)
@@ -112,15 +139,22 @@ def test_metadata_argues_the_points(rule: str, metadata: dict[str, dict[str, Any
     assert custom["remedy"].endswith(".")
 
 
-def test_entry_point_asks_every_signal_and_nothing_else() -> None:
-    """With every signal's answer replaced by a marker, each marker is in its place."""
+def test_entry_points_ask_every_signal_and_nothing_else() -> None:
+    """With every signal's answer replaced by a marker, each marker is in its place.
+
+    What reads the context is asked by judge, all else by needs, whose answer is remembered.
+    """
     mocks = " ".join(
         f'with data.sallyport.{rule.replace("/", ".")}.signals as {{"{rule}"}}' for rule in SIGNALS
     )
     mocks += ' with data.sallyport.features.features as {"features"}'
     answer = evaluate(f"data.sallyport.needs.answer {mocks}", {"containers": [], "weighed": True})
-    assert answer["signals"] == {rule.split("/", 1)[1]: [rule] for rule in SIGNALS}
     assert answer["features"] == ["features"]
+    judged = evaluate(f"data.sallyport.judge.answer {mocks}", {"context": {"absent": []}})
+    for found, of_context in ((answer, False), (judged, True)):
+        expected = [rule for rule in SIGNALS if reads_context(rule) is of_context]
+        assert found["signals"] == {rule.split("/", 1)[1]: [rule] for rule in expected}
+        assert len(expected) >= 3
 
 
 @pytest.mark.parametrize("rule", SIGNALS)
@@ -173,6 +207,12 @@ def test_risks_of_some_privileges_are_of_their_rule(metadata: dict[str, dict[str
         ("volume/host_path", "volume/hostPath:rw/var/log", 40),
         ("volume/host_path", "volume/hostPath:ro/run/containerd/containerd.sock", 60),
         ("volume/host_path", "volume/hostPath:ro/%2F", 60),
+        ("volume/host_path", "volume/hostPath:ro/run/containerd", 60),
+        ("volume/host_path", "volume/hostPath:ro/var/run/crio", 60),
+        ("volume/host_path", "volume/hostPath:ro/var", 60),
+        ("volume/host_path", "volume/hostPath:ro/var/lib/kubelet/pki", 60),
+        ("volume/host_path", "volume/hostPath:ro/etc/kubernetes/admin.conf", 60),
+        ("volume/host_path", "volume/hostPath:ro/var/lib/docker", 30),
         ("image/digest", "image/unpinned", 0),
     ],
 )
@@ -206,5 +246,6 @@ def test_answer_is_ordered_and_whole(builtin_engine: EmbeddedEngine) -> None:
     assert [(each.name, each.path, each.container) for each in answer.features] == [
         ("rdma", "spec.containers[0].resources.limits['rdma/hca']", "trainer"),
         ("host-network", "spec.hostNetwork", None),
+        ("user-namespace", "spec.hostUsers", None),
     ]
     assert any(need.privilege == "host/network" for need in answer.needs)

@@ -51,9 +51,8 @@ def security_contexts() -> st.SearchStrategy[object]:
         optional={"type": st.sampled_from(["RuntimeDefault", "Localhost", "Unconfined"]) | TEXTS},
     )
     labels = st.fixed_dictionaries({}, optional={"user": TEXTS, "role": TEXTS, "type": TEXTS})
-    capabilities = st.fixed_dictionaries(
-        {}, optional={"add": st.lists(TEXTS, max_size=2), "drop": st.lists(TEXTS, max_size=2)}
-    )
+    added = st.lists(TEXTS | st.just("cap_net_raw"), max_size=2)
+    capabilities = st.fixed_dictionaries({}, optional={"add": added, "drop": st.lists(TEXTS)})
     return st.fixed_dictionaries(
         {},
         optional={
@@ -90,6 +89,7 @@ ANNOTATIONS = TEXTS | st.sampled_from(
 )
 
 
+PATHS = TEXTS | st.sampled_from(["/", "/var/run/a", "//run/./s", "/a/../b", "/dev/a", "/a.sock"])
 RESOURCES = TEXTS | st.sampled_from(
     ["nvidia.com/gpu", "nvidia.com/mig-1g.5gb", "hugepages-2Mi", "rdma/hca", "a/IB", "amd.com/gpu"]
 )
@@ -132,6 +132,7 @@ def containers() -> st.SearchStrategy[dict[str, object]]:
             "env": named(variables, "name"),
             "mounts": entries(mountPath=TEXTS),
             "blockDevices": st.lists(st.just("p"), max_size=2),
+            "recursiveReadOnly": st.lists(st.just("p"), max_size=2),
         },
     )
 
@@ -148,7 +149,7 @@ def volumes() -> st.SearchStrategy[dict[str, object]]:
         optional={
             "types": st.lists(types | TEXTS, max_size=2),
             "hostPath": st.fixed_dictionaries(
-                {}, optional={"path": TEXTS, "readOnly": st.booleans()}
+                {}, optional={"path": PATHS, "readOnly": st.booleans()}
             ),
             "csi": st.fixed_dictionaries({}, optional={"driver": TEXTS}),
             "image": st.fixed_dictionaries(

@@ -1,29 +1,45 @@
 """What the policies said is remembered by the projection, exactly, and within bounds."""
 
 import asyncio
-from collections.abc import Callable
-from typing import ClassVar
+from collections.abc import Callable, Mapping
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core.decision import Need
 from core.errors import EvaluationError
 from core.sandbox import Feature, Signal
 from policies.bundle import Rule
-from policies.engine import Answer
+from policies.engine import Answer, Judgement
 from policies.engine.remembered import MOST_BYTES, RememberingEngine
+
+SITE = Rule("sandbox/acme/x", "T", "D", "m", "R", 1, points=1, site=True)
 
 
 class Counting:
     """An engine that says how often it was asked."""
 
     revision = "r"
-    rules: ClassVar[dict[str, Rule]] = {}
 
-    def __init__(self, needs: Callable[[bytes], int] = lambda _: 1) -> None:
+    def __init__(
+        self, needs: Callable[[bytes], int] = lambda _: 1, *, sees_objects: bool = False
+    ) -> None:
         self.asked: list[bytes] = []
+        self.judged: list[tuple[bytes, bytes]] = []
+        self.rules: Mapping[str, Rule] = {SITE.id: SITE} if sees_objects else {}
         self._needs = needs
+        self._sees_objects = sees_objects
+
+    async def judge(self, projection: bytes, answer: Answer, context: bytes) -> Judgement:
+        """Give a signal that says what it was asked about; fail for `fail`."""
+        self.judged.append((projection, context))
+        if context == b"fail":
+            raise EvaluationError("too long")
+        seen = (projection, len(answer.needs)) if self._sees_objects else ()
+        count = 500 if context == b"huge" else 1
+        return Judgement((Signal(str(seen), repr(context)),) * count)
 
     async def ask(self, projection: bytes) -> Answer:
         """Give as many needs as it was made for; fail for `fail`."""
@@ -115,3 +131,81 @@ def test_what_counts_for_the_sandbox_takes_room_too(part: str) -> None:
     assert len(getattr(ask(engine, b"huge"), part)) == 500
     ask(engine, b"huge")
     assert inner.asked == [b"huge", b"huge"]
+
+
+def judge(engine: RememberingEngine, projection: bytes, context: bytes) -> Judgement:
+    """Ask, then judge, as a review does."""
+
+    async def both() -> Judgement:
+        return await engine.judge(projection, await engine.ask(projection), context)
+
+    return asyncio.run(both())
+
+
+def test_a_context_is_judged_once_whatever_the_object() -> None:
+    """Built-in signals of judge see no object: all Pods of one context share what is said."""
+    inner = Counting()
+    engine = RememberingEngine(inner)
+    for projection in (b"a", b"b", b"a"):
+        judge(engine, projection, b"one")
+    judge(engine, b"a", b"two")
+    assert inner.judged == [(b"a", b"one"), (b"a", b"two")]
+
+
+def test_with_a_sites_signals_an_object_is_judged_once_in_each_context() -> None:
+    """They see the object, so another one is judged anew."""
+    inner = Counting(sees_objects=True)
+    engine = RememberingEngine(inner)
+    for projection in (b"a", b"b", b"a", b"b"):
+        judge(engine, projection, b"one")
+    assert inner.judged == [(b"a", b"one"), (b"b", b"one")]
+
+
+def test_an_answer_is_no_judgement() -> None:
+    """One of the same bytes is not taken for the other."""
+    inner = Counting()
+    engine = RememberingEngine(inner)
+    judge(engine, b"same", b"same")
+    assert isinstance(ask(engine, b"same"), Answer)
+    assert isinstance(judge(engine, b"same", b"same"), Judgement)
+    assert (inner.asked, inner.judged) == ([b"same"], [(b"same", b"same")])
+
+
+def test_a_judgement_that_fails_is_not_remembered() -> None:
+    """Nor is one that is huge; the next request is judged anew."""
+    inner = Counting()
+    engine = RememberingEngine(inner)
+    for _ in range(2):
+        with pytest.raises(EvaluationError):
+            judge(engine, b"a", b"fail")
+        judge(engine, b"a", b"huge")
+    assert len(inner.judged) == 4
+
+
+def test_answers_and_judgements_are_bounded_together() -> None:
+    """Contexts without number leave no more entries than there may be."""
+    inner = Counting()
+    engine = RememberingEngine(inner, most_entries=3)
+    for number in range(50):
+        judge(engine, b"a", b"%d" % number)
+    assert inner.asked == [b"a"]
+    judge(engine, b"a", b"49")
+    judge(engine, b"a", b"0")
+    assert [context for _, context in inner.judged[50:]] == [b"0"]
+
+
+_asked = st.tuples(st.sampled_from([b"", b"a", b"aj", b"b"]), st.sampled_from([b"", b"a", b"j"]))
+
+
+@given(asked=st.lists(_asked, max_size=20), sees=st.booleans(), entries=st.integers(0, 6))
+def test_what_is_remembered_is_what_would_be_judged(
+    asked: list[tuple[bytes, bytes]], *, sees: bool, entries: int
+) -> None:
+    """Whatever was asked before, in any order, and however little is kept."""
+    remembering = RememberingEngine(Counting(len, sees_objects=sees), entries)
+    for projection, context in asked:
+        fresh = Counting(len, sees_objects=sees)
+        answer = asyncio.run(fresh.ask(projection))
+        assert ask(remembering, projection) == answer
+        expected = asyncio.run(fresh.judge(projection, answer, context))
+        assert judge(remembering, projection, context) == expected

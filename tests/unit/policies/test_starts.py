@@ -158,9 +158,9 @@ def test_terminal_is_stdin_and_tty(*, stdin: bool, tty: bool, interactive: bool)
 def test_any_text_gives_names_of_tools_alone(text: str) -> None:
     """Whatever is written, what comes out is of the closed lists."""
     found = read_command(text)
-    tools = {"pip", "conda", "apt", "apk", "dnf", "npm", "go", "cargo", "gem", "R", "git"}
+    tools = {"pip", "conda", "apt", "apk", "dnf", "npm", "go", "cargo", "gem", "R", "julia", "git"}
     assert set(found.installs) <= tools
-    assert set(found.scripts) <= {"curl", "wget", "aria2c", "base64"}
+    assert set(found.scripts) <= {"curl", "wget", "aria2c", "base64", "python"}
 
 
 @pytest.mark.parametrize(
@@ -177,6 +177,15 @@ def test_any_text_gives_names_of_tools_alone(text: str) -> None:
         "npm ",
         "curl a;sh a;",
         "sh x",
+        "curl|sudo a ",
+        "curl|sudo ",
+        "curl|xargs a ",
+        "curl|sh -a ",
+        "curl sh < ",
+        "exec(a.",
+        "go run -a ",
+        "rpm -a ",
+        "uv run ",
     ],
 )
 def test_hostile_text_takes_no_longer_than_any(part: str) -> None:

@@ -121,7 +121,8 @@ POD: dict[str, Any] = {
                     {"name": "X_VISIBLE_DEVICES", "valueFrom": {"fieldRef": {"fieldPath": "a"}}},
                 ],
                 "volumeMounts": [
-                    {"name": "log", "readOnly": True, "mountPath": "/log"},
+                    {"name": "log", "readOnly": True, "mountPath": "/log"}
+                    | {"recursiveReadOnly": "Enabled"},
                     {"name": "scratch", "mountPath": "/var/run/nvidia-container-devices/all"},
                 ],
                 "volumeDevices": [{"name": "data", "devicePath": "/dev/xvda"}],
@@ -130,7 +131,9 @@ POD: dict[str, Any] = {
             {
                 "name": "second",
                 "image": PUBLIC_IMAGE,
-                "volumeMounts": [{"name": "log", "readOnly": True}],
+                "volumeMounts": [
+                    {"name": "log", "readOnly": True, "recursiveReadOnly": "IfPossible"}
+                ],
             },
         ],
         "initContainers": [{"name": "init", "ports": [{"hostPort": 81}]}],

@@ -10,10 +10,14 @@ from tests.harness.sweeper import NAMESPACE
 ACCOUNT: Final = "sallyport-control"
 
 _RULES: Final = [
+    rule(["apps"], "deployments replicasets", "get"),
     rule([""], "pods", "list"),
+    rule([""], "nodes", "list"),
     rule([""], "namespaces", "get list watch"),
     rule([""], "persistentvolumes", "list watch"),
     rule(["node.k8s.io"], "runtimeclasses", "list watch"),
+    rule([""], "services", "list watch"),
+    rule([""], "serviceaccounts", "list watch"),
     rule(["sallyport.dev"], "containerprofiles", "list watch"),
     *(
         rule(["sallyport.dev"], resource, "list watch")
@@ -26,6 +30,7 @@ _RULES: Final = [
 _OWN: Final = [
     rule([""], "configmaps", "create"),
     rule([""], "configmaps", "get update", "sallyport-sweep"),
+    rule([""], "configmaps", "get list watch patch", "sallyport-sandbox-capacity"),
 ]
 
 

@@ -1,0 +1,86 @@
+"""What is known of a request beside its object, for the policies (`policies.context`).
+
+It reads memory: the Services that let traffic in from outside, and when service accounts were made.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from core.cluster import Cluster
+from core.errors import NotSyncedError
+from core.namespaces import Namespace
+from core.pod import Pod
+from core.request import Request
+from core.sandbox import SandboxMode
+from core.subject import Subject
+from identity.kinds import SubjectKind
+from policies.context import ABSENT, Context, encode_context
+
+_DEFAULT_ACCOUNT: Final = "default"
+"""The service account of a Pod that names none (kubernetes/plugin/pkg/admission/serviceaccount)."""
+
+_UNSEEN: Final = ("services", "service-accounts")
+
+
+class Seen(NamedTuple):
+    """What the cluster shows of a Pod's surroundings."""
+
+    services: tuple[str, ...] = ()
+    """Names of those that let in from outside of the cluster what the Pod serves."""
+    new_account: bool = False
+    """Whether its service account was made lately."""
+    absent: tuple[str, ...] = ()
+    """What of these is not known."""
+
+
+_NOTHING: Final = Seen()
+
+
+@dataclass(frozen=True)
+class Situations:
+    """Knows what policies may see of a request."""
+
+    cluster: Cluster
+    kind_of: Callable[[Subject], SubjectKind]
+    clock: Callable[[], float]
+    new_account_s: float
+    """Age in seconds below which a service account counts as new."""
+
+    def seen(self, request: Request, pod: Pod, mode: SandboxMode) -> Seen:
+        """Give what the cluster shows of a Pod of the request.
+
+        Raises:
+            NotSyncedError: it is not known, and the score decides.
+        """
+        if not request.namespace:
+            return _NOTHING
+        try:
+            services = self.cluster.exposing(request.namespace, pod.metadata.labels or {})
+            return Seen(services, self._is_new(request.namespace, pod))
+        except NotSyncedError:
+            if mode is SandboxMode.BY_RISK:
+                raise
+            return Seen(absent=_UNSEEN)
+
+    def context(self, request: Request, namespace: Namespace | None, seen: Seen) -> bytes:
+        """Give what policies see, as JSON."""
+        subject = request.subject
+        return encode_context(
+            Context(
+                operation=request.operation.value,
+                subresource=request.subresource,
+                requester=self.kind_of(subject).value,
+                groups=tuple(sorted(subject.groups)),
+                namespace_labels=namespace.labels if namespace else {},
+                new_service_account=seen.new_account,
+                services=seen.services,
+                absent=(*ABSENT, *seen.absent),
+            )
+        )
+
+    def _is_new(self, namespace: str, pod: Pod) -> bool:
+        spec = pod.spec
+        name = spec.service_account_name or spec.service_account or _DEFAULT_ACCOUNT
+        made = self.cluster.service_account_made(namespace, name)
+        return made is None or self.clock() - made < self.new_account_s

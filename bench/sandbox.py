@@ -1,0 +1,67 @@
+"""`python -m bench.sandbox`: the CPU that the sandbox adds to a review, in interleaved pairs.
+
+Two gates judge the same Pods in the same cluster, whose namespace asks for a sandbox by risk. One
+weighs each Pod and decides; in the other nobody ever asks (`bench.without_sandbox`).
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from bench.added import Added, measure_added
+from bench.reviews import GANG, USUAL
+from bench.rig import UNCACHED, Rig, rig
+
+NEW: Final = {"SALLYPORT_EVALUATION__REMEMBERED": "32"}
+"""Fewer than the different Pods: each is new when it comes again, its requester is not."""
+
+_NAMESPACE: Final = "  name: train\n  labels:\n"
+_ASKS: Final = "    sallyport.dev/sandbox: by-risk\n"
+_CLASS: Final = """
+apiVersion: node.k8s.io/v1
+kind: RuntimeClass
+metadata: {name: gvisor}
+handler: runsc
+"""
+
+
+@contextmanager
+def _asking() -> Iterator[Rig]:
+    """Give a rig whose cluster asks for a sandbox by risk."""
+    with rig() as servers:
+        _ask(servers.cluster)
+        yield servers
+
+
+def _ask(cluster: Path) -> None:
+    file = cluster / "cluster.yaml"
+    text = file.read_text()
+    if _NAMESPACE not in text:
+        raise SystemExit(f"{file}: the namespace train is not where it was")
+    file.write_text(text.replace(_NAMESPACE, _NAMESPACE + _ASKS, 1))
+    (cluster / "runtime-class.yaml").write_text(_CLASS)
+
+
+def main() -> None:
+    """Measure, and print what was added."""
+    measure_added(
+        Added(
+            program="bench.sandbox",
+            without="bench.without_sandbox",
+            cases={
+                "uncached": (USUAL, NEW, 150),
+                "a gang": (GANG, {}, 10),
+                "nothing remembered": (USUAL, UNCACHED, 300),
+            },
+            against="the same gate in which nobody ever asks for a sandbox, in the same cluster: "
+            "its namespace asks for one by risk",
+            page="sandbox",
+            rig=_asking,
+            described=__doc__,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,21 @@
+"""A gate in which nobody asks for a sandbox: the other half of the pairs of `bench.sandbox`."""
+
+from typing import Any
+from unittest.mock import patch
+
+from admission import chain, gather
+from admission.checks.sandboxing import sandboxing
+from admission.facts import Facts
+from cli.main import main
+
+
+def _nobody(*_: Any) -> bool:
+    """Say that nobody asks."""
+    return False
+
+
+if __name__ == "__main__":
+    patch.object(gather, "may_be_asked", _nobody).start()
+    patch.object(Facts, "may_isolate", property(_nobody)).start()
+    patch.object(chain, "CHAIN", tuple(each for each in chain.CHAIN if each != sandboxing)).start()
+    main()

@@ -1,0 +1,42 @@
+"""The context: what policies see of a request beside its object, and all that they see.
+
+Its published schema is part of `policies/rego/schema/judge.json`. No name and no id of a person is
+in it: rules ask for kinds and groups.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+ABSENT: Final = ("egress", "risk", "weights")
+"""Facts that no release knows yet: where the Pod may connect, Entra's risk, what it can read."""
+
+
+class Context(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """What is known of one request. Every key is in the JSON, so that rules need not ask for it."""
+
+    operation: str
+    """CREATE, UPDATE or CONNECT."""
+    subresource: str = ""
+    """`exec`, `attach`, `ephemeralcontainers` …; empty for the object itself."""
+    requester: str = ""
+    """What kind of identity asks: a value of `identity.kinds.SubjectKind`."""
+    groups: tuple[str, ...] = ()
+    """The requester's, sorted."""
+    namespace_labels: Mapping[str, str] = {}
+    new_service_account: bool = False
+    """Whether the Pod's service account was made lately."""
+    services: tuple[str, ...] = ()
+    """Names of the Services that let in from outside of the cluster what the Pod serves, sorted."""
+    absent: tuple[str, ...] = ABSENT
+    """Facts that are not known, so that a rule can tell them from facts that are false; also
+    `services` and `service-accounts` where they could not be read."""
+
+
+_ENCODER: Final = msgspec.json.Encoder(order="deterministic", enc_hook=dict)
+
+
+def encode_context(context: Context) -> bytes:
+    """Give the context as the JSON that policies are evaluated on; equal ones give equal bytes."""
+    return _ENCODER.encode(context)

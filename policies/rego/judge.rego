@@ -1,0 +1,38 @@
+# METADATA
+# scope: package
+# title: What counts of a request
+# description: >-
+#   The entry point for the context of a request (schema/judge.json). Every built-in signal that
+#   reads the context is listed here, and a test fails for a folder that neither this file nor
+#   needs.rego lists; a site's signals come from sallyport.site, which the build writes.
+# schemas:
+# - input: schema.judge
+package sallyport.judge
+
+import data.sallyport.sandbox
+import data.sallyport.site
+
+# METADATA
+# title: The answer
+# description: >-
+#   What the engine asks for. It counts what is not known, so that an input that could not be read
+#   makes it undefined, which is an error, and not a request in which nothing counts.
+# entrypoint: true
+answer := {
+	"absent": count(input.context.absent),
+	"signals": object.union(signals, site.signals),
+}
+
+# METADATA
+# title: Signals by rule
+# description: >-
+#   An object from "family/signal" to what makes the request riskier: entries {"path", "value"} and,
+#   where it concerns one container, "container"; with only rules that have any.
+signals := {rule: entries |
+	some rule, entries in {
+		"actor/entered": sandbox.actor.entered.signals,
+		"actor/new_service_account": sandbox.actor.new_service_account.signals,
+		"exposure/service": sandbox.exposure.service.signals,
+	}
+	count(entries) > 0
+}
