@@ -1,8 +1,8 @@
 """Which profiles may be tried for what an object needs, and what each lacks. Pure."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache, reduce
 from itertools import chain, islice
 from operator import or_
 from typing import Final
@@ -17,6 +17,9 @@ cover each. The neediest node agents need about 30."""
 MOST_NEAREST: Final = 8
 """Profiles looked at of those that lack something, to word a refusal and for the record."""
 
+_MOST_REMEMBERED: Final = 512
+_MOST_OF_REMEMBERED: Final = 32
+"""Different privileges of one object; of more it is worked out anew."""
 
 _OF_EVERY_POD: Final = "image/from/"
 
@@ -60,6 +63,8 @@ class Candidates:
     """For each privilege that is needed: those that lack it."""
     gaps: Mapping[str, int]
     """The same without those that were written for an older catalogue."""
+    _made: dict[int, Candidate] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """By the place of each profile, those that somebody has looked at."""
 
     def __len__(self) -> int:
         return self.within.bit_count()
@@ -110,6 +115,12 @@ class Candidates:
         return [self.profiles.ordered[place].name for place in _places(bits)]
 
     def _candidate(self, place: int) -> Candidate:
+        found = self._made.get(place)
+        if found is None:
+            found = self._made[place] = self._make(place)
+        return found
+
+    def _make(self, place: int) -> Candidate:
         profile = self.profiles.ordered[place]
         if not (self._lacking_any >> place & 1):
             return Candidate(profile, _NOTHING)
@@ -146,15 +157,26 @@ def candidates(
     """Give the profiles that the namespace's ceiling leaves (all without one), as they are tried.
 
     `privileges` are given with the version of the catalogue that each appeared in. More of them
-    than MAX_PRIVILEGES have no candidates.
+    than MAX_PRIVILEGES have no candidates. What few privileges lack, and which profiles are nearest
+    to them, is worked out once: the same few are asked for again and again.
     """
     if len(privileges) > MAX_PRIVILEGES:
         return Candidates(profiles, 0, {}, {})
-    within = profiles.bits(namespace.ceiling if namespace else None)
+    ceiling = namespace.ceiling if namespace else None
+    wanted = tuple(privileges.items())
+    if len(wanted) > _MOST_OF_REMEMBERED:
+        return _candidates.__wrapped__(profiles, ceiling, wanted)
+    return _candidates(profiles, ceiling, wanted)
+
+
+@lru_cache(_MOST_REMEMBERED)
+def _candidates(
+    profiles: ProfileSet, ceiling: frozenset[str] | None, privileges: tuple[tuple[str, int], ...]
+) -> Candidates:
+    within = profiles.bits(ceiling)
     covering = profiles.index.covering
-    lacking = {privilege: within & ~covering(privilege) for privilege in privileges}
+    lacking = {privilege: within & ~covering(privilege) for privilege, _ in privileges}
     gaps = {
-        privilege: bits & profiles.demanding(privileges[privilege])
-        for privilege, bits in lacking.items()
+        privilege: lacking[privilege] & profiles.demanding(since) for privilege, since in privileges
     }
     return Candidates(profiles, within, lacking, gaps)

@@ -17,7 +17,7 @@ from core.decoding import UNREADABLE, unreadable
 from core.defaults import Defaults, DefaultVariable
 from core.namespaces import Mode
 from core.request import Operation, Phase, Request
-from policies.projecting.containers import is_nothing
+from policies.projecting.resources import is_nothing
 
 _SECCOMP: Final = "seccomp/unset"
 _CAPABILITIES: Final = "capabilities/default"

@@ -5,13 +5,29 @@ import statistics
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bench.contender import Contender, in_pairs
 from bench.contenders import validate_order
 from bench.reviews import Pods
 from bench.rig import Rig, rig
 from tests.harness.evidence import record
+
+
+@dataclass(frozen=True)
+class Case:
+    """One load."""
+
+    pods: Pods
+    most: int | None
+    """How many microseconds may be added; None: it is said for comparison."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    rig: Callable[[], AbstractContextManager[Rig]] = rig
+
+    @property
+    def limit(self) -> str:
+        """Say it in words."""
+        return "no limit" if self.most is None else f"at most {self.most}"
 
 
 @dataclass(frozen=True)
@@ -23,26 +39,22 @@ class Added:
     described: str | None
     without: str
     """The module of a gate in which the part does nothing."""
-    cases: Mapping[str, tuple[Pods, Mapping[str, str], int]]
-    """Reviews, settings, and how many microseconds may be added."""
+    cases: Mapping[str, Case]
     against: str
     """The gate without the part, in words."""
     page: str
     """Of docs/evidence."""
-    rig: Callable[[], AbstractContextManager[Rig]] = rig
 
-    def measure(
-        self, pods: Pods, settings: Mapping[str, str], pairs: int, seconds: float
-    ) -> list[float]:
+    def measure(self, case: Case, pairs: int, seconds: float) -> list[float]:
         """Give for each pair what was added, in µs."""
         without = (sys.executable, "-m", self.without)
-        with self.rig() as servers:
+        with case.rig() as servers:
             gates = {
-                "without": servers.gate("without", settings, program=without),
-                "with": servers.gate("with", settings),
+                "without": servers.gate("without", case.settings, program=without),
+                "with": servers.gate("with", case.settings),
             }
             both = [
-                Contender(name, gate, validate_order(servers, gate, pods=pods))
+                Contender(name, gate, validate_order(servers, gate, pods=case.pods))
                 for name, gate in gates.items()
             ]
             return [
@@ -62,11 +74,11 @@ def measure_added(part: Added) -> None:
     text = [
         f"- {options.pairs} interleaved pairs of {options.seconds:g} s each, against {part.against}"
     ]
-    for name, (pods, settings, most) in part.cases.items():
-        added = part.measure(pods, settings, options.pairs, options.seconds)
+    for name, case in part.cases.items():
+        added = part.measure(case, options.pairs, options.seconds)
         text.append(
-            f"- **{name}: {statistics.median(added):.0f} µs of CPU added (median)**, at most {most}"
-            "; sorted: " + ", ".join(f"{value:.0f}" for value in sorted(added))
+            f"- **{name}: {statistics.median(added):.0f} µs of CPU added (median)**, {case.limit}; "
+            "sorted: " + ", ".join(f"{value:.0f}" for value in sorted(added))
         )
     if options.record:
         record(part.page, text)

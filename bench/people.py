@@ -4,7 +4,7 @@ One gate notes, traces, and looks for exceptions and break glass; in the other, 
 all of that does nothing (`bench.without_people`).
 """
 
-from bench.added import Added, measure_added
+from bench.added import Added, Case, measure_added
 from bench.reviews import GANG, USUAL
 from bench.rig import UNCACHED
 
@@ -16,7 +16,7 @@ def main() -> None:
             program="bench.people",
             described=__doc__,
             without="bench.without_people",
-            cases={"uncached": (USUAL, UNCACHED, 100), "a gang": (GANG, {}, 40)},
+            cases={"uncached": Case(USUAL, 100, UNCACHED), "a gang": Case(GANG, 40)},
             against="the same gate in which nobody is noted or traced, and no exception, "
             "BreakGlass or default is looked for",
             page="people",

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from bench.added import Added, measure_added
+from bench.added import Added, Case, measure_added
 from bench.reviews import GANG, USUAL
 from bench.rig import UNCACHED, Rig, rig
 
@@ -48,17 +48,17 @@ def main() -> None:
     measure_added(
         Added(
             program="bench.sandbox",
+            described=__doc__,
             without="bench.without_sandbox",
             cases={
-                "uncached": (USUAL, NEW, 150),
-                "a gang": (GANG, {}, 10),
-                "nothing remembered": (USUAL, UNCACHED, 300),
+                "uncached": Case(USUAL, 150, NEW, _asking),
+                "a gang": Case(GANG, 10, rig=_asking),
+                "nothing remembered at all": Case(USUAL, None, UNCACHED, _asking),
+                "a gang, where nobody asks": Case(GANG, 10),
             },
             against="the same gate in which nobody ever asks for a sandbox, in the same cluster: "
-            "its namespace asks for one by risk",
+            "its namespace asks for one by risk, but in the last case",
             page="sandbox",
-            rig=_asking,
-            described=__doc__,
         )
     )
 

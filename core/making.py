@@ -1,6 +1,7 @@
 """Makes the document of a decision, for the record and for whoever asks why. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from core.decision import Decision, Named
@@ -119,6 +120,7 @@ def make_document(  # noqa: PLR0913  A decision and all that surrounds it.
     )
 
 
+@lru_cache(maxsize=256)
 def _isolated(isolation: Isolation) -> Isolated:
     return Isolated(
         mode=isolation.mode.value,

@@ -88,9 +88,12 @@ class Profile:
         return self.patterns.covers(privilege)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ProfileSet:
-    """All profiles of a cluster at one moment, in the order in which they are tried."""
+    """All profiles of a cluster at one moment, in the order in which they are tried.
+
+    Two are equal only where they are one: what is worked out of one is remembered by it.
+    """
 
     revision: str
     ordered: tuple[Profile, ...]

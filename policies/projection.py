@@ -14,9 +14,10 @@ import msgspec
 
 from core import pod as k8s
 from policies.projecting.bounds import bound, check_length
-from policies.projecting.containers import Container, project_containers, special_resources
+from policies.projecting.containers import Container, project_containers
 from policies.projecting.hints import Hint, project_hints
 from policies.projecting.projected import Token
+from policies.projecting.resources import special_resources
 from policies.projecting.rights import FederatedIdentity, Rights
 from policies.projecting.volumes import Claimed, Volume, no_claims, project_volumes
 
@@ -194,7 +195,9 @@ def project(
         volumes=list(project_volumes(pod, claimed)) if spec.volumes else [],
         weighed=weighed,
         hints=project_hints(containers, pod.metadata) if weighed else (),
-        resources=special_resources(spec.resources, "spec") if weighed and spec.resources else (),
+        resources=special_resources(spec.resources.limits, "spec")
+        if weighed and spec.resources and spec.resources.limits
+        else (),
         resource_claims=weighed and bool(spec.resource_claims),
     )
 

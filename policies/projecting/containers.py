@@ -1,7 +1,6 @@
 """Containers, as policies see them."""
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -10,7 +9,8 @@ from core import pod as k8s
 from core.devices import NO_DEVICE, names_devices
 from policies.projecting.bounds import MAX_CONTAINERS, MAX_NAME, bound, check_length
 from policies.projecting.images import origin
-from policies.projecting.starting import NOTHING, started
+from policies.projecting.resources import is_nothing
+from policies.projecting.risks import NONE, Risk, risks_of
 
 _DEVICE_MOUNT: Final = "nvidia-container-devices"
 """In a mount's path: NVIDIA's toolkit takes such a mount for a request for a device."""
@@ -19,15 +19,6 @@ _EPHEMERAL: Final = "ephemeral"
 """The kind of container that cannot have limits."""
 
 _LIMITED: Final = ("cpu", "memory")
-
-_ORDINARY: Final = frozenset({*_LIMITED, "ephemeral-storage"})
-"""Resources that every node has: not looked at."""
-
-_LONGEST_QUANTITY: Final = 64
-"""Characters of one that is remembered: real ones are shorter."""
-
-_MOST_REMEMBERED: Final = 4096
-"""Quantities: the same ones come with every Pod."""
 
 
 class _Struct(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", gc=False):
@@ -102,13 +93,23 @@ def project_containers(spec: k8s.PodSpec, *, weighed: bool = True) -> Iterator[C
     """Give all containers of a Pod: ordinary, init, ephemeral; if `weighed`, with what is risky."""
     lists = (spec.containers, spec.init_containers, spec.ephemeral_containers)
     bound(sum(len(each or ()) for each in lists), "spec.containers", most=MAX_CONTAINERS)
-    for kind, field, containers in (
-        ("container", "containers", spec.containers),
-        ("init", "initContainers", spec.init_containers),
-        (_EPHEMERAL, "ephemeralContainers", spec.ephemeral_containers),
-    ):
-        for index, container in enumerate(containers or ()):
-            yield _project(container, kind, f"spec.{field}[{index}]", spec, weighed=weighed)
+    placed = [
+        (f"spec.{field}[{index}]", container, kind)
+        for kind, field, containers in (
+            ("container", "containers", spec.containers),
+            ("init", "initContainers", spec.init_containers),
+            (_EPHEMERAL, "ephemeralContainers", spec.ephemeral_containers),
+        )
+        if containers
+        for index, container in enumerate(containers)
+    ]
+    if not weighed:
+        for path, container, kind in placed:
+            yield _project(container, kind, path, spec, None)
+        return
+    risks = risks_of([(path, container) for path, container, _ in placed])
+    for (path, container, kind), risk in zip(placed, risks, strict=True):
+        yield _project(container, kind, path, spec, risk)
 
 
 def _unlimited(resources: k8s.Resources | None, of_pod: k8s.Resources | None) -> list[str]:
@@ -120,52 +121,20 @@ def _unlimited(resources: k8s.Resources | None, of_pod: k8s.Resources | None) ->
     return missing
 
 
-def special_resources(resources: k8s.Resources, path: str) -> tuple[str, ...]:
-    """Give the resources that are wanted and that not every node has: hugepages, devices.
-
-    Of these the API demands limits (ValidateContainerResourceRequirements in
-    kubernetes/pkg/apis/core/validation): what is requested stands there too.
-
-    Raises:
-        InvalidObjectError: there are more than any real container wants, or one has a longer name.
-    """
-    limits = resources.limits
-    if not limits or _ORDINARY.issuperset(limits):
-        return ()
-    found = [n for n in limits if n not in _ORDINARY and not is_nothing(limits[n])]
-    if len(found) == 1 and len(found[0]) <= MAX_NAME:
-        return tuple(found)
-    field = f"{path}.resources.limits"
-    bound(len(found), field)
-    for name in found:
-        check_length(name, field)
-    return tuple(sorted(found))
-
-
-def is_nothing(quantity: str | float | None) -> bool:
-    """Say whether a quantity is absent or zero, in any spelling: 0, "0m", "0.0Gi", "0e3"."""
-    if not isinstance(quantity, str):
-        return not quantity
-    known = len(quantity) <= _LONGEST_QUANTITY
-    return _is_zero(quantity) if known else _is_zero.__wrapped__(quantity)
-
-
-@lru_cache(_MOST_REMEMBERED)
-def _is_zero(quantity: str) -> bool:
-    number = quantity.strip().rstrip("KMGTPEinumk")
-    return not number.lower().partition("e")[0].strip("+-0.")
-
-
 def _project(
-    container: k8s.Container, kind: str, path: str, spec: k8s.PodSpec, *, weighed: bool
+    container: k8s.Container, kind: str, path: str, spec: k8s.PodSpec, risk: Risk | None
 ) -> Container:
+    """Project one container; `risk` is None where nobody may ask that its Pod be sandboxed."""
     context = container.security_context
     if context and context.capabilities and context.capabilities.add:
         bound(len(context.capabilities.add), f"{path}.securityContext.capabilities.add")
     image = container.image or ""
     check_length(image, f"{path}.image")
     comes = origin(image)
-    start = started(container, path) if weighed else NOTHING
+    weighed = risk is not None
+    start, interactive, resources = risk or NONE
+    mounted = container.volume_mounts
+    mounts, recursive = _mounts(path, mounted, weighed=weighed) if mounted else ([], [])
     return Container(
         path,
         container.name,
@@ -179,13 +148,13 @@ def _project(
         list(_handler_hosts(path, container)),
         _unlimited(container.resources, spec.resources) if kind != _EPHEMERAL else [],
         _env(path, container.env) if container.env else [],
-        _mounts(path, container.volume_mounts) if container.volume_mounts else [],
+        mounts,
         _block_devices(path, container) if container.volume_devices else [],
-        _recursive(path, container.volume_mounts) if weighed and container.volume_mounts else [],
-        weighed and bool(container.stdin and container.tty),
+        recursive,
+        interactive,
         start.installs,
         start.scripts,
-        special_resources(container.resources, path) if weighed and container.resources else (),
+        resources,
         target=bool(container.target_container_name),
     )
 
@@ -235,25 +204,32 @@ def _env(path: str, variables: list[k8s.EnvVar]) -> list[EnvVar]:
     return found
 
 
-def _mounts(path: str, mounts: list[k8s.VolumeMount]) -> list[Mount]:
-    found = [
-        Mount(f"{path}.volumeMounts[{index}].mountPath", mount.mount_path)
+def _mounts(
+    path: str, mounts: list[k8s.VolumeMount], *, weighed: bool
+) -> tuple[list[Mount], list[str]]:
+    """Give the mounts that ask for devices; if `weighed`, those that must be made recursive.
+
+    Of a recursive one `IfPossible` demands nothing of the runtime. Most containers have neither.
+    """
+    odd = [
+        (f"{path}.volumeMounts[{index}]", mount)
         for index, mount in enumerate(mounts)
+        if mount.recursive_read_only or _DEVICE_MOUNT in mount.mount_path
+    ]
+    if not odd:
+        return [], []
+    bound(len(odd), f"{path}.volumeMounts")
+    devices = [
+        Mount(f"{place}.mountPath", mount.mount_path)
+        for place, mount in odd
         if _DEVICE_MOUNT in mount.mount_path
     ]
-    bound(len(found), f"{path}.volumeMounts")
-    return found
-
-
-def _recursive(path: str, mounts: list[k8s.VolumeMount]) -> list[str]:
-    """Give the mounts that a runtime must be able to make so; `IfPossible` demands nothing."""
-    found = [
-        f"{path}.volumeMounts[{index}].recursiveReadOnly"
-        for index, mount in enumerate(mounts)
-        if mount.recursive_read_only == "Enabled"
+    recursive = [
+        f"{place}.recursiveReadOnly"
+        for place, mount in odd
+        if weighed and mount.recursive_read_only == "Enabled"
     ]
-    bound(len(found), f"{path}.volumeMounts")
-    return found
+    return devices, recursive
 
 
 def _block_devices(path: str, container: k8s.Container) -> list[str]:

@@ -7,17 +7,12 @@ was found.
 """
 
 import re
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 import msgspec
 
 from core import pod as k8s
 from core.decoding import unreadable
-
-_LONGEST_REMEMBERED: Final = 4096
-_MOST_REMEMBERED: Final = 512
-"""Commands: the same ones come with every Pod of a gang. Together at most 2 MiB."""
 
 _LONGEST_READ: Final = 64 * 1024
 """Characters of a command that are read: Linux takes 128 KiB at most in one argument."""
@@ -100,7 +95,7 @@ class Start(NamedTuple):
 
 
 NOTHING: Final = Start((), ())
-_NULL: Final = b"null"
+_NULL: Final = msgspec.Raw(b"null")
 
 
 def started(container: k8s.Container, path: str) -> Start:
@@ -109,27 +104,20 @@ def started(container: k8s.Container, path: str) -> Start:
     Raises:
         InvalidObjectError: one is no list of texts.
     """
-    first = _read(bytes(container.command), bytes(container.args), path)
+    first = _read(container.command, container.args, path)
     lifecycle = container.lifecycle
     if lifecycle and lifecycle.post_start and lifecycle.post_start.exec:
-        command = bytes(lifecycle.post_start.exec.command)
-        then = _read(command, b"", f"{path}.lifecycle.postStart.exec")
+        command = lifecycle.post_start.exec.command
+        then = _read(command, _NULL, f"{path}.lifecycle.postStart.exec")
         return Start(*(tuple(sorted({*a, *b})) for a, b in zip(first, then, strict=True)))
     return first
 
 
-def _read(command: bytes, arguments: bytes, path: str) -> Start:
+def _read(command: msgspec.Raw, arguments: msgspec.Raw, path: str) -> Start:
     try:
-        if len(command) + len(arguments) <= _LONGEST_REMEMBERED:
-            return _of_json(command, arguments)
-        return _of_json.__wrapped__(command, arguments)
+        words = [_WORDS.decode(each or _NULL) or [] for each in (command, arguments)]
     except msgspec.ValidationError as error:
         raise unreadable("Pod", error, under=f"{path}.command") from error
-
-
-@lru_cache(_MOST_REMEMBERED)
-def _of_json(command: bytes, arguments: bytes) -> Start:
-    words = [_WORDS.decode(each or _NULL) or [] for each in (command, arguments)]
     return read_command(" ".join(words[0] + words[1]))
 
 
