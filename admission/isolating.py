@@ -4,10 +4,9 @@ It reads memory: the cluster's RuntimeClasses (a dozen), exceptions and their ap
 profile, no namespace and no author asks for a sandbox it costs a look at the Pod's labels.
 """
 
-from collections import OrderedDict
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -17,6 +16,7 @@ from admission.checks.profiles import profiles
 from admission.evaluating import EvaluatedPart, judged
 from admission.excusing import Excuser, idle, naming
 from admission.facts import Facts, SandboxFacts, SandboxPart
+from admission.gangs import MOST_BYTES, Gangs, Kept
 from admission.isolated import decide, mode_of, must, weigh_part
 from admission.parts import Reading, asks
 from admission.recorded import recorded_weight
@@ -25,12 +25,11 @@ from core.capacity import Pool
 from core.decision import Denial
 from core.document import DecisionDocument
 from core.exceptions import PolicyException
-from core.namespaces import Namespace
 from core.pod import Pod
 from core.request import Request
 from core.sandbox import REQUIRED, RuntimeClass, SandboxMode
 from core.two_person import NotApproved
-from policies.engine import Answer, Engine
+from policies.engine import Engine
 from sandbox.choosing import Site
 from sandbox.weighing import Weighed
 
@@ -38,18 +37,6 @@ _DEMAND: Final = Denial(REQUIRED, "")
 """What an exception excuses."""
 
 _with = msgspec.structs.replace
-
-_MOST_WEIGHED: Final = 512
-"""Gangs that are created at a time: of one, all Pods weigh the same."""
-
-
-class _Weighed(NamedTuple):
-    """What one Pod of a gang weighs."""
-
-    of: tuple[Answer, Namespace | None]
-    """What stands in the key by its identity: kept, so that nothing else gets that."""
-    part: SandboxPart
-    weighed: Weighed
 
 
 def may_be_asked(reading: Reading, facts: Facts) -> bool:
@@ -67,7 +54,7 @@ class Isolating:
     engine: Engine
     situations: Situations
     site: Site
-    _weighed: OrderedDict[Hashable, _Weighed] = field(default_factory=OrderedDict)
+    gangs: Gangs = field(default_factory=Gangs)
 
     async def facts_of(
         self, request: Request, reading: Reading, parts: tuple[EvaluatedPart, ...], facts: Facts
@@ -151,18 +138,18 @@ class Isolating:
         """
         subject, namespace = request.subject, facts.namespace
         seen = self.situations.seen(request, pod, mode)
-        anew = facts.pod is None or facts.pod.excused or facts.pod.entered or part.part.template
-        if anew or not subject.is_system:
+        large = len(part.projection) > MOST_BYTES
+        alone = facts.pod is None or facts.pod.excused or facts.pod.entered or part.part.template
+        if alone or large or not subject.is_system:
             return await self._weigh_anew(request, facts, part, pod, seen)
         asker = (subject.username, *subject.groups)
         asked = (request.operation, request.subresource, pod.spec.runtime_class_name, asks(pod))
         key = (id(part.answer), id(namespace), seen, asker, asked)
-        known = self._weighed.get(key)
+        known = self.gangs.find(key)
         if known is None:
             weighed = await self._weigh_anew(request, facts, part, pod, seen)
-            known = self._weighed[key] = _Weighed((part.answer, namespace), *weighed)
-            if len(self._weighed) > _MOST_WEIGHED:
-                self._weighed.popitem(last=False)
+            known = Kept(part.answer, namespace, *weighed)
+            self.gangs.keep(key, known)
         return known.part, known.weighed
 
     async def _weigh_anew(

@@ -6,11 +6,13 @@ sweep trusts no more than it shows, but for a sandbox that a note demands (docs/
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import msgspec
 
 from admission.candidates import Candidates, candidates
+from admission.demanding import Demanding, is_noted, trusts
 from admission.facts import Facts, OriginFacts
 from admission.parts import Reading
 from admission.tracing import Origin, trace
@@ -19,23 +21,18 @@ from core.errors import InvalidObjectError
 from core.notes import (
     NO_NOTES,
     Notes,
-    Owned,
     controller_reference,
     kind_of_owner,
     read_notes,
 )
 from core.pod import ObjectMeta, OwnerReference, decode_metadata
 from core.request import Operation, Phase, Request
-from core.sandbox import SandboxMode
 from core.workload import GroupKind
-from core.workloads import WORKLOADS, may_carry
+from core.workloads import may_carry
 from identity.requester import Change, NoteChange
 from identity.subjects import Controllers
 
 _POD: Final = ("", "Pod")
-_UNNOTED: Final = frozenset({("", "PodTemplate")})
-"""Kinds of the table that nothing is made for by a controller: no way leads to them."""
-
 _COPIED: Final = ("apps", "ReplicaSet")
 _BINDING: Final = ("", "Binding")
 """Its annotations become the Pod's, unasked."""
@@ -69,6 +66,10 @@ class Noting:
     cluster: Cluster
     controllers: Controllers
 
+    @cached_property
+    def _demanding(self) -> Demanding:
+        return Demanding(self.cluster, self.controllers)
+
     async def facts_of(self, request: Request, reading: Reading | str, facts: Facts) -> Facts:
         """Add what notes say, and where the object comes from, to the facts of a request.
 
@@ -77,9 +78,12 @@ class Noting:
             OwnerUnknownError: the cluster did not say who owns it.
         """
         kind = request.kind.group, request.kind.kind
+        if not isinstance(reading, str) and reading.entered:
+            return await self._demanding.of_entered(request, reading.pods[0].metadata, facts)
         if request.phase is None:
-            return await self._of_running(request, kind, reading, facts)
-        if not _is_noted(kind) and kind != _BINDING:
+            metadata = _metadata_of(request, reading) if request.running else None
+            return await self._demanding.of_running(request, metadata, facts)
+        if not is_noted(kind) and kind != _BINDING:
             return self._of_unlisted(request, kind, reading, facts)
         asked = self._asked(request, kind, reading)
         change = self._change(asked)
@@ -123,25 +127,6 @@ class Noting:
                 return OriginFacts(root)
             return OriginFacts(root, _gaps(root.profile, facts, privileges, tried))
         return OriginFacts(origin.root, gaps)
-
-    async def _of_running(
-        self, request: Request, kind: GroupKind, reading: Reading | str, facts: Facts
-    ) -> Facts:
-        """Add the profile noted where a Pod that runs says it comes from, if one may isolate it.
-
-        A workload's Pods stand side by side in the sweep's list: they share what is remembered.
-
-        Raises:
-            OwnerUnknownError: the cluster did not say who owns it.
-        """
-        strictest = facts.namespace and facts.namespace.sandbox is SandboxMode.REQUIRED
-        if not request.running or strictest or not facts.profiles.sandboxes:
-            return facts
-        asked = self._asked(request, kind, reading)
-        if asked.owner is None or not self.controllers.follows(asked.owner):
-            return facts
-        origin = await self._trace(asked)
-        return _with(facts, told=origin.notes.profile)
 
     def _of_unlisted(
         self, request: Request, kind: GroupKind, reading: Reading | str, facts: Facts
@@ -218,7 +203,7 @@ class Noting:
             asked.request.namespace,
             asked.owner,
             follows=self.controllers.follows,
-            trusts=_trusts,
+            trusts=trusts,
             fresh=fresh,
         )
 
@@ -271,15 +256,6 @@ def _gaps(
     if not tried.within & bit:
         tried = candidates(facts.profiles, None, privileges)
     return frozenset(privilege for privilege, lacking in tried.gaps.items() if lacking & bit)
-
-
-def _trusts(owner: Owned) -> bool:
-    """Say whether notes on objects of an owner's kind are the gate's: its webhook sees them."""
-    return _is_noted((owner.group, owner.kind))
-
-
-def _is_noted(kind: GroupKind) -> bool:
-    return kind == _POD or (kind in WORKLOADS and kind not in _UNNOTED)
 
 
 def _metadata_of(request: Request, reading: Reading | str) -> ObjectMeta:

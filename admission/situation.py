@@ -20,6 +20,9 @@ from policies.context import ABSENT, Context, encode_context
 _DEFAULT_ACCOUNT: Final = "default"
 """The service account of a Pod that names none (kubernetes/plugin/pkg/admission/serviceaccount)."""
 
+_MOST_SERVICES: Final = 8
+"""Services that are named: one is enough to count, and thousands may select a Pod."""
+
 _UNSEEN: Final = ("services", "service-accounts")
 
 
@@ -27,7 +30,7 @@ class Seen(NamedTuple):
     """What the cluster shows of a Pod's surroundings."""
 
     services: tuple[str, ...] = ()
-    """Names of those that let in from outside of the cluster what the Pod serves."""
+    """Names of the first that let in from outside of the cluster what the Pod serves."""
     new_account: bool = False
     """Whether its service account was made lately."""
     absent: tuple[str, ...] = ()
@@ -57,7 +60,7 @@ class Situations:
             return _NOTHING
         try:
             services = self.cluster.exposing(request.namespace, pod.metadata.labels or {})
-            return Seen(services, self._is_new(request.namespace, pod))
+            return Seen(services[:_MOST_SERVICES], self._is_new(request.namespace, pod))
         except NotSyncedError:
             if mode is SandboxMode.BY_RISK:
                 raise

@@ -1,11 +1,21 @@
-"""Prints what decided about the sandbox of a recorded decision, for `sallyport explain`."""
+"""Words what decided about the sandbox, for `sallyport review` and `sallyport explain`."""
 
 from rich.console import Console
 from rich.text import Text
 
 from cli.text import safe_line
 from core.document import DecisionDocument, Isolated
-from core.sandbox import SandboxMode
+from core.sandbox import Isolation, SandboxMode
+
+
+def why_sandboxed(isolation: Isolation) -> str:
+    """Say why Pods must run in a sandbox, as a line for people."""
+    if isolation.reason == "asked":
+        return "its label sallyport.dev/sandbox asks for it"
+    if isolation.reason == "required":
+        return "its profile or its namespace demands it"
+    signals = ", ".join(f"{each.rule} {each.points}" for each in isolation.signals)
+    return f"{_risk(isolation.score, isolation.threshold)}: {signals}"
 
 
 def print_isolation(document: DecisionDocument, console: Console) -> None:
@@ -25,7 +35,7 @@ def print_isolation(document: DecisionDocument, console: Console) -> None:
 
 
 def _outcome(decided: Isolated, runtime: str | None) -> str:
-    risk = f"its risk is {decided.score}, and {decided.threshold} demands a sandbox"
+    risk = _risk(decided.score, decided.threshold)
     excused = ", but an exception takes that away" if decided.excused else ""
     if decided.asked:
         why = "its author asks for one"
@@ -36,3 +46,7 @@ def _outcome(decided: Isolated, runtime: str | None) -> str:
     else:
         why = "nobody asks for one"
     return f"It must run with the RuntimeClass {runtime}: {why}" if runtime else f"None: {why}"
+
+
+def _risk(score: int, threshold: int) -> str:
+    return f"its risk is {score}, and {threshold} demands a sandbox"

@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cli.explain_sandbox import why_sandboxed
 from cli.text import safe_line, safe_text
 from core.decision import Action, Decision, Finding, Verdict
-from core.sandbox import Isolation
 
 STANDARD_INPUT = "-"
 
@@ -149,16 +149,6 @@ def of_decision(reviewed: Reviewed, decision: Decision) -> Result:
     isolation = decision.isolation
     why = why_sandboxed(isolation) if isolation and isolation.runtime else ""
     return Result(element, message=decision.message, needs=needs, why_sandboxed=why)
-
-
-def why_sandboxed(isolation: Isolation) -> str:
-    """Say why Pods must run in a sandbox, as a line for people."""
-    if isolation.reason == "asked":
-        return "its label sallyport.dev/sandbox asks for it"
-    if isolation.reason == "required":
-        return "its profile or its namespace demands it"
-    signals = ", ".join(f"{each.rule} {each.points}" for each in isolation.signals)
-    return f"its risk is {isolation.score}, from {isolation.threshold} on it is: {signals}"
 
 
 def findings_of(decision: Decision) -> list[Finding]:

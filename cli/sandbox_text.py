@@ -83,13 +83,13 @@ def _lines(rows: Sequence[Unsandboxed]) -> Iterator[tuple[str, str]]:
 
 def _score(row: Unsandboxed) -> str:
     if row.why == "asked":
-        demanded = ", asked for by its author"
+        demanded = "asked for by its author"
     elif row.why == "required":
-        demanded = ", required by its profile or its namespace"
+        demanded = "required by its profile or its namespace"
     else:
-        demanded = ""
+        demanded = f"and {row.threshold} demands a sandbox"
     signals = _listed([f"{each.rule} {each.points}" for each in row.signals], _MOST_SIGNALS)
-    return f"{row.score} of {row.threshold}{demanded}{': ' if signals else ''}{signals}"
+    return f"{row.score}, {demanded}{': ' if signals else ''}{signals}"
 
 
 def _listed(items: Sequence[str], most: int) -> str:

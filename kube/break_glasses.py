@@ -17,10 +17,10 @@ from core.break_glass import KIND, BreakGlass, parse_break_glass
 from core.errors import ClusterError, InvalidObjectError, NotSyncedError
 from core.two_person import Consent
 from kube.connection import Connection
-from kube.exceptions import leaving_out
 from kube.listwatch import ListWatch, Resource
 from kube.objects import Objects
 from kube.settings import LiveSettings
+from kube.watched import leaving_out
 
 BREAK_GLASSES_PATH: Final = f"/apis/{names.API_VERSION}/{names.BREAK_GLASSES_RESOURCE}"
 CLUSTER_APPROVALS_PATH: Final = f"/apis/{names.API_VERSION}/{names.CLUSTER_APPROVALS_RESOURCE}"

@@ -5,11 +5,10 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Iterable
-from typing import Final, TypeVar
+from collections.abc import Iterable
+from typing import Final
 
 import msgspec
-import structlog
 
 from core import names
 from core.approvals import Approval, parse_approval
@@ -20,16 +19,13 @@ from kube.connection import Connection
 from kube.listwatch import ListWatch, Resource
 from kube.objects import Objects
 from kube.settings import LiveSettings
+from kube.watched import leaving_out
 
 EXCEPTIONS_PATH: Final = f"/apis/{names.API_VERSION}/{names.EXCEPTIONS_RESOURCE}"
 APPROVALS_PATH: Final = f"/apis/{names.API_VERSION}/{names.APPROVALS_RESOURCE}"
 
 _ROOT: Final = f"/apis/{names.API_VERSION}/namespaces"
 _NONE: Final[tuple[PolicyException, ...]] = ()
-
-_log = structlog.get_logger(__name__)
-
-_Kind = TypeVar("_Kind")
 
 
 def exceptions_path(namespace: str) -> str:
@@ -168,18 +164,3 @@ class WatchedExceptions:
             return parse_exception(msgspec.json.encode(found)) if found else None
         except (ClusterError, InvalidObjectError) as error:
             raise NotSyncedError(f"PolicyException {namespace}/{name}: {error}") from error
-
-
-def leaving_out(
-    parse: Callable[[msgspec.Raw], _Kind | None],
-) -> Callable[[msgspec.Raw], _Kind | None]:
-    """Read so that what is broken is left out, loudly, as what `parse` gives None for is."""
-
-    def read(raw: msgspec.Raw) -> _Kind | None:
-        try:
-            return parse(raw)
-        except InvalidObjectError as error:
-            _log.error("left out", problem=str(error))
-            return None
-
-    return read

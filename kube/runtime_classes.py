@@ -13,9 +13,9 @@ from core.errors import InvalidObjectError
 from core.quantities import amounts
 from core.sandbox import RuntimeClass
 from kube.connection import Connection
-from kube.exceptions import leaving_out
-from kube.listwatch import ListWatch, Resource
+from kube.listwatch import Resource
 from kube.settings import LiveSettings
+from kube.watched import Watched
 
 GROUP: Final = "node.k8s.io"
 KIND: Final = "RuntimeClass"
@@ -73,25 +73,12 @@ def parse_runtime_class(raw: bytes | msgspec.Raw) -> RuntimeClass:
     )
 
 
-class WatchedRuntimeClasses:
-    """Those of a real cluster, kept by a watch; one that is broken is left out, loudly."""
+class WatchedRuntimeClasses(Watched[RuntimeClass]):
+    """Those of a real cluster."""
 
     def __init__(self, connection: Connection, settings: LiveSettings) -> None:
-        self._watch = ListWatch(
-            connection,
-            Resource("RuntimeClasses", RUNTIME_CLASSES_PATH, leaving_out(parse_runtime_class)),
-            lambda _: None,
-            settings,
-        )
-
-    @property
-    def tried(self) -> bool:
-        """Whether they were loaded, or could not be at first."""
-        return self._watch.tried
-
-    async def run(self) -> None:
-        """Keep them until cancelled."""
-        await self._watch.run()
+        resource = Resource("RuntimeClasses", RUNTIME_CLASSES_PATH, parse_runtime_class)
+        super().__init__(connection, settings, resource)
 
     def named(self, name: str) -> RuntimeClass | None:
         """Give one.

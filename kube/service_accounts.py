@@ -13,9 +13,9 @@ import msgspec
 
 from core.decoding import UNREADABLE, unreadable
 from kube.connection import Connection
-from kube.exceptions import leaving_out
-from kube.listwatch import ListWatch, Resource
+from kube.listwatch import Resource
 from kube.settings import LiveSettings
+from kube.watched import Watched
 
 KIND: Final = "ServiceAccount"
 SERVICE_ACCOUNTS_PATH: Final = "/api/v1/serviceaccounts"
@@ -44,25 +44,12 @@ def parse_made(raw: bytes | msgspec.Raw) -> float:
         raise unreadable(KIND, error) from error
 
 
-class WatchedServiceAccounts:
-    """Those of a real cluster, kept by a watch; one that is broken is left out, loudly."""
+class WatchedServiceAccounts(Watched[float]):
+    """Those of a real cluster."""
 
     def __init__(self, connection: Connection, settings: LiveSettings) -> None:
-        self._watch = ListWatch(
-            connection,
-            Resource("ServiceAccounts", SERVICE_ACCOUNTS_PATH, leaving_out(parse_made)),
-            lambda _: None,
-            settings,
-        )
-
-    @property
-    def tried(self) -> bool:
-        """Whether they were loaded, or could not be at first."""
-        return self._watch.tried
-
-    async def run(self) -> None:
-        """Keep them until cancelled."""
-        await self._watch.run()
+        resource = Resource("ServiceAccounts", SERVICE_ACCOUNTS_PATH, parse_made)
+        super().__init__(connection, settings, resource)
 
     def made(self, namespace: str, name: str) -> float | None:
         """Give when one was made, in Unix seconds; None where it is not known yet.

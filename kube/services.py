@@ -22,9 +22,9 @@ import msgspec
 from core.decoding import UNREADABLE, unreadable
 from core.errors import InvalidObjectError
 from kube.connection import Connection
-from kube.exceptions import leaving_out
-from kube.listwatch import ListWatch, Resource
+from kube.listwatch import Resource
 from kube.settings import LiveSettings
+from kube.watched import Watched
 
 KIND: Final = "Service"
 SERVICES_PATH: Final = "/api/v1/services"
@@ -175,26 +175,15 @@ class Services:
         return tuple(sorted({each.name for each in found if each.selects(labels)}))
 
 
-class WatchedServices:
-    """Those of a real cluster, kept by a watch; one that is broken is left out, loudly."""
+class WatchedServices(Watched[Exposing]):
+    """Those of a real cluster."""
 
     def __init__(self, connection: Connection, settings: LiveSettings) -> None:
         self._known = Services()
-        self._watch = ListWatch(
-            connection,
-            Resource("Services", SERVICES_PATH, leaving_out(parse_exposing)),
-            lambda found: self._known.take(found.values()),
-            settings,
+        resource = Resource("Services", SERVICES_PATH, parse_exposing)
+        super().__init__(
+            connection, settings, resource, lambda found: self._known.take(found.values())
         )
-
-    @property
-    def tried(self) -> bool:
-        """Whether they were loaded, or could not be at first."""
-        return self._watch.tried
-
-    async def run(self) -> None:
-        """Keep them until cancelled."""
-        await self._watch.run()
 
     def exposing(self, namespace: str, labels: Mapping[str, str]) -> tuple[str, ...]:
         """Name those of a namespace that select a Pod with these labels, sorted.

@@ -17,8 +17,8 @@ from policies.engine.embedded import EmbeddedEngine
 from policies.opa import run_opa
 from policies.site import stage_sites
 
-_AREAS = ("privileges", "rules", "sandbox")
-"""Areas of `sallyport.<area>.…` whose packages are rules."""
+_AREAS = tuple(["data", "sallyport", area] for area in ("privileges", "rules", "sandbox"))
+"""Where packages are rules. A site's helper may be called `site.sandbox.…`, and is none."""
 
 
 def build(opa: Path, folder: Path, output: Path, sites: Sequence[Path] = ()) -> None:
@@ -84,7 +84,7 @@ def _rules(opa: Path, staged: Path, own: Sequence[Rule]) -> Iterator[Rule]:
     for entry in msgspec.json.decode(inspected).get("annotations", []):
         path = [str(part["value"]) for part in entry["path"]]
         annotations = entry["annotations"]
-        if annotations["scope"] == "package" and path[2:3] and path[2] in _AREAS and path[4:]:
+        if annotations["scope"] == "package" and path[:3] in _AREAS and path[4:]:
             rule_id = "/".join(path[2:])
             if rule_id not in sites:
                 yield _rule(rule_id, annotations)

@@ -124,9 +124,15 @@ def read_bundle(path: Path) -> Bundle:
             "'sallyport policy build'"
         )
         raise BundleRefusedError(message)
+    rules = {rule.id: rule for rule in manifest.rules}
+    if len(rules) < len(manifest.rules):
+        # One would stand in for the other, with its points and its severity.
+        twice = next(i for i in rules if sum(rule.id == i for rule in manifest.rules) > 1)
+        message = f"{path}: .manifest: the rule {twice} is in it twice"
+        raise BundleRefusedError(f"{message}; make it with 'sallyport policy build'")
     return Bundle(
         wasm=wasm,
-        rules={rule.id: rule for rule in manifest.rules},
+        rules=rules,
         sources={n: b.decode(errors="replace") for n, b in files.items() if n.endswith(".rego")},
         revision=hashlib.sha256(wasm + msgspec.json.encode(manifest)).hexdigest()[:12],
     )

@@ -28,7 +28,7 @@ class Context(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     new_service_account: bool = False
     """Whether the Pod's service account was made lately."""
     services: tuple[str, ...] = ()
-    """Names of the Services that let in from outside of the cluster what the Pod serves, sorted."""
+    """Names of the first Services that let in from outside of the cluster what the Pod serves."""
     absent: tuple[str, ...] = ABSENT
     """Facts that are not known, so that a rule can tell them from facts that are false; also
     `services` and `service-accounts` where they could not be read."""

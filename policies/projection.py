@@ -37,6 +37,8 @@ _RUNTIME: Final = (
     "dev.gvisor.",
     "io.katacontainers.",
     "io.kubernetes.cri",
+    "io.microsoft.",
+    "microsoft.com/hostprocess",
     "io.containers.trace-syscall",
     "run.oci.",
     "org.systemd.property.",

@@ -18,6 +18,7 @@ _LONGEST: Final = 100
 """Characters of a file's name in a bundle: those of a header of the archive."""
 
 _MOST_FILES: Final = 1000
+_SUFFIX: Final = ".rego"
 
 _MODULE: Final = msgspec.json.Decoder(Module)
 
@@ -106,13 +107,29 @@ def _copied(staged: Path, sites: Sequence[Path]) -> Iterator[tuple[str, str]]:
 
 
 def _sources(site: Path) -> list[Path]:
-    files = (path for path in sorted(site.rglob("*.rego")) if path.is_file())
-    found = [path for path in files if not path.stem.endswith("_test")]
+    found = [path for path in _named_rego(site) if not path.stem.endswith("_test")]
     if not found:
         raise BundleRefusedError(f"--site {site}: no Rego in it")
     if len(found) > _MOST_FILES:
         raise BundleRefusedError(f"--site {site}: more than {_MOST_FILES} files of Rego in it")
     return found
+
+
+def _named_rego(site: Path) -> Iterator[Path]:
+    """Yield the files of Rego; what looks like some and would be left out is refused."""
+    for path in sorted(site.rglob("*")):
+        problem = ""
+        if path.is_symlink() and path.is_dir():
+            problem = "is a link to a folder, which is not followed: give it a --site of its own"
+        elif path.suffix.lower() != _SUFFIX:
+            continue
+        elif path.suffix != _SUFFIX:
+            problem = f"would be left out: call it {path.stem}{_SUFFIX}"
+        elif not path.is_file():
+            problem = "is called as Rego is, and is no file that can be read: rename or remove it"
+        if problem:
+            raise BundleRefusedError(f"{path}: {problem}")
+        yield path
 
 
 def _generated(rule_ids: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from core.sandbox import Counted, Feature, Isolation, RuntimeClass, SandboxMode
+from core.sandbox import Feature, Isolation, RuntimeClass, SandboxMode
 from sandbox.compatibility import CANNOT, GPU, GVISOR, Kind, Limit
 from sandbox.weighing import Weighed
 
@@ -91,7 +91,6 @@ def choose(
 
     `classes` holds all of the site's RuntimeClasses; what is not there does not exist.
     """
-    first = site.runtimes[0]
     if named is not None:
         return _of_named(site, named, features, classes)
     refusals: list[Refusal] = []
@@ -100,7 +99,7 @@ def choose(
         if not found:
             return Choice(runtime)
         refusals += found
-    return Choice(first, _telling(refusals))
+    return Choice(site.runtimes[0], _telling(refusals))
 
 
 def _of_named(
@@ -141,7 +140,7 @@ def _against(
     ]
 
 
-def _gpu_runs(site: Site, kind: str, feature: Feature, found: RuntimeClass) -> bool:
+def _gpu_runs(site: Site, kind: Kind, feature: Feature, found: RuntimeClass) -> bool:
     """Say whether the class sends Pods only to nodes whose driver gVisor's proxy knows.
 
     The gate watches no Nodes: a selector is what holds a Pod to labelled ones.
@@ -162,13 +161,12 @@ def isolation_of(  # noqa: PLR0913  All that it is made of.
     excused: bool,
 ) -> Isolation:
     """Give what was decided, for the record."""
-    counted: tuple[Counted, ...] = weighed.counted
     return Isolation(
         mode=mode,
         asked=asked,
         score=weighed.score,
         threshold=site.threshold,
-        signals=counted,
+        signals=weighed.counted,
         runtime=runtime,
         excused=excused,
     )

@@ -55,13 +55,17 @@ class Limit(msgspec.Struct, frozen=True):
 
 
 _HOST_NETWORK: Final = "Leave out hostNetwork: a Service or a host port of another Pod reaches it"
-_HOST_PROCESSES: Final = "Leave it out; observe processes from an agent of the node's own"
+_HOST_PROCESSES: Final = "Leave hostPID out; observe processes from an agent of the node's own"
+_HOST_IPC: Final = "Leave hostIPC out; share memory within the Pod: emptyDir, medium Memory"
 _PRIVILEGED: Final = "Name the capabilities that it needs in place of privileged"
 _HOST_PATH: Final = "Mount it read-only, or use an emptyDir or a claim"
-_SOCKET: Final = "Mount no path that holds it, or move what needs it to a Pod that needs no sandbox"
+_SOCKET: Final = (
+    "Mount no path that is such a socket or holds one, or move what needs it to a Pod that needs "
+    "no sandbox"
+)
 _BLOCK: Final = "Let the claim be of volumeMode Filesystem, and mount it"
 _RDMA: Final = "Train without RDMA, or ask for an exception to the sandbox"
-_LABELS: Final = "Leave it out: the sandbox confines the process more tightly than labels do"
+_LABELS: Final = "Leave it out: the sandbox confines the process more tightly than it does"
 _DEFAULT_FILTER: Final = (
     "Use RuntimeDefault: the node's kernel gets no call of the Pod's either way"
 )
@@ -71,14 +75,14 @@ _RAW: Final = "Leave the capability out, or name the others that it needs in pla
 _RECURSIVE: Final = "Say recursiveReadOnly: IfPossible, or leave it out"
 _DEVICE: Final = "Leave the device out, or move what needs it to a Pod that needs no sandbox"
 _WINDOWS: Final = "Run it on Linux, or ask for an exception to the sandbox"
-_GPU: Final = "Name no GPU, or ask your operators for nodes that can (setting sandbox.gpu_label)"
+_GPU: Final = "Ask for no GPU, or ask your operators for nodes that can (setting sandbox.gpu_label)"
 
 _ON_GVISOR: Final[Mapping[str, Limit]] = {
     "host-network": Limit("leaves it without any network", _HOST_NETWORK, _GKE),
     "host-pid": Limit(
         "shows the sandbox's processes, not the node's", _HOST_PROCESSES, _NAMESPACES
     ),
-    "host-ipc": Limit("is the sandbox's own, not the node's", _HOST_PROCESSES, _NAMESPACES),
+    "host-ipc": Limit("is the sandbox's own, not the node's", _HOST_IPC, _NAMESPACES),
     "privileged": Limit("gives no right on the node, and no device of it", _PRIVILEGED, _GKE),
     "host-path-writable": Limit("would write files of the node", _HOST_PATH, _GKE),
     "host-socket": Limit("cannot be connected to from inside", _SOCKET, _FLAGS),
@@ -91,9 +95,9 @@ _ON_GVISOR: Final[Mapping[str, Limit]] = {
     "recursive-read-only": Limit("keeps the container from starting", _RECURSIVE, _MOUNTS),
     "block-volume": Limit("cannot be opened inside", _BLOCK, _DEVICES),
     "hugepages": Limit("are not implemented by its kernel", "Use ordinary memory", _SYSTEM_CALLS),
-    "rdma": Limit("are devices that it does not pass on", _RDMA, _FLAGS),
+    "rdma": Limit("needs devices that it does not pass on", _RDMA, _FLAGS),
     "mig": Limit(
-        "are not supported by its driver proxy", "Ask for whole nvidia.com/gpu", _GVISOR_GPU
+        "is not supported by its driver proxy", "Ask for whole nvidia.com/gpu", _GVISOR_GPU
     ),
     GPU: Limit("runs only with drivers that its proxy knows", _GPU, _GVISOR_GPU),
     "device": Limit("is one that it does not pass on", _DEVICE, _DEVICES),
@@ -103,7 +107,7 @@ _ON_GVISOR: Final[Mapping[str, Limit]] = {
 _ON_KATA: Final[Mapping[str, Limit]] = {
     "host-network": Limit("is not that of a virtual machine", _HOST_NETWORK, _KATA_LIMITS),
     "host-pid": Limit("is not seen from a virtual machine", _HOST_PROCESSES, _KATA_AGENT),
-    "host-ipc": Limit("is not shared with a virtual machine", _HOST_PROCESSES, _KATA_AGENT),
+    "host-ipc": Limit("is not shared with a virtual machine", _HOST_IPC, _KATA_AGENT),
     "privileged": Limit(
         "may show the node's block devices to the machine", _PRIVILEGED, _KATA_PRIVILEGED
     ),
@@ -114,12 +118,12 @@ _ON_KATA: Final[Mapping[str, Limit]] = {
     "apparmor": Limit("is not applied", _LABELS, _KATA_LIMITS),
     "seccomp": Limit("is not passed on to the machine", _DEFAULT_FILTER, _KATA_DEFAULTS),
     "recursive-read-only": Limit("keeps the container from starting", _RECURSIVE, _CONTAINERD),
-    "rdma": Limit("are devices that it does not pass on", _RDMA, _KATA_AGENT),
-    "mig": Limit("are devices that it does not pass on", "Name no GPU", _KATA_GPU),
-    GPU: Limit("is a device that it does not pass on", "Name no GPU", _KATA_GPU),
+    "rdma": Limit("needs devices that it does not pass on", _RDMA, _KATA_AGENT),
+    "mig": Limit("needs a device that it does not pass on", "Ask for no GPU", _KATA_GPU),
+    GPU: Limit("is a device that it does not pass on", "Ask for no GPU", _KATA_GPU),
     "device": Limit("is one that it does not pass on", _DEVICE, _KATA_AGENT),
     "windows": Limit("is no Linux", _WINDOWS, _KATA_LIMITS),
 }
 
-CANNOT: Final[Mapping[str, Mapping[str, Limit]]] = {GVISOR: _ON_GVISOR, KATA: _ON_KATA}
+CANNOT: Final[Mapping[Kind, Mapping[str, Limit]]] = {GVISOR: _ON_GVISOR, KATA: _ON_KATA}
 """By kind of sandbox, then by feature."""

@@ -24,6 +24,10 @@ _NAME: Final = 80
 _REASONS: Final = 3
 """Signals named in a refusal: the heaviest."""
 
+_EXCEPTION: Final = (
+    "If it can run in none: a PolicyException for the rule sandbox/required, with two approvers."
+)
+
 
 def sandboxing(request: Request, facts: Facts) -> Outcome:
     """Say which sandbox an object's Pods must run in, and what is against it."""
@@ -31,7 +35,7 @@ def sandboxing(request: Request, facts: Facts) -> Outcome:
     if not found:
         return NOTHING
     if facts.pod and facts.pod.entered:
-        return _of_entered(found[0], facts.pod.entered)
+        return _of_entered(found[0], facts.pod.entered, facts)
     findings = tuple(
         finding
         for each in found
@@ -41,11 +45,16 @@ def sandboxing(request: Request, facts: Facts) -> Outcome:
     isolation = max(found, key=lambda each: (bool(each.isolation.runtime), each.isolation.score))
     if not findings:
         return Outcome(isolation=isolation.isolation)
-    why = tuple(dict.fromkeys(_why(each.isolation) for each in found if each.isolation.runtime))
-    return Outcome(findings, "It must run in a sandbox.", why, isolation=isolation.isolation)
+    demanded = [each.isolation for each in found if each.isolation.runtime]
+    advice = [*dict.fromkeys(_why(each, facts) for each in demanded)]
+    if not all(each.asked for each in demanded):
+        advice.append(_EXCEPTION)
+    return Outcome(
+        findings, "It must run in a sandbox.", tuple(advice), isolation=isolation.isolation
+    )
 
 
-def _of_entered(each: Isolated, pod: str) -> Outcome:
+def _of_entered(each: Isolated, pod: str, facts: Facts) -> Outcome:
     """Say whether a Pod that must run in a sandbox is entered, and is in none.
 
     What its sandbox cannot run is no reason: it is in it.
@@ -61,7 +70,7 @@ def _of_entered(each: Isolated, pod: str) -> Outcome:
     )
     finding = Finding(ENTERED, Action.DENY, in_pod(FIELD, name), message, remedy)
     headline = "That Pod must run in a sandbox, and does not."
-    return Outcome((finding,), headline, (_why(each.isolation),), isolation=each.isolation)
+    return Outcome((finding,), headline, (_why(each.isolation, facts),), isolation=each.isolation)
 
 
 def _missing(each: Isolated, request: Request, facts: Facts) -> bool:
@@ -115,18 +124,21 @@ def _finding(refusal: Refusal, runtime: str, path: str) -> Finding:
     return Finding(REQUIRED, Action.DENY, path, message, remedy)
 
 
-def _why(isolation: Isolation) -> str:
+def _why(isolation: Isolation, facts: Facts) -> str:
     """Say why a Pod must run in a sandbox, to the person who is refused."""
     if isolation.asked:
         return "Its label sallyport.dev/sandbox asks for the sandbox, whatever word it has."
     if isolation.mode is SandboxMode.REQUIRED:
-        return "Its profile or its namespace demands the sandbox."
+        of_namespace = facts.namespace and facts.namespace.sandbox is SandboxMode.REQUIRED
+        return f"Its {'namespace' if of_namespace else 'profile'} demands the sandbox."
     heaviest = ", ".join(
         f"{each.rule} {each.points} ({each.reason})" for each in isolation.signals[:_REASONS]
     )
     more = len(isolation.signals) - _REASONS
     tail = f" and {more} more" if more > 0 else ""
+    rule = facts.rules.get(isolation.signals[0].rule) if isolation.signals else None
+    lower = f" To lower it: {rule.remedy}" if rule and rule.points else ""
     return (
         f"Its risk is {isolation.score}, and the sandbox is demanded from {isolation.threshold} "
-        f"on: {heaviest}{tail}."
+        f"on: {heaviest}{tail}.{lower}"
     )

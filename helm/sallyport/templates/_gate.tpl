@@ -23,6 +23,9 @@ spec:
       volumeMounts:
         - {name: config, mountPath: /etc/sallyport/config, readOnly: true}
         - {name: tls, mountPath: /etc/sallyport/tls, readOnly: true}
+        {{- if .Values.bundle.configMap }}
+        - {name: bundle, mountPath: /etc/sallyport/bundle, readOnly: true}
+        {{- end }}
         {{- if .Values.gate.clientCaConfigMap }}
         - {name: client-ca, mountPath: /etc/sallyport/client-ca, readOnly: true}
         {{- end }}
@@ -34,6 +37,11 @@ spec:
     - name: config
       configMap:
         name: sallyport-gate
+    {{- with .Values.bundle.configMap }}
+    - name: bundle
+      configMap:
+        name: {{ . }}
+    {{- end }}
     # Made by control; until then the Pod waits for it in ContainerCreating.
     - name: tls
       secret:

@@ -29,6 +29,9 @@ sandbox:
   points: {{ toJson $values.sandbox.points }}
   gpu_label: {{ $values.sandbox.gpuLabel | quote }}
   new_account_hours: {{ $values.sandbox.newAccountHours }}
+{{- if $values.bundle.configMap }}
+bundle: /etc/sallyport/bundle/bundle.tar.gz
+{{- end }}
 max_staleness: {{ $values.maxStalenessSeconds }}
 access:
   allow_age: {{ $values.access.allowAgeSeconds }}

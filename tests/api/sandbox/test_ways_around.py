@@ -2,7 +2,7 @@
 
 import asyncio
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -11,8 +11,6 @@ from tests.api.sandbox.conftest import (
     CLASSES,
     LABEL,
     OPEN,
-    RISKY,
-    WIDE,
     ask,
     deployment,
     pod_of,
@@ -20,109 +18,34 @@ from tests.api.sandbox.conftest import (
     runtime_class,
     template,
 )
+from tests.api.sandbox.ways import INSIDE, REFUSED
 from tests.harness.client import ApiStatusError, Client, Json, Outcome
-
-_PROFILE: Final = "sallyport.dev/profile"
-
-
-def annotated(**annotations: str) -> Json:
-    """Give a Pod with annotations."""
-    made = pod_of("tried")
-    made["metadata"]["annotations"] = annotations
-    return made
-
-
-def owned(kind: str, name: str) -> Json:
-    """Give a Pod that names an owner that never made it."""
-    made = pod_of("tried")
-    reference = {"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": "none"}
-    made["metadata"]["ownerReferences"] = [reference]
-    return made
-
-
-def labelled(value: str) -> Json:
-    """Give a Pod that says otherwise by the label."""
-    made = pod_of("tried")
-    made["metadata"]["labels"][LABEL] = value
-    return made
-
-
-def named(runtime: str | None) -> Json:
-    """Give a Pod with a RuntimeClass."""
-    return pod_of("tried", runtimeClassName=runtime)
-
-
-def container(**more: Any) -> Json:
-    """Give a Pod whose container says more."""
-    made = pod_of("tried")
-    made["spec"]["containers"][0] |= more
-    return made
-
-
-REFUSED: Final[dict[str, Json]] = {
-    "the empty class": named(""),
-    "another class with the same handler": named("also-runsc"),
-    "a class of the ordinary runtime": named("plain"),
-    "a class that there is not": named("nowhere"),
-    "a class in other letters": named("GVISOR"),
-    "a class with a space": named("gvisor "),
-    "overhead of one's own": pod_of("tried", overhead={"cpu": "1m"}),
-    "a selector for other nodes": pod_of("tried", nodeSelector={"example.com/pool": "other"}),
-    "the node's network": pod_of("tried", hostNetwork=True),
-    "the node's processes": pod_of("tried", hostPID=True),
-    "the node's memory": pod_of("tried", hostIPC=True),
-    "a privileged container": container(securityContext={"privileged": True}),
-    "a flag of the runtime": annotated(**{"dev.gvisor.flag.host-uds": "all"}),
-    "a setting of the runtime": annotated(**{"dev.gvisor.internal.debug": "true"}),
-    "a root file system of one's own": annotated(**{"dev.gvisor.spec.rootfs.source": "/"}),
-    "a template with another class": deployment("tried", runtimeClassName="also-runsc"),
-    "a template with the empty class": deployment("tried", runtimeClassName=""),
-    "a template that cannot run there": deployment("tried", hostNetwork=True),
-}
-"""What is refused in a namespace that requires the sandbox."""
-
-INSIDE: Final[dict[str, Json]] = {
-    "a label that says never": labelled("never"),
-    "a label that says nothing": labelled(""),
-    "a profile without a sandbox": annotated(**{_PROFILE: WIDE}),
-    "a profile that goes by risk": annotated(**{_PROFILE: RISKY}),
-    "the annotation for the handler": annotated(**{"io.kubernetes.cri.runtime-handler": "runc"}),
-    "the older annotation for trust": annotated(
-        **{"io.kubernetes.cri.untrusted-workload": "false"}
-    ),
-    "an owner that did not make it": owned("ReplicaSet", "none"),
-    "a node of one's choice": pod_of("tried", nodeName="node-1"),
-    "a name that is made up later": {
-        **pod_of("tried"),
-        "metadata": {"generateName": "tried-", "namespace": BOXED},
-    },
-    "another scheduler": pod_of("tried", schedulerName="mine"),
-}
-"""What is put into the sandbox nevertheless, or refused."""
 
 
 @pytest.mark.parametrize("way", REFUSED)
 async def test_it_is_refused(eve: Client, way: str) -> None:
-    """By the gate, or by kube-apiserver itself; never admitted."""
-    status, _ = await ask(eve, REFUSED[way])
+    """By the gate, or by kube-apiserver itself; never admitted, and for no other reason."""
+    item, said = REFUSED[way]
+    status, answer = await ask(eve, item)
     assert status >= HTTPStatus.BAD_REQUEST
+    assert said in answer["message"]
 
 
 @pytest.mark.parametrize("way", INSIDE)
 async def test_it_does_not_matter(eve: Client, way: str) -> None:
-    """If it is admitted at all, then in the sandbox."""
+    """It is admitted, into the sandbox."""
     answer = await eve.dry_run(INSIDE[way])
-    if answer.outcome is Outcome.ALLOWED:
-        assert answer.body["spec"]["runtimeClassName"] == "gvisor"
+    assert answer.outcome is Outcome.ALLOWED, answer.message
+    assert answer.body["spec"]["runtimeClassName"] == "gvisor"
 
 
 async def test_refusals_say_what_to_change(eve: Client) -> None:
     """The rule, the field, the feature and the alternative; why the sandbox is demanded."""
-    message = (await eve.dry_run(REFUSED["the node's network"])).message
+    message = (await eve.dry_run(REFUSED["the node's network"][0])).message
     for said in ("sandbox/incompatible", "spec.hostNetwork", "gvisor", "Leave out hostNetwork"):
         assert said in message
-    assert "its namespace demands the sandbox" in message
-    other = (await eve.dry_run(REFUSED["another class with the same handler"])).message
+    assert "Its namespace demands the sandbox" in message
+    other = (await eve.dry_run(REFUSED["another class with the same handler"][0])).message
     for said in ("sandbox/required", "spec.runtimeClassName", "also-runsc", "gvisor"):
         assert said in other
 

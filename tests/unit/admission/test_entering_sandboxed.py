@@ -11,6 +11,8 @@ from policies.engine.embedded import EmbeddedEngine
 from sandbox.choosing import Site
 from tests.unit.admission.sandboxed import final, judge, namespace, runtime_class
 from tests.unit.admission.test_entering_pods import SHELL, connect, shell
+from tests.unit.admission.test_tracing import owner
+from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import Folder, pod
 
 RISKY = Site(points={"sandbox/actor/entered": 50})
@@ -87,3 +89,41 @@ async def test_a_forwarded_port_adds_no_risk(folder: Folder, engine: EmbeddedEng
     decision = await _entered(train(folder, "by-risk"), engine, asked=asked)
     assert decision.isolation is not None
     assert (decision.isolation.score, decision.isolation.runtime) == (0, "")
+
+
+@pytest.mark.parametrize("of", ["itself", "its workload"])
+@pytest.mark.parametrize(("noted", "closed"), [("agents", True), ("visitor", False)])
+async def test_a_noted_profile_demands_of_visitors_too(
+    folder: Folder,
+    engine: EmbeddedEngine,
+    of: str,
+    noted: str,
+    closed: bool,  # noqa: FBT001
+) -> None:
+    """A visitor with a right to another profile enters nothing that the sweep lists as outside."""
+    train(folder, None)
+    folder.profile("agents", 20, "**", catalogue=CATALOGUE)
+    folder.documents[-1]["spec"]["sandbox"] = "required"
+    running = next(each for each in folder.documents if each["kind"] == "Pod")
+    notes = {"sallyport.dev/requester": "user:0", "sallyport.dev/profile": noted}
+    if of == "itself":
+        running["metadata"]["annotations"] = notes
+    else:
+        above = owner(folder, "apps/v1", "Deployment", "agent", notes=notes)
+        above = owner(folder, "apps/v1", "ReplicaSet", "agent-1", above=above)
+        running["metadata"]["ownerReferences"] = [above]
+    decision = await _entered(folder, engine, Site())
+    assert (decision.verdict is Verdict.DENY) is closed, decision.message
+    assert ["sandbox/entered"] * closed == [each.rule for each in decision.findings]
+
+
+async def test_who_owns_the_pod_must_be_known(folder: Folder, engine: EmbeddedEngine) -> None:
+    """Where the profile noted there might demand a sandbox, an unknown one is no yes."""
+    train(folder, None)
+    folder.profile("agents", 20, "**", catalogue=CATALOGUE)
+    folder.documents[-1]["spec"]["sandbox"] = "required"
+    running = next(each for each in folder.documents if each["kind"] == "Pod")
+    running["metadata"]["ownerReferences"] = [owner(folder, "batch/v1", "Job", "agent")]
+    cluster = Watched(folder.cluster(), lost="owners")
+    decision = await final(judge(cluster, engine), shell())
+    assert decision.verdict is Verdict.ERROR

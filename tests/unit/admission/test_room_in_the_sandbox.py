@@ -164,6 +164,21 @@ async def test_what_would_take_long_is_left_out(
     assert bool(await warned(folder, engine, asked(made))) is (count == 64)
 
 
+@pytest.mark.parametrize(("shapes", "taints", "warns"), [(128, 8, True), (1024, 64, False)])
+async def test_a_summary_that_would_take_long_is_left_out(
+    engine: EmbeddedEngine,
+    folder: Folder,
+    shapes: int,
+    taints: int,
+    warns: bool,  # noqa: FBT001
+) -> None:
+    """Nor is it spent by whoever may write the ConfigMap: `control` writes at most 128 shapes."""
+    keys = [Taint(f"k{n}", "NoSchedule") for n in range(taints)]
+    world(folder, gvisor=pool(*(Shape(1, NODE, HALF, tuple(keys)) for _ in range(shapes))))
+    made = gang(1, cpu="16", tolerations=[{"key": key.key, "operator": "Exists"} for key in keys])
+    assert bool(await warned(folder, engine, asked(made))) is warns
+
+
 async def test_the_classes_overhead_counts(engine: EmbeddedEngine, folder: Folder) -> None:
     """Each Pod takes it besides its own requests."""
     world(folder, gvisor=busy())

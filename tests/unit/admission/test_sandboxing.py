@@ -6,7 +6,7 @@ from core.decision import Verdict
 from core.document import Source
 from core.making import make_document
 from core.namespaces import Namespace
-from core.sandbox import Isolation, SandboxMode
+from core.sandbox import Feature, Isolation, SandboxMode
 from policies.engine.embedded import EmbeddedEngine
 from sandbox.choosing import Site
 from tests.unit.admission.sandboxed import (
@@ -108,22 +108,19 @@ async def test_every_signal_that_counted_is_in_the_record(
     ]
 
 
-@pytest.mark.parametrize(
-    ("named", "rule"),
-    [(None, "sandbox/required"), ("", "sandbox/required"), ("other", "sandbox/required")],
-)
+@pytest.mark.parametrize("named", [None, "", "other"])
 async def test_a_final_pod_without_its_class_is_refused(
-    engine: EmbeddedEngine, folder: Folder, named: str | None, rule: str
+    engine: EmbeddedEngine, folder: Folder, named: str | None
 ) -> None:
     """Absent, empty, another: the same rule, at the field, whoever did it."""
     runtime_class(runtime_class(profiled(namespace(folder, "required"), "wide", None)), "other")
     made = pod() if named is None else pod(runtimeClassName=named)
     decision = await final(judge(folder.cluster(), engine), request(made))
     assert [(each.rule, each.path) for each in decision.findings] == [
-        (rule, "spec.runtimeClassName")
+        ("sandbox/required", "spec.runtimeClassName")
     ]
     assert "gvisor" in decision.message
-    assert "its namespace demands the sandbox" in decision.message
+    assert "Its namespace demands the sandbox" in decision.message
     fine = await final(judge(folder.cluster(), engine), request(pod(runtimeClassName="gvisor")))
     assert (fine.verdict, fine.findings) == (Verdict.ALLOW, [])
 
@@ -156,7 +153,7 @@ async def test_the_second_serves_what_the_first_cannot(
     engine: EmbeddedEngine, folder: Folder
 ) -> None:
     """A block volume runs in a virtual machine."""
-    block = NETWORK.__class__("block-volume", "spec.containers[0].volumeDevices[0]", "trainer")
+    block = Feature("block-volume", "spec.containers[0].volumeDevices[0]", "trainer")
     runtime_class(runtime_class(namespace(folder, "required")), "kata-vm-isolation", "kata")
     profiled(folder, "wide", None)
     site = Site(("gvisor", "kata-vm-isolation"))

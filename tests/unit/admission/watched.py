@@ -32,7 +32,8 @@ class Watched:
     fails: frozenset[str] = frozenset()
     """Names for which an access review fails; `*` for all."""
     lost: str = ""
-    """What has not been synced, or cannot be had: `namespaces`, `profiles`, `volumes`, `owners`."""
+    """What has not been synced, or cannot be had: `namespaces`, `profiles`, `volumes`, `owners`,
+    `roles`, `pods`, `runtime-classes`, `services`, `service-accounts`."""
     owners: int = 0
     """How many owners were asked for."""
     asked: list[tuple[str, str, str]] = field(default_factory=list)

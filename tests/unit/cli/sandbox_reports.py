@@ -28,10 +28,10 @@ HOUR: Final = 3_600_000
 EARLIER: Final = NOW_MS - HOUR
 ALICE: Final = Subject(username="alice").label
 SIGNALS: Final = [
-    CountedSignal(rule="sandbox/code/agent", points=40, path="spec.containers[0].image"),
-    CountedSignal(rule="sandbox/code/notebook", points=25),
-    CountedSignal(rule="sandbox/image/public", points=15),
-    CountedSignal(rule="sandbox/image/mutable", points=5),
+    CountedSignal(rule="sandbox/code/notebook", points=40, path="spec.containers[0].image"),
+    CountedSignal(rule="sandbox/code/installs", points=25),
+    CountedSignal(rule="sandbox/code/public_image", points=15),
+    CountedSignal(rule="sandbox/exposure/unlimited", points=5),
 ]
 
 

@@ -1,5 +1,6 @@
 """`sallyport policy build`: the compiler is found, or the message helps to find it."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,10 @@ from tests.tools.provide import provide
 from tests.unit.cli.conftest import Run
 from tests.unit.policies.bundles import signal, write_rego
 
-EXAMPLE = Path(__file__).parents[3] / "examples" / "site-signals" / "customer_data"
+ROOT = Path(__file__).parents[3]
+EXAMPLES = ROOT / "examples" / "site-signals"
+EXAMPLE = EXAMPLES / "customer_data"
+PAGE = ROOT / "docs" / "sandbox" / "site-signals.md"
 
 
 def test_a_folder_is_wrong_use(run: Run) -> None:
@@ -81,3 +85,26 @@ def test_a_site_that_is_refused_is_told_where(run: Run, tmp_path: Path) -> None:
         "rego/site/acme/x.rego:1: package sallyport.needs is Sallyport's own: name it" in done.err
     )
     assert not bundle.exists()
+
+
+def test_the_pages_commands_say_what_it_shows(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Word for word, in the folder of the example; the built-in bundle asks for no sandbox."""
+    shutil.copytree(EXAMPLES, tmp_path / "tried")
+    monkeypatch.chdir(tmp_path / "tried")
+    monkeypatch.setenv("PATH", str(provide("opa").parent))
+    commands = [
+        line.removeprefix("$ ").split()[1:]
+        for line in PAGE.read_text().splitlines()
+        if line.removeprefix("$ ").startswith("sallyport ")
+    ]
+    build, review, explain = commands
+    assert run(*build).code == 0
+    done = run(*review)
+    assert (done.code, done.err) == (0, "")
+    shown = "\n".join(line.rstrip() for line in done.out.splitlines())
+    assert f"{shown}\n```" in PAGE.read_text()
+    assert "25  sandbox/customer_data/training: reads data of" in run(*explain).out
+    without = [word for word in review if word not in {"--bundle", "my-bundle.tar.gz"}]
+    assert "RuntimeClass" not in run(*without).out

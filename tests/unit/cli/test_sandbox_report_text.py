@@ -28,15 +28,15 @@ def test_pods_of_a_workload_share_a_paragraph(run: Run, tmp_path: Path) -> None:
     [
         (
             {},
-            "85 of 50: sandbox/code/agent 40, sandbox/code/notebook 25, sandbox/image/public 15 "
-            "and 1 more",
+            "85, and 50 demands a sandbox: sandbox/code/notebook 40, sandbox/code/installs 25, "
+            "sandbox/code/public_image 15 and 1 more",
         ),
-        ({"sandbox_mode": "required"}, "85 of 50, required by its profile or its namespace: "),
-        ({"asked": True}, "85 of 50, asked for by its author: "),
+        ({"sandbox_mode": "required"}, "85, required by its profile or its namespace: "),
+        ({"asked": True}, "85, asked for by its author: "),
     ],
 )
 def test_it_says_why(run: Run, tmp_path: Path, changes: dict[str, Any], expected: str) -> None:
-    """The score of the threshold with the heaviest signals, or who demands it."""
+    """The score, the threshold or who else demands it, and the heaviest signals."""
     text = said(run, keep(tmp_path, [found("p", **changes)]))
     assert expected in " ".join(text.split())
 

@@ -26,7 +26,7 @@ def test_what_is_no_node_ends_the_run(broken: Json) -> None:
 
 
 def test_what_is_no_pod_ends_the_run() -> None:
-    """So."""
+    """A Pod that was not counted would leave room that there is not."""
     with pytest.raises(ClusterError, match="an item is no Pod"):
         used_by([raw({"spec": {"containers": 1}})])
 

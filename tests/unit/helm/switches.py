@@ -23,6 +23,7 @@ SWITCHES: Final = MappingProxyType[str, Values](
         "no auditor": {"auditor": {"enabled": False}},
         "PostgreSQL": {"auditor": {"ledger": {"existingSecret": SECRET}}},
         "SQLite on a class": {"auditor": {"ledger": {"storageClassName": "slow", "size": "1Ti"}}},
+        "policies of one's own": {"bundle": {"configMap": "sallyport-bundle-5f0c2d9e7a41"}},
         "mutual TLS": {"gate": {"clientCaConfigMap": "apiserver-ca"}},
         "a RuntimeClass": {
             "sandbox": {

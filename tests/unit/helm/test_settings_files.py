@@ -57,7 +57,7 @@ def test_every_path_lies_in_a_volume(helm: Helm, tmp_path: Path, switch: str) ->
         mounts = {mount["mountPath"]: mount for mount in container["volumeMounts"]}
         read = [
             *(settings.listen.cert, settings.listen.key, settings.listen.client_ca),
-            *(settings.shipping.ca, settings.shipping.cert, settings.shipping.key),
+            *(settings.shipping.ca, settings.shipping.cert, settings.shipping.key, settings.bundle),
             *(settings.receive.cert, settings.receive.key, settings.receive.client_ca),
         ]
         for path in filter(None, read):

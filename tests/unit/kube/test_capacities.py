@@ -9,13 +9,11 @@ import pytest
 import yaml
 from structlog.testing import capture_logs
 
-from core.capacity import Capacity, Shape, Toleration, encode_capacity
+from core.capacity import Capacity, Shape, encode_capacity
 from core.errors import InvalidObjectError
-from core.sandbox import RuntimeClass
 from kube.capacities import NAME, OLDEST_S, WatchedCapacities, parse_capacities
 from kube.connection import Connection
 from kube.folder import FolderCluster
-from kube.runtime_classes import parse_runtime_class
 from kube.settings import LiveSettings
 from tests.unit.kube.scripted import ScriptedServer, eventually, reply, stream
 
@@ -87,33 +85,3 @@ def test_a_folder_may_hold_it(tmp_path: Path) -> None:
     (tmp_path / "all.yaml").write_text(yaml.safe_dump_all([other, body]))
     cluster = FolderCluster(tmp_path)
     assert (cluster.capacity("gvisor"), cluster.capacity("kata")) == (POOL, None)
-
-
-def test_what_is_read_of_a_runtime_class() -> None:
-    """Where its Pods run, and what each takes besides its own requests."""
-    made: dict[str, Any] = {
-        "metadata": {"name": "gvisor"},
-        "handler": "runsc",
-        "overhead": {"podFixed": {"cpu": "50m", "memory": "64Mi"}},
-        "scheduling": {
-            "nodeSelector": {"pool": "sandbox"},
-            "tolerations": [{"key": "sandbox", "operator": "Exists"}],
-        },
-    }
-    assert parse_runtime_class(msgspec.json.encode(made)) == RuntimeClass(
-        "gvisor",
-        "runsc",
-        {"pool": "sandbox"},
-        (Toleration("sandbox", "Exists"),),
-        {"cpu": 50, "memory": 64 << 20},
-    )
-    empty: tuple[dict[str, Any], ...] = (
-        {"overhead": None, "scheduling": None},
-        {"overhead": {}, "scheduling": {}},
-    )
-    for absent in empty:
-        bare = parse_runtime_class(msgspec.json.encode(made | absent))
-        assert bare == RuntimeClass("gvisor", "runsc")
-    made["overhead"]["podFixed"]["cpu"] = "much"
-    with pytest.raises(InvalidObjectError, match=r"RuntimeClass: overhead.podFixed: cpu: 'much'"):
-        parse_runtime_class(msgspec.json.encode(made))

@@ -224,3 +224,17 @@ def test_damaged_bundle_is_refused_or_whole(
         assert (bundle.revision == whole.revision) is (
             (bundle.wasm, bundle.rules) == (whole.wasm, whole.rules)
         )
+
+
+def test_a_rule_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    """One would stand in for the other: with no points, or as a warning."""
+    fields = ("id", "title", "description", "message", "remedy")
+    rule = {"since": 1} | dict.fromkeys(fields, "sandbox/actor/entered")
+    rules = [rule, rule | {"points": 20}]
+    manifest = {"metadata": {"sallyport": {"format": 2, "rules": rules}}}
+    files = {"policy.wasm": b"", ".manifest": json.dumps(manifest).encode()}
+    path = archive(tmp_path / "b", files)
+    assert refusal(path) == (
+        f"{path}: .manifest: the rule sandbox/actor/entered is in it twice; "
+        "make it with 'sallyport policy build'"
+    )

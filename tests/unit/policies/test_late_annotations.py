@@ -17,6 +17,8 @@ STARTS = (
     "io.katacontainers.config",
     "io.kubernetes.cri-o.Devices",
     "io.kubernetes.cri.untrusted-workload",
+    "io.microsoft.virtualmachine.lcow.bootfilesrootpath",
+    "microsoft.com/hostprocess-container",
     "io.containers.trace-syscall",
     "run.oci.hooks.stderr",
     "org.systemd.property.X",

@@ -114,10 +114,20 @@ def test_the_examples_tests_pass_and_stay_out_of_the_bundle(tmp_path: Path) -> N
     ]
 
 
-@pytest.mark.parametrize("file", ["training.rego", "training_test.rego", "volumes.rego"])
+@pytest.mark.parametrize(
+    "file",
+    [
+        "customer_data/training.rego",
+        "customer_data/training_test.rego",
+        "customer_data/volumes.rego",
+        "cluster.yaml",
+        "pod.yaml",
+    ],
+)
 def test_the_page_shows_the_example_as_it_is(file: str) -> None:
     """What a reader copies is what these tests build and judge."""
-    assert f"```rego\n{(EXAMPLE / file).read_text()}```" in PAGE.read_text()
+    path = EXAMPLE.parent / file
+    assert f"```{path.suffix[1:]}\n{path.read_text()}```" in PAGE.read_text()
 
 
 def test_several_folders_and_files_make_one_bundle(tmp_path: Path) -> None:

@@ -1,17 +1,13 @@
 """What a site's folder cannot do to the built-in policies: it is refused, with place and fix."""
 
-import os
 import re
 from pathlib import Path
 
 import pytest
 
 from core.errors import BundleRefusedError
-from policies import BUILT_IN_REGO
-from policies.build import build
 from policies.bundle import read_bundle
-from tests.tools.provide import provide
-from tests.unit.policies.bundles import METADATA, make_site_bundle, signal, write_rego
+from tests.unit.policies.bundles import METADATA, make_site_bundle, signal
 
 FIX = "name it sallyport.sandbox.<family>.<name> for a signal, site.<name> for a helper"
 SILENT = "\n\nsignals := set()\n"
@@ -251,39 +247,12 @@ def test_a_signal_that_always_fails_is_refused_at_the_build(tmp_path: Path) -> N
     assert "does not have: Expected `object`, got `int`" in refusal(tmp_path, {"x.rego": text})
 
 
-def test_what_is_no_rule_stays_out(tmp_path: Path) -> None:
-    """Data, manifests, tests: whatever they say, the bundle is the one without them."""
-    plain = make_site_bundle(tmp_path / "plain", {"x.rego": signal()})
-    more = {
-        "x.rego": signal(),
-        "data.json": '{"sallyport": {"site": {"signals": {}}}}',
-        "data.yaml": "sallyport: {judge: {}}",
-        ".manifest": '{"roots": ["sallyport"]}',
-        "needs_test.rego": f"package sallyport.needs{SILENT}",
-        "policy.wasm": "",
-    }
-    made = make_site_bundle(tmp_path / "more", more)
-    assert made.read_bytes() == plain.read_bytes()
-
-
-def test_folders_and_names_that_cannot_be_in_a_bundle_are_refused(tmp_path: Path) -> None:
-    """Each says which it is."""
-    long = f"{'x' * 99}.rego"
-    assert "has at most 100 ASCII characters" in refusal(tmp_path, {long: signal()})
-    (tmp_path / "acme" / long).unlink()
-    assert "has at most 100 ASCII characters" in refusal(tmp_path, {"é.rego": signal()})
-    (tmp_path / "acme" / "é.rego").unlink()
-    assert refusal(tmp_path, {}).endswith("acme: no Rego in it")
-    assert "no signal in it" in refusal(tmp_path, {"h.rego": "package site.h\n\ny if true\n"})
-    os.mkfifo(tmp_path / "acme" / "pipe.rego")
-    (tmp_path / "acme" / "folder.rego").mkdir()
-    assert read_bundle(make_site_bundle(tmp_path, {"x.rego": signal()})).has_site_rules
-
-
-def test_two_folders_of_one_name_are_refused(tmp_path: Path) -> None:
-    """Their files would have the same places."""
-    sites = [write_rego(tmp_path / each / "acme", {"x.rego": signal()}) for each in ("a", "b")]
-    with pytest.raises(BundleRefusedError, match="is called 'acme' too: rename one of the folders"):
-        build(provide("opa"), BUILT_IN_REGO, tmp_path / "out", sites)
-    with pytest.raises(BundleRefusedError, match="no folder whose name is letters, digits"):
-        build(provide("opa"), BUILT_IN_REGO, tmp_path / "out", [tmp_path / "nowhere"])
+@pytest.mark.parametrize("built_in", ["sandbox.actor.entered", "privileges.container.privileged"])
+def test_a_helper_is_no_rule_whatever_it_is_called(tmp_path: Path, built_in: str) -> None:
+    """Its METADATA would stand in for the built-in rule's: no points, or warnings alone."""
+    metadata = METADATA.replace("points: 25", "points: 0\n#   severity: low\n#   since: 999")
+    helper = f"{metadata}package site.{built_in}\n\ny if true\n"
+    plain = read_bundle(make_site_bundle(tmp_path, {"x.rego": signal()}))
+    made = read_bundle(make_site_bundle(tmp_path, {"x.rego": signal(), "h.rego": helper}))
+    assert built_in.replace(".", "/") in made.rules
+    assert made.rules == plain.rules

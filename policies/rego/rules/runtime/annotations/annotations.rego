@@ -6,10 +6,12 @@
 #   to pass them on: dev.gvisor.flag.* turns off parts of the sandbox, io.katacontainers.* changes
 #   the virtual machine and its kernel, io.kubernetes.cri-o.Devices, cdi.k8s.io/* and
 #   devices.noderesource.dev/* give devices of the node, run.oci.* and org.systemd.property.* set
-#   hooks and properties of runc and crun, io.containers.trace-syscall writes a file on the node.
-#   They defeat the sandbox or the gate itself, so nobody may, with any profile. Of gVisor's,
+#   hooks and properties of runc and crun, io.containers.trace-syscall writes a file on the node,
+#   io.microsoft.* takes drivers and boot files of a Windows node. They defeat the sandbox or the
+#   gate itself, so nobody may, with any profile. Of gVisor's,
 #   dev.gvisor.spec.mount.<volume>.share, .type and .options and
-#   dev.gvisor.empty-dir.<volume>.force-shared only describe volumes and are let be.
+#   dev.gvisor.empty-dir.<volume>.force-shared only describe volumes and are let be; so is what
+#   says where in a Windows container its dumps go.
 # related_resources:
 # - ref: https://kubernetes.io/docs/concepts/containers/runtime-class/
 #   description: Kubernetes documentation
@@ -19,6 +21,8 @@
 #   description: What annotations change in Kata Containers
 # - ref: https://github.com/cri-o/cri-o/blob/main/pkg/annotations/v2/annotations.go
 #   description: What annotations change in CRI-O
+# - ref: https://github.com/microsoft/hcsshim/blob/main/pkg/annotations/annotations.go
+#   description: What annotations change on Windows
 # - ref: https://github.com/opencontainers/runc/blob/main/docs/systemd.md
 #   description: Properties of systemd that runc takes
 # - ref: https://github.com/containerd/nri/tree/main/plugins
@@ -39,6 +43,7 @@ deny contains entry if {
 	some name, _ in input.annotations
 	steers(name)
 	not describes_volume(split(name, "."))
+	not name in of_dumps
 	entry := {"path": concat("", ["metadata.annotations['", name, "']"]), "value": name}
 }
 
@@ -62,6 +67,8 @@ prefixes := {
 	"io.katacontainers.",
 	"io.kubernetes.cri-o.",
 	"io.kubernetes.cri.",
+	"io.microsoft.",
+	"microsoft.com/hostprocess",
 	"module.wasm.image/",
 	"org.criu.config",
 	"org.systemd.property.",
@@ -76,6 +83,13 @@ domains := {
 	".noderesource.dev.",
 	".nri.containerd.io.",
 	".nri.io.",
+}
+
+# AKS passes these on, and no others (Azure/AgentBaker, staging/cse/windows/containerdfunc.ps1).
+of_dumps := {
+	"io.microsoft.container.processdumplocation",
+	"io.microsoft.wcow.processdumpcount",
+	"io.microsoft.wcow.processdumptype",
 }
 
 # Kubernetes allows no dot in a volume's name.

@@ -206,3 +206,36 @@ test_admitted_others if {
 		},
 	}
 }
+
+test_refused_windows if {
+	annotations.deny == {
+		{
+			"path": "metadata.annotations['io.microsoft.virtualmachine.lcow.bootfilesrootpath']",
+			"value": "io.microsoft.virtualmachine.lcow.bootfilesrootpath",
+		},
+		{
+			"path": "metadata.annotations['io.microsoft.container.wcow.deviceextensions']",
+			"value": "io.microsoft.container.wcow.deviceextensions",
+		},
+		{
+			"path": "metadata.annotations['microsoft.com/hostprocess-container']",
+			"value": "microsoft.com/hostprocess-container",
+		},
+	} with input as {
+		"annotations": {
+			"io.microsoft.virtualmachine.lcow.bootfilesrootpath": "",
+			"io.microsoft.container.wcow.deviceextensions": "",
+			"microsoft.com/hostprocess-container": "",
+		},
+	}
+}
+
+test_admitted_places_of_dumps if {
+	annotations.deny == set() with input as {
+		"annotations": {
+			"io.microsoft.container.processdumplocation": "",
+			"io.microsoft.wcow.processdumptype": "",
+			"io.microsoft.wcow.processdumpcount": "",
+		},
+	}
+}
