@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Final, NamedTuple
 
-from admission.facts import SandboxPart
+from admission.facts import Isolated, SandboxPart
 from core.namespaces import Namespace
 from policies.engine import Answer
 from sandbox.weighing import Weighed
@@ -25,6 +25,8 @@ class Kept(NamedTuple):
     namespace: Namespace | None
     part: SandboxPart
     weighed: Weighed
+    decided: tuple[Isolated, ...] = ()
+    """What that comes to where it need not run in a sandbox; empty where it must."""
 
 
 class Gangs:

@@ -69,10 +69,13 @@ class Isolating:
             return facts
         chosen = profiles(request, facts)
         mode = mode_of(facts, chosen.profile)
-        weighed = [
-            await self._weigh(request, facts, part, each, mode)
-            for part, each in zip(parts, reading.pods, strict=True)
-        ]
+        weighed = []
+        for part, each in zip(parts, reading.pods, strict=True):
+            kept = await self._weigh(request, facts, part, each, mode)
+            if kept.decided:
+                sandbox = SandboxFacts(kept.decided, reading.root, chosen)
+                return _with(facts, pod=_with(pod, sandbox=sandbox))
+            weighed.append((kept.part, kept.weighed))
         wanted = any(must(part, mode, sum_, self.site) for part, sum_ in weighed)
         cluster = self.excuser.cluster
         runtimes = self.site.runtimes if wanted else ()
@@ -130,7 +133,7 @@ class Isolating:
 
     async def _weigh(
         self, request: Request, facts: Facts, part: EvaluatedPart, pod: Pod, mode: SandboxMode
-    ) -> tuple[SandboxPart, Weighed]:
+    ) -> Kept:
         """Weigh one part: what its object shows, and what only the request does.
 
         What a controller makes of one template weighs the same, and is worked out once: the answer
@@ -141,16 +144,19 @@ class Isolating:
         large = len(part.projection) > MOST_BYTES
         alone = facts.pod is None or facts.pod.excused or facts.pod.entered or part.part.template
         if alone or large or not subject.is_system:
-            return await self._weigh_anew(request, facts, part, pod, seen)
-        asker = (subject.username, *subject.groups)
+            anew = await self._weigh_anew(request, facts, part, pod, seen)
+            return Kept(part.answer, namespace, *anew)
+        asker = (mode, subject.username, *subject.groups)
         asked = (request.operation, request.subresource, pod.spec.runtime_class_name, asks(pod))
         key = (id(part.answer), id(namespace), seen, asker, asked)
         known = self.gangs.find(key)
         if known is None:
-            weighed = await self._weigh_anew(request, facts, part, pod, seen)
-            known = Kept(part.answer, namespace, *weighed)
+            made, weighed = await self._weigh_anew(request, facts, part, pod, seen)
+            free = not must(made, mode, weighed, self.site)
+            decided = (decide(made, weighed, mode, self.site, {}),) if free else ()
+            known = Kept(part.answer, namespace, made, weighed, decided)
             self.gangs.keep(key, known)
-        return known.part, known.weighed
+        return known
 
     async def _weigh_anew(
         self, request: Request, facts: Facts, part: EvaluatedPart, pod: Pod, seen: Seen

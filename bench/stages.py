@@ -42,7 +42,7 @@ from webhooks.wire import decode_review
 _TIMES: Final = 1000
 _BUDGET_S: Final = 5.0
 _EVALUATE: Final = "evaluate"
-_REMEMBERED: Final = "digest and memory"
+_REMEMBERED: Final = "memory"
 """In the place of an evaluation, for what was evaluated before."""
 
 Stage = Callable[[], Any]
