@@ -14,7 +14,7 @@ import msgspec
 
 from admission.checks.entering import in_pod
 from admission.facts import Facts
-from admission.parts import Part, Reading, asks
+from admission.parts import Part, Reading
 from admission.reading import Reader
 from core.decision import Need
 from core.decoding import UNREADABLE, unreadable
@@ -91,8 +91,7 @@ class EntryReader:
         if pod is None:
             return "there is no such Pod: kube-apiserver says so itself"
         claimed = partial(self.reader.claimed, request.namespace)
-        weighed = facts.may_isolate or asks(pod)
-        inside = project(pod, claimed, placed=True, weighed=weighed)
+        inside = project(pod, claimed, placed=True, weighed=facts.weighs(pod))
         whole = msgspec.structs.replace(inside, object=own.object)
         return Reading(
             (Part(whole),),

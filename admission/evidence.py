@@ -40,7 +40,7 @@ def evidence_of(facts: Facts, chosen: str | None, requester: SubjectKind) -> Evi
         projection=pod.projection,
         object_uid=facts.object_uid,
         requester_kind=requester.value,
-        root=facts.origin.root if facts.origin else None,
+        root=facts.root,
         traced=_traced(facts.origin) if facts.origin else None,
         evaluation_seconds=pod.evaluation_seconds,
         access_seconds=pod.access_seconds,

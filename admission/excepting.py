@@ -29,8 +29,7 @@ class Excepting:
         standing = self.excuser.standing(request, facts)
         if not (standing and facts.pod):
             return facts
-        root = facts.origin.root if facts.origin else None
-        meant = naming(standing, request, root)
+        meant = naming(standing, request, facts.root)
         if not meant:
             return facts
         excused = await self.excuser.excuse(meant, answer.needs, answer.denials)

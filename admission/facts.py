@@ -6,6 +6,7 @@ import msgspec
 
 from admission.candidates import Candidates
 from admission.outcome import Outcome
+from admission.parts import asks
 from core import names
 from core.break_glass import BreakGlass
 from core.capacity import Pool
@@ -13,6 +14,7 @@ from core.decision import Access, Finding, Need
 from core.exceptions import PolicyException
 from core.namespaces import Mode, Namespace
 from core.notes import Root
+from core.pod import Pod
 from core.profiles import ProfileSet
 from core.sandbox import Feature, Isolation, Signal
 from core.subject import Subject
@@ -160,8 +162,8 @@ class Facts(msgspec.Struct, frozen=True, gc=False):
     origin: OriginFacts | None = None
     """None where no configured controller makes the object."""
     told: str | None = None
-    """The profile noted where a Pod that runs says it comes from: nobody checked that it does, so
-    it may demand a sandbox and no more."""
+    """The profile noted on a Pod that is entered, or where one that runs says it comes from: nobody
+    checked that it does, so it may demand a sandbox and no more."""
     guard: GuardFacts | None = None
     relaxed_by: tuple[BreakGlass, ...] = ()
     """What makes warnings of all that would refuse the request."""
@@ -178,3 +180,12 @@ class Facts(msgspec.Struct, frozen=True, gc=False):
         if self.profiles.sandboxes:
             return True
         return self.namespace is not None and names.SANDBOX_LABEL in self.namespace.labels
+
+    def weighs(self, *pods: Pod) -> bool:
+        """Say whether anybody, their authors included, may ask that one of these be sandboxed."""
+        return self.may_isolate or any(map(asks, pods))
+
+    @property
+    def root(self) -> Root | None:
+        """The workload that a configured controller makes the object for, where it is there."""
+        return self.origin.root if self.origin else None

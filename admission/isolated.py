@@ -45,7 +45,7 @@ def mode_of(facts: Facts, chosen: str | None) -> SandboxMode:
     mode = facts.namespace.sandbox if facts.namespace else SandboxMode.NEVER
     if not facts.profiles.sandboxes or mode is SandboxMode.REQUIRED:
         return mode
-    root = facts.origin.root if facts.origin else None
+    root = facts.root
     for name in (chosen, root.profile if root else facts.told):
         known = facts.profiles.by_name.get(name) if name else None
         if known is not None and known.sandbox.strictness > mode.strictness:

@@ -41,9 +41,7 @@ _with = msgspec.structs.replace
 
 def may_be_asked(reading: Reading, facts: Facts) -> bool:
     """Say whether a profile, the namespace or the author may ask that the Pods be sandboxed."""
-    if not reading.pods:
-        return False
-    return facts.may_isolate or any(asks(pod) for pod in reading.pods)
+    return bool(reading.pods) and facts.weighs(*reading.pods)
 
 
 @dataclass(frozen=True)
@@ -203,4 +201,4 @@ class Isolating:
         """
         found = self.excuser.known(request, facts)
         meant = [e for e in found if any(one.excuses_denial(_DEMAND) for one in e.spec.excuses)]
-        return naming(meant, request, facts.origin.root if facts.origin else None)
+        return naming(meant, request, facts.root)

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from admission.facts import Facts
-from admission.parts import Part, Reading, asks
+from admission.parts import Part, Reading
 from admission.unlisted import read_unlisted
 from admission.workloads import noted, read_workload
 from core.cluster import Cluster
@@ -84,7 +84,7 @@ class Reader:
             return "a node shows a static Pod that it already runs"
         placed = request.running or request.operation is not Operation.CREATE
         claimed = partial(self.claimed, request.namespace)
-        projection = project(pod, claimed, placed=placed, weighed=facts.may_isolate or asks(pod))
+        projection = project(pod, claimed, placed=placed, weighed=facts.weighs(pod))
         subjects = self._subjects(request, pod, facts.mode)
         if is_debug(request) and request.old_object is not None:
             projection = mark_added(projection, _pod_of(request.old_object))

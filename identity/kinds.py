@@ -46,7 +46,7 @@ def kind_of(
         return SubjectKind.CONTROLLER
     if username in pipelines:
         return SubjectKind.PIPELINE
-    if username.startswith("system:"):
+    if subject.is_system:
         return _of_the_cluster(username, groups)
     return SubjectKind.ENTRA_HUMAN if subject.label.startswith("oid:") else SubjectKind.HUMAN
 
