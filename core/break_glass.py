@@ -9,10 +9,10 @@ import msgspec
 
 from core import names
 from core.errors import InvalidObjectError
-from core.guarded import Meta, convert_spec, parse_time, read_written
+from core.guarded import Meta, approvable_of, convert_spec, parse_time, read_written
 from core.privileges import covers, validate_pattern
 from core.sandbox import ENTERED
-from core.two_person import Approvable, read_people, read_person
+from core.two_person import Approvable
 
 KIND: Final = "BreakGlass"
 
@@ -126,12 +126,7 @@ def parse_break_glass(raw: bytes | msgspec.Raw) -> BreakGlass:
         meta=meta,
         spec=spec,
         began=_began(spec, meta),
-        approvable=Approvable(
-            uid=meta.uid,
-            digest=written.digest,
-            author=read_person(meta.annotation(names.AUTHOR_ANNOTATION)),
-            editors=read_people(meta.annotation(names.EDITORS_ANNOTATION)),
-        ),
+        approvable=approvable_of(written),
     )
 
 

@@ -8,10 +8,9 @@ import msgspec
 from core import sandbox
 from core.decision import Denial, Need
 from core.errors import InvalidObjectError
-from core.guarded import Meta, convert_spec, parse_time, read_written
-from core.names import AUTHOR_ANNOTATION, EDITORS_ANNOTATION
+from core.guarded import Meta, approvable_of, convert_spec, parse_time, read_written
 from core.privileges import validate_pattern
-from core.two_person import Approvable, read_people, read_person
+from core.two_person import Approvable
 
 KIND: Final = "PolicyException"
 
@@ -108,12 +107,7 @@ def parse_exception(raw: bytes | msgspec.Raw, namespace: str = "") -> PolicyExce
         meta=meta,
         spec=spec,
         expires=parse_time(spec.expires_at, field="spec.expiresAt", what=what),
-        approvable=Approvable(
-            uid=meta.uid,
-            digest=written.digest,
-            author=read_person(meta.annotation(AUTHOR_ANNOTATION)),
-            editors=read_people(meta.annotation(EDITORS_ANNOTATION)),
-        ),
+        approvable=approvable_of(written),
     )
 
 

@@ -11,6 +11,7 @@ import msgspec
 from core import names
 from core.decoding import UNREADABLE, unreadable
 from core.errors import InvalidObjectError
+from core.two_person import Approvable, read_people, read_person
 
 DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
 
@@ -52,11 +53,16 @@ _FIELDS: Final = frozenset({"apiVersion", "kind", "metadata", "spec"})
 
 
 def read_written(
-    raw: bytes | msgspec.Raw, kind: str, namespace: str = "", apart: Collection[str] = ()
+    raw: bytes | msgspec.Raw,
+    kind: str,
+    namespace: str = "",
+    apart: Collection[str] = (),
+    ignored: Collection[str] = (),
 ) -> Written:
     """Read an object of a kind of Sallyport's; `namespace` is the request's.
 
     The fields of `spec` that are named in `apart` are not approved: the digest leaves them out.
+    Fields beside `spec` that are named in `ignored` may be there.
     Items of a list may carry no kind, and a new object no namespace: what stands there counts.
 
     Raises:
@@ -74,7 +80,7 @@ def read_written(
     ):
         if value not in {"", expected}:
             raise InvalidObjectError(what, field, f"{value!r} must be {expected}")
-    if unknown := sorted(whole.keys() - _FIELDS):
+    if unknown := sorted(whole.keys() - _FIELDS - set(ignored)):
         raise InvalidObjectError(what, unknown[0], "there is no such field; remove it")
     meta = msgspec.structs.replace(head.metadata, namespace=head.metadata.namespace or namespace)
     spec = whole.get("spec")
@@ -82,6 +88,17 @@ def read_written(
     if apart and isinstance(spec, dict):
         approved = {field: value for field, value in spec.items() if field not in apart}
     return Written(meta, spec, _digest(kind, meta, approved))
+
+
+def approvable_of(written: Written) -> Approvable:
+    """Give what is approved of an object, and who wrote it, as the webhook recorded it."""
+    meta = written.meta
+    return Approvable(
+        uid=meta.uid,
+        digest=written.digest,
+        author=read_person(meta.annotation(names.AUTHOR_ANNOTATION)),
+        editors=read_people(meta.annotation(names.EDITORS_ANNOTATION)),
+    )
 
 
 def convert_spec(

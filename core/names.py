@@ -18,6 +18,24 @@ UNRECORDED_LABEL = f"{GROUP}/when-unrecorded"
 SANDBOX_LABEL = f"{GROUP}/sandbox"
 """On a Namespace: `by-risk` or `required`. Guarded. On a Pod or template: it asks for a sandbox."""
 
+EGRESS_LABEL = f"{GROUP}/egress"
+"""On a Namespace: `deny` (its Pods connect only where EgressAllowlists say) or `open`. Guarded."""
+
+EGRESS_GROUP = f"egress.{GROUP}"
+"""The prefix of labels on Pods that only the gate sets, and only as it creates them."""
+
+EGRESS_ACCOUNT_LABEL = f"{EGRESS_GROUP}/service-account"
+"""On a Pod of a namespace with `deny`: its service account, for policies to select it by."""
+
+EGRESS_WORKLOAD_LABEL = f"{EGRESS_GROUP}/workload"
+"""On the same Pods: the workload that it comes from, `Kind.name`; `none` without one."""
+
+ALLOWLIST_ANNOTATION = f"{GROUP}/allowlist"
+"""On a policy that Sallyport generates: the EgressAllowlist that it says."""
+
+EGRESS_FINALIZER = f"{EGRESS_GROUP}/close"
+"""On an EgressAllowlist: it goes once its policies have gone."""
+
 CEILING_ANNOTATION = f"{GROUP}/ceiling"
 """On a Namespace: profiles, comma-separated, that no right exceeds. Guarded by `exempt`."""
 
@@ -82,6 +100,13 @@ EXEMPT_VERB = "exempt"
 APPROVE_VERB = "approve"
 """RBAC verb on the cluster-scoped `approvaltiers.sallyport.dev/<tier>`: may approve."""
 
+EGRESS_TIER = "egress"
+"""The tier of EgressAllowlists and EgressDestinations, where they are broad."""
+
+CLOSE_VERB = "close"
+"""RBAC verb on `egressallowlists.sallyport.dev/<name>` in all namespaces: may take the finalizer of
+one away that is being deleted. `control` may; whoever gives up Sallyport may."""
+
 EXCEPTIONS_TIER = "exceptions"
 """The tier of PolicyExceptions."""
 
@@ -93,6 +118,8 @@ PROFILES_TIER = "profiles"
 
 PROFILES_RESOURCE = "containerprofiles"
 EXCEPTIONS_RESOURCE = "policyexceptions"
+ALLOWLISTS_RESOURCE = "egressallowlists"
+DESTINATIONS_RESOURCE = "egressdestinations"
 APPROVALS_RESOURCE = "approvals"
 BREAK_GLASSES_RESOURCE = "breakglasses"
 CLUSTER_APPROVALS_RESOURCE = "clusterapprovals"

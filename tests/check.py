@@ -12,7 +12,7 @@ from tests.tools.provide import CannotProvideError, provide
 
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
-ROOMS = "admission audit certs cli control core identity kube policies sandbox webhooks"
+ROOMS = "admission audit certs cli control core egress identity kube policies sandbox webhooks"
 CODE = [*ROOMS.split(), "bench", "docs", "tests"]
 
 LICENCES = {
@@ -22,6 +22,7 @@ LICENCES = {
     "BSD License",
     "BSD-2-Clause",
     "BSD-3-Clause",
+    "ISC",
     "ISC License (ISCL)",
     "LGPL-3.0-only",  # psycopg: imported, never changed, replaceable.
     "MIT",

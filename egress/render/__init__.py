@@ -1,0 +1,12 @@
+"""From openings to the objects of each policy engine: pure functions."""
+
+from egress.openings import Meaning
+from egress.render import cilium, networkpolicy
+from egress.render.target import Rendered, Target
+
+
+def render(meaning: Meaning, target: Target) -> Rendered:
+    """Give the policies of an enrolled namespace, in the words of the target's engine."""
+    if target.engine.kind == "networkpolicy":
+        return networkpolicy.render(meaning, target)
+    return cilium.render(meaning, target)

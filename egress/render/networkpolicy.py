@@ -1,0 +1,139 @@
+"""Renders openings as NetworkPolicies (networking.k8s.io/v1). Pure.
+
+They know no names, so names go by the addresses learnt of them; patterns are refused.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from core.destinations import PortRange
+from core.dns_names import is_wildcard
+from core.networks import Network
+from core.selectors import Requirements, written
+from egress.openings import Addresses, Block, Meaning, Name, Opening, Pods, Problem, Service
+from egress.render.naming import DEFAULT_DENY, DNS, Json, allow_name, generated
+from egress.render.splitting import (
+    Item,
+    Ports,
+    block_items,
+    by_allowlist,
+    item_of,
+    pack,
+    rules,
+    too_large_problem,
+)
+from egress.render.target import Dns, Rendered, Target
+
+API_VERSION: Final = "networking.k8s.io/v1"
+KIND: Final = "NetworkPolicy"
+
+_NAME_LABEL: Final = "kubernetes.io/metadata.name"
+
+
+def render(meaning: Meaning, target: Target) -> Rendered:
+    """Give the policies of an enrolled namespace."""
+    objects = [
+        _policy(meaning.namespace, DEFAULT_DENY, (), []),
+        _policy(meaning.namespace, DNS, (), _rules(_dns_items(target.dns))),
+    ]
+    problems: list[Problem] = []
+    for openings in by_allowlist(meaning):
+        made, found = _allowlist(meaning.namespace, openings)
+        objects += made
+        problems += found
+    return Rendered(tuple(sorted(objects, key=_name)), tuple(sorted(set(problems))))
+
+
+def _allowlist(namespace: str, openings: list[Opening]) -> tuple[list[Json], list[Problem]]:
+    """Give the policies of one allowlist, all of whose openings select the same Pods."""
+    allowlist, selects = openings[0].allowlist, openings[0].selects
+    problems = [_refused(each) for each in openings if _is_pattern(each)]
+    said = [each for each in openings if not _is_pattern(each)]
+    empty = _policy(namespace, allow_name(allowlist, 0), selects, [], allowlist)
+    fixed = len(msgspec.json.encode(empty))
+    policies, too_large = pack(_items(said), fixed)
+    if too_large:
+        problems += (too_large_problem(each) for each in said if pack(_items([each]), fixed)[1])
+    return [
+        _policy(namespace, allow_name(allowlist, index), selects, _rules(items), allowlist)
+        for index, items in enumerate(policies)
+    ], problems
+
+
+def _is_pattern(opening: Opening) -> bool:
+    return isinstance(opening.peer, Name) and is_wildcard(opening.peer.pattern)
+
+
+def _refused(opening: Opening) -> Problem:
+    message = (
+        "NetworkPolicies know no names, and a wildcard cannot be resolved: name each host, or "
+        "use an engine that knows names (egress.engine)"
+    )
+    return Problem(opening.allowlist, f"{opening.path}.dnsName", "CannotSay", message)
+
+
+def _items(openings: Iterable[Opening]) -> Iterator[Item]:
+    blocks: list[tuple[Ports, Block]] = []
+    for opening in openings:
+        match opening.peer:
+            case Addresses(found):
+                blocks += ((opening.ports, block) for block in found)
+            case Name(_, addresses):
+                blocks += _single(opening.ports, addresses)
+            case Service():
+                for backend in opening.peer.backends:
+                    blocks += _single(backend.ports, backend.addresses)
+            case Pods():
+                yield _pods_item(opening.ports, opening.peer)
+    yield from block_items("to", blocks)
+
+
+def _single(ports: Ports, networks: Iterable[Network]) -> Iterator[tuple[Ports, Block]]:
+    for network in networks:
+        yield ports, Block(network)
+
+
+def _dns_items(dns: Dns) -> list[Item]:
+    ports = tuple(PortRange(protocol, dns.port, dns.port) for protocol in ("TCP", "UDP"))
+    return [
+        *block_items("to", _single(ports, dns.addresses)),
+        *(_pods_item(ports, each) for each in dns.pods),
+    ]
+
+
+def _pods_item(ports: Ports, pods: Pods) -> Item:
+    peer: Json = {
+        "namespaceSelector": {"matchLabels": {_NAME_LABEL: pods.namespace}},
+        "podSelector": written(pods.requirements),
+    }
+    return item_of("to", ports, peer)
+
+
+def _rules(items: Iterable[Item]) -> list[Json]:
+    return [
+        {"to": peers, "ports": [_port(each) for each in ports]}
+        for _, ports, peers in rules(sorted(items))
+    ]
+
+
+def _port(ports: PortRange) -> Json:
+    end = {} if ports.first == ports.last else {"endPort": ports.last}
+    return {"protocol": ports.protocol, "port": ports.first, **end}
+
+
+def _policy(
+    namespace: str, name: str, selects: Requirements, egress: list[Json], allowlist: str = ""
+) -> Json:
+    """Give a policy; without rules it opens nothing, and closes what no other one opens."""
+    spec: Json = {"podSelector": written(selects), "policyTypes": ["Egress"]}
+    if egress:
+        spec["egress"] = egress
+    return generated(
+        API_VERSION, KIND, {"name": name, "namespace": namespace}, spec, allowlist=allowlist
+    )
+
+
+def _name(item: Json) -> str:
+    return str(item["metadata"]["name"])

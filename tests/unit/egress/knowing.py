@@ -1,0 +1,120 @@
+"""What Sallyport is told of a world that was made by chance, and what it makes of it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from core.allowlists import parse_allowlist, parse_destinations
+from core.destinations import PortRange
+from core.egress_labels import egress_labels
+from core.networks import Network, any_holds, collapse, network_of
+from core.selectors import Requirement
+from egress.known import Known, KnownService, Resolved
+from egress.meaning import meaning_of
+from egress.openings import Backend, Meaning
+from egress.render import render
+from egress.render.target import Engine, Rendered, Target
+from tests.harness.policy_semantics import Cluster, Pod
+from tests.unit.egress.worlds import ENROLLED, RANGES, SPACES, Service, World
+
+Json = dict[str, Any]
+
+CLUSTER_RANGES = tuple(map(network_of, RANGES))
+
+
+@dataclass(frozen=True)
+class _Answers:
+    world: World
+    reserved: tuple[Network, ...]
+
+    def resolved(self, name: str, within: Sequence[Network]) -> Resolved:
+        answers = [network_of(each) for each in self.world.answers.get(name, ())]
+        if within:
+            return Resolved(collapse(each for each in answers if any_holds(within, each)))
+        return Resolved(collapse(each for each in answers if not any_holds(self.reserved, each)))
+
+
+@dataclass(frozen=True)
+class _Tags:
+    world: World
+
+    def networks(self, tag: str) -> tuple[Network, ...] | str:
+        if tag not in self.world.tags:
+            return f"{tag} is not known"
+        return collapse(map(network_of, self.world.tags[tag]))
+
+    def warning(self, tag: str) -> str:
+        del tag
+        return ""
+
+
+def known(world: World) -> Known:
+    """Give what Sallyport knows of a world."""
+    reserved = Known(world.now, ranges=CLUSTER_RANGES).reserved
+    sets = [parse_destinations(msgspec.json.encode(each)) for each in world.sets]
+    return Known(
+        world.now,
+        sets={each.meta.name: each for each in sets},
+        usable=world.usable,
+        unapproved=dict.fromkeys(world.unapproved, "not approved"),
+        services={
+            (each.namespace, each.name): _known_service(each, world) for each in world.services
+        },
+        names=_Answers(world, reserved),
+        tags=_Tags(world),
+        ranges=CLUSTER_RANGES,
+    )
+
+
+def _known_service(service: Service, world: World) -> KnownService:
+    selector = tuple(Requirement(key, "In", (value,)) for key, value in service.selector.items())
+    ports: dict[PortRange, tuple[Backend, ...]] = {}
+    for protocol, port in service.ports:
+        behind: dict[int, list[Network]] = {}
+        for pod in service.backends(world.pods):
+            addresses = map(network_of, pod.addresses)
+            behind.setdefault(service.target(pod, protocol, port), []).extend(addresses)
+        ports[_range(protocol, port)] = tuple(
+            Backend((_range(protocol, number),), collapse(addresses))
+            for number, addresses in behind.items()
+        )
+    return KnownService(selector, ports=ports)
+
+
+def _range(protocol: str, port: int) -> PortRange:
+    return msgspec.convert({"protocol": protocol, "first": port, "last": port}, PortRange)
+
+
+def meanings(world: World) -> Iterator[Meaning]:
+    """Yield what the allowlists of each enrolled namespace mean."""
+    allowlists = [parse_allowlist(msgspec.json.encode(each)) for each in world.allowlists]
+    snapshot = known(world)
+    for space in ENROLLED:
+        of_space = (each for each in allowlists if each.meta.namespace == space)
+        yield meaning_of(space, of_space, snapshot)
+
+
+def labelled(world: World, pod: Pod) -> Pod:
+    """Give a Pod as the gate labels it, which it does in enrolled namespaces."""
+    if pod.namespace not in ENROLLED:
+        return pod
+    labels = {**pod.labels, **egress_labels(world.accounts[pod], world.workloads[pod])}
+    return Pod(pod.namespace, pod.name, labels, pod.addresses, pod.host_network, pod.ports)
+
+
+def rendered(world: World, engine: Engine) -> list[Rendered]:
+    """Give what the enrolled namespaces of a world get."""
+    target = Target(engine, ranges=CLUSTER_RANGES, reserved=known(world).reserved)
+    return [render(each, target) for each in meanings(world)]
+
+
+def policies_of(world: World) -> tuple[Json, ...]:
+    """Give the NetworkPolicies that a world gets."""
+    return tuple(item for each in rendered(world, Engine()) for item in each.objects)
+
+
+def cluster_of(policies: Sequence[Json]) -> Cluster:
+    """Give the cluster that the judge decides for."""
+    return Cluster({space: {} for space in (*SPACES, "kube-system")}, tuple(policies))

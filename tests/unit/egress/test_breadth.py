@@ -1,0 +1,95 @@
+"""What two people must approve is what entries reach together, however it is written."""
+
+from ipaddress import IPv4Network
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.destinations import Destination
+from core.networks import Network
+from egress.breadth import Limits, breadth
+
+LIMITS = Limits()
+
+
+class Tags:
+    """A file with one small tag and one large one."""
+
+    def networks(self, tag: str) -> tuple[Network, ...] | str:
+        """Give the networks of a tag."""
+        known: dict[str, tuple[Network, ...]] = {
+            "Small": (IPv4Network("20.1.0.0/24"),),
+            "Large": (IPv4Network("20.0.0.0/12"),),
+        }
+        return known.get(tag, f"{tag} is not in the file")
+
+    def warning(self, tag: str) -> str:
+        """Say nothing."""
+        del tag
+        return ""
+
+
+def _broad(*entries: Destination) -> tuple[str, ...]:
+    return breadth(entries, LIMITS, Tags())
+
+
+def test_a_network_of_the_limits_size_is_not_broad() -> None:
+    """The limit itself needs no approval, in either family."""
+    assert not _broad(Destination(cidr="10.0.0.0/16"), Destination(cidr="2001:db8::/48"))
+
+
+def test_a_network_that_is_broader_says_so() -> None:
+    """The reason names the network and the limit."""
+    assert _broad(Destination(cidr="10.0.0.0/8")) == ("10.0.0.0/8 is broader than /16",)
+    assert _broad(Destination(cidr="2001:db8::/32")) == ("2001:db8::/32 is broader than /48",)
+
+
+def test_two_halves_of_the_internet_are_the_internet() -> None:
+    """A broad network in disguise is found, whatever its parts are called."""
+    halves = (Destination(cidr="0.0.0.0/1"), Destination(cidr="128.0.0.0/1"))
+    assert _broad(*halves) == ("0.0.0.0/0 is broader than /16",)
+    six = (Destination(cidr="::/1"), Destination(cidr="8000::/1"))
+    assert _broad(*six) == ("::/0 is broader than /48",)
+
+
+def test_many_small_networks_are_broad_together() -> None:
+    """Networks that do not touch add up."""
+    apart = [Destination(cidr=f"10.{index * 2}.0.0/16") for index in range(2)]
+    assert _broad(*apart) == ("its 2 IPv4 networks are together more than a /16",)
+
+
+def test_what_is_excepted_does_not_count() -> None:
+    """A broad network of which little is left is not broad."""
+    halves = ["10.0.0.0/9", "10.128.0.0/10", "10.192.0.0/11", "10.224.0.0/12"]
+    left = [*halves, "10.240.0.0/13", "10.248.0.0/14", "10.252.0.0/15", "10.254.0.0/16"]
+    assert not _broad(Destination(cidr="10.0.0.0/8", except_=left))
+
+
+def test_tags_count_by_their_size_and_some_by_their_name() -> None:
+    """A large tag is broad; so is one that the operator lists, in any case, file or no file."""
+    assert not _broad(Destination(service_tag="Small"))
+    assert _broad(Destination(service_tag="Large")) == ("20.0.0.0/12 is broader than /16",)
+    assert _broad(Destination(service_tag="azurecloud")) == ("service tag azurecloud",)
+
+
+def test_wildcards_with_too_few_labels_are_broad() -> None:
+    """Every name, and every name of a top-level domain, need approval; a domain's do not."""
+    assert _broad(Destination(dns_name="*")) == ("every DNS name (*)",)
+    assert _broad(Destination(dns_name="*.com"))
+    assert not _broad(Destination(dns_name="*.example.com"), Destination(dns_name="example.com"))
+
+
+@given(st.lists(st.tuples(st.integers(0, 255), st.integers(8, 32)), min_size=1, max_size=8))
+def test_it_is_broad_just_when_its_addresses_are_too_many(parts: list[tuple[int, int]]) -> None:
+    """Counted one by one in /24s and larger, the verdict is the same however networks overlap."""
+    networks = [IPv4Network((octet << 24, prefix)) for octet, prefix in parts]
+    covered: set[tuple[int, int]] = set()
+    for each in networks:
+        first = int(each.network_address)
+        covered.add((first, first + each.num_addresses))
+    total, reached = 0, -1
+    for first, end in sorted(covered):
+        total += max(0, end - max(first, reached))
+        reached = max(reached, end)
+    broad = _broad(*[Destination(cidr=str(each)) for each in networks])
+    assert bool(broad) == (total > 2**16)
