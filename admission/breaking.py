@@ -102,7 +102,7 @@ class Breaker:
 def relaxed(outcomes: Iterable[Outcome], used: Iterable[BreakGlass]) -> list[Outcome]:
     """Give the outcomes as warnings, with one more for each BreakGlass that made them so."""
     loud = Outcome(tuple(_announced(one) for one in used))
-    return [loud, *map(_softened, outcomes)]
+    return [loud, *map(softened, outcomes)]
 
 
 def relaxed_words(used: Iterable[BreakGlass], decision: str) -> list[str]:
@@ -152,7 +152,10 @@ def _announced(one: BreakGlass) -> Finding:
     return Finding(RELAXED, Action.WARN, "", message, remedy)
 
 
-def _softened(outcome: Outcome) -> Outcome:
+def softened(outcome: Outcome) -> Outcome:
+    """Give an outcome as warnings, unless it holds whatever happens."""
+    if outcome.held:
+        return outcome
     findings = tuple(
         msgspec.structs.replace(finding, action=Action.WARN) for finding in outcome.findings
     )

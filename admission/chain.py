@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from admission.checks.denials import denials
+from admission.checks.egress import egress
 from admission.checks.guards import guards
 from admission.checks.namespace_marks import namespace_marks
 from admission.checks.notes import notes
@@ -18,6 +19,7 @@ Check = Callable[[Request, Facts], Outcome]
 CHAIN: Final[tuple[Check, ...]] = (
     namespace_marks,
     guards,
+    egress,
     denials,
     profiles,
     sandboxing,
@@ -27,6 +29,6 @@ CHAIN: Final[tuple[Check, ...]] = (
 
 def run(request: Request, facts: Facts) -> list[Outcome]:
     """Run every check; all findings of a request are shown at once."""
-    if facts.left_alone and facts.notes is None:
+    if facts.left_alone and facts.notes is None and facts.egress is None:
         return []
     return [check(request, facts) for check in CHAIN]

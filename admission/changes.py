@@ -8,6 +8,7 @@ import msgspec
 from admission.candidates import is_special
 from admission.checks import namespace_marks, profiles
 from admission.checks.denials import is_denial
+from admission.checks.egress import is_held
 from admission.granting import asked_in, commands_of, name_subject, place_in_words, place_of
 from admission.wording import listed
 from core import names
@@ -72,15 +73,20 @@ def _without_profiles(document: DecisionDocument) -> list[Change]:
 
 
 def _take_away(document: DecisionDocument) -> list[Change]:
-    """Give what no profile makes good: it must go, whatever else is done."""
-    fields = [FieldChange(f.path, f.remedy) for f in document.findings if is_denial(f)]
-    what = "take away what nobody may have:"
-    return [_by_author(document, what, len(fields), None, fields)] if fields else []
+    """Give what no profile makes good: it must go, or be put right, whatever else is done."""
+    found = []
+    for what, counts in (
+        ("put right what holds egress:", is_held),
+        ("take away what nobody may have:", is_denial),
+    ):
+        fields = [FieldChange(f.path, f.remedy) for f in document.findings if counts(f)]
+        found += [_by_author(document, what, len(fields), None, fields)] if fields else []
+    return found
 
 
 def _be_covered(document: DecisionDocument) -> list[Change]:
     """Give the ways to a profile that covers all that is needed, unless one does."""
-    if document.findings and all(map(is_denial, document.findings)):
+    if document.findings and all(is_denial(f) or is_held(f) for f in document.findings):
         return []
     # Sorting keeps the order of choice among equals: the profile that gives least comes first.
     sure = sorted(_sure(document), key=lambda change: change.size)

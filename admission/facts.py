@@ -137,6 +137,17 @@ class GuardFacts(msgspec.Struct, frozen=True, gc=False):
     """What else speaks against the request."""
 
 
+class EgressFacts(msgspec.Struct, frozen=True, gc=False):
+    """What a request does to what holds egress: labels of Pods, and policies."""
+
+    findings: tuple[Finding, ...] = ()
+    """What speaks against the request, whatever its namespace's mode is."""
+    headline: str = ""
+    advice: tuple[str, ...] = ()
+    due: Mapping[str, str] = {}
+    """Labels that the mutating pass sets."""
+
+
 class OriginFacts(msgspec.Struct, frozen=True, gc=False):
     """Where what a configured controller makes comes from."""
 
@@ -165,6 +176,8 @@ class Facts(msgspec.Struct, frozen=True, gc=False):
     """The profile noted on a Pod that is entered, or where one that runs says it comes from: nobody
     checked that it does, so it may demand a sandbox and no more."""
     guard: GuardFacts | None = None
+    egress: EgressFacts | None = None
+    """None where nothing is to be said of it."""
     relaxed_by: tuple[BreakGlass, ...] = ()
     """What makes warnings of all that would refuse the request."""
     asides: tuple[str, ...] = ()

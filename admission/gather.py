@@ -23,9 +23,11 @@ from admission.facts import Facts, MarkFacts, NamedProfile, PodFacts
 from admission.granted import GrantReader, gives
 from admission.guarding import Guards
 from admission.isolating import Isolating, may_be_asked
+from admission.labelling import Labelling
 from admission.needing import ask_usable, denied, since
 from admission.noting import Noting, keeps_profile, profile_of
 from admission.parts import Reading
+from admission.policing import Policing
 from admission.reading import Reader, is_debug
 from admission.recorded import recorded_needs
 from admission.rights import Rights
@@ -39,6 +41,8 @@ from core.pod import ObjectMeta, decode_metadata
 from core.request import Operation, Request
 from core.subject import Subject
 from core.two_person import ORDINARY, Terms
+from egress.ground import ORDINARY as ORDINARY_GROUND
+from egress.ground import Ground
 from identity.kinds import SubjectKind, kind_of
 from identity.requester import PROFILE_PATH
 from identity.subjects import Controllers
@@ -62,6 +66,8 @@ class Gatherer:
     """User names of pipelines."""
     site: Site = ORDINARY_SITE
     """Which sandboxes there are, and when what runs must run in one."""
+    ground: Ground = ORDINARY_GROUND
+    """What the installation says of egress."""
     clock: Callable[[], float] = time.time
     """Unix seconds, by which exceptions expire."""
 
@@ -102,10 +108,14 @@ class Gatherer:
                 else await self._grants.read(request)
             )
             return await self._of_reading(request, facts, read)
-        if request.operation not in _JUDGED:
-            return msgspec.structs.replace(
-                facts, left_alone=f"{request.operation.value} is not judged"
-            )
+        if self._policing.judges(request):
+            return await self._policing.facts_of(request, facts)
+        if request.operation in _JUDGED:
+            return await self._of_written(request, facts)
+        left_alone = f"{request.operation.value} is not judged"
+        return msgspec.structs.replace(facts, left_alone=left_alone)
+
+    async def _of_written(self, request: Request, facts: Facts) -> Facts:
         if self._reader.judges(request):
             return await self._of_object(request, facts)
         if self._guards.judges(request):
@@ -118,7 +128,16 @@ class Gatherer:
 
     @cached_property
     def _guards(self) -> Guards:
-        return Guards(self.cluster, self.terms, self.clock)
+        return Guards(self.cluster, self.terms, self.clock, self.ground)
+
+    @cached_property
+    def labelling(self) -> Labelling:
+        """Knows the labels that policies know Pods by."""
+        return Labelling(self.cluster, self.ground)
+
+    @cached_property
+    def _policing(self) -> Policing:
+        return Policing(self.cluster, self.ground)
 
     @cached_property
     def _excuser(self) -> Excuser:
@@ -158,6 +177,7 @@ class Gatherer:
 
     async def _of_reading(self, request: Request, facts: Facts, reading: Reading | str) -> Facts:
         facts = await self._noting.facts_of(request, reading, facts)
+        facts = await self.labelling.facts_of(request, reading, facts)
         if isinstance(reading, str):
             return msgspec.structs.replace(facts, left_alone=reading)
         began = time.perf_counter()

@@ -4,19 +4,20 @@ The mutating webhook records it in annotations; the validating one demands that 
 that whoever asks may do this. It reads one object from the cluster: these kinds are rare.
 """
 
-import datetime as dt
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
+from admission.allowlisting import Allowlisting
 from admission.candidates import candidates
 from admission.facts import Facts, GuardFacts
-from admission.opening import Opening, annotations_of, finding_of, writers_of
+from admission.opening import Opening, annotations_of, ends_within, finding_of, writers_of
 from admission.rights import Rights
 from admission.widening import Widening
-from core import approvals, break_glass, exceptions, names
+from core import allowlists, approvals, break_glass, exceptions, names
+from core.allowlists import EgressAllowlist, EgressDestinations
 from core.approvals import Approval, ApprovedObject, account_of, parse_approval
 from core.break_glass import BreakGlass
 from core.cluster import Cluster
@@ -33,15 +34,17 @@ from core.two_person import (
     write_person,
     writes,
 )
+from egress.ground import ORDINARY as GROUND
+from egress.ground import Ground
 
-_DAY_S: Final = 86_400
-
-_KINDS: Final = frozenset({exceptions.KIND, break_glass.KIND, *approvals.APPROVES})
+_INTENTS: Final = frozenset({allowlists.KIND, allowlists.SET_KIND})
+_KINDS: Final = frozenset({exceptions.KIND, break_glass.KIND, *approvals.APPROVES, *_INTENTS})
 
 _ROLES: Final = {
     names.EXCEPTIONS_TIER: "sallyport-approve",
     names.BREAK_GLASS_TIER: "sallyport-approve-break-glass",
     names.PROFILES_TIER: "sallyport-approve-profiles",
+    names.EGRESS_TIER: "sallyport-approve-egress",
 }
 """The shipped ClusterRoles that give the right to a tier."""
 
@@ -54,6 +57,9 @@ _ON_APPROVALS: Final = (
 )
 
 
+Approved = PolicyException | BreakGlass | EgressAllowlist | EgressDestinations
+
+
 @dataclass(frozen=True)
 class Guards:
     """Knows what must be recorded on exceptions and approvals, and who may write them."""
@@ -61,6 +67,7 @@ class Guards:
     cluster: Cluster
     terms: Terms
     clock: Callable[[], float]
+    ground: Ground = GROUND
 
     def judges(self, request: Request) -> bool:
         """Say whether the request's object is one of them."""
@@ -82,6 +89,8 @@ class Guards:
             return await Opening(self.cluster, self.terms, self.clock).gather(request)
         if request.kind.kind == approvals.PROFILE:
             return await Widening(self.cluster, self.terms, self.clock).gather(request)
+        if request.kind.kind in _INTENTS:
+            return await Allowlisting(self.cluster, self.ground, self.clock).gather(request)
         raw, old = request.object, _before(request)
         if request.kind.kind == exceptions.KIND:
             exception = parse_exception(raw, request.namespace)
@@ -98,7 +107,7 @@ class Guards:
         who = person_of(request.subject)
         if old is not None and old.digest == exception.approvable.digest:
             return GuardFacts(annotations_of(old.meta.annotations, _ON_EXCEPTIONS), found)
-        findings = self._within(exception.expires, exceptions.MAX_DAYS)
+        findings = ends_within(self.clock(), exception.expires, exceptions.MAX_DAYS)
         if exception.privileges and not await self._may_use(request, exception, facts):
             findings += (_may_not_use(exception),)
         return GuardFacts(writers_of(old.meta if old else None, who), found, findings)
@@ -127,7 +136,7 @@ class Guards:
             names.APPROVED_DIGEST_ANNOTATION: digest,
         }
         days = approvals.MAX_DAYS_OF_PROFILE if proposed else approvals.MAX_DAYS
-        findings = self._within(approval.expires, days)
+        findings = ends_within(self.clock(), approval.expires, days)
         if why := may_approve(subject, self.terms):
             remedy = "Let another person approve it."
             findings += (finding_of("approvals/approver", "", why, remedy),)
@@ -140,22 +149,14 @@ class Guards:
         found = annotations_of(approval.meta.annotations, _ON_APPROVALS)
         return GuardFacts(recorded, found, findings)
 
-    async def _approved(
-        self, namespace: str, wanted: ApprovedObject
-    ) -> PolicyException | BreakGlass | None:
+    async def _approved(self, namespace: str, wanted: ApprovedObject) -> Approved | None:
         if wanted.kind == break_glass.KIND:
             return await self.cluster.break_glasses.read(wanted.name)
+        if wanted.kind == allowlists.KIND:
+            return await self.cluster.intents.allowlist(namespace, wanted.name)
+        if wanted.kind == allowlists.SET_KIND:
+            return await self.cluster.intents.destinations(wanted.name)
         return await self.cluster.exceptions.read(namespace, wanted.name)
-
-    def _within(self, expires: float, days: int) -> tuple[Finding, ...]:
-        """Demand a time that is to come, and not too far ahead."""
-        now = self.clock()
-        if now < expires <= now + days * _DAY_S:
-            return ()
-        latest = dt.datetime.fromtimestamp(now + days * _DAY_S, dt.UTC)
-        message = f"must be a time to come, at most {days} days ahead"
-        remedy = f"Set it to {latest:%Y-%m-%dT%H:%M:%SZ} or before."
-        return (finding_of("guards/expiry", "spec.expiresAt", message, remedy),)
 
 
 def _before(request: Request) -> Written | None:
@@ -174,9 +175,7 @@ def _unchanged(approval: Approval, old: Written) -> GuardFacts:
     return GuardFacts(recorded, annotations_of(approval.meta.annotations, _ON_APPROVALS), findings)
 
 
-def _against(
-    approval: Approval, what: PolicyException | BreakGlass | None, who: Person
-) -> tuple[Finding, ...]:
+def _against(approval: Approval, what: Approved | None, who: Person) -> tuple[Finding, ...]:
     """Say what of the object speaks against approving it."""
     rule, wanted = "approvals/object", approval.spec.for_
     if what is None:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from admission.breaking import relaxed, relaxed_words
+from admission.breaking import relaxed, relaxed_words, softened
 from admission.capacity import lacking_room
 from admission.chain import run
 from admission.checks.guards import without_unrecorded
@@ -17,6 +17,7 @@ from admission.evidence import evidence_of
 from admission.facts import Facts
 from admission.gather import Gatherer
 from admission.isolated import isolate
+from admission.labelling import label_patches
 from admission.outcome import Outcome
 from admission.recorded import request_of
 from admission.wording import not_judged, notices, refusal, shown_lines, warnings
@@ -24,7 +25,7 @@ from core.decision import Action, Decision, Evidence, Finding, Unrecorded, Verdi
 from core.document import DecisionDocument
 from core.errors import CannotJudgeError, DeadlineError, InvalidObjectError
 from core.ids import uuid7
-from core.namespaces import Mode
+from core.namespaces import Mode, Namespace
 from core.request import Phase, Request
 from core.subject import Subject
 from core.within import within
@@ -46,6 +47,13 @@ class _Place:
     """What is known of where a request acts, also when gathering its facts fails."""
 
     mode: Mode = Mode.ENFORCE
+    namespace: Namespace | None = None
+
+    def when_unjudged(self, request: Request, gatherer: Gatherer) -> Mode:
+        """Give the mode of a request that cannot be judged: what is held is refused."""
+        if self.mode is Mode.ENFORCE or not gatherer.labelling.holds(request, self.namespace):
+            return self.mode
+        return Mode.ENFORCE
 
 
 @dataclass(frozen=True)
@@ -90,9 +98,9 @@ class Judge:
             facts = await within(budget, work)
             return self._decide(request, facts)
         except TimeoutError:
-            return self._error(request, place.mode, _too_late(budget))
+            return self._error(request, place, _too_late(budget))
         except (CannotJudgeError, InvalidObjectError) as error:
-            return self._error(request, place.mode, error)
+            return self._error(request, place, error)
 
     async def mutate(self, request: Request, *, budget: float) -> Decision:
         """Judge a request, only to note the chosen profile on it and to fill in its defaults.
@@ -131,6 +139,7 @@ class Judge:
     async def _facts(self, request: Request, place: _Place) -> Facts:
         namespace = await self.gatherer.namespace_of(request)
         if namespace is not None:
+            place.namespace = namespace
             place.mode = namespace.mode(self.default_mode)
         elif self.gatherer.judges(request):
             place.mode = self.default_mode
@@ -140,12 +149,16 @@ class Judge:
         outcomes = run(request, facts)
         if facts.relaxed_by:
             outcomes = relaxed(outcomes, facts.relaxed_by)
+        held = facts.egress is not None and any(each.held and each.denies for each in outcomes)
+        mode = Mode.ENFORCE if held else facts.mode
+        if mode is not facts.mode:
+            outcomes = [softened(outcome) for outcome in outcomes]
         speaking = [outcome for outcome in outcomes if outcome.findings]
         refusing = [outcome for outcome in speaking if outcome.denies]
         denied = bool(refusing)
         findings = [finding for outcome in speaking for finding in outcome.findings]
         decision_id = self.new_id()
-        enforced = facts.mode is Mode.ENFORCE
+        enforced = mode is Mode.ENFORCE
         if denied and not enforced:
             findings = [msgspec.structs.replace(f, action=Action.WARN) for f in findings]
         profile = next((outcome.profile for outcome in outcomes if outcome.profile), None)
@@ -165,7 +178,7 @@ class Judge:
             message=refusal(request.what, refusing, decision_id, facts.asides)
             if denied
             else "\n".join(later),
-            warnings=_warnings(refusing, later, decision_id, facts.mode),
+            warnings=_warnings(refusing, later, decision_id, mode),
             findings=findings,
             profile=profile,
             mode=facts.mode.value,
@@ -173,7 +186,7 @@ class Judge:
             profiles_revision=facts.profiles.revision,
             subjects=[subject.label for subject in facts.pod.subjects] if facts.pod else [],
             recorded=recorded | note_of(facts, admitted, filled),
-            filled=[*filled, *isolating],
+            filled=[*filled, *isolating, *label_patches(request, facts)],
             isolation=isolation,
             when_unrecorded=self._when_unrecorded(facts),
             evidence=evidence_of(facts, admitted, self.gatherer.kind_of(request.subject)),
@@ -188,9 +201,10 @@ class Judge:
         return facts.namespace.when_unrecorded(self.when_unrecorded)
 
     def _error(
-        self, request: Request, mode: Mode, error: CannotJudgeError | InvalidObjectError
+        self, request: Request, place: _Place, error: CannotJudgeError | InvalidObjectError
     ) -> Decision:
         decision_id = self.new_id()
+        mode = place.when_unjudged(request, self.gatherer)
         if isinstance(error, InvalidObjectError):
             kind, field, remedy = "object", error.field, "Correct the manifest."
         else:
@@ -226,6 +240,8 @@ def _later(speaking: list[Outcome], profile: str | None, facts: Facts, decision:
     """Word what is relaxed, or what an object needs of a newer catalogue than its profile's."""
     if facts.relaxed_by:
         return [*shown_lines(speaking), *relaxed_words(facts.relaxed_by, decision)]
+    if facts.guard is not None:
+        return shown_lines(speaking)
     if not speaking or profile is None:
         return []
     found = {finding.rule for outcome in speaking for finding in outcome.findings}

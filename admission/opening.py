@@ -29,6 +29,8 @@ from core.two_person import (
     write_person,
 )
 
+_DAY_S: Final = 86_400
+
 CLOCKS_S: Final = 30.0
 """How far the clocks of the gates that judge the two passes may be apart."""
 
@@ -121,6 +123,16 @@ def writers_of(old: Meta | None, who: Person) -> Mapping[str, str]:
 def finding_of(rule: str, path: str, message: str, remedy: str) -> Finding:
     """Give what speaks against a request."""
     return Finding(rule, Action.DENY, path, message, remedy)
+
+
+def ends_within(now: float, expires: float, days: int) -> tuple[Finding, ...]:
+    """Demand a time that is to come, and not too far ahead."""
+    if now < expires <= now + days * _DAY_S:
+        return ()
+    latest = dt.datetime.fromtimestamp(now + days * _DAY_S, dt.UTC)
+    message = f"must be a time to come, at most {days} days ahead"
+    remedy = f"Set it to {latest:%Y-%m-%dT%H:%M:%SZ} or before."
+    return (finding_of("guards/expiry", "spec.expiresAt", message, remedy),)
 
 
 def _both(request: Request) -> tuple[BreakGlass, BreakGlass | None]:

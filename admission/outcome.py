@@ -20,6 +20,9 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
     isolation: Isolation | None = None
     """What the check decided about the object's sandbox."""
 
+    held: bool = False
+    """Whether it holds in every namespace, whatever its mode is."""
+
     @property
     def denies(self) -> bool:
         """Whether a finding is a refusal; the others only warn."""

@@ -4,10 +4,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from core import approvals, break_glass, exceptions
+from core import allowlists, approvals, break_glass, exceptions
+from core.allowlists import (
+    EgressAllowlist,
+    EgressDestinations,
+    parse_allowlist,
+    parse_destinations,
+)
 from core.break_glass import BreakGlass, parse_break_glass
+from core.destinations import Destination
+from core.dns_names import shown
 from core.exceptions import Excuse, PolicyException, parse_exception
 from kube.break_glasses import BREAK_GLASSES_PATH, CLUSTER_APPROVALS_PATH
+from kube.egress_intents import SETS_PATH, allowlists_path
 from kube.exceptions import approvals_path, exceptions_path
 
 Line = tuple[str, str]
@@ -61,6 +70,55 @@ def _relaxed(one: BreakGlass) -> Iterator[Line]:
             yield f"+ the privilege {pattern}", "red"
 
 
+def _opened(one: EgressAllowlist) -> Iterator[Line]:
+    yield f"owner:    {one.spec.owner}", ""
+    narrowed = [f"{each.kind} {each.name}" for each in one.spec.workloads or ()]
+    narrowed += ["with labels"] if one.spec.pod_selector is not None else []
+    only = f" (only {', '.join(narrowed)})" if narrowed else ""
+    yield f"Pods of {', '.join(one.spec.service_accounts)}{only} may connect to", ""
+    yield from map(_destination, one.spec.to)
+
+
+def _shared(one: EgressDestinations) -> Iterator[Line]:
+    yield f"owner:    {one.spec.owner}", ""
+    yield (
+        "Pods of service accounts that may use it, and whose allowlist names it, may connect to",
+        "",
+    )
+    yield from map(_destination, one.spec.to)
+
+
+def _destination(entry: Destination) -> Line:
+    ports = ", ".join(map(str, entry.ranges)) or "on its ports"
+    return f"+ {_place(entry)}, {ports}", "green"
+
+
+def _place(entry: Destination) -> str:
+    if entry.service is not None:
+        where = f"{entry.service.namespace}/" if entry.service.namespace else ""
+        return f"Service {where}{entry.service.name}"
+    if entry.pods is not None:
+        found = entry.pods
+        whose = f" of {', '.join(found.service_accounts)}" if found.service_accounts else ""
+        labels = " with labels" if found.pod_selector is not None else ""
+        return f"Pods{whose}{labels} in {found.namespace or 'its own namespace'}"
+    if entry.destinations is not None:
+        return f"EgressDestinations {entry.destinations.name}"
+    if entry.cidr is not None:
+        holes = f" but {', '.join(entry.except_)}" if entry.except_ else ""
+        return f"{entry.cidr}{holes}"
+    if entry.service_tag is not None:
+        return f"service tag {entry.service_tag}"
+    return _name(entry)
+
+
+def _name(entry: Destination) -> str:
+    name = entry.dns_name or ""
+    read = f" ({shown(name)!a})" if shown(name) != name else ""
+    within = f" within {', '.join(entry.within)}" if entry.within else ""
+    return f"{name}{read}{within}"
+
+
 KINDS: Final = (
     ApprovableKind(
         exceptions.KIND,
@@ -79,6 +137,25 @@ KINDS: Final = (
         lambda _: CLUSTER_APPROVALS_PATH,
         parse_break_glass,
         _relaxed,
+        namespaced=False,
+    ),
+    ApprovableKind(
+        allowlists.KIND,
+        approvals.KIND,
+        ("egressallowlist", "egressallowlists", "eal"),
+        allowlists_path,
+        approvals_path,
+        parse_allowlist,
+        _opened,
+    ),
+    ApprovableKind(
+        allowlists.SET_KIND,
+        approvals.CLUSTER_KIND,
+        ("egressdestinations", "eds"),
+        lambda _: SETS_PATH,
+        lambda _: CLUSTER_APPROVALS_PATH,
+        parse_destinations,
+        _shared,
         namespaced=False,
     ),
 )

@@ -23,6 +23,7 @@ from cli.profile_diff import read_one
 from cli.settings import Settings
 from cli.text import safe_line, safe_text
 from core import names
+from core.allowlists import EgressAllowlist, EgressDestinations
 from core.approvals import CLUSTER_KIND, MAX_DAYS_OF_PROFILE, PROFILE, Approval, parse_approval
 from core.break_glass import BreakGlass
 from core.errors import ClusterError, SettingsError
@@ -54,12 +55,15 @@ class Answer(msgspec.Struct, frozen=True, rename="camel"):
     """Why it was refused, in the gate's words."""
 
 
+Approvable = PolicyException | BreakGlass | EgressAllowlist | EgressDestinations
+
+
 class Approving:
     """One object of a cluster that two people approve, and those who have approved it."""
 
     def __init__(self, objects: Objects, kind: ApprovableKind, found: Mapping[str, Any]) -> None:
         self.kind = kind
-        self.what: PolicyException | BreakGlass = kind.parse(msgspec.json.encode(found))
+        self.what: Approvable = kind.parse(msgspec.json.encode(found))
         self._objects = objects
 
     async def earlier(self) -> list[Approval]:
@@ -88,7 +92,7 @@ class Approving:
         """
         meta = self.what.meta
         ends = time.time() + days * _DAY_S - 60
-        if isinstance(self.what, PolicyException):
+        if not isinstance(self.what, BreakGlass) and self.what.expires is not None:
             ends = min(self.what.expires, ends)
         body = self._approval(_expires(ends), reason)
         path = self.kind.approvals(meta.namespace)
@@ -251,8 +255,8 @@ def print_approvable(approving: Approving, earlier: list[Approval], console: Con
     place = f"{meta.namespace}/" if meta.namespace else ""
     _line(console, f"{approving.kind.kind} {place}{meta.name}")
     _line(console, f"  reason:   {approving.what.spec.reason}")
-    if isinstance(approving.what, PolicyException):
-        _line(console, f"  expires:  {approving.what.spec.expires_at}")
+    if not isinstance(approving.what, BreakGlass):
+        _line(console, f"  expires:  {approving.what.spec.expires_at or 'never'}")
     _line(console, f"  author:   {write_person(what.author) or 'not recorded'}")
     if what.editors:
         _line(console, f"  editors:  {write_people(what.editors)}")

@@ -1,8 +1,10 @@
 """`sallyport control`: the loops that look after a cluster, run by whichever replica leads."""
 
+import asyncio
 import platform
 import sys
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Final
@@ -12,6 +14,7 @@ from structlog.typing import FilteringBoundLogger
 
 from audit.ledger.recorder import LedgerRecorder
 from audit.ledger.spool import Spool
+from cli.egress_control import make_egress
 from cli.parts import make_engine, make_judge, open_live, runtimes_of
 from cli.recording import Recording, cluster_id, known, open_auditor, open_recording
 from cli.settings import Settings
@@ -22,6 +25,7 @@ from control.loops.certificates import Certificates
 from control.loops.crds import Definitions
 from control.loops.discovered import Wanted
 from control.loops.discovery import Discovery
+from control.loops.egress import Egress
 from control.loops.endings import Endings
 from control.loops.signing import Signing
 from control.metrics import LoopMetrics
@@ -33,11 +37,14 @@ from control.sweep.publish import ReportWriter
 from control.sweep.settings import SweepSettings
 from control.sweep.sweep import Sweep
 from core.errors import SettingsError
+from kube.accessreview import AccessReviews
 from kube.connection import Connection
+from kube.egress_world import EgressWorld
 from kube.election import LeaseElection
 from kube.lease import LeaseSettings
 from kube.live import LiveCluster
 from kube.objects import Objects
+from kube.settings import LiveSettings
 from policies.engine import Engine
 from webhooks.logs import LogSettings, configure_logs, get_logger
 from webhooks.metrics import process_registry
@@ -73,6 +80,7 @@ class _Control:
     cluster: LiveCluster
     engine: Engine
     objects: Objects
+    egress: Egress
     recording: Recording | None
     metrics: LoopMetrics
     runner: Runner | None = field(default=None, init=False)
@@ -106,7 +114,7 @@ class _Control:
                 self.metrics.registry,
             ).loop,
         ]
-        loops.append(self._capacity())
+        loops += [self._capacity(), *self.egress.loops]
         if self.recording is None or self.recording.spool is None:
             self.logger.warning("nothing is swept", fix=f"set {name_setting('spool.folder')}")
             return loops
@@ -151,6 +159,18 @@ class _Control:
         return known.severity if known else ""
 
 
+@asynccontextmanager
+async def _following(connection: Connection) -> AsyncIterator[EgressWorld]:
+    """Give what egress follows of the cluster, by replicas that do not lead too."""
+    world = EgressWorld(connection, LiveSettings())
+    task = asyncio.create_task(world.run())
+    try:
+        yield world
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
 async def _serve(settings: Settings) -> int:
     writer = configure_logs(LogSettings(form=settings.log_format))
     logger = get_logger()
@@ -170,7 +190,12 @@ async def _serve(settings: Settings) -> int:
             if recording is not None:
                 recording.show(metrics.registry)
             objects = Objects(connection, LeaseSettings().call_timeout_s)
-            control = _Control(settings, logger, cluster, engine, objects, recording, metrics)
+            world = await stack.enter_async_context(_following(connection))
+            reviews = AccessReviews(connection, LiveSettings())
+            egress = make_egress(settings, objects, world, cluster, reviews.ask, metrics.registry)
+            control = _Control(
+                settings, logger, cluster, engine, objects, egress, recording, metrics
+            )
             readiness = Readiness({"loops": control.missing})
             status = build_status_app(readiness, metrics.registry)
             address = settings.status

@@ -72,13 +72,19 @@ APPROVE = """**Examples**
 
     sallyport approve pex llama -n ml --kubeconfig ~/.kube/config --yes -o json
 
+    sallyport approve eal packages -n research --kubeconfig ~/.kube/config
+
+    sallyport approve eds model-registry --kubeconfig ~/.kube/config
+
     sallyport approve breakglass fabric-down --kubeconfig ~/.kube/config
 
     sallyport approve profile gpu.yaml --kubeconfig ~/.kube/config
 
-It ends with the exception, or after --days (a profile's after 7). What changed since it was shown
-is not approved. `kubectl delete approval NAME`, or `clusterapproval NAME` of a
-BreakGlass or a profile, takes an approval back.
+Short names: `pex` (PolicyException), `eal` (EgressAllowlist), `eds` (EgressDestinations).
+
+It ends with what is approved, or after --days (a profile's after 7). What changed since it was
+shown is not approved. `kubectl delete approval NAME`, or `clusterapproval NAME` of an
+EgressDestinations, a BreakGlass or a profile, takes an approval back.
 
 **Exit codes**: 0 approved, or shown; 1 refused, or you said no; 2 the cluster
 does not answer; 64 wrong usage, or no such object."""

@@ -10,6 +10,7 @@ from typer.exceptions import TyperException
 
 from cli import exits
 from cli import help as texts
+from cli.egress import app as egress_app
 from cli.flags import BundleFlag, ClusterFlag, ConfigFlag, KubeconfigFlag, OutputFlag, read_flags
 from cli.logs import log_to_stderr
 from cli.output import Format, ReviewFormat, make_console, print_json
@@ -31,6 +32,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=texts.ROOT,
 )
+app.add_typer(egress_app, name="egress")
 app.add_typer(policy_app, name="policy")
 app.add_typer(profile_app, name="profile")
 app.add_typer(sandbox_app, name="sandbox")
@@ -181,7 +183,7 @@ def decisions(
 @app.command(epilog=texts.APPROVE)
 def approve(
     kind: Annotated[
-        str, typer.Argument(metavar="KIND", help="policyexception (pex), breakglass, profile.")
+        str, typer.Argument(metavar="KIND", help="pex, eal, eds, breakglass or profile: see below.")
     ],
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its name; of a profile a file.")],
     namespace: Annotated[str, typer.Option("--namespace", "-n", help="Its namespace.")] = "default",
@@ -193,7 +195,7 @@ def approve(
     config: ConfigFlag = None,
     output: OutputFlag = Format.TABLE,
 ) -> None:
-    """Show an exception, a BreakGlass or a profile to be, and approve it as it was shown."""
+    """Show what two people approve, such as an exception, and approve it as it was shown."""
     log_to_stderr()
     from cli.approve import Wish, answer_approval  # noqa: PLC0415 (keeps --help and completion quick)
 

@@ -3,11 +3,13 @@
 import sys
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from admission.gather import Gatherer
 from admission.judge import Judge
+from cli.egress_ground import ground_of
 from cli.settings import Settings
 from cli.settings_sections import MIB, Evaluation, Sandbox
 from core.cluster import Cluster
@@ -17,7 +19,7 @@ from identity.subjects import configured
 from kube.connection import Connection
 from kube.folder import FolderCluster, read_profiles
 from kube.live import NAMESPACES_PATH, PROFILES_PATH, LiveCluster
-from kube.settings import LiveSettings
+from kube.settings import DefaultDeny, LiveSettings
 from kube.volumes import VOLUMES_PATH
 from policies import BUILT_IN_BUNDLE, SHIPPED_PROFILES
 from policies.bundle import read_bundle
@@ -76,7 +78,15 @@ def make_judge(cluster: Cluster, engine: Engine, settings: Settings) -> Judge:
     shared = frozenset(name.casefold() for name in settings.shared_accounts)
     terms = Terms(SHARED_ACCOUNTS | shared, profiles=settings.approvals.profiles)
     site = _site(settings.sandbox, engine.rules)
-    gatherer = Gatherer(cluster, engine, controllers, pipelines=pipelines, terms=terms, site=site)
+    gatherer = Gatherer(
+        cluster,
+        engine,
+        controllers,
+        pipelines=pipelines,
+        terms=terms,
+        site=site,
+        ground=ground_of(settings.egress, settings.namespace),
+    )
     return Judge(gatherer, settings.default_mode, when_unrecorded=settings.record.when_full)
 
 
@@ -119,10 +129,13 @@ async def require_answers(kubeconfig: Path) -> None:
 
 
 @asynccontextmanager
-async def open_cluster(settings: Settings, wait_s: float | None = None) -> AsyncIterator[Cluster]:
+async def open_cluster(
+    settings: Settings, wait_s: float | None = None, default_deny: DefaultDeny | None = None
+) -> AsyncIterator[Cluster]:
     """Give the cluster that the settings name, started; stop it at the end.
 
-    With `wait_s`, what must be loaded first is waited for so many seconds.
+    With `wait_s`, what must be loaded first is waited for so many seconds. With `default_deny`, it
+    is watched which namespaces have that policy.
 
     Raises:
         NotSyncedError: it was waited for in vain.
@@ -130,20 +143,23 @@ async def open_cluster(settings: Settings, wait_s: float | None = None) -> Async
     if settings.cluster is not None:
         yield FolderCluster(settings.cluster, shipped=read_profiles([SHIPPED_PROFILES]))
         return
-    async with open_live(settings) as cluster:
+    async with open_live(settings, default_deny) as cluster:
         if wait_s is not None:
             await cluster.wait(wait_s)
         yield cluster
 
 
 @asynccontextmanager
-async def open_live(settings: Settings) -> AsyncIterator[LiveCluster]:
+async def open_live(
+    settings: Settings, default_deny: DefaultDeny | None = None
+) -> AsyncIterator[LiveCluster]:
     """Give the real cluster that the settings name, started; stop it at the end.
 
     Raises:
         SettingsError: the credentials are missing or broken.
     """
-    cluster = LiveCluster(settings.kubeconfig, _live_settings(settings))
+    live = replace(_live_settings(settings), default_deny=default_deny)
+    cluster = LiveCluster(settings.kubeconfig, live)
     await cluster.start()
     try:
         yield cluster

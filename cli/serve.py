@@ -11,6 +11,7 @@ import uvloop
 
 from audit.ledger.destination import Destination
 from certs.selfsigned import PairFiles
+from cli.egress_ground import default_deny_of
 from cli.huge_pages import use_huge_pages
 from cli.parts import make_engine, make_judge, open_cluster
 from cli.recording import Recording, open_auditor, open_recording
@@ -66,7 +67,7 @@ async def serve_until_told(settings: Settings, where: Where) -> int:
     write_line = writer.msg if settings.record.lines else None
     try:
         async with (
-            open_cluster(settings) as cluster,
+            open_cluster(settings, default_deny=default_deny_of(settings.egress)) as cluster,
             where.open_destination(settings) as destination,
             open_recording(settings, cluster, logger, destination, write_line) as recording,
         ):

@@ -15,6 +15,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
+from cli.settings_egress import Egress
 from cli.settings_errors import explain, name_setting, refuse_unknown_variables, unreadable_variable
 from cli.settings_file import read_file
 from cli.settings_sections import (
@@ -58,6 +59,7 @@ class Settings(BaseSettings):
     approvals: Approvals = Approvals()
     sandbox: Sandbox = Sandbox()
     capacity: CapacitySection = CapacitySection()
+    egress: Egress = Egress()
     cluster_id: str = Field(
         "",
         max_length=63,

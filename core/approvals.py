@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from core import names
+from core import allowlists, names
 from core.decoding import UNREADABLE
 from core.errors import InvalidObjectError
 from core.guarded import DIGEST, Meta, convert_spec, parse_time, read_written
@@ -17,13 +17,18 @@ CLUSTER_KIND: Final = "ClusterApproval"
 
 PROFILE: Final = "ContainerProfile"
 
-APPROVES: Final = {KIND: ("PolicyException",), CLUSTER_KIND: ("BreakGlass", PROFILE)}
+APPROVES: Final = {
+    KIND: ("PolicyException", allowlists.KIND),
+    CLUSTER_KIND: ("BreakGlass", PROFILE, allowlists.SET_KIND),
+}
 """What each of both approves."""
 
 TIERS: Final = {
     "PolicyException": names.EXCEPTIONS_TIER,
     "BreakGlass": names.BREAK_GLASS_TIER,
     PROFILE: names.PROFILES_TIER,
+    allowlists.KIND: names.EGRESS_TIER,
+    allowlists.SET_KIND: names.EGRESS_TIER,
 }
 """The tier that the approver must have the right to, by the kind that is approved."""
 
@@ -44,7 +49,13 @@ _OPTIONAL: Final = frozenset({"uid", "digest", "reason"})
 class ApprovedObject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is approved; with `uid` and `digest`, only as the approver saw it."""
 
-    kind: Literal["PolicyException", "BreakGlass", "ContainerProfile"]
+    kind: Literal[
+        "PolicyException",
+        "BreakGlass",
+        "ContainerProfile",
+        "EgressAllowlist",
+        "EgressDestinations",
+    ]
     name: Annotated[str, msgspec.Meta(max_length=253)]
     uid: Annotated[str, msgspec.Meta(max_length=64)] | None = None
     digest: str | None = None

@@ -6,6 +6,9 @@
 from collections.abc import Mapping
 from typing import Protocol
 
+import msgspec
+
+from core.allowlists import EgressAllowlist, EgressDestinations
 from core.break_glass import BreakGlass
 from core.capacity import Capacity
 from core.exceptions import PolicyException
@@ -70,6 +73,31 @@ class BreakGlassSource(Protocol):
         """
 
 
+class IntentSource(Protocol):
+    """What says where Pods may connect, as it is now: few reviews ask, and none of a Pod."""
+
+    async def in_namespace(self, namespace: str) -> tuple[EgressAllowlist, ...]:
+        """Give the allowlists of a namespace, by name, whether in force or not.
+
+        Raises:
+            NotSyncedError: the cluster did not say.
+        """
+
+    async def allowlist(self, namespace: str, name: str) -> EgressAllowlist | None:
+        """Give one allowlist.
+
+        Raises:
+            NotSyncedError: the cluster did not say.
+        """
+
+    async def destinations(self, name: str) -> EgressDestinations | None:
+        """Give one set of destinations.
+
+        Raises:
+            NotSyncedError: the cluster did not say.
+        """
+
+
 class Cluster(Protocol):
     """Facts of a cluster. All but `allowed` are answered from memory."""
 
@@ -80,6 +108,10 @@ class Cluster(Protocol):
     @property
     def break_glasses(self) -> BreakGlassSource:
         """What is relaxed in an emergency, and who approved it."""
+
+    @property
+    def intents(self) -> IntentSource:
+        """Where Pods may connect."""
 
     def missing(self) -> list[str]:
         """Name what has not been loaded, for a person; empty when reviews can be judged."""
@@ -106,6 +138,22 @@ class Cluster(Protocol):
 
         Raises:
             NotSyncedError: it is unknown, or the watch has been down too long.
+        """
+
+    async def closed(self, namespace: str) -> bool:
+        """Say whether the policy is in place that closes a namespace on the way out.
+
+        It waits briefly for one that the watch has not brought yet.
+
+        Raises:
+            NotSyncedError: it is not known, or the watch has been down too long.
+        """
+
+    async def generated(self, namespace: str) -> tuple[msgspec.Raw, ...]:
+        """Give the JSON of the NetworkPolicies that Sallyport made in a namespace, as they are now.
+
+        Raises:
+            NotSyncedError: the cluster did not say.
         """
 
     def volume(self, name: str) -> PersistentVolume | None:

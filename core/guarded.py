@@ -28,6 +28,7 @@ class Meta(msgspec.Struct, frozen=True, rename="camel"):
     uid: str = ""
     annotations: dict[str, str] | None = None
     deletion_timestamp: str | None = None
+    creation_timestamp: str | None = None
 
     def annotation(self, name: str) -> str:
         """Give an annotation's value; empty where there is none."""

@@ -81,12 +81,16 @@ class Namespace(msgspec.Struct, frozen=True):
         return self.annotations.get(names.PROFILE_ANNOTATION)
 
 
+_OPEN: Final = "open"
+"""The word of the label that leaves a namespace out of egress."""
+
 _GUARDED_LABELS: Final = frozenset(
     {
         names.MODE_LABEL,
         names.UNRECORDED_LABEL,
         names.UNNOTED_LABEL,
         names.SANDBOX_LABEL,
+        names.EGRESS_LABEL,
         names.AKS_EXEMPTION_LABEL,
     }
 )
@@ -107,3 +111,19 @@ def guarded_marks(labels: Mapping[str, str], annotations: Mapping[str, str]) -> 
         path = f"metadata.annotations[{names.CEILING_ANNOTATION}]"
         marks[path] = annotations[names.CEILING_ANNOTATION]
     return marks
+
+
+class Enrolment(msgspec.Struct, frozen=True):
+    """Which namespaces are enrolled: their Pods connect only where EgressAllowlists say."""
+
+    default: bool = False
+    """Whether those without the label are."""
+    excluded: frozenset[str] = frozenset()
+    """Names that `default` does not count for: those of the cluster itself."""
+
+    def enrols(self, namespace: Namespace) -> bool:
+        """Say whether a namespace is: by its label, any word but `open` counting as `deny`."""
+        label = namespace.labels.get(names.EGRESS_LABEL)
+        if label is not None:
+            return label != _OPEN
+        return self.default and namespace.name not in self.excluded

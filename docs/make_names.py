@@ -17,6 +17,7 @@ from audit.ledger.metrics import ReceiverCollector, SpoolCollector
 from audit.ledger.shipper import ShipperStatus
 from audit.ledger.spool import SpoolStatus
 from cli.settings import Settings
+from control.egress.metrics import EgressMetrics
 from control.loops.capacity import SandboxCapacity
 from control.loops.crds import Definitions
 from control.loops.discovery import Discovery
@@ -46,7 +47,7 @@ _FORMATS = """
 | What | Format |
 | --- | --- |
 | Decision id | UUID of version 7 (RFC 9562): sorts by time. In the refusal's message, the audit annotation `decision`, the log's `id` |
-| Rule id | Path of the Rego package without its first part, `privileges/host/network`; checks in Python: `profiles/named`, `profiles/none`, `profiles/more`, `profiles/many`, `namespaces/exempt`, `notes/requester`, `notes/profile`, `notes/owner`, `notes/owner-gone`, `notes/unnoted`, `notes/root`, `guards/recorded`, `guards/expiry`, `exceptions/use`, `approvals/approver`, `approvals/right`, `approvals/object`, `approvals/own`, `approvals/unchanged`, `break-glass/sealed`, `break-glass/used`, `break-glass/approved`, `break-glass/person`, and `break-glass/relaxed` of what an open one admits; what could not be judged: `error/<kind>` |
+| Rule id | Path of the Rego package without its first part, `privileges/host/network`; checks in Python: `profiles/named`, `profiles/none`, `profiles/more`, `profiles/many`, `namespaces/exempt`, `notes/requester`, `notes/profile`, `notes/owner`, `notes/owner-gone`, `notes/unnoted`, `notes/root`, `guards/recorded`, `guards/expiry`, `exceptions/use`, `approvals/approver`, `approvals/right`, `approvals/object`, `approvals/own`, `approvals/unchanged`, `break-glass/sealed`, `break-glass/used`, `break-glass/approved`, `break-glass/person`, `egress/labels`, `egress/default-deny`, `egress/generated`, `egress/opens`, `egress/uncompared`, and `break-glass/relaxed` of what an open one admits; what could not be judged: `error/<kind>` |
 | Privilege, pattern | `docs/reference/privileges.md` |
 | Policy revision | First 12 hex digits of the SHA-256 of the compiled policies and their METADATA |
 | Profiles revision | First 12 hex digits of the SHA-256 of all profiles and the cluster's version |
@@ -67,7 +68,7 @@ kube-apiserver puts the webhook's name before each (`validate.sallyport.dev/deci
 | `sallyport sandbox report -o json` | `docs/reference/sandbox-report.schema.json` |
 | Projection, the input of policies | `policies/rego/schema/projection.json` |
 | Context, the input of signals of a request | `policies/rego/schema/judge.json` |
-| ContainerProfile, PolicyException, Approval, BreakGlass, ClusterApproval | `helm/sallyport-crds/` |
+| The kinds that it adds, ContainerProfile to EgressDestinations | `helm/sallyport-crds/` |
 """
 
 
@@ -114,6 +115,7 @@ def _registry() -> CollectorRegistry:
     Discovery(Objects(Connection(None)), metrics.registry)
     Endings(Objects(Connection(None)), Exceptions(), BreakGlasses(), metrics.registry)
     SandboxCapacity(Objects(Connection(None)), "", (), lambda _: None, metrics.registry)
+    EgressMetrics(metrics.registry)
     return metrics.registry
 
 

@@ -12,12 +12,14 @@ from core.dns_names import ANY, WILDCARD
 from core.networks import (
     Network,
     Span,
+    any_holds,
     merged,
     network_at,
     network_of,
     span_of,
     spans_without,
 )
+from egress.carving import ALWAYS_RESERVED
 from egress.known import TagSource
 
 _BITS: Final = {4: 32, 6: 128}
@@ -48,7 +50,8 @@ def breadth(entries: Iterable[Destination], limits: Limits, tags: TagSource) -> 
     """
     entries = tuple(entries)
     named = [reason for entry in entries if (reason := _by_name(entry, limits))]
-    return (*named, *too_many(addresses_of(entries, tags), limits))
+    reserved = (reason for entry in entries for reason in _reserved(entry))
+    return (*named, *reserved, *too_many(addresses_of(entries, tags), limits))
 
 
 def addresses_of(entries: Iterable[Destination], tags: TagSource) -> list[Span]:
@@ -80,6 +83,13 @@ def _by_name(entry: Destination, limits: Limits) -> str:
     after = name.removeprefix(WILDCARD)
     short = after != name and after.count(".") + 1 < limits.wildcard_labels
     return f"{name}: fewer than {limits.wildcard_labels} labels after its wildcard" if short else ""
+
+
+def _reserved(entry: Destination) -> Iterator[str]:
+    """Say which networks are reserved on every cluster: behind metadata is the node's identity."""
+    for text in (*filter(None, (entry.cidr,)), *(entry.within or ())):
+        if any_holds(ALWAYS_RESERVED, network_of(text)):
+            yield f"{text} lies in a reserved range, such as that of metadata"
 
 
 def too_many(spans: Sequence[Span], limits: Limits) -> Iterator[str]:

@@ -41,11 +41,11 @@ _VERDICTS: Final[dict[str, Verdict]] = {
 def read_csv(text: str) -> Iterator[Read]:
     """Read lines; `destination` is a DNS name, an address, or `pod/…` or `service/NS/NAME`."""
     reader = csv.DictReader(io.StringIO(text), skipinitialspace=True)
-    columns = set(reader.fieldnames or ())
-    if not columns.issuperset(_NEEDED) or columns.isdisjoint({"service_account", "pod"}):
-        yield Unread(1, f"the header must have {COLUMNS}")
-        return
     try:
+        columns = set(reader.fieldnames or ())
+        if not columns.issuperset(_NEEDED) or columns.isdisjoint({"service_account", "pod"}):
+            yield Unread(1, f"the header must have {COLUMNS}")
+            return
         for row in reader:
             yield _read(reader.line_num, row)
     except csv.Error as error:

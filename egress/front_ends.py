@@ -9,7 +9,7 @@ from typing import Final
 
 from core.dns_names import WILDCARD, is_wildcard
 
-_FRONT_ENDS: Final[Mapping[str, str]] = {
+FRONT_ENDS: Final[Mapping[str, str]] = {
     "akamai.net": "Akamai",
     "akamaiedge.net": "Akamai",
     "akamaized.net": "Akamai",
@@ -33,7 +33,7 @@ https://learn.microsoft.com/azure/frontdoor/front-door-faq, .../cdn/cdn-create-n
 https://techdocs.akamai.com/property-mgr (edge hostnames), https://www.fastly.com/documentation,
 https://developers.cloudflare.com, https://vercel.com/docs, https://docs.bunny.net."""
 
-_SERVICES: Final[Mapping[str, str]] = {
+SERVICES: Final[Mapping[str, str]] = {
     "amazonaws.com": "Amazon Web Services",
     "azurecr.io": "Azure Container Registry",
     "azurewebsites.net": "Azure App Service",
@@ -59,11 +59,11 @@ https://learn.microsoft.com/azure/private-link/private-endpoint-dns (public zone
 
 def shared_by(name: str) -> str:
     """Say who else is behind a DNS name, or a pattern of names; empty where that is not known."""
-    if service := _owner(name, _SERVICES):
+    if service := _owner(name, SERVICES):
         if is_wildcard(name):
             return f"every customer's {service}: data can leave to a stranger's account"
         return f"{service} shares addresses among customers: use a private endpoint and `within`"
-    if front_end := _owner(name, _FRONT_ENDS):
+    if front_end := _owner(name, FRONT_ENDS):
         return f"{front_end} serves many customers by the same addresses: they are open too"
     return ""
 

@@ -122,6 +122,11 @@ def observe(records: Iterable[tuple[str, Read]], world: World) -> Observed:
     return Observed(known, world, tuple(unread), dict(passed), len(whole) - len(known))
 
 
+def _plain(address: Address | None) -> Address | None:
+    """Give the IPv4 address of one that is mapped: so sockets for both families show it."""
+    return getattr(address, "ipv4_mapped", None) or address
+
+
 def _named(flow: Flow, answers: Mapping[tuple[str, str, Address], set[str]]) -> Flow:
     if flow.names or flow.address is None:
         return flow
@@ -146,6 +151,7 @@ class _Ends:
 
     def fill(self, flow: Flow) -> Flow:
         """Give a flow with what the cluster says of its ends."""
+        flow = msgspec.structs.replace(flow, address=_plain(flow.address))
         source = self._named.get((flow.namespace, flow.pod)) or (
             self._at.get(flow.source) if flow.source is not None else None
         )

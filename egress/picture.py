@@ -52,7 +52,7 @@ class Edge(msgspec.Struct, frozen=True):
     why: str
 
 
-class Picture(msgspec.Struct, frozen=True):
+class Picture(msgspec.Struct, frozen=True, rename="camel"):
     """What `sallyport egress graph -o json` prints."""
 
     format: int

@@ -92,9 +92,9 @@ def destination_of(peer: Peer, entry: Destination | None = None) -> str:
             return f"service {namespace}/{name}"
         case Pods(namespace, requirements):
             subject = next(subjects_of(namespace, requirements))
-            chosen = "" if subject.account else "every Pod of "
-            where = f"{namespace}/{subject.account}" if subject.account else namespace
-            return " ".join(filter(None, (f"pods {chosen}{where}", worded(subject.rest))))
+            whose = f"Pods {namespace}/{subject.account}" if subject.account else ""
+            whose = whose or f"{'' if subject.rest else 'every '}Pod of {namespace}"
+            return " ".join(filter(None, (whose, worded(subject.rest))))
 
 
 def networks_shown(networks: Sequence[Network], without: Sequence[Network] = ()) -> str:

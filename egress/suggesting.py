@@ -14,7 +14,7 @@ import msgspec
 from core.destinations import MAX_ENTRIES, MAX_PORTS, PortRange
 from core.dns_names import check_dns_name
 from core.errors import InvalidObjectError
-from core.networks import Address, Network, collapse, network_of, single
+from core.networks import Address, Network, collapse, holds, network_of, single
 from egress.flows import Flow
 from egress.observing import Observed, Source
 from egress.saying import networks_shown, ports_shown
@@ -109,7 +109,7 @@ def _entries(kept: Mapping[Key, Sequence[Flow]], observed: Observed) -> list[Sug
             entries += _suggested(_fields(key), ports, flows, ())
     for ports, some in sorted(alike.items()):
         for network in collapse(one for one, _ in some):
-            flows = [flow for one, each in some if one.subnet_of(network) for flow in each]  # type: ignore[arg-type]
+            flows = [flow for one, each in some if holds(network, one) for flow in each]
             tags = observed.tags_of(network)
             entries += _suggested({"cidr": str(network)}, ports, flows, tags)
     return entries

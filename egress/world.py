@@ -9,6 +9,7 @@ import msgspec
 from core import names
 from core.allowlists import EgressAllowlist, EgressDestinations
 from core.egress_labels import label_of, reserved
+from core.guarded import Meta
 from core.namespaces import Enrolment, Namespace
 from core.networks import Network
 from core.two_person import Approved, Consent, Terms, approved
@@ -93,7 +94,7 @@ class World:
         whole: list[EgressAllowlist | EgressDestinations] = [*self.snapshot.allowlists.values()]
         for each in (*whole, *self.snapshot.sets.values()):
             if reasons := breadth(each.spec.to, self.site.limits, self.site.tags):
-                consents = self._consents(each.meta.uid)
+                consents = self._consents(each.meta)
                 said = approved(
                     each.approvable, consents, self.rights.holders, self.site.now, self.site.terms
                 )
@@ -187,9 +188,10 @@ class World:
             for account in allowlist.spec.service_accounts
         )
 
-    def _consents(self, uid: str) -> list[Consent]:
-        found = (each.consent for each in self.snapshot.approvals)
-        return [each for each in found if each and each.uid == uid]
+    def _consents(self, meta: Meta) -> list[Consent]:
+        """Give the approvals of an object: those in its own namespace."""
+        here = (each for each in self.snapshot.approvals if each.meta.namespace == meta.namespace)
+        return [each.consent for each in here if each.consent and each.consent.uid == meta.uid]
 
 
 def beside_it(pod: SeenPod) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from core.capacity import Capacity
-from core.cluster import BreakGlassSource, Cluster, ExceptionSource
+from core.cluster import BreakGlassSource, Cluster, ExceptionSource, IntentSource
 from core.errors import InvalidObjectError
 from core.namespaces import Namespace
 from core.notes import Owned
@@ -142,6 +142,11 @@ class BesideFiles:
         """The cluster's."""
         return self._cluster.break_glasses
 
+    @property
+    def intents(self) -> IntentSource:
+        """The cluster's."""
+        return self._cluster.intents
+
     def missing(self) -> list[str]:
         """Name what the cluster has not loaded."""
         return self._cluster.missing()
@@ -161,6 +166,14 @@ class BesideFiles:
     async def namespace(self, name: str) -> Namespace:
         """Give the cluster's."""
         return await self._cluster.namespace(name)
+
+    async def closed(self, namespace: str) -> bool:
+        """Say whether it is closed in the cluster."""
+        return await self._cluster.closed(namespace)
+
+    async def generated(self, namespace: str) -> tuple[msgspec.Raw, ...]:
+        """Give the cluster's."""
+        return await self._cluster.generated(namespace)
 
     def volume(self, name: str) -> PersistentVolume | None:
         """Give the cluster's."""

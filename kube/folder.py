@@ -1,9 +1,9 @@
 """A folder of YAML in the place of a cluster: for laptops, pipelines and tests.
 
-Read: ContainerProfile, PolicyException, BreakGlass and their approvals, Namespace,
-PersistentVolume, RuntimeClass, Service, ServiceAccount, Role, ClusterRole and their bindings,
-CustomResourceDefinition, Pods, the summary of the sandbox's nodes, and workloads as the owners of
-others, as `kubectl get -o yaml` or their authors write them.
+Read: ContainerProfile, PolicyException, BreakGlass, EgressAllowlist, EgressDestinations and their
+approvals, Namespace, PersistentVolume, RuntimeClass, Service, ServiceAccount, Role, ClusterRole and
+their bindings, CustomResourceDefinition, Pods, the summary of the sandbox's nodes, and workloads as
+the owners of others, as `kubectl get -o yaml` or their authors write them.
 Other kinds are left alone.
 """
 
@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 import structlog
 
-from core import names
+from core import allowlists, names
 from core.approvals import CLUSTER_KIND
 from core.capacity import Capacity
 from core.definitions import Definition
@@ -33,6 +33,7 @@ from core.sandbox import RuntimeClass
 from core.storage import PersistentVolume
 from core.subject import Subject
 from kube.break_glasses import BreakGlasses
+from kube.egress_intents import Intents
 from kube.exceptions import Exceptions
 from kube.folder_reading import FolderReading
 from kube.manifests import read_paths
@@ -87,6 +88,7 @@ class FolderCluster:
         guarded = reading.guarded
         self.exceptions = Exceptions(guarded["PolicyException"], guarded["Approval"])
         self.break_glasses = BreakGlasses(guarded["BreakGlass"], guarded[CLUSTER_KIND])
+        self.intents = Intents(guarded[allowlists.KIND], guarded[allowlists.SET_KIND])
         self.roles = tuple(reading.roles)
         """The roles of the folder, without those that every cluster has."""
         self.definitions: Mapping[tuple[str, str], Definition] = reading.definitions
@@ -119,6 +121,16 @@ class FolderCluster:
     async def namespace(self, name: str) -> Namespace:
         """Give a namespace, with the label that kube-apiserver sets on each."""
         return self._namespaces.get(name) or _named(Namespace(name))
+
+    async def closed(self, namespace: str) -> bool:
+        """Give True: a folder has no controller that would close a namespace a moment later."""
+        del namespace
+        return True
+
+    async def generated(self, namespace: str) -> tuple[msgspec.Raw, ...]:
+        """Give none, for the same reason."""
+        del namespace
+        return ()
 
     def volume(self, name: str) -> PersistentVolume | None:
         """Give a PersistentVolume of the folder."""

@@ -7,7 +7,8 @@ from typing import Any, Final, TypeVar
 import msgspec
 import structlog
 
-from core import definitions, names
+from core import allowlists, definitions, names
+from core.allowlists import parse_allowlist, parse_destinations
 from core.approvals import CLUSTER_KIND, parse_approval
 from core.break_glass import parse_break_glass
 from core.capacity import Capacity
@@ -35,6 +36,8 @@ _GUARDED: Final[Mapping[str, Callable[[bytes], Any]]] = {
     "Approval": parse_approval,
     "BreakGlass": parse_break_glass,
     CLUSTER_KIND: partial(parse_approval, kind=CLUSTER_KIND),
+    allowlists.KIND: parse_allowlist,
+    allowlists.SET_KIND: parse_destinations,
 }
 """What needs approval, and what approves it."""
 

@@ -39,6 +39,9 @@ class Resource(Generic[T]):
     fields: str = ""
     """A field selector (`metadata.name=x`); all objects of the path without one."""
 
+    optional: bool = False
+    """Whether a cluster need not serve the kind."""
+
     @property
     def selecting(self) -> dict[str, str]:
         """The parameters of requests that select them."""
@@ -92,6 +95,11 @@ class ListWatch(Generic[T]):
         return MappingProxyType(self._objects)
 
     @property
+    def version(self) -> str:
+        """The resourceVersion up to which it has seen all that happened; empty before the list."""
+        return self._version
+
+    @property
     def problem(self) -> str:
         """Why it cannot be relied on, for a person; empty when it can."""
         error = self._error or "no answer yet"
@@ -142,6 +150,8 @@ class ListWatch(Generic[T]):
                 self._version = ""
             if error.status == HTTPStatus.GONE:
                 log.info("watch is too old: listing again", error=self._error)
+            elif self.unserved and self._resource.optional:
+                log.debug("the cluster does not serve it", error=self._error)
             elif not (known and self.unserved):
                 log.warning("watch broke: trying again", error=self._error)
         except _UnreadableError as error:

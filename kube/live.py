@@ -18,7 +18,6 @@ from core.profiles import (
     ProfileSet,
     Version,
     build_profile_set,
-    parse_profile,
 )
 from core.storage import PersistentVolume
 from core.subject import Subject
@@ -27,11 +26,15 @@ from kube.accessreview import AccessReviews
 from kube.break_glasses import WatchedBreakGlasses
 from kube.capacities import WatchedCapacities
 from kube.connection import Connection
+from kube.default_denies import WatchedDefaultDenies
+from kube.egress_intents import IntentGets
 from kube.exceptions import WatchedExceptions
+from kube.generated import GeneratedLists
 from kube.listwatch import ListWatch, Resource
 from kube.namespaces import parse_namespace
 from kube.owners import OwnerCache, OwnerGets
 from kube.pods import PodGets
+from kube.profiles import BrokenProfile, read_profile
 from kube.roles import RoleGets
 from kube.runtime_classes import WatchedRuntimeClasses
 from kube.service_accounts import WatchedServiceAccounts
@@ -51,12 +54,6 @@ RETRY_S: Final = 1.0
 _log = structlog.get_logger(__name__)
 
 
-class BrokenProfile(msgspec.Struct, frozen=True):
-    """A ContainerProfile that is left out, and why."""
-
-    problem: str
-
-
 class LiveCluster:
     """`core.cluster.Cluster` answered by kube-apiserver. `start` it, and `stop` it."""
 
@@ -72,7 +69,7 @@ class LiveCluster:
         self._namespace_changed = asyncio.Event()
         self._profiles: ListWatch[ContainerProfile | BrokenProfile] = ListWatch(
             self._connection,
-            Resource("ContainerProfiles", PROFILES_PATH, _read_profile),
+            Resource("ContainerProfiles", PROFILES_PATH, read_profile),
             self._take_profiles,
             self._settings,
         )
@@ -99,7 +96,9 @@ class LiveCluster:
         self.service_account_made = accounts.made
         self.exceptions = WatchedExceptions(self._connection, self._settings)
         self.break_glasses = WatchedBreakGlasses(self._connection, self._settings)
-        self._for_few = (classes, services, accounts, self.exceptions, self.break_glasses)
+        denies = WatchedDefaultDenies(self._connection, self._settings)
+        self.closed = denies.closed
+        self._for_few = (classes, services, accounts, denies, self.exceptions, self.break_glasses)
         reviews = AccessReviews(self._connection, self._settings)
         self.access = AccessCache(
             reviews.ask,
@@ -113,6 +112,8 @@ class LiveCluster:
         )
         self.pod = PodGets(self._connection, self._settings).get
         self.role = RoleGets(self._connection, self._settings).get
+        self.intents = IntentGets(self._connection, self._settings)
+        self.generated = GeneratedLists(self._connection, self._settings).list
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
@@ -289,10 +290,3 @@ class LiveCluster:
                 self._version = version
                 self._build()
             await asyncio.sleep(settings.version_age_s)
-
-
-def _read_profile(raw: msgspec.Raw) -> ContainerProfile | BrokenProfile:
-    try:
-        return parse_profile(raw)
-    except InvalidObjectError as error:
-        return BrokenProfile(str(error))

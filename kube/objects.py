@@ -98,6 +98,17 @@ class Objects:
         parameters = {"fieldManager": manager, "force": "true"}
         return await self._write("PATCH", path, body, parameters, _APPLY)
 
+    async def apply_unforced(
+        self, path: str, body: Mapping[str, Any], manager: str
+    ) -> dict[str, Any]:
+        """Set the fields of `body` (server-side apply) unless another manager set them otherwise.
+
+        Raises:
+            ClusterError: with the status 409, another one did.
+        """
+        parameters = {"fieldManager": manager, "force": "false"}
+        return await self._write("PATCH", path, body, parameters, _APPLY)
+
     async def merge(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """Change the fields of `body` (RFC 7396); with a resourceVersion, only as it was read.
 

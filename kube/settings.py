@@ -4,9 +4,21 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class DefaultDeny:
+    """The policy that closes a namespace on the way out."""
+
+    kind: str
+    name: str
+    digest: bytes
+    """`kube.policies.digest_of` it: the same in every namespace."""
+
+
+@dataclass(frozen=True, slots=True)
 class LiveSettings:
     """Times are in seconds."""
 
+    default_deny: DefaultDeny | None = None
+    """What is watched, by who asks whether a namespace is closed; nothing without it."""
     namespace: str = ""
     """Where Sallyport is installed; without it nobody knows how full the sandbox's nodes are."""
     max_staleness_s: float = 60.0
@@ -30,7 +42,8 @@ class LiveSettings:
     version_age_s: float = 600.0
     """How often the cluster's version is read again, for upgrades of the control plane."""
     namespace_wait_s: float = 1.0
-    """How long a review waits for a namespace that the watch has not brought yet."""
+    """How long a review waits for a namespace, or for the policy that closes one, which the watch
+    has not brought yet."""
     review_timeout_s: float = 2.0
     """For one SubjectAccessReview, the wait for its turn included."""
     reviews_in_flight: int = 64

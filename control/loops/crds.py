@@ -19,6 +19,8 @@ NEEDED: Final = tuple(
         names.PROFILES_RESOURCE,
         names.EXCEPTIONS_RESOURCE,
         names.APPROVALS_RESOURCE,
+        names.ALLOWLISTS_RESOURCE,
+        names.DESTINATIONS_RESOURCE,
         names.BREAK_GLASSES_RESOURCE,
         names.CLUSTER_APPROVALS_RESOURCE,
     )

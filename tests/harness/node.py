@@ -8,16 +8,18 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from ipaddress import ip_interface
 from pathlib import Path
 from typing import Final
 
 from tests.harness.apiserver import TEST_USERS, ApiServer, User
-from tests.harness.client import ApiStatusError, Client, connect
+from tests.harness.client import ApiStatusError, Client, Json, connect
+from tests.harness.cluster_network import ClusterNetwork
 from tests.harness.controller_manager import ControllerManager
 from tests.harness.node_cgroups import cgroup_root
 from tests.harness.node_images import write_images
-from tests.harness.node_namespace import ADDRESS, HIDDEN, NodeNamespace, unable
-from tests.harness.node_settings import write_containerd, write_kubelet
+from tests.harness.node_namespace import ADDRESSES, HIDDEN, NodeNamespace, unable
+from tests.harness.node_settings import BRIDGED, write_containerd, write_kubelet
 from tests.harness.pki import Authority
 from tests.harness.process import POLL_S, ServerFailedError, ServerProcess
 from tests.harness.programs import skip_or_fail
@@ -36,6 +38,30 @@ BUILT: Final = (
 
 _KUBELET: Final = User(f"system:node:{NAME}", ("system:nodes",))
 _SCHEDULER: Final = User("system:kube-scheduler")
+
+
+@dataclass(frozen=True)
+class NodeShape:
+    """In what nodes of tests differ."""
+
+    addresses: tuple[str, ...] = ADDRESSES
+    """The node's own, each with its network; of each family at most one."""
+    network: tuple[object, ...] = BRIDGED
+    """The plugins of its Pods' network (CNI)."""
+    apiserver_flags: tuple[str, ...] = ()
+    kubelet_flags: tuple[str, ...] = ()
+    controllers: tuple[str, ...] = CONTROLLERS
+    by_service: bool = False
+    """Whether kube-apiserver finds webhooks by the names of Services (`Node.network`), and with
+    that no kubelet: logs of Pods cannot be read."""
+
+    @property
+    def own_addresses(self) -> str:
+        """The addresses by themselves, as a kubelet takes them."""
+        return ",".join(str(ip_interface(each).ip) for each in self.addresses)
+
+
+_PLAIN: Final = NodeShape()
 
 
 @dataclass(frozen=True)
@@ -98,7 +124,12 @@ class Node:
     """A running cluster of one node. Made by `running_node`."""
 
     def __init__(
-        self, folder: Path, programs: NodePrograms, namespace: NodeNamespace, ends: ExitStack
+        self,
+        folder: Path,
+        programs: NodePrograms,
+        namespace: NodeNamespace,
+        ends: ExitStack,
+        shape: NodeShape = _PLAIN,
     ) -> None:
         """Start everything; `ends` ends it.
 
@@ -108,10 +139,13 @@ class Node:
         self.folder = folder
         self._programs = programs
         self._namespace = namespace
+        self._shape = shape
         self._settings = folder / "settings"
         self._settings.mkdir()
         self._ends = ends
         self._processes: list[ServerProcess] = []
+        self.network = ClusterNetwork()
+        ends.callback(self.network.close)
         containerd = self._start_containerd()
         self.apiserver = self._start_apiserver()
         self._start_scheduler()
@@ -120,7 +154,7 @@ class Node:
         images = folder / "images.tar"
         write_images(images, programs.busybox)
         self._ctr("--namespace=k8s.io", "images", "import", images)
-        ends.callback(ControllerManager(folder, self.apiserver, *CONTROLLERS).stop)
+        ends.callback(ControllerManager(folder, self.apiserver, *shape.controllers).stop)
         asyncio.run(self._wait_until_ready())
 
     def log_tail(self) -> str:
@@ -128,9 +162,30 @@ class Node:
         tails = [f"--- {each.log}\n{each.log_tail()}" for each in self._processes]
         return "\n".join([*tails, self.apiserver.log_tail()])
 
+    def command(self, *command: str | Path) -> list[str | Path]:
+        """Return what runs a command on the node, among its processes."""
+        return self._namespace.command(*command)
+
+    def command_in(self, pod: Json, *command: str | Path) -> list[str | Path]:
+        """Return what runs a command of the node in the network of a Pod that runs on it."""
+        container = pod["status"]["containerStatuses"][0]["containerID"].rpartition("/")[2]
+        listed = self._run_ctr("--namespace=k8s.io", "tasks", "ls").stdout.split()
+        process = listed[listed.index(container) + 1]
+        return self.command("nsenter", f"--net=/proc/{process}/ns/net", "--", *command)
+
+    def start(
+        self, name: str, command: Sequence[str | Path], environment: dict[str, str] | None = None
+    ) -> ServerProcess:
+        """Start a program that ends with the node; its log is then among the node's."""
+        process = ServerProcess(name, command, self.folder / f"{name}.log", environment)
+        self._ends.callback(process.stop)
+        self._processes.append(process)
+        return process
+
     def _start_containerd(self) -> ServerProcess:
-        settings = write_containerd(self._settings, self._programs.plugins)
-        return self._start(
+        network = self._shape.network
+        settings = write_containerd(self._settings, self._programs.plugins, network)
+        return self.start(
             "containerd",
             self._namespace.command(self._programs.built["containerd"], "--config", settings),
             {"PATH": self._programs.write_path(self.folder / "bin")},
@@ -159,17 +214,20 @@ class Node:
             f"--kubelet-client-certificate={pair.certificate}",
             f"--kubelet-client-key={pair.key}",
             "--kubelet-preferred-address-types=InternalIP",
+            *self._shape.apiserver_flags,
         )
         folder = self.folder / "apiserver"
         folder.mkdir()
-        server = ApiServer(folder, (*TEST_USERS, _KUBELET, _SCHEDULER), flags=flags)
+        users = (*TEST_USERS, _KUBELET, _SCHEDULER)
+        environment = self.network.environment if self._shape.by_service else {}
+        server = ApiServer(folder, users, environment, flags)
         self._ends.callback(server.stop)
         return server
 
     def _start_scheduler(self) -> None:
         kubeconfig = self.apiserver.kubeconfig(_SCHEDULER.name)
         flags = [f"--kubeconfig={kubeconfig}", "--leader-elect=false", "--bind-address=127.0.0.1"]
-        self._start("kube-scheduler", [self._programs.built["kube-scheduler"], *flags])
+        self.start("kube-scheduler", [self._programs.built["kube-scheduler"], *flags])
 
     def _start_kubelet(self) -> None:
         settings = write_kubelet(self._settings, self._clients.certificate_path)
@@ -177,10 +235,11 @@ class Node:
             f"--config={settings}",
             f"--kubeconfig={self.apiserver.kubeconfig(_KUBELET.name)}",
             f"--hostname-override={NAME}",
-            f"--node-ip={ADDRESS}",
+            f"--node-ip={self._shape.own_addresses}",
+            *self._shape.kubelet_flags,
         ]
         command = self._namespace.command(self._programs.built["kubelet"], *flags)
-        self._kubelet = self._start("kubelet", command)
+        self._kubelet = self.start("kubelet", command)
         # It is to end before kube-apiserver, which waits for those who watch.
         self._ends.callback(self._namespace.end)
 
@@ -193,27 +252,19 @@ class Node:
                     raise ServerFailedError(f"the node is not ready:\n{self.log_tail()}")
                 await asyncio.sleep(POLL_S)
 
-    def _start(
-        self, name: str, command: Sequence[str | Path], environment: dict[str, str] | None = None
-    ) -> ServerProcess:
-        process = ServerProcess(name, command, self.folder / f"{name}.log", environment)
-        self._ends.callback(process.stop)
-        self._processes.append(process)
-        return process
-
 
 @contextmanager
-def running_node(folder: Path, programs: NodePrograms) -> Iterator[Node]:
+def running_node(folder: Path, programs: NodePrograms, shape: NodeShape = _PLAIN) -> Iterator[Node]:
     """Run a node, its logs in `folder`, and be in its network while the context lasts.
 
     So whatever this thread starts or connects to then is inside: 127.0.0.1 is the node's. What ran
     on it is gone at the end. Hold `only_node` meanwhile.
     """
     with cgroup_root(), ExitStack() as ends:
-        namespace = NodeNamespace(folder, programs.busybox)
+        namespace = NodeNamespace(folder, programs.busybox, shape.addresses)
         ends.callback(namespace.end)
         with namespace.network():
-            yield Node(folder, programs, namespace, ends)
+            yield Node(folder, programs, namespace, ends, shape)
 
 
 async def _takes_pods(client: Client) -> bool:

@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -16,7 +16,10 @@ from tests.harness.node_cgroups import hierarchies
 from tests.harness.process import POLL_S, ServerProcess
 
 ADDRESS: Final = "10.88.0.1"
-"""Of the bridge, which is the node's; Pods have the others of 10.88.0.0/24."""
+"""Of the bridge, which is the node's; Pods have the others of `SUBNET`."""
+SUBNET: Final = "10.88.0.0/24"
+ADDRESSES: Final = (f"{ADDRESS}/24",)
+"""The bridge's addresses in their networks, unless a node is to have others."""
 BRIDGE: Final = "cni0"
 HIDDEN: Final = ("/run", "/var/lib", "/var/log")
 """Folders of the machine that the node has empty ones in place of."""
@@ -27,7 +30,9 @@ mount --make-rshared /
 for folder in $HIDDEN; do mount -t tmpfs -o mode=755 tmpfs "$folder"; done
 "$BUSYBOX" ip link set lo up
 "$BUSYBOX" ip link add "$BRIDGE" type bridge
-"$BUSYBOX" ip addr add "$ADDRESS/24" dev "$BRIDGE"
+# An address of IPv6 is otherwise not used for a second, in which others may object to it.
+echo 0 > "/proc/sys/net/ipv6/conf/$BRIDGE/accept_dad" || true
+for address in $ADDRESSES; do "$BUSYBOX" ip addr add "$address" dev "$BRIDGE"; done
 "$BUSYBOX" ip link set "$BRIDGE" up
 : > "$READY"
 # As the first process it is the parent of whatever loses its own, and must wait for that.
@@ -71,8 +76,8 @@ def _refused() -> str:
 class NodeNamespace:
     """Where a node's programs run: nothing there reaches the machine's own network or folders."""
 
-    def __init__(self, folder: Path, busybox: Path) -> None:
-        """Make it, its log in `folder`, with a bridge and loopback up.
+    def __init__(self, folder: Path, busybox: Path, addresses: Sequence[str] = ADDRESSES) -> None:
+        """Make it, its log in `folder`, with loopback and a bridge of these addresses up.
 
         Raises:
             tests.harness.process.ServerFailedError: the system refused; with its words.
@@ -86,7 +91,7 @@ class NodeNamespace:
                 "BUSYBOX": str(busybox),
                 "HIDDEN": " ".join(HIDDEN),
                 "BRIDGE": BRIDGE,
-                "ADDRESS": ADDRESS,
+                "ADDRESSES": " ".join(addresses),
                 "READY": str(self._ready),
             },
         )

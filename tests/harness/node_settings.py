@@ -1,12 +1,13 @@
 """What a node's programs are told: containerd, runsc, the container network, the kubelet."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from tests.harness.node_cgroups import ROOT
 from tests.harness.node_images import PAUSE
-from tests.harness.node_namespace import BRIDGE
+from tests.harness.node_namespace import BRIDGE, SUBNET
 
 SOCKET: Final = "/run/containerd/containerd.sock"
 
@@ -37,30 +38,37 @@ platform = 'systrap'
 network = 'sandbox'
 """
 
+LEASES: Final = "/run/cni"
+"""Where the container network keeps which addresses are in use."""
+BRIDGED: Final = (
+    {
+        "type": "bridge",
+        "bridge": BRIDGE,
+        "isGateway": True,
+        "ipam": {"type": "host-local", "ranges": [[{"subnet": SUBNET}]], "dataDir": LEASES},
+    },
+    # Pods of one bridge would reach each other by IPv6, whatever a policy says.
+    {"type": "tuning", "sysctl": {"net.ipv6.conf.all.disable_ipv6": "1"}},
+)
+"""Pods on one bridge, whose address is the node's."""
 
-def write_containerd(folder: Path, plugins: Path) -> Path:
+
+def write_containerd(folder: Path, programs: Path, network: Sequence[object]) -> Path:
     """Write containerd's settings and those that they name; return their path.
 
-    `plugins` holds the programs of the container network (CNI).
+    `programs` holds those of the container network (CNI), and `network` is its list of plugins.
     """
     networks = folder / "networks"
     networks.mkdir()
-    (networks / "10-node.conflist").write_text(json.dumps(_network()))
+    listed = {"cniVersion": "1.0.0", "name": "node", "plugins": list(network)}
+    (networks / "10-node.conflist").write_text(json.dumps(listed))
     runsc = folder / "runsc.toml"
     runsc.write_text(_RUNSC)
     path = folder / "containerd.toml"
     path.write_text(
-        _CONTAINERD.format(pause=PAUSE, plugins=plugins, networks=networks, runsc=runsc)
+        _CONTAINERD.format(pause=PAUSE, plugins=programs, networks=networks, runsc=runsc)
     )
     return path
-
-
-def _network() -> object:
-    ipam = {"type": "host-local", "ranges": [[{"subnet": "10.88.0.0/24"}]], "dataDir": "/run/cni"}
-    bridge = {"type": "bridge", "bridge": BRIDGE, "isGateway": True, "ipam": ipam}
-    # Pods of one bridge would reach each other by IPv6, whatever a policy says.
-    tuning = {"type": "tuning", "sysctl": {"net.ipv6.conf.all.disable_ipv6": "1"}}
-    return {"cniVersion": "1.0.0", "name": "node", "plugins": [bridge, tuning]}
 
 
 def write_kubelet(folder: Path, authority: Path) -> Path:

@@ -43,6 +43,17 @@ def configurations(url: str, ca_pem: bytes) -> list[Json]:
     return items
 
 
+_GUARDED: Final = {
+    "PolicyException": "policyexceptions",
+    "Approval": "approvals",
+    "BreakGlass": "breakglasses",
+    "ClusterApproval": "clusterapprovals",
+    "EgressAllowlist": "egressallowlists",
+    "EgressDestinations": "egressdestinations",
+}
+"""The kinds that are guarded, and their plurals."""
+
+
 @asynccontextmanager
 async def registered(
     client: Client, url: str, ca_pem: bytes, only: Collection[str] = ()
@@ -73,8 +84,7 @@ async def registered(
 
 async def serve_guarded(client: Client) -> None:
     """Have the kinds served that are guarded: a webhook for a kind that is not is never called."""
-    for kind in ("PolicyException", "Approval", "BreakGlass", "ClusterApproval"):
-        plural = f"{kind.lower()}{'es' if kind.endswith('s') else 's'}"
+    for kind, plural in _GUARDED.items():
         await client.apply(read_objects(CRDS / f"{plural}.yaml"))
         await client.wait_for_kind("sallyport.dev/v1alpha1", kind)
 
@@ -138,7 +148,14 @@ async def _called(client: Client) -> set[str]:
             "expiresAt": "2099-01-01T00:00:00Z",
         },
     }
+    policy: Json = {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": {"name": "probe"},
+        "spec": {"podSelector": {}, "egress": [{}]},
+    }
     for path, body in (
+        (f"/apis/networking.k8s.io/v1/namespaces/{_NAMESPACE}/networkpolicies", policy),
         (f"/apis/sallyport.dev/v1alpha1/namespaces/{_NAMESPACE}/policyexceptions", exception),
         (f"/apis/apps/v1/namespaces/{_NAMESPACE}/deployments", deployment),
         (f"/api/v1/namespaces/{_NAMESPACE}/persistentvolumeclaims", claim),

@@ -9,6 +9,7 @@ import pytest
 from tests.harness.client import Client, connect
 from tests.harness.node import Node, require_node, running_node
 from tests.harness.node_footprint import footprint, only_node
+from tests.harness.policed_node import PolicedNode
 
 GVISOR = "gvisor"
 UNKNOWN = "unknown-handler"
@@ -54,7 +55,9 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Show the node's logs with the report of a test that failed on it."""
     report = yield
-    running = getattr(item, "funcargs", {}).get("node")
+    arguments = getattr(item, "funcargs", {})
+    policed = arguments.get("policed")
+    running = policed.node if isinstance(policed, PolicedNode) else arguments.get("node")
     if report.failed and isinstance(running, Node):
         report.sections.append(("the node", running.log_tail()))
     return report

@@ -42,6 +42,8 @@ class Program:
     """Built without cgo, so that it needs no library."""
     without_resource_capability: Patch | None = None
     """What it needs changed where even root lacks CAP_SYS_RESOURCE."""
+    patches: tuple[Patch, ...] = ()
+    """What it needs changed everywhere."""
 
     def suits(self, version: tuple[int, int]) -> bool:
         """Say whether a program of this version may be used."""
@@ -123,6 +125,25 @@ def _gvisor(name: str, package: str, minutes: int, patch: Patch | None = None) -
 
 _SHIM_SCORE: Final = Patch("pkg/shim/v1/manager.go", "oomScoreMax = -999", "oomScoreMax = 0")
 """gVisor's shim lowers its own OOM score, for which Linux wants CAP_SYS_RESOURCE, or it ends."""
+
+_IPSET: Final = "pkg/utils/ipset.go"
+_KUBE_ROUTER_IPV6: Final = (
+    # Rules name the sets of IPv6 without the prefix that they get here: issue 1653 of
+    # github.com/cloudnativelabs/kube-router.
+    Patch(_IPSET, "if ipset.isIpv6 && !strings.HasPrefix(", "if false && !strings.HasPrefix("),
+    # Who keeps the sets of one family also writes those of the other, as they were: issue 1665.
+    Patch(
+        _IPSET,
+        'if content[0] == "create" {',
+        'if content[0] == "create" && ipset.isIpv6 == strings.Contains(line, " inet6 ") {',
+    ),
+    Patch(
+        _IPSET,
+        "set := sets[content[1]]",
+        "set := sets[content[1]]; if set == nil { continue }",
+    ),
+)
+"""kube-router 2.1.0 enforces nothing in IPv6 without; 2.1.1 mended both, and cannot be had here."""
 
 PROGRAMS: Final[Mapping[str, Program]] = MappingProxyType(
     {
@@ -231,6 +252,22 @@ PROGRAMS: Final[Mapping[str, Program]] = MappingProxyType(
                 newest=(1, 5),
                 linker_flags="-s -w",
                 minutes=3,
+            ),
+            Program(
+                name="kube-router",
+                module="github.com/cloudnativelabs/kube-router/v2",
+                package="github.com/cloudnativelabs/kube-router/v2/cmd/kube-router",
+                # It says a version only where its own Makefile built it.
+                environment="",
+                environment_is_folder=False,
+                version_arguments=(),
+                # What it does not enforce is written down for this version.
+                oldest=(2, 1),
+                newest=(2, 1),
+                linker_flags="-s -w",
+                minutes=3,
+                static=True,
+                patches=_KUBE_ROUTER_IPV6,
             ),
             _kubernetes("kubelet", 4),
             _kubernetes("kube-scheduler", 1),

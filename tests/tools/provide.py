@@ -18,7 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -121,8 +121,7 @@ def _key(program: Program) -> str:
     for file in ("go.mod", "go.sum"):
         digest.update((_source(program) / file).read_bytes())
     digest.update("".join(program.build_flags).encode())
-    patch = needed_patch(program)
-    if patch:
+    for patch in needed_patches(program):
         digest.update(repr(patch).encode())
     return f"{_module_version(program)}-{digest.hexdigest()[:12]}"
 
@@ -166,9 +165,9 @@ def _build(program: Program, path: Path) -> None:
         built = Path(work) / program.name
         flags = _linker_flags(program, version)
         arguments = ["-mod=readonly", "-ldflags", flags, "-o", str(built), *program.build_flags]
-        patch = needed_patch(program)
-        if patch:
-            arguments.append(f"-modfile={_patched(go, program, patch, Path(work))}")
+        patches = needed_patches(program)
+        if patches:
+            arguments.append(f"-modfile={_patched(go, program, patches, Path(work))}")
         # Output goes to stderr (2), live: stdout is for the path alone.
         done = subprocess.run(
             [go, "build", *arguments, program.package],
@@ -186,9 +185,10 @@ def _build(program: Program, path: Path) -> None:
         built.replace(path)
 
 
-def needed_patch(program: Program) -> Patch | None:
-    """Return the patch that this machine needs; most need none."""
-    return None if _may_raise_limits() else program.without_resource_capability
+def needed_patches(program: Program) -> tuple[Patch, ...]:
+    """Return the patches that this program needs on this machine; most need none."""
+    patch = program.without_resource_capability
+    return program.patches if _may_raise_limits() or patch is None else (*program.patches, patch)
 
 
 def _may_raise_limits() -> bool:
@@ -198,19 +198,20 @@ def _may_raise_limits() -> bool:
     return not found or bool(int(found[1], 16) >> _CAP_SYS_RESOURCE & 1)
 
 
-def _patched(go: str, program: Program, patch: Patch, work: Path) -> Path:
+def _patched(go: str, program: Program, patches: Iterable[Patch], work: Path) -> Path:
     """Write a `go.mod` (and `go.sum`) that takes the module from a changed copy in `work`."""
     copy, source = work / "module", _source(program)
     # The files of the module cache cannot be written to; their copies must be.
     shutil.copytree(_module_folder(go, program), copy, copy_function=shutil.copyfile)
-    changed = copy / patch.file
-    text = changed.read_text()
-    if text.count(patch.old) != 1:
-        raise CannotProvideError(
-            f"{patch.file} of {program.module} does not hold {patch.old!r} once: correct the "
-            f"patch of {program.name} in tests/tools/programs.py"
-        )
-    changed.write_text(text.replace(patch.old, patch.new))
+    for patch in patches:
+        changed = copy / patch.file
+        text = changed.read_text()
+        if text.count(patch.old) != 1:
+            raise CannotProvideError(
+                f"{patch.file} of {program.module} does not hold {patch.old!r} once: correct the "
+                f"patch of {program.name} in tests/tools/programs.py"
+            )
+        changed.write_text(text.replace(patch.old, patch.new))
     go_mod = work / "go.mod"
     replace = f"\nreplace {program.module} => {copy}\n"
     go_mod.write_text((source / "go.mod").read_text() + replace)

@@ -26,6 +26,9 @@ spec:
         {{- if .Values.bundle.configMap }}
         - {name: bundle, mountPath: /etc/sallyport/bundle, readOnly: true}
         {{- end }}
+        {{- if .Values.egress.tags.claim }}
+        - {name: tags, mountPath: /etc/sallyport/tags, readOnly: true}
+        {{- end }}
         {{- if .Values.gate.clientCaConfigMap }}
         - {name: client-ca, mountPath: /etc/sallyport/client-ca, readOnly: true}
         {{- end }}
@@ -41,6 +44,12 @@ spec:
     - name: bundle
       configMap:
         name: {{ . }}
+    {{- end }}
+    {{- with .Values.egress.tags.claim }}
+    - name: tags
+      persistentVolumeClaim:
+        claimName: {{ . }}
+        readOnly: true
     {{- end }}
     # Made by control; until then the Pod waits for it in ContainerCreating.
     - name: tls

@@ -29,6 +29,7 @@ sandbox:
   points: {{ toJson $values.sandbox.points }}
   gpu_label: {{ $values.sandbox.gpuLabel | quote }}
   new_account_hours: {{ $values.sandbox.newAccountHours }}
+{{- include "sallyport.settings.egress" $values.egress }}
 {{- if $values.bundle.configMap }}
 bundle: /etc/sallyport/bundle/bundle.tar.gz
 {{- end }}
@@ -59,6 +60,43 @@ shipping:
   cert: /etc/sallyport/shipping/tls.crt
   key: /etc/sallyport/shipping/tls.key
 {{- end }}
+{{- end }}
+
+{{/* Where Pods may connect. Takes the values of egress. */}}
+{{- define "sallyport.settings.egress" }}
+egress:
+  default: {{ .default }}
+  excluded: {{ toJson .excludedNamespaces }}
+  engine: {{ .engine }}
+  cilium_version: {{ .ciliumVersion | quote }}
+  sctp: {{ .sctp }}
+  floor: {{ .floor }}
+  {{- if .tags.claim }}
+  tags: /etc/sallyport/tags/{{ .tags.file }}
+  {{- end }}
+  ranges: {{ toJson .ranges }}
+  dns:
+    namespace: {{ .dns.namespace }}
+    labels: {{ toJson .dns.labels }}
+    addresses: {{ toJson .dns.addresses }}
+    port: {{ int64 .dns.port }}
+    domain: {{ .dns.domain | quote }}
+    search: {{ toJson .dns.search }}
+  resolver:
+    servers: {{ toJson .resolver.servers }}
+    timeout: {{ .resolver.timeoutSeconds }}
+    tries: {{ int64 .resolver.tries }}
+    at_once: {{ int64 .resolver.atOnce }}
+  names:
+    window: {{ int64 .names.windowSeconds }}
+    min_refresh: {{ int64 .names.minRefreshSeconds }}
+    max_refresh: {{ int64 .names.maxRefreshSeconds }}
+    max_addresses: {{ int64 .names.maxAddresses }}
+  limits:
+    ipv4_prefix: {{ int64 .limits.ipv4Prefix }}
+    ipv6_prefix: {{ int64 .limits.ipv6Prefix }}
+    wildcard_labels: {{ int64 .limits.wildcardLabels }}
+    service_tags: {{ toJson .limits.serviceTags }}
 {{- end }}
 
 {{- define "sallyport.settings.gate" -}}

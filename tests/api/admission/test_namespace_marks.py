@@ -32,6 +32,7 @@ MARKS = [
     {"labels": {"sallyport.dev/mode": "audit"}},
     {"labels": {"sallyport.dev/mode": "enforce"}},
     {"labels": {"sallyport.dev/when-unrecorded": "admit"}},
+    {"labels": {"sallyport.dev/egress": "deny"}},
     {"labels": {"control-plane": "true"}},
     {"labels": {"kubernetes.azure.com/managedby": "aks"}},
     {"annotations": {"sallyport.dev/ceiling": "pss-privileged"}},

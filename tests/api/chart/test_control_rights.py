@@ -2,6 +2,7 @@
 
 import pytest
 
+from control.egress.remembering import MOST_SHARDS
 from tests.api.chart.attempts import LEASES, MERGE, OTHER, OWN, WEBHOOKS, rules
 from tests.api.chart.conftest import ELSEWHERE, SECRETS
 from tests.api.chart.test_gate_rights import CAPACITY, EVERYONE, OWNERS, READS
@@ -10,6 +11,29 @@ from tests.harness.helm import NAMESPACE
 
 REGISTRATIONS = ("validatingwebhookconfigurations", "mutatingwebhookconfigurations")
 CRD = "containerprofiles.sallyport.dev"
+
+POLICIES = (
+    ("networking.k8s.io", "networkpolicies"),
+    ("cilium.io", "ciliumnetworkpolicies"),
+    ("policy.networking.k8s.io", "clusternetworkpolicies"),
+)
+
+EGRESS = {
+    *(
+        (verb, "sallyport.dev", "egressallowlists", "")
+        for verb in ("get", "list", "watch", "patch", "close")
+    ),
+    ("patch", "sallyport.dev", "egressallowlists/status", ""),
+    *((verb, "sallyport.dev", "egressdestinations", "") for verb in ("list", "watch")),
+    *((verb, "discovery.k8s.io", "endpointslices", "") for verb in ("list", "watch")),
+    ("create", "", "pods/eviction", ""),
+    *(
+        (verb, *kind, "")
+        for verb in ("list", "watch", "create", "patch", "update", "delete")
+        for kind in POLICIES
+    ),
+}
+"""What it takes to keep the policies of enrolled namespaces."""
 
 EVERYWHERE = {
     *READS,
@@ -26,6 +50,7 @@ EVERYWHERE = {
         for name in ("sallyport", "sallyport-discovered")
     ),
     *((verb, "apiextensions.k8s.io", "customresourcedefinitions", "") for verb in ("get", "list")),
+    *EGRESS,
 }
 
 IN_ITS_NAMESPACE = {
@@ -33,6 +58,11 @@ IN_ITS_NAMESPACE = {
     *((verb, "", "secrets", name) for verb in ("get", "patch") for name in SECRETS),
     *((verb, "", "configmaps", "sallyport-sweep") for verb in ("get", "update")),
     *((verb, "", "configmaps", CAPACITY) for verb in ("get", "list", "watch", "patch")),
+    *(
+        (verb, "", "configmaps", f"sallyport-egress-names-{index}")
+        for verb in ("get", "patch", "delete")
+        for index in range(MOST_SHARDS)
+    ),
     ("create", "coordination.k8s.io", "leases", ""),
     *((verb, "coordination.k8s.io", "leases", "sallyport-control") for verb in ("get", "update")),
 }

@@ -2,14 +2,19 @@
 
 import pytest
 
+from cli.egress_ground import default_deny_of
+from cli.settings_egress import Egress
 from core.subject import Subject
 from core.workloads import WORKLOADS
 from kube.live import LiveCluster
+from kube.settings import LiveSettings
 from tests.api.chart.attempts import rules
 from tests.api.chart.conftest import ELSEWHERE
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client
 from tests.harness.helm import NAMESPACE
+
+DENY = "sallyport-default-deny"
 
 READS = {
     ("list", "sallyport.dev", "containerprofiles", ""),
@@ -31,6 +36,10 @@ READS = {
         for kind in ("policyexceptions", "approvals", "breakglasses", "clusterapprovals")
     ),
     ("create", "authorization.k8s.io", "subjectaccessreviews", ""),
+    ("list", "networking.k8s.io", "networkpolicies", ""),
+    ("watch", "networking.k8s.io", "networkpolicies", DENY),
+    ("list", "cilium.io", "ciliumnetworkpolicies", DENY),
+    ("watch", "cilium.io", "ciliumnetworkpolicies", DENY),
 }
 """What judging takes."""
 
@@ -40,8 +49,13 @@ GETS = {
     ("get", "", "pods", ""),
     ("get", "sallyport.dev", "policyexceptions", ""),
     ("get", "sallyport.dev", "breakglasses", ""),
+    *(
+        (verb, "sallyport.dev", kind, "")
+        for verb in ("get", "list")
+        for kind in ("egressallowlists", "egressdestinations")
+    ),
 }
-"""What judging a binding, who enters a Pod, and an approval takes."""
+"""What judging a binding, who enters a Pod, an approval, and where Pods may connect takes."""
 
 OWNERS = {
     ("get", each.group, each.resource, "")
@@ -62,7 +76,9 @@ EVERYONE = {("use", "sallyport.dev", "containerprofiles", "pss-restricted")}
 async def test_it_can_judge(admin: Client, apiserver: ApiServer, account: str) -> None:
     """With its own token alone it loads everything and asks who may do what."""
     token = await admin.create_token(account, NAMESPACE)
-    cluster = LiveCluster(apiserver.kubeconfig_for_token(account, token))
+    deny = default_deny_of(Egress()) if account == "sallyport-gate" else None
+    kubeconfig = apiserver.kubeconfig_for_token(account, token)
+    cluster = LiveCluster(kubeconfig, LiveSettings(default_deny=deny, namespace_wait_s=0.1))
     await cluster.start()
     try:
         await cluster.wait(15)
@@ -75,6 +91,9 @@ async def test_it_can_judge(admin: Client, apiserver: ApiServer, account: str) -
         assert cluster.runtime_class("nothing") is None
         assert cluster.exposing(NAMESPACE, {}) == ()
         assert cluster.service_account_made(NAMESPACE, account) is not None
+        if deny is not None:
+            assert not await cluster.closed(ELSEWHERE)
+            assert await cluster.generated(ELSEWHERE) == ()
     finally:
         await cluster.stop()
 

@@ -130,6 +130,8 @@ async def test_the_gate_can_do_nothing_else(gate_config: Path, client: Client) -
         ("watch", "sallyport.dev", "approvals"),
         *((verb, "sallyport.dev", "breakglasses") for verb in ("get", "list", "watch")),
         *((verb, "sallyport.dev", "clusterapprovals") for verb in ("list", "watch")),
+        *((verb, "sallyport.dev", "egressallowlists") for verb in ("get", "list")),
+        *((verb, "sallyport.dev", "egressdestinations") for verb in ("get", "list")),
         ("get", "rbac.authorization.k8s.io", "roles"),
         ("get", "rbac.authorization.k8s.io", "clusterroles"),
         *((verb, "", "configmaps") for verb in ("list", "watch")),

@@ -107,6 +107,8 @@ APPROVALS: dict[str, tuple[bool, Any]] = {
     "as seen": (True, wanted(uid="0b1c-2d", digest=DIGEST)),
     "with a reason": (True, {**APPROVAL, "reason": "looked at it"}),
     "null in optional fields": (True, wanted(uid=None, digest=None)),
+    "of an allowlist": (True, wanted(kind="EgressAllowlist")),
+    "of a set": (False, wanted(kind="EgressDestinations")),
     "of nothing": (False, without(APPROVAL, "for")),
     "another kind": (False, wanted(kind="Secret")),
     "every name": (False, wanted(name="*")),
@@ -130,6 +132,8 @@ def proposal(**fields: Any) -> Spec:
 CLUSTER_APPROVALS: dict[str, tuple[bool, Any]] = {
     "plain": (True, CLUSTER_APPROVAL),
     "of an exception": (False, APPROVAL),
+    "of a set": (True, wanted(kind="EgressDestinations")),
+    "of an allowlist": (False, wanted(kind="EgressAllowlist")),
     "of a profile": (True, proposal(digest=DIGEST)),
     "of a profile that is there": (True, proposal(digest=DIGEST, uid="0b1c-2d")),
     "of any profile": (False, proposal()),

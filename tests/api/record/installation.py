@@ -34,11 +34,18 @@ _SECRETS: Final = {
 class Installation:
     """control, auditor and gate of one cluster."""
 
-    def __init__(self, folder: Path, apiserver: ApiServer, network: ClusterNetwork) -> None:
-        """Prepare; nothing is started."""
+    def __init__(
+        self,
+        folder: Path,
+        apiserver: ApiServer,
+        network: ClusterNetwork,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
+        """Prepare; nothing is started. `settings` (`SALLYPORT_…`) are for each process."""
         self.folder = folder
         self.apiserver = apiserver
         self.network = network
+        self._settings = dict(settings or {})
         self.ledger = f"sqlite:///{folder / 'ledger.db'}"
         self.gate_port, self.auditor_port, *self._status = free_ports(5)
         self.processes: dict[str, ServerProcess] = {}
@@ -147,7 +154,11 @@ class Installation:
             name,
             [PROGRAM, name, *flags],
             self.folder / f"{name}.log",
-            {"SALLYPORT_STATUS__PORT": str(self._status[number]), **environment},
+            {
+                "SALLYPORT_STATUS__PORT": str(self._status[number]),
+                **self._settings,
+                **environment,
+            },
         )
 
     async def _account(self, client: Client, process: str) -> Path:

@@ -24,6 +24,7 @@ MODE = {"labels": {"sallyport.dev/mode": "audit"}}
 ENFORCE = {"labels": {"sallyport.dev/mode": "enforce"}}
 CEILING = {"annotations": {"sallyport.dev/ceiling": "a"}}
 CONTROL_PLANE = {"labels": {"control-plane": "true"}}
+DENY = {"labels": {"sallyport.dev/egress": "deny"}}
 AKS = {"labels": {"kubernetes.azure.com/managedby": "aks"}}
 PLAIN = {"labels": {"team": "nlp"}, "annotations": {"sallyport.dev/profile": "net"}}
 
@@ -64,6 +65,8 @@ async def change(
         (None, CEILING, [CEILING_PATH]),
         (None, MODE | CEILING, [CEILING_PATH, MODE_PATH]),
         (None, CONTROL_PLANE, ["metadata.labels[control-plane]"]),
+        (None, DENY, ["metadata.labels[sallyport.dev/egress]"]),
+        (DENY, {}, ["metadata.labels[sallyport.dev/egress]"]),
         (None, AKS, ["metadata.labels[kubernetes.azure.com/managedby]"]),
         ({}, MODE, [MODE_PATH]),
         (MODE, ENFORCE, [MODE_PATH]),

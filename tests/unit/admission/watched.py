@@ -4,8 +4,10 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import msgspec
+
 from core.capacity import Capacity
-from core.cluster import BreakGlassSource, Cluster, ExceptionSource
+from core.cluster import BreakGlassSource, Cluster, ExceptionSource, IntentSource
 from core.errors import (
     AccessReviewError,
     NotSyncedError,
@@ -33,7 +35,12 @@ class Watched:
     """Names for which an access review fails; `*` for all."""
     lost: str = ""
     """What has not been synced, or cannot be had: `namespaces`, `profiles`, `volumes`, `owners`,
-    `roles`, `pods`, `runtime-classes`, `services`, `service-accounts`."""
+    `roles`, `pods`, `runtime-classes`, `services`, `service-accounts`, `default-denies`,
+    `policies`."""
+    closes: frozenset[str] = frozenset()
+    """Namespaces whose default deny is in place."""
+    policies: tuple[object, ...] = ()
+    """The NetworkPolicies that Sallyport made."""
     owners: int = 0
     """How many owners were asked for."""
     asked: list[tuple[str, str, str]] = field(default_factory=list)
@@ -63,6 +70,18 @@ class Watched:
             raise NotSyncedError(f"namespace {name} is unknown")
         return await self.inner.namespace(name)
 
+    async def closed(self, namespace: str) -> bool:
+        """Say whether a namespace is closed, unless that is lost."""
+        if self.lost == "default-denies":
+            raise NotSyncedError("the policies have not been loaded")
+        return namespace in self.closes
+
+    async def generated(self, namespace: str) -> tuple[msgspec.Raw, ...]:
+        """Give what was made, unless it is lost."""
+        if self.lost == "policies":
+            raise NotSyncedError(f"the policies that Sallyport made in {namespace}")
+        return tuple(msgspec.Raw(msgspec.json.encode(each)) for each in self.policies)
+
     def volume(self, name: str) -> PersistentVolume | None:
         """Give the folder's volume, unless they are lost."""
         if self.lost == "volumes":
@@ -84,6 +103,11 @@ class Watched:
     def break_glasses(self) -> BreakGlassSource:
         """Give the folder's."""
         return self.inner.break_glasses
+
+    @property
+    def intents(self) -> IntentSource:
+        """Give the folder's."""
+        return self.inner.intents
 
     async def role(self, kind: str, namespace: str, name: str) -> tuple[RoleRule, ...] | None:
         """Give the folder's role, unless they are lost."""

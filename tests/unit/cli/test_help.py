@@ -6,6 +6,7 @@ from importlib.metadata import version
 import pytest
 
 from cli import help as texts
+from cli import help_egress
 from tests.unit.cli.conftest import Run
 
 COMMANDS = [
@@ -23,8 +24,14 @@ COMMANDS = [
     "profile check",
     "sandbox report",
     "who-can use",
+    "egress render",
+    "egress plan",
+    "egress explain",
+    "egress verify",
+    "egress suggest",
+    "egress graph",
 ]
-GROUPS = ["policy", "profile", "sandbox", "who-can"]
+GROUPS = ["policy", "profile", "sandbox", "who-can", "egress"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -49,7 +56,8 @@ def test_help_is_readable_at_80_columns(
     lines = [line.strip() for line in text.partition("Examples")[2].splitlines()]
     assert max(map(len, text.splitlines())) <= 80
     examples = [line for line in lines if "sallyport " in line and "--help says" not in line]
-    written = getattr(texts, (command.split() or ["root"])[-1].upper().replace("-", "_"))
+    where = help_egress if command.startswith("egress") else texts
+    written = getattr(where, (command.split() or ["root"])[-1].upper().replace("-", "_"))
     assert all(f"    {example}\n" in written for example in examples)
     assert len(examples) == written.count("\n    ")
     assert "Exit codes: 0 " in text

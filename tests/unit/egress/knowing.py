@@ -17,7 +17,7 @@ from egress.openings import Backend, Meaning
 from egress.render import render
 from egress.render.target import Engine, Rendered, Target
 from tests.harness.policy_semantics import Cluster, Pod
-from tests.unit.egress.worlds import ENROLLED, RANGES, SPACES, Service, World
+from tests.unit.egress.chance import ENROLLED, RANGES, SPACES, Service, World
 
 Json = dict[str, Any]
 

@@ -2,6 +2,7 @@
 
 from ipaddress import IPv4Network
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -70,6 +71,21 @@ def test_tags_count_by_their_size_and_some_by_their_name() -> None:
     assert not _broad(Destination(service_tag="Small"))
     assert _broad(Destination(service_tag="Large")) == ("20.0.0.0/12 is broader than /16",)
     assert _broad(Destination(service_tag="azurecloud")) == ("service tag azurecloud",)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        Destination(cidr="169.254.169.254/32"),
+        Destination(cidr="168.63.129.16/32"),
+        Destination(cidr="fe80::/10"),
+        Destination(dns_name="metadata.example", within=["169.254.169.254/32"]),
+    ],
+)
+def test_metadata_needs_approval(entry: Destination) -> None:
+    """One address of it is the node's identity, whoever is behind the Pod."""
+    (reason,) = [each for each in _broad(entry) if "reserved" in each]
+    assert "metadata" in reason
 
 
 def test_wildcards_with_too_few_labels_are_broad() -> None:

@@ -11,10 +11,10 @@ from tests.harness.cilium_semantics import Policies, Target
 from tests.harness.evidence import record
 from tests.harness.policy_semantics import End
 from tests.harness.sizes import PROOF, size
+from tests.unit.egress.chance import made
 from tests.unit.egress.knowing import cluster_of, labelled, policies_of, rendered
 from tests.unit.egress.reading import allowed
 from tests.unit.egress.tried import connections
-from tests.unit.egress.worlds import made
 
 CLUSTERS = size(ci=100, proof=2000)
 

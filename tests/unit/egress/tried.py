@@ -5,7 +5,7 @@ from ipaddress import ip_network
 from typing import Final, TypeVar
 
 from tests.harness.policy_semantics import End, Pod
-from tests.unit.egress.worlds import ENROLLED, PROTOCOLS, RANGES, Json, World
+from tests.unit.egress.chance import ENROLLED, PROTOCOLS, RANGES, Json, World
 
 PORTS_NAMED: Final = 9
 PORTS_BESIDE: Final = 4

@@ -35,6 +35,7 @@ SWITCHES: Final = MappingProxyType[str, Values](
                 }
             }
         },
+        "service tags": {"egress": {"tags": {"claim": "service-tags"}}},
         "one gate": {"gate": {"replicas": 1, "allowSingleReplica": True}},
         "no profiles": {
             "profiles": {

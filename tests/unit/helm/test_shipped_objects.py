@@ -31,7 +31,7 @@ EVERYWHERE = {"guards.sallyport.dev", "authors.sallyport.dev"}
 
 
 CONDITIONS = {
-    "validate.sallyport.dev": ["status-only-with-judged-annotations"],
+    "validate.sallyport.dev": ["status-only-with-judged-metadata"],
     "objects.sallyport.dev": ["not-for-sallyport"],
     "rights.sallyport.dev": ["not-for-masters", "only-identities-of-accounts"],
     "credentials.sallyport.dev": [
@@ -39,6 +39,11 @@ CONDITIONS = {
         "not-tokens-for-kubelets",
         "not-certificates-of-kubelets",
         "not-their-approval",
+    ],
+    "policies.sallyport.dev": [
+        "not-control",
+        "not-the-end-of-a-namespace",
+        "is-generated-or-opens",
     ],
     "workloads.sallyport.dev": ["changes-something"],
     "notes.sallyport.dev": ["changes-something"],
@@ -97,6 +102,7 @@ def test_the_validating_webhooks_fail_closed_and_the_mutating_one_open(helm: Hel
         "connect.sallyport.dev": "Fail",
         "credentials.sallyport.dev": "Fail",
         "guards.sallyport.dev": "Fail",
+        "policies.sallyport.dev": "Fail",
         "workloads.sallyport.dev": "Fail",
         "notes.sallyport.dev": "Ignore",
         "mutate.sallyport.dev": "Ignore",

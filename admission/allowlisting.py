@@ -1,0 +1,233 @@
+"""Who writes where Pods may connect, and what of it is refused: rights to sets, breadth together.
+
+Rare kinds: beside access reviews it reads the namespace's allowlists and the sets that one refers
+to, as they are now. What is broad by itself is taken, and opens nothing until it is approved.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from admission.facts import GuardFacts
+from admission.intent_warnings import Intent, warning, warnings_of
+from admission.opening import annotations_of, ends_within, finding_of, writers_of
+from admission.wording import listed
+from core import names
+from core.allowlists import (
+    KIND,
+    MAX_DAYS,
+    EgressAllowlist,
+    parse_allowlist,
+    parse_destinations,
+    read_intent,
+)
+from core.cluster import Cluster
+from core.decision import Finding
+from core.errors import InvalidObjectError, NotSyncedError
+from core.guarded import Written
+from core.networks import Span, merged, spans_without
+from core.request import Operation, Phase, Request
+from core.subject import service_account
+from core.two_person import person_of
+from egress.breadth import addresses_of, breadth, too_many
+from egress.ground import Ground
+from egress.meaning import may_not_use
+
+_WRITTEN: Final = (names.AUTHOR_ANNOTATION, names.EDITORS_ANNOTATION)
+_SHOWN: Final = 3
+
+
+class _Finalized(msgspec.Struct, frozen=True):
+    finalizers: list[str] | None = None
+
+
+class _Head(msgspec.Struct, frozen=True):
+    metadata: _Finalized = _Finalized()
+
+
+@dataclass(frozen=True)
+class Allowlisting:
+    """Knows what must be recorded on an intent, and what speaks against it."""
+
+    cluster: Cluster
+    ground: Ground
+    clock: Callable[[], float]
+
+    async def gather(self, request: Request) -> GuardFacts:
+        """Give what must be recorded, what is, and what speaks against the request.
+
+        Raises:
+            CannotJudgeError: something that must be known cannot be.
+            InvalidObjectError: it is no object of its kind at all.
+        """
+        raw, kind = request.object, request.kind.kind
+        if raw is None:
+            raise InvalidObjectError(kind, "object", "the review holds none")
+        new, old = read_intent(raw, kind, request.namespace), _before(request)
+        found = annotations_of(new.meta.annotations, _WRITTEN)
+        findings = await self._kept(request, new, old)
+        if old is not None and old.digest == new.digest:
+            # Not read further: one that an older release took can be deleted by all means.
+            return GuardFacts(annotations_of(old.meta.annotations, _WRITTEN), found, findings)
+        recorded = writers_of(old.meta if old else None, person_of(request.subject))
+        if request.phase is Phase.MUTATING:
+            return GuardFacts(recorded, found)
+        try:
+            what = _parse(raw, kind, request.namespace)
+        except InvalidObjectError as error:
+            return GuardFacts(recorded, found, (*findings, _invalid(error)))
+        return GuardFacts(recorded, found, (*findings, *await self._against(request, what)))
+
+    async def _against(self, request: Request, what: Intent) -> tuple[Finding, ...]:
+        now = self.clock()
+        findings: tuple[Finding, ...] = ()
+        if what.expires is not None:
+            findings += ends_within(now, what.expires, MAX_DAYS)
+        if isinstance(what, EgressAllowlist):
+            before = _allowlist_before(request)
+            findings += await self._rights(what, before)
+            findings += await self._together(what, before, now)
+            findings += tuple([each async for each in self._absent(what)])
+        return (*findings, *warnings_of(what, self.ground, now))
+
+    async def _kept(
+        self, request: Request, new: Written, old: Written | None
+    ) -> tuple[Finding, ...]:
+        """Refuse that policies outlive their intent: who may `close` takes the finalizer away."""
+        if old is None or not (_finalizers(request.old_object) - _finalizers(request.object)):
+            return ()
+        if await self.cluster.allowed(
+            request.subject, names.CLOSE_VERB, names.ALLOWLISTS_RESOURCE, new.meta.name, ""
+        ):
+            return ()
+        message = (
+            f"{names.EGRESS_FINALIZER} goes once its policies have gone: control takes it away"
+        )
+        remedy = "Leave it there, and delete the allowlist."
+        return (finding_of("egress/finalizer", "metadata.finalizers", message, remedy),)
+
+    async def _rights(
+        self, what: EgressAllowlist, before: EgressAllowlist | None
+    ) -> tuple[Finding, ...]:
+        """Refuse sets that a service account may not use, where it did not refer to them before."""
+        known = _uses(before) if before else frozenset()
+        namespace = what.meta.namespace
+        found = []
+        for name, index in what.spec.sets.items():
+            asked = [each for each in what.spec.service_accounts if (each, name) not in known]
+            answers = await asyncio.gather(
+                *(
+                    self.cluster.allowed(
+                        service_account(namespace, each),
+                        names.USE_VERB,
+                        names.DESTINATIONS_RESOURCE,
+                        name,
+                        namespace,
+                    )
+                    for each in asked
+                )
+            )
+            refused = [each for each, allowed in zip(asked, answers, strict=True) if not allowed]
+            if refused:
+                message = may_not_use(refused, name, namespace)
+                remedy = "Ask the owners of the set, or leave it out."
+                place = f"spec.to[{index}].destinations"
+                found.append(finding_of("egress/sets", place, message, remedy))
+        return tuple(found)
+
+    async def _together(
+        self, what: EgressAllowlist, before: EgressAllowlist | None, now: float
+    ) -> tuple[Finding, ...]:
+        """Refuse what is broader than the limits only with other allowlists of the namespace.
+
+        Those that are broad by themselves are none of it: two people answer for each.
+        """
+        limits, tags = self.ground.limits, self.ground.tags
+        own = addresses_of(what.spec.to, tags)
+        if not own or breadth(what.spec.to, limits, tags):
+            return ()
+        others: list[Span] = []
+        adding: list[str] = []
+        for each in await self.cluster.intents.in_namespace(what.meta.namespace):
+            await asyncio.sleep(0)  # There may be many: other reviews have their turn.
+            if each.meta.name == what.meta.name or not each.in_time(now):
+                continue
+            if (spans := addresses_of(each.spec.to, tags)) and not breadth(
+                each.spec.to, limits, tags
+            ):
+                others += spans
+                adding.append(each.meta.name)
+        reasons = [*too_many(merged([*own, *others]), limits)]
+        had = addresses_of(before.spec.to, tags) if before else []
+        if not (reasons and adding and _beyond(own, merged([*others, *had]))):
+            return ()
+        message = f"with {listed(sorted(adding), _SHOWN)} of this namespace: {reasons[0]}"
+        remedy = "Put these networks into one allowlist: two others can approve that one."
+        return (finding_of("egress/together", "spec.to", message, remedy),)
+
+    async def _absent(self, what: EgressAllowlist) -> AsyncIterator[Finding]:
+        """Yield what it rests on and is not there, or not yet: it is taken all the same."""
+        place = what.meta.namespace
+        if not self.ground.enrols(await self.cluster.namespace(place)):
+            message = "has no effect yet: the namespace is not enrolled, all is open there"
+            remedy = f"Its operators set the label {names.EGRESS_LABEL}: deny."
+            yield warning("not-enrolled", "", f"it {message}", remedy)
+        for index, name in enumerate(what.spec.service_accounts):
+            if not self._knows(place, name):
+                path = f"spec.serviceAccounts[{index}]"
+                yield warning("account", path, "there is no such ServiceAccount here", "Create it.")
+        for name, index in what.spec.sets.items():
+            if await self.cluster.intents.destinations(name) is None:
+                path = f"spec.to[{index}].destinations"
+                yield warning(
+                    "no-set", path, f"there is no EgressDestinations {name}", "Create it."
+                )
+
+    def _knows(self, namespace: str, account: str) -> bool:
+        try:
+            return self.cluster.service_account_made(namespace, account) is not None
+        except NotSyncedError:  # It is only to warn.
+            return True
+
+
+def _parse(raw: msgspec.Raw, kind: str, namespace: str) -> Intent:
+    return parse_allowlist(raw, namespace) if kind == KIND else parse_destinations(raw, namespace)
+
+
+def _invalid(error: InvalidObjectError) -> Finding:
+    """Say what the definition cannot say, and the types do: overlaps, another writing, punycode."""
+    return finding_of("egress/invalid", error.field, error.problem, "Correct it.")
+
+
+def _before(request: Request) -> Written | None:
+    if request.operation is not Operation.UPDATE or request.old_object is None:
+        return None
+    return read_intent(request.old_object, request.kind.kind, request.namespace)
+
+
+def _allowlist_before(request: Request) -> EgressAllowlist | None:
+    """Give the allowlist as it was; one that cannot be read opened nothing."""
+    if request.operation is not Operation.UPDATE or request.old_object is None:
+        return None
+    try:
+        return parse_allowlist(request.old_object, request.namespace)
+    except InvalidObjectError:
+        return None
+
+
+def _finalizers(raw: msgspec.Raw | None) -> frozenset[str]:
+    """Give Sallyport's own among the finalizers; `read_intent` has read the object before."""
+    found = msgspec.json.decode(raw, type=_Head).metadata.finalizers if raw is not None else None
+    return frozenset(found or ()) & {names.EGRESS_FINALIZER}
+
+
+def _uses(allowlist: EgressAllowlist) -> frozenset[tuple[str, str]]:
+    spec = allowlist.spec
+    return frozenset((account, name) for account in spec.service_accounts for name in spec.sets)
+
+
+def _beyond(spans: Sequence[Span], known: Sequence[Span]) -> bool:
+    return any(spans_without(span, known) for span in spans)

@@ -1,0 +1,144 @@
+"""Puts together the loops of egress, for `sallyport control`."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final
+
+from prometheus_client import CollectorRegistry
+
+from cli.settings import Settings
+from cli.settings_egress import Egress as Section
+from cli.settings_egress import enrolment_of, limits_of, names_of, ranges_of, target_of
+from control.egress.approvals import Approvals
+from control.egress.evicting import Evictions
+from control.egress.facts import Facts
+from control.egress.floor import Floor
+from control.egress.metrics import EgressMetrics
+from control.egress.naming import Asks, Naming
+from control.egress.planning import Json
+from control.egress.queue import Queue
+from control.egress.reconciling import Reconciler
+from control.egress.remembering import LearntStore
+from control.egress.state import State
+from control.egress.tagging import TagFile
+from control.egress.wanting import Wanting
+from control.egress.writing import Writer
+from control.loops.egress import Egress
+from core import names
+from core.cluster import Cluster
+from core.errors import SettingsError
+from core.selectors import Requirement, Requirements, ordered
+from core.two_person import SHARED_ACCOUNTS, Terms
+from egress.clients.resolver import Resolver, ResolverSettings, Server, server_of, servers_of_system
+from egress.known import Known
+from egress.openings import Meaning
+from egress.render import clusternetworkpolicy, render
+from egress.render.target import Target
+from kube.access import Ask
+from kube.egress_world import EgressWorld
+from kube.objects import Objects
+
+OPEN: Final = "open"
+
+_RESOLV_CONF: Final = Path("/etc/resolv.conf")
+
+
+def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
+    settings: Settings,
+    objects: Objects,
+    world: EgressWorld,
+    cluster: Cluster,
+    ask: Ask,
+    registry: CollectorRegistry,
+) -> Egress:
+    """Give the loops; `ask` puts access reviews to the cluster, each anew.
+
+    Raises:
+        SettingsError: a setting of the section `egress` is wrong.
+    """
+    section = settings.egress
+    target = target_of(section)
+    state = State(world, enrolment_of(section, settings.namespace).enrols)
+    writer = Writer(objects)
+    wanting = Wanting(
+        state,
+        Facts(objects, world, ask),
+        Approvals(cluster, _terms(settings), limits_of(section)),
+        lambda meaning: render(meaning, target),
+        clusternetworkpolicy.passes if section.floor else _nothing,
+    )
+    queue = Queue()
+
+    def touch(name: str) -> None:
+        for each in sorted(state.referring("name", name)):
+            queue.add(each, urgent=True)
+
+    naming = Naming(
+        LearntStore(objects, settings.namespace),
+        _resolver(section),
+        state.referred_names,
+        touch,
+        target.reserved,
+        names_of(section),
+    )
+    return Egress(
+        state,
+        Reconciler(state, wanting, writer, Evictions(objects, writer)),
+        naming,
+        TagFile(section.tags),
+        EgressMetrics(registry),
+        Known(0.0, ranges=ranges_of(section)),
+        Floor(state, wanting, writer, _floor(section, settings.namespace, target)),
+        queue,
+    )
+
+
+def enrolled_labels(section: Section, own: str) -> Requirements:
+    """Give which namespaces are enrolled as what their labels must be; `own` is Sallyport's.
+
+    Where the default is `deny`, those that it leaves out and their own label enrols are not among
+    them: labels cannot say "or". Their own policies close them.
+    """
+    labelled = Requirement(names.EGRESS_LABEL, "NotIn", (OPEN,))
+    if section.default == OPEN:
+        return ordered([labelled, Requirement(names.EGRESS_LABEL, "Exists")])
+    never = tuple(sorted(enrolment_of(section, own).excluded))
+    return ordered([labelled, Requirement(names.NAMESPACE_NAME_LABEL, "NotIn", never)])
+
+
+def _floor(section: Section, own: str, target: Target) -> Callable[[], tuple[Json, ...]]:
+    if not section.floor:
+        return tuple
+    policies = clusternetworkpolicy.floor(enrolled_labels(section, own), target.dns)
+    return lambda: policies
+
+
+def _nothing(_: Meaning) -> tuple[Json, ...]:
+    return ()
+
+
+def _terms(settings: Settings) -> Callable[[], Terms]:
+    shared = frozenset(name.casefold() for name in settings.shared_accounts)
+    terms = Terms(SHARED_ACCOUNTS | shared, profiles=settings.approvals.profiles)
+    return lambda: terms
+
+
+def _resolver(section: Section) -> Asks:
+    resolver = section.resolver
+    settings = ResolverSettings(resolver.timeout, resolver.tries, resolver.at_once)
+    return Resolver(_servers(resolver.servers), settings)
+
+
+def _servers(texts: Iterable[str]) -> tuple[Server, ...]:
+    """Give the servers that are set, or those of the Pod itself.
+
+    Raises:
+        SettingsError: one is no address, or there are none.
+    """
+    if named := tuple(map(server_of, texts)):
+        return named
+    try:
+        return servers_of_system(_RESOLV_CONF.read_text())
+    except OSError as error:
+        message = f"egress.resolver.servers: {_RESOLV_CONF} cannot be read ({error.strerror})"
+        raise SettingsError(message) from None

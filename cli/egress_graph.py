@@ -1,0 +1,47 @@
+"""`sallyport egress graph`: a picture of who may reach what."""
+
+import sys
+from pathlib import Path
+
+from cli.egress_site import site_of
+from cli.egress_world import look, make_world, open_source
+from cli.settings import Settings
+from core.errors import SettingsError
+from egress.drawing import draw
+from egress.overlaying import Intents
+from egress.picture import Picture, picture_of
+
+
+async def make_picture(settings: Settings, namespace: str | None) -> Picture:
+    """Give the picture of a cluster, or of one namespace of it.
+
+    Raises:
+        SettingsError: no cluster is named, or nothing is enrolled there.
+        ClusterError, AccessReviewError: the cluster does not answer.
+    """
+    if settings.cluster is None and settings.kubeconfig is None:
+        raise SettingsError("say which cluster: give --cluster DIR or --kubeconfig FILE")
+    within = None if namespace is None else frozenset({namespace})
+    async with open_source(settings) as source:
+        seen = await look(settings, source, within, Intents())
+        world = await make_world(seen, site_of(settings), source.ask)
+    wanted = {namespace} if namespace is not None else seen.namespaces.keys()
+    picture = picture_of(world, wanted)
+    if not picture.nodes:
+        what = f"namespace {namespace}" if namespace is not None else "no namespace"
+        raise SettingsError(f"{what} is not enrolled, or has neither Pods nor intents: no picture")
+    return picture
+
+
+def write_svg(picture: Picture, out: Path) -> None:
+    """Write the picture as SVG.
+
+    Raises:
+        SettingsError: the file cannot be written.
+    """
+    try:
+        out.write_text(draw(picture), encoding="utf-8")
+    except OSError as error:
+        raise SettingsError(f"--out {out}: {error.strerror}") from error
+    count = len(picture.edges)
+    sys.stderr.write(f"{out}: {len(picture.nodes)} nodes and {count} edges\n")

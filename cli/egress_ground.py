@@ -1,0 +1,67 @@
+"""What the gate knows of egress, from the settings."""
+
+from pathlib import Path
+from typing import Final
+
+import structlog
+
+from cli.settings_egress import Egress, enrolment_of, limits_of, ranges_of, target_of
+from core.errors import InvalidObjectError
+from core.workload import account
+from egress.ground import Ground
+from egress.known import NO_TAGS, TagSource
+from egress.openings import Meaning
+from egress.render import render
+from egress.render.naming import DEFAULT_DENY
+from egress.tags import parse_service_tags
+from kube.policies import digest_of
+from kube.settings import DefaultDeny
+
+_WITHOUT_NAMES: Final = "networkpolicy"
+_CONTROL: Final = "sallyport-control"
+"""Its service account, in Sallyport's namespace."""
+
+_log = structlog.get_logger(__name__)
+
+
+def ground_of(section: Egress, own: str) -> Ground:
+    """Give what intents are judged by when they are written; `own` is Sallyport's namespace.
+
+    Raises:
+        SettingsError: a network of the cluster is none.
+    """
+    return Ground(
+        limits=limits_of(section),
+        tags=_tags(section.tags),
+        knows_names=section.engine != _WITHOUT_NAMES,
+        enrolment=enrolment_of(section, own),
+        ranges=ranges_of(section),
+        compares=section.engine == _WITHOUT_NAMES,
+        control=account(_CONTROL, own),
+    )
+
+
+def default_deny_of(section: Egress) -> DefaultDeny:
+    """Give the policy that closes a namespace, as it is rendered for every one.
+
+    Raises:
+        SettingsError: a network of the cluster is none.
+    """
+    objects = render(Meaning("any"), target_of(section)).objects
+    made = next(each for each in objects if each["metadata"]["name"] == DEFAULT_DENY)
+    return DefaultDeny(made["kind"], DEFAULT_DENY, digest_of(made))
+
+
+def _tags(path: Path | None) -> TagSource:
+    """Read the file of service tags; a gate works without, and tags then count for nothing.
+
+    The controller reads it again whenever it changes, and it alone opens anything.
+    """
+    if path is None:
+        return NO_TAGS
+    try:
+        return parse_service_tags(path.read_bytes())
+    except (OSError, InvalidObjectError) as error:
+        said = str(error) if isinstance(error, InvalidObjectError) else type(error).__name__
+        _log.error("the file of service tags cannot be read", problem=said)
+        return NO_TAGS

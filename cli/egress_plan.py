@@ -1,0 +1,34 @@
+"""`sallyport egress plan`: what applying intents opens and closes."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from cli.egress_site import site_of
+from cli.egress_world import look, make_world, open_source, read_intents
+from cli.settings import Settings
+from egress.overlaying import overlaid, touched, without
+from egress.planning import Plan, plan
+
+DIFFERENT: Final = 1
+
+
+async def make_plan(settings: Settings, files: Sequence[str], *, delete: bool) -> Plan:
+    """Compare a cluster as it is with how it is once the files are applied, or deleted.
+
+    Raises:
+        SettingsError: what is named cannot be read, or holds no intent.
+        InvalidObjectError: an intent is broken.
+        ClusterError, AccessReviewError: the cluster does not answer.
+    """
+    intents, site = read_intents(files), site_of(settings)
+    async with open_source(settings) as source:
+        seen = await look(settings, source, intents.within, intents)
+        then = without(seen, intents) if delete else overlaid(seen, intents)
+        before = await make_world(seen, site, source.ask, intents.allowlists)
+    after = before.with_snapshot(then, before.rights)
+    return plan(before, after, touched(seen, then))
+
+
+def exit_code(found: Plan) -> int:
+    """Give the exit code: whether a connection opens or closes."""
+    return DIFFERENT if found.changes else 0

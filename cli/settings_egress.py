@@ -1,0 +1,226 @@
+"""The section `egress` of the settings: what enforces policies, and what the cluster is like."""
+
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from core.errors import InvalidObjectError, SettingsError
+from core.namespaces import Enrolment
+from core.networks import Network, collapse, parse_network
+from core.selectors import Requirement, ordered
+from egress.breadth import Limits
+from egress.known import Known
+from egress.names import NamesSettings
+from egress.openings import Pods
+from egress.render.target import Dns, Engine, EngineKind, Target
+
+_STRICT = ConfigDict(extra="forbid", frozen=True)
+
+_LIMITS: Final = Limits()
+_NAMES: Final = NamesSettings()
+_DNS: Final = Dns()
+_ENGINE: Final = Engine()
+
+OF_CLUSTER: Final = frozenset({"kube-node-lease", "kube-public", "kube-system"})
+"""Namespaces that only their own label enrols: without DNS and the like no other one works."""
+
+_Networks = list[Annotated[str, Field(max_length=64)]]
+_Label = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", max_length=63)]
+
+
+class EgressRanges(BaseModel):
+    """The cluster's own addresses: closed unless an allowlist names them."""
+
+    model_config = _STRICT
+    pods: _Networks = Field(default_factory=list, description="Networks of Pods.")
+    services: _Networks = Field(default_factory=list, description="Networks of Services.")
+    nodes: _Networks = Field(
+        default_factory=list, description="Networks of nodes, with their kubelets."
+    )
+
+
+class EgressDns(BaseModel):
+    """The cluster's DNS: what every Pod of an enrolled namespace may ask."""
+
+    model_config = _STRICT
+    namespace: _Label = Field(_DNS.pods[0].namespace, description="Where its Pods are.")
+    labels: dict[str, str] = Field(
+        {each.key: each.values[0] for each in _DNS.pods[0].requirements},
+        description="Labels that its Pods have, all of them.",
+    )
+    addresses: _Networks = Field(
+        default_factory=list,
+        description="Also open, such as that of NodeLocal DNSCache: `169.254.20.10/32`.",
+    )
+    port: int = Field(_DNS.port, ge=1, le=65535, description="Its port, UDP and TCP.")
+    domain: str = Field(_DNS.domain, description="The cluster's own zone.")
+    search: list[str] = Field(
+        default_factory=list,
+        description="What else is in the search list of Pods; for engines that filter names.",
+    )
+
+
+class EgressResolver(BaseModel):
+    """Who is asked what DNS names resolve to: the servers that Pods ask, or those behind them.
+
+    Defaults are those of `egress.clients.resolver`, which the gate does without.
+    """
+
+    model_config = _STRICT
+    servers: list[str] = Field(
+        default_factory=list,
+        description="Addresses, each asked for every name; without any, those of the Pod itself "
+        "(`/etc/resolv.conf`).",
+    )
+    timeout: float = Field(
+        2.0, ge=0.1, le=30, description="Seconds for one question to one server."
+    )
+    tries: int = Field(2, ge=1, le=10, description="Questions until it has failed.")
+    at_once: int = Field(64, ge=1, le=1000, description="Questions under way, to all servers.")
+
+
+class EgressNames(BaseModel):
+    """How long addresses of names are kept, and how often names are asked for."""
+
+    model_config = _STRICT
+    window: float = Field(
+        _NAMES.window_s,
+        ge=60,
+        le=86400,
+        description="Seconds for which an address stays after it was last seen.",
+    )
+    min_refresh: float = Field(
+        _NAMES.min_refresh_s, ge=1, le=3600, description="No name is asked for more often."
+    )
+    max_refresh: float = Field(
+        _NAMES.max_refresh_s, ge=1, le=3600, description="Each name is asked for at least so often."
+    )
+    max_addresses: int = Field(
+        _NAMES.max_addresses, ge=1, le=4096, description="Of one name; beyond it the oldest go."
+    )
+
+
+class EgressLimits(BaseModel):
+    """How broad destinations may be without the approval of two people."""
+
+    model_config = _STRICT
+    ipv4_prefix: int = Field(
+        _LIMITS.ipv4_prefix,
+        ge=0,
+        le=32,
+        description="All IPv4 networks of an object together hold at most as much as one of these.",
+    )
+    ipv6_prefix: int = Field(_LIMITS.ipv6_prefix, ge=0, le=128, description="The same of IPv6.")
+    wildcard_labels: int = Field(
+        _LIMITS.wildcard_labels,
+        ge=1,
+        le=10,
+        description="A wildcard has at least so many labels after it.",
+    )
+    service_tags: list[str] = Field(
+        sorted(_LIMITS.service_tags), description="Service tags that always need approval."
+    )
+
+
+class Egress(BaseModel):
+    """Where Pods may connect."""
+
+    model_config = _STRICT
+    default: Literal["open", "deny"] = Field(
+        "open", description="For namespaces without the label `sallyport.dev/egress`."
+    )
+    excluded: list[_Label] = Field(
+        default_factory=list,
+        description="Namespaces that are never enrolled by `default`: those of the cluster itself.",
+    )
+    engine: EngineKind = Field(_ENGINE.kind, description="What enforces policies.")
+    cilium_version: str = Field(
+        ".".join(map(str, _ENGINE.version)),
+        pattern=r"^[0-9]+\.[0-9]+$",
+        description="Which Cilium, for engines that are one.",
+    )
+    sctp: bool = Field(_ENGINE.sctp, description="Whether Cilium knows SCTP (`sctp.enabled`).")
+    floor: bool = Field(
+        default=False,
+        description="Also keep ClusterNetworkPolicies that close enrolled namespaces and reserved "
+        "addresses for the whole cluster; the engine must know them.",
+    )
+    tags: Path | None = Field(
+        None, description="Azure's file of service tags (`ServiceTags_Public_*.json`)."
+    )
+    ranges: EgressRanges = EgressRanges()
+    dns: EgressDns = EgressDns()
+    resolver: EgressResolver = EgressResolver()
+    names: EgressNames = EgressNames()
+    limits: EgressLimits = EgressLimits()
+
+
+def enrolment_of(section: Egress, own: str) -> Enrolment:
+    """Give which namespaces are enrolled; `own` is Sallyport's."""
+    never = OF_CLUSTER | {own, *section.excluded}
+    return Enrolment(section.default == "deny", never)
+
+
+def ranges_of(section: Egress) -> tuple[Network, ...]:
+    """Give the cluster's own networks.
+
+    Raises:
+        SettingsError: one is none.
+    """
+    fields = (
+        ("pods", section.ranges.pods),
+        ("services", section.ranges.services),
+        ("nodes", section.ranges.nodes),
+    )
+    return collapse(
+        each for name, texts in fields for each in _networks(texts, f"egress.ranges.{name}")
+    )
+
+
+def target_of(section: Egress) -> Target:
+    """Give what policies are rendered for.
+
+    Raises:
+        SettingsError: a network is none.
+    """
+    major, _, minor = section.cilium_version.partition(".")
+    chosen = ordered(Requirement(key, "In", (value,)) for key, value in section.dns.labels.items())
+    dns = Dns(
+        (Pods(section.dns.namespace, chosen),),
+        tuple(_networks(section.dns.addresses, "egress.dns.addresses")),
+        section.dns.port,
+        section.dns.domain,
+        tuple(section.dns.search),
+    )
+    ranges = ranges_of(section)
+    return Target(
+        Engine(section.engine, (int(major), int(minor)), section.sctp),
+        dns,
+        Known(0.0, ranges=ranges).reserved,
+        ranges,
+    )
+
+
+def limits_of(section: Egress) -> Limits:
+    """Give how broad destinations may be."""
+    limits = section.limits
+    tags = frozenset(limits.service_tags)
+    return Limits(limits.ipv4_prefix, limits.ipv6_prefix, limits.wildcard_labels, tags)
+
+
+def names_of(section: Egress) -> NamesSettings:
+    """Give how names are kept.
+
+    Raises:
+        SettingsError: they contradict one another.
+    """
+    names = section.names
+    return NamesSettings(names.window, names.min_refresh, names.max_refresh, names.max_addresses)
+
+
+def _networks(texts: list[str], field: str) -> list[Network]:
+    try:
+        return [parse_network(text, field="", what=field) for text in texts]
+    except InvalidObjectError as error:
+        raise SettingsError(str(error)) from None

@@ -1,0 +1,1 @@
+"""Keeps the policies of enrolled namespaces as their EgressAllowlists say."""

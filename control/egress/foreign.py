@@ -1,0 +1,67 @@
+"""Finds what others' policies open in an enrolled namespace though no allowlist says so. Pure.
+
+The gate refuses such policies as they are written. Those that are older than the enrolment, or that
+an allowlist covered which has ended, are told and left alone: their owner takes them away.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from control.egress.planning import FLOOR, Json, key_of
+from control.egress.telling import event
+from core.errors import InvalidObjectError
+from egress.reach import uncovered
+from egress.reading import KIND, read_rules
+from kube.policies import LivePolicy
+
+REASON = "OpensMore"
+
+
+def opening_more(
+    live: Iterable[LivePolicy], wanted: Iterable[Json]
+) -> Iterator[tuple[LivePolicy, str]]:
+    """Yield others' NetworkPolicies that open more than those that are wanted, and what."""
+    theirs = [each for each in live if not each.ours and each.spec]
+    if not theirs:
+        return
+    there = [
+        rule
+        for policy in wanted
+        if policy["kind"] == KIND
+        for rule in read_rules(
+            msgspec.json.encode(policy), policy["metadata"]["namespace"], trusted=True
+        )
+    ]
+    for each in theirs:
+        try:
+            rules = read_rules(b'{"spec":' + each.spec + b"}", each.namespace)
+            more = [what for rule in rules for what in uncovered(rule, there)]
+        except InvalidObjectError as error:
+            more = [f"it cannot be compared: {error}"]
+        if more:
+            yield each, "; ".join(more)
+
+
+def in_the_way(
+    live: Iterable[LivePolicy], wanted: Iterable[Json]
+) -> Iterator[tuple[LivePolicy, str]]:
+    """Yield others' policies under a name without which the namespace is not closed."""
+    floor = {key_of(each) for each in wanted} & {(KIND, name) for name in FLOOR}
+    for each in live:
+        if not each.ours and (each.kind, each.name) in floor:
+            yield each, "it has the name of what closes the namespace, which stays open"
+
+
+def event_of(policy: LivePolicy, more: str, now: float) -> dict[str, Any]:
+    """Give the Event about a policy that opens more."""
+    involved = {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": policy.kind,
+        "name": policy.name,
+        "namespace": policy.namespace,
+        "uid": policy.uid,
+    }
+    message = f"opens what no EgressAllowlist says ({more}): delete it, or write an allowlist"
+    return event(involved, ("Warning", REASON, message), now)

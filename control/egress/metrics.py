@@ -1,0 +1,130 @@
+"""What `/metrics` shows of egress; only the leader shows it."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from functools import partial
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Gauge
+from prometheus_client import Counter as Counted
+
+from control.egress.reconciling import Outcome
+
+STATES: Final = (
+    "Open",
+    "PartlyOpen",
+    "Closed",
+    "NotApproved",
+    "Expired",
+    "Deleted",
+    "Invalid",
+    "NotEnrolled",
+    "NameTaken",
+    "NotWritten",
+)
+"""Reasons of an allowlist's condition Ready."""
+
+
+class EgressMetrics:
+    """Gauges of the last looks, and counters."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        gauge = partial(Gauge, registry=registry)
+        self._enrolled = gauge(
+            "sallyport_egress_namespaces_enrolled",
+            "Namespaces whose Pods connect only where allowlists say; NaN where another replica "
+            "leads.",
+        )
+        self._allowlists = gauge(
+            "sallyport_egress_allowlists",
+            "EgressAllowlists by the reason of their condition Ready; only the leader shows them.",
+            ("state",),
+        )
+        self._policies = gauge(
+            "sallyport_egress_policies", "Policies that are generated; NaN where another leads."
+        )
+        self._names = gauge(
+            "sallyport_egress_names", "DNS names that are resolved; NaN where another leads."
+        )
+        self._failing = gauge(
+            "sallyport_egress_namespaces_failing",
+            "Namespaces of which something could not be asked or written; NaN where another leads.",
+        )
+        self._taken = gauge(
+            "sallyport_egress_names_taken",
+            "Policies of others under names of generated ones; NaN where another leads.",
+        )
+        self._foreign = gauge(
+            "sallyport_egress_foreign_policies",
+            "NetworkPolicies of others in enrolled namespaces that open more than allowlists say; "
+            "NaN where another leads.",
+        )
+        self._resync = gauge(
+            "sallyport_egress_resync_seconds",
+            "Time of the last look at all namespaces; NaN where another leads.",
+        )
+        self._tags = gauge(
+            "sallyport_egress_service_tags_healthy",
+            "0 when the file of service tags cannot be read; NaN where another leads.",
+        )
+        counter = partial(Counted, registry=registry)
+        self._failures = counter(
+            "sallyport_egress_resolver_failures", "Answers that name servers did not give."
+        )
+        self._writes = counter("sallyport_egress_writes", "Policies written or deleted.")
+        self._looks = counter("sallyport_egress_looks", "Looks at a namespace.")
+        self._counted = 0
+        self.forget()
+
+    def look(self) -> None:
+        """Count a look at a namespace."""
+        self._looks.inc()
+
+    def write(self, count: int) -> None:
+        """Count policies that were written or deleted."""
+        self._writes.inc(count)
+
+    def resynced(self, seconds: float) -> None:
+        """Note how long a look at all namespaces took."""
+        self._resync.set(seconds)
+
+    def resolver(self, failures: int) -> None:
+        """Note how many answers were not given since the start of the process."""
+        self._failures.inc(failures - self._counted)
+        self._counted = failures
+
+    def show(self, outcomes: Iterable[Outcome], names: int, failing: int, *, tags: bool) -> None:
+        """Show how all namespaces stand."""
+        enrolled = policies = taken = foreign = 0
+        states: Counter[str] = Counter()
+        for each in outcomes:
+            enrolled += each.enrolled
+            policies += each.policies
+            taken += len(each.taken)
+            foreign += each.foreign
+            states.update(each.states)
+        self._enrolled.set(enrolled)
+        self._policies.set(policies)
+        self._taken.set(taken)
+        self._foreign.set(foreign)
+        self._names.set(names)
+        self._failing.set(failing)
+        self._tags.set(tags)
+        for state in (*STATES, *states):
+            self._allowlists.labels(state).set(states[state])
+
+    def forget(self) -> None:
+        """Take back what only a leader knows."""
+        for each in (
+            self._enrolled,
+            self._policies,
+            self._names,
+            self._failing,
+            self._taken,
+            self._foreign,
+            self._resync,
+            self._tags,
+        ):
+            each.set(math.nan)
+        self._allowlists.clear()

@@ -1,0 +1,50 @@
+"""Which allowlists are broad only together: two halves of the Internet, in two of them. Pure.
+
+The gate refuses the second as it is written. Two that are written in the same moment do not see one
+another: so the controller opens no more than the limit allows, the older first.
+"""
+
+from collections.abc import Iterable
+
+from core.allowlists import EgressAllowlist
+from core.networks import Span, merged, spans_without
+from egress.breadth import Limits, addresses_of, breadth, too_many
+from egress.known import TagSource
+
+
+def beyond_together(
+    allowlists: Iterable[EgressAllowlist], limits: Limits, tags: TagSource
+) -> dict[str, str]:
+    """Say by UID why some of a namespace's allowlists may open nothing.
+
+    Each by itself is within the limits; those that are not are none of it, since two people answer
+    for each. One that adds no address is never among them.
+    """
+    small = [
+        (each, spans)
+        for each in allowlists
+        if (spans := addresses_of(each.spec.to, tags)) and not breadth(each.spec.to, limits, tags)
+    ]
+    if not _reason([span for _, spans in small for span in spans], limits):
+        return {}
+    found: dict[str, str] = {}
+    taken: list[Span] = []
+    for each, spans in sorted(small, key=lambda one: _age(one[0])):
+        if not any(spans_without(span, taken) for span in spans):
+            continue
+        if reason := _reason([*taken, *spans], limits):
+            found[each.meta.uid] = (
+                f"with older allowlists of the namespace: {reason}; put these networks into one "
+                "allowlist: two others can approve that one"
+            )
+        else:
+            taken = merged([*taken, *spans])
+    return found
+
+
+def _age(allowlist: EgressAllowlist) -> tuple[str, str]:
+    return allowlist.meta.creation_timestamp or "", allowlist.meta.uid
+
+
+def _reason(spans: list[Span], limits: Limits) -> str:
+    return next(too_many(merged(spans), limits), "")

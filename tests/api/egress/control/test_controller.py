@@ -1,0 +1,302 @@
+"""What the controller of egress does with allowlists, and with those who touch its policies."""
+
+import asyncio
+import time
+from functools import partial
+
+import pytest
+
+from core import names
+from core.errors import ClusterError
+from kube.lease import Leadership
+from tests.api.egress.control.field import FLOOR, OWN, PATIENCE_S, SOON_S, Field, cidrs
+from tests.api.kube.objects import new_name, wait_for
+from tests.harness.apiserver import ApiServer
+from tests.harness.client import ApiStatusError, Client, Json
+from tests.harness.egress_control import Controlled, controlling, settings_of
+
+ONE = "sallyport-allow-one-0"
+
+
+def contains(name: str, policies: dict[str, Json]) -> bool:
+    """Say whether a policy is there."""
+    return name in policies
+
+
+pytestmark = pytest.mark.usefixtures("controlled")
+
+
+async def test_a_namespace_is_closed_as_soon_as_it_is_enrolled(field: Field) -> None:
+    """Default deny and DNS are there, and nothing else."""
+    found = await field.settle_names()
+    assert "egress" not in found["sallyport-default-deny"]["spec"]
+    assert found["sallyport-default-deny"]["spec"]["podSelector"] == {}
+    assert found["sallyport-dns"]["spec"]["egress"]
+
+
+async def test_an_allowlist_from_its_making_to_its_end(field: Field) -> None:
+    """It opens, says so, follows changes, and goes only after its policies."""
+    await field.settle_names()
+    intent = await field.allow("one", {"cidr": "192.0.2.0/24"})
+    found = await field.settle_names(ONE)
+    assert cidrs(found[ONE]) == ["192.0.2.0/24"]
+    assert found[ONE]["metadata"]["annotations"] == {names.ALLOWLIST_ANNOTATION: "one"}
+    ready = await field.settle_reason("one", "Open")
+    assert ready["status"] == "True"
+    assert ready["observedGeneration"] == 1
+    stored = await field.intent("one")
+    assert stored["metadata"]["finalizers"] == [names.EGRESS_FINALIZER]
+    stored["spec"]["to"][0]["cidr"] = "198.51.100.0/24"
+    await field.client.patch(intent, {"spec": stored["spec"]})
+    await field.settle(lambda now: cidrs(now[ONE]) == ["198.51.100.0/24"])
+    await field.client.delete(intent)
+    await field.settle_names()
+
+    async def is_gone() -> bool:
+        try:
+            await field.intent("one")
+        except ApiStatusError as error:
+            return error.status == 404
+        return False
+
+    await wait_for(is_gone, PATIENCE_S)
+
+
+async def test_an_allowlist_is_never_gone_before_its_policies(
+    field: Field, controlled: Controlled
+) -> None:
+    """While its policies are there, so is the allowlist, whatever is deleted when."""
+    for number in range(6):
+        name = f"one-{number}"
+        intent = await field.allow(name, {"cidr": "192.0.2.0/24"})
+        policy = f"sallyport-allow-{name}-0"
+        if number % 2:
+            await field.settle(partial(contains, policy))
+        await field.client.delete(intent)
+        gone = False
+        until = time.monotonic() + PATIENCE_S
+        while not gone and time.monotonic() < until:
+            before = policy in await field.policies()
+            try:
+                await field.intent(name)
+            except ApiStatusError:
+                gone = True
+                assert policy not in await field.policies() or not before
+        assert gone
+    await field.settle_names()
+    assert controlled.egress.queue.failing == 0
+
+
+@pytest.mark.parametrize("name", [*sorted(FLOOR), ONE])
+@pytest.mark.parametrize("way", ["delete", "open", "select", "strip", "replace"])
+async def test_drift_is_taken_back(field: Field, name: str, way: str) -> None:
+    """Whatever somebody does to a generated policy, it is as it was a moment later."""
+    await field.allow("one", {"cidr": "192.0.2.0/24"})
+    before = await field.settle_names(ONE)
+    policy, wanted = field.policy(name), before[name]["spec"]
+    everywhere: list[Json] = [{}]
+    match way:
+        case "delete":
+            await field.client.delete(policy)
+        case "open":
+            await field.client.patch(policy, {"spec": {"egress": everywhere}})
+        case "select":
+            selector = {"matchLabels": {"some": "label"}}
+            await field.client.patch(policy, {"spec": {"podSelector": selector}})
+        case "strip":
+            marks = {names.MANAGED_BY_LABEL: None}
+            patch = {"metadata": {"labels": marks}, "spec": {"egress": everywhere}}
+            await field.client.patch(policy, patch)
+        case _:
+            spec = {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": everywhere}
+            patch = {"metadata": {"annotations": None}, "spec": {**spec, "egress": None}}
+            await field.client.patch(policy, patch)
+    found = await field.settle(
+        lambda now: (
+            name in now
+            and now[name]["spec"] == wanted
+            and now[name]["metadata"]["labels"] == before[name]["metadata"]["labels"]
+        )
+    )
+    assert found.keys() == before.keys()
+
+
+async def test_a_policy_of_others_is_left_alone(field: Field, client: Client) -> None:
+    """One that has the name of a generated one stays as it is; the allowlist says so, once."""
+    await field.settle_names()
+    theirs = {**field.policy(ONE), "spec": {"podSelector": {}, "policyTypes": ["Ingress"]}}
+    stored = await client.create(theirs)
+    await field.allow("one", {"cidr": "192.0.2.0/24"})
+    ready = await field.settle_reason("one", "NameTaken")
+    assert ONE in ready["message"]
+    found = (await field.policies())[ONE]
+    assert (found["metadata"], found["spec"]) == (stored["metadata"], stored["spec"])
+    assert len(await field.events("NameTaken")) == 1
+    await client.delete(theirs)
+    found = await field.settle(lambda now: cidrs(now.get(ONE, theirs)) == ["192.0.2.0/24"])
+    assert found.keys() == FLOOR | {ONE}
+    await field.settle_reason("one", "Open")
+
+
+async def test_a_policy_that_others_made_a_moment_ago_is_given_back(
+    field: Field, controlled: Controlled
+) -> None:
+    """Where the watch has not shown it yet, what was added to it is taken away again."""
+    await field.settle_names()
+    theirs = {
+        **field.policy("another"),
+        "spec": {"podSelector": {}, "policyTypes": ["Egress"], "ingress": [{}]},
+    }
+    stored = await field.client.create(theirs)
+    writer = controlled.egress.floor.writer
+    leadership = Leadership(1, time.monotonic() + 60, time.monotonic)
+    spec = {"podSelector": {}, "policyTypes": ["Egress"], "egress": [{}]}
+    labels = {names.MANAGED_BY_LABEL: "sallyport"}
+    ours = {**field.policy("another"), "spec": spec}
+    ours["metadata"] = {**ours["metadata"], "labels": labels}
+    with pytest.raises(ClusterError, match="another's"):
+        await writer._make(leadership, ours)
+    found = (await field.policies())["another"]
+    assert found["spec"] == stored["spec"]
+    assert not found["metadata"].get("labels")
+
+
+async def test_what_others_open_is_told_and_left(client: Client, controlled: Controlled) -> None:
+    """A policy older than the enrolment that opens more than allowlists say; less is not told."""
+    field = Field(client, new_name("egress"))
+    await field.prepare("open")
+    block = {"ipBlock": {"cidr": "192.0.2.0/24"}}
+    rule = {"to": [block], "ports": [{"protocol": "TCP", "port": 443}]}
+    spec = {"podSelector": {}, "policyTypes": ["Egress"], "egress": [rule]}
+    theirs = await client.create({**field.policy("theirs"), "spec": spec})
+    await field.prepare("deny")
+
+    async def is_told() -> bool:
+        return len(await field.events("OpensMore")) == 1
+
+    await wait_for(is_told, PATIENCE_S)
+    event = (await field.events("OpensMore"))[0]
+    assert "192.0.2.0/24" in event["message"]
+    assert event["involvedObject"]["name"] == "theirs"
+    found = (await field.policies())["theirs"]
+    assert found["metadata"]["resourceVersion"] == theirs["metadata"]["resourceVersion"]
+
+    def count() -> float:
+        return controlled.metric("sallyport_egress_foreign_policies")
+
+    await wait_for(lambda: count() == 1, PATIENCE_S)
+    selector = {"matchLabels": {names.EGRESS_ACCOUNT_LABEL: "default"}}
+    await client.patch(theirs, {"spec": {"podSelector": selector}})
+    await field.allow("one", {"cidr": "192.0.2.0/23"})
+    await wait_for(lambda: count() == 0, PATIENCE_S)
+
+
+async def test_a_name_that_others_took_leaves_the_namespace_open_and_is_told(
+    client: Client,
+) -> None:
+    """Whoever had a policy called as the default deny keeps it; an Event says what that means."""
+    field = Field(client, new_name("egress"))
+    await field.prepare("open")
+    theirs = {**field.policy("sallyport-default-deny"), "spec": {"podSelector": {}}}
+    await client.create(theirs)
+    await field.prepare("deny")
+
+    async def is_told() -> bool:
+        return bool(await field.events("OpensMore"))
+
+    await wait_for(is_told, PATIENCE_S)
+    assert "stays open" in (await field.events("OpensMore"))[0]["message"]
+    await client.delete(theirs)
+    await field.settle_names()
+
+
+async def test_orphans_go(field: Field, client: Client) -> None:
+    """A policy with our label that no allowlist wants is deleted; others stay."""
+    await field.settle_names()
+    spec = {"podSelector": {}, "policyTypes": ["Egress"], "egress": [{}]}
+    orphan = {**field.policy("sallyport-allow-gone-0"), "spec": spec}
+    orphan["metadata"]["labels"] = {names.MANAGED_BY_LABEL: "sallyport"}
+    theirs = {**field.policy("theirs"), "spec": {"podSelector": {}}}
+    await client.create(theirs)
+    await client.create(orphan)
+    await field.settle(lambda now: now.keys() == FLOOR | {"theirs"})
+
+
+async def test_a_namespace_that_is_taken_out_has_none_of_it(field: Field) -> None:
+    """All policies go, and the allowlist says that it has no effect; enrolled again, it has."""
+    await field.allow("one", {"cidr": "192.0.2.0/24"})
+    await field.settle_names(ONE)
+    await field.prepare("open")
+    await field.settle(lambda now: not now)
+    await field.settle_reason("one", "NotEnrolled")
+    await field.prepare("denied")
+    await field.settle_names(ONE)
+    await field.settle_reason("one", "Open")
+
+
+async def test_one_namespace_that_fails_stops_no_other(field: Field, client: Client) -> None:
+    """A quota that is full stands in the condition, and the other namespace opens."""
+    await field.settle_names()
+    quota: Json = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "full", "namespace": field.name},
+        "spec": {"hard": {"count/networkpolicies.networking.k8s.io": "2"}},
+    }
+    await client.create(quota)
+    used = {"count/networkpolicies.networking.k8s.io": "2"}
+    path = f"/api/v1/namespaces/{field.name}/resourcequotas/full/status"
+    await client.request(
+        "PATCH",
+        path,
+        {"status": {"hard": used, "used": used}},
+        content_type="application/merge-patch+json",
+    )
+    await asyncio.sleep(0.5)  # Admission reads quotas from a watch of its own.
+    await field.allow("one", {"cidr": "192.0.2.0/24"})
+    ready = await field.settle_reason("one", "NotWritten")
+    assert "quota" in ready["message"]
+    other = Field(client, new_name("egress"))
+    await other.prepare()
+    await other.allow("one", {"cidr": "192.0.2.0/24"})
+    await other.settle_names(ONE)
+    await client.delete(quota)
+    await field.settle_names(ONE)
+    await field.settle_reason("one", "Open")
+
+
+async def test_nothing_is_written_where_nothing_changes(
+    apiserver: ApiServer, field: Field, controlled: Controlled
+) -> None:
+    """A controller that begins anew finds all as it wants it."""
+    for number in range(5):
+        await field.allow(f"n{number}", {"cidr": f"192.0.2.{number}/32"})
+        await field.settle_reason(f"n{number}", "Open")
+    before = {
+        name: each["metadata"]["resourceVersion"] for name, each in (await field.policies()).items()
+    }
+    intents = [(await field.intent(f"n{number}"))["metadata"] for number in range(5)]
+    async with controlling(settings_of(apiserver.kubeconfig(), OWN)) as another:
+        await wait_for(lambda: another.metric("sallyport_egress_looks_total") > 0, PATIENCE_S)
+        await wait_for(lambda: not another.egress.queue, PATIENCE_S)
+        await asyncio.sleep(0.5)
+        assert another.metric("sallyport_egress_writes_total") == 0
+    after = {
+        name: each["metadata"]["resourceVersion"] for name, each in (await field.policies()).items()
+    }
+    assert after == before
+    assert [(await field.intent(f"n{number}"))["metadata"] for number in range(5)] == intents
+    assert controlled.metric("sallyport_egress_policies") >= len(before)
+
+
+async def test_a_change_is_applied_soon(field: Field) -> None:
+    """Of several, the quickest takes less than is promised; the proof measures all."""
+    await field.settle_names()
+    waits = []
+    for number in range(3):
+        name = f"n{number}"
+        await field.allow(name, {"cidr": f"192.0.2.{number}/32"})
+        began = time.monotonic()
+        await field.settle(partial(contains, f"sallyport-allow-{name}-0"))
+        waits.append(time.monotonic() - began)
+    assert min(waits) < SOON_S

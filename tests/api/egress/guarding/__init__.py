@@ -1,0 +1,1 @@
+"""What the gate holds of egress: labels of Pods, policies, and that a namespace is closed."""

@@ -1,0 +1,88 @@
+"""Which addresses behind a Service count."""
+
+from ipaddress import ip_address, ip_network
+
+from control.egress.pods_behind import known_service
+from core.destinations import PortRange
+from egress.openings import Backend
+from kube.endpoint_slices import Endpoint, ServicePort, ServiceShape, read_service, read_slice
+from kube.live_pods import LivePod, read_pod
+
+HTTP = ServicePort("http", "TCP", 80)
+SHAPE = ServiceShape("a", "shop", (("app", "shop"),), "", (HTTP,))
+TARGET = PortRange("TCP", 8080, 8080)
+
+
+def endpoint(address: str, *ports: tuple[str, PortRange | None]) -> Endpoint:
+    """Give an endpoint; on the Service's port by default."""
+    return Endpoint(ip_address(address), ports or (("http", TARGET),))
+
+
+def pod(*addresses: str, host: bool = False) -> LivePod:
+    """Give a live Pod."""
+    return LivePod("p", "u", {}, tuple(map(ip_address, addresses)), host, 0.0)
+
+
+def test_only_addresses_of_live_pods_count() -> None:
+    """Others are dropped, each with the reason; a node's too."""
+    found = known_service(
+        SHAPE,
+        [endpoint("10.0.0.1"), endpoint("10.0.0.2"), endpoint("10.0.0.9"), endpoint("fd00::1")],
+        [pod("10.0.0.1", "fd00::1"), pod("10.0.0.9", host=True)],
+    )
+    networks = (ip_network("10.0.0.1/32"), ip_network("fd00::1/128"))
+    assert found.ports == {HTTP.range: (Backend((TARGET,), networks),)}
+    assert len(found.dropped) == 2
+    assert "10.0.0.2 belongs to no live Pod that it selects" in found.dropped[0]
+    assert "10.0.0.9 is a node's" in found.dropped[1]
+
+
+def test_ports_go_by_their_names_and_protocols() -> None:
+    """A named port may be another on each Pod; one that a slice leaves open, or of UDP, is none."""
+    other = PortRange("TCP", 9090, 9090)
+    found = known_service(
+        SHAPE,
+        [
+            endpoint("10.0.0.1"),
+            endpoint("10.0.0.2", ("http", other)),
+            endpoint("10.0.0.3", ("http", PortRange("UDP", 8080, 8080))),
+            endpoint("10.0.0.4", ("metrics", TARGET)),
+            endpoint("10.0.0.5", ("http", None)),
+        ],
+        [pod(f"10.0.0.{number}") for number in range(1, 6)],
+    )
+    assert [each.ports for each in found.ports[HTTP.range]] == [(TARGET,), (other,)]
+    assert "leaves the port open" in found.dropped[0]
+
+
+def test_a_service_without_endpoints_has_its_ports_and_nobody_behind() -> None:
+    """So that what is missing can be told apart: the port, or the Pods."""
+    assert known_service(SHAPE, [], []).ports == {HTTP.range: ()}
+
+
+def test_many_addresses_that_are_dropped_are_told_shortly() -> None:
+    """The first, and how many more."""
+    found = known_service(SHAPE, [endpoint(f"10.0.1.{number}") for number in range(40)], [])
+    assert len(found.dropped) == 9
+    assert found.dropped[-1] == "and 32 more"
+
+
+def test_another_name_has_no_pods() -> None:
+    """ExternalName: whoever writes the Service chooses the name."""
+    raw = b'{"metadata":{"name":"s"},"spec":{"type":"ExternalName","externalName":"a.b"}}'
+    shape = read_service(raw)
+    assert (shape.external_name, shape.selector) == ("a.b", ())
+    assert known_service(shape, [endpoint("10.0.0.1")], [pod("10.0.0.1")]).ports == {}
+
+
+def test_slices_and_pods_are_read_as_kubernetes_writes_them() -> None:
+    """Addresses that are none, and fields that are absent, do no harm."""
+    raw = b"""{"metadata":{"name":"x"},"addressType":"FQDN","endpoints":[{"addresses":["a.b"]},
+      {"addresses":["10.0.0.1"]}],"ports":[{"name":"http","port":8080},{"port":null}]}"""
+    first, second = read_slice(raw)
+    assert first.address == "a.b"
+    assert second.ports == (("http", TARGET), ("", None))
+    assert "a.b is no address" in known_service(SHAPE, [first], []).dropped
+    bare = read_pod(b'{"metadata":{"name":"p"},"spec":{},"status":{"podIP":"10.0.0.1"}}')
+    assert bare.addresses == (ip_address("10.0.0.1"),)
+    assert read_pod(b'{"metadata":{"name":"p"},"spec":{}}').addresses == ()

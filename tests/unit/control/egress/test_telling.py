@@ -1,0 +1,150 @@
+"""What an allowlist's conditions say, and which changes are told."""
+
+from ipaddress import ip_network
+from typing import Any
+
+import msgspec
+import pytest
+
+from control.egress import telling
+from control.egress.telling import Situation, changed, event_of, status_of
+from core.destinations import PortRange
+from egress.openings import Addresses, Block, Name, Opening, Problem
+from kube.egress_world import Condition, Intent, IntentStatus
+
+INTENT = Intent(
+    namespace="a",
+    name="one",
+    uid="uid",
+    generation=7,
+    deleting=False,
+    finalizers=(),
+    version="1",
+    status=IntentStatus(),
+    allowlist=None,
+    problem="",
+)
+PORTS = (PortRange("TCP", 443, 443),)
+OPENING = Opening("one", "spec.to[0]", (), Addresses((Block(ip_network("192.0.2.0/24")),)), PORTS)
+CLOSED = Problem("one", "spec.to[1].dnsName", "Unresolved", "no answer")
+NOW, LATER = 1_800_000_000.0, 1_800_000_060.0
+
+
+def inside(
+    openings: tuple[Opening, ...] = (), problems: tuple[Problem, ...] = (), **more: Any
+) -> Situation:
+    """Give a situation in an enrolled namespace."""
+    return Situation(enrolled=True, openings=openings, problems=problems, **more)
+
+
+def ready(situation: Situation, intent: Intent = INTENT) -> Condition:
+    """Give the condition Ready."""
+    found = status_of(intent, situation, NOW).condition(telling.READY)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("situation", "reason", "said"),
+    [
+        (Situation(enrolled=True, openings=(OPENING,)), "Open", "all that it names"),
+        (Situation(enrolled=False, openings=(OPENING,)), "NotEnrolled", "is not enrolled"),
+        (inside((OPENING,), (CLOSED,)), "PartlyOpen", "spec.to[1].dnsName: no answer"),
+        (inside((), (CLOSED,)), "Closed", "no answer"),
+        (inside((), (Problem("one", "", "Expired", "over"),)), "Expired", "over"),
+        (inside((), (Problem("one", "", "NotApproved", "two"),)), "NotApproved", "two"),
+        (inside((OPENING,), failures=("quota",)), "NotWritten", "quota"),
+        (inside((OPENING,), taken=("x",)), "NameTaken", "x"),
+    ],
+)
+def test_each_situation_has_its_reason(situation: Situation, reason: str, said: str) -> None:
+    """The reason is one word for programs, and the message says what to do."""
+    found = ready(situation)
+    assert found.reason == reason
+    assert said in found.message
+    assert found.status == ("True" if reason == "Open" else "False")
+    assert found.observed_generation == 7
+
+
+def test_one_that_cannot_be_read_says_why() -> None:
+    """Whatever else is wrong."""
+    broken = msgspec.structs.replace(INTENT, problem="EgressAllowlist one: spec.to: is missing")
+    assert ready(Situation(enrolled=False), broken).reason == "Invalid"
+
+
+def test_times_change_with_the_status_alone() -> None:
+    """A message that changes leaves lastTransitionTime as it is."""
+    first = status_of(INTENT, inside((OPENING,), (CLOSED,)), NOW)
+    held = msgspec.structs.replace(INTENT, status=first)
+    other = Problem("one", "", "Unresolved", "still no answer")
+    second = status_of(held, inside((OPENING,), (other,)), LATER)
+    third = status_of(held, inside((OPENING,)), LATER)
+    times = [one.condition("Ready") for one in (first, second, third)]
+    assert [each.last_transition_time if each else "" for each in times] == [
+        "2027-01-15T08:00:00Z",
+        "2027-01-15T08:00:00Z",
+        "2027-01-15T08:01:00Z",
+    ]
+    assert status_of(held, inside((OPENING,), (CLOSED,)), LATER) == first
+
+
+def test_warnings_and_old_answers_are_told_beside() -> None:
+    """They close nothing."""
+    problem = Problem("one", "spec.to[0].serviceTag", "Broad", "of all tenants", closes=False)
+    situation = inside((OPENING,), (problem,), notes=("what was known still counts: x",))
+    found = status_of(INTENT, situation, NOW)
+    warned = found.condition(telling.WARNED)
+    assert warned is not None
+    assert warned.message == (
+        "spec.to[0].serviceTag: of all tenants; what was known still counts: x"
+    )
+    assert ready(situation).status == "True"
+
+
+def test_addresses_are_counted() -> None:
+    """Those of names, each once, and networks."""
+    name = Name("a.b", (ip_network("192.0.2.7/32"), ip_network("192.0.2.8/32")))
+    again = msgspec.structs.replace(OPENING, peer=name)
+    assert status_of(INTENT, inside((OPENING, again, again)), NOW).addresses == 3
+
+
+def test_messages_stay_short() -> None:
+    """However much is wrong."""
+    many = tuple(Problem("one", f"spec.to[{n}]", "Unresolved", "x" * 100) for n in range(64))
+    assert len(ready(inside((), many)).message) <= 1000
+
+
+def _status(reason: str, status: str = "False") -> IntentStatus:
+    return IntentStatus(1, 0, (Condition("Ready", status, reason, "why"),))
+
+
+OPEN = _status("Open", "True")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (IntentStatus(), OPEN, []),
+        (IntentStatus(), _status("Closed"), []),
+        (IntentStatus(), _status("NotApproved"), ["Warning"]),
+        (OPEN, _status("Closed"), ["Warning"]),
+        (_status("Closed"), OPEN, ["Normal"]),
+        (OPEN, _status("Deleted"), []),
+        (OPEN, _status("NotEnrolled"), []),
+        (_status("NotEnrolled"), OPEN, []),
+        (OPEN, OPEN, []),
+        (_status("Closed"), _status("Closed"), []),
+    ],
+)
+def test_transitions_are_told_once(
+    before: IntentStatus, after: IntentStatus, told: list[str]
+) -> None:
+    """What a person should know, and no flood of the rest."""
+    assert [kind for kind, _, _ in changed(before, after)] == told
+
+
+def test_the_same_event_has_the_same_name() -> None:
+    """kube-apiserver refuses it for an hour; another message is another Event."""
+    one = event_of(INTENT, ("Warning", "Closed", "why"), NOW)["metadata"]["name"]
+    assert one == event_of(INTENT, ("Warning", "Closed", "why"), LATER)["metadata"]["name"]
+    assert one != event_of(INTENT, ("Warning", "Closed", "other"), NOW)["metadata"]["name"]

@@ -1,0 +1,29 @@
+"""How the loops of egress are put together from the settings."""
+
+from cli.egress_control import enrolled_labels
+from cli.settings_egress import Egress, EgressResolver, enrolment_of
+from core import names
+from core.namespaces import Namespace
+from core.selectors import matches
+from egress.clients.resolver import ResolverSettings
+
+
+def test_defaults_of_the_resolver_are_the_rooms() -> None:
+    """The gate reads the settings without loading what resolves names."""
+    section, room = EgressResolver(), ResolverSettings()
+    found = (section.timeout, section.tries, section.at_once)
+    assert found == (room.timeout_s, room.tries, room.at_once)
+
+
+def test_the_floor_is_for_the_namespaces_that_are_enrolled() -> None:
+    """It closes none that is not; beside the default it leaves out what only its label enrols."""
+    for default in ("open", "deny"):
+        section = Egress.model_validate({"default": default, "excluded": ["left-out"]})
+        enrolment, labels = enrolment_of(section, "own"), enrolled_labels(section, "own")
+        for name in ("own", "kube-system", "left-out", "team"):
+            for word in ("", "open", "deny", "denied"):
+                marks = {names.EGRESS_LABEL: word} if word else {}
+                closed = matches(labels, {**marks, names.NAMESPACE_NAME_LABEL: name})
+                enrolled = enrolment.enrols(Namespace(name, marks))
+                apart = default == "deny" and name in enrolment.excluded
+                assert closed == (enrolled and not apart), (default, name, word)
