@@ -155,6 +155,7 @@ def verify(  # noqa: PLR0913, PLR0917 (one parameter a flag)
         int, typer.Option(min=1, max=60, help="Seconds until no answer counts as closed.")
     ] = 3,
     engine: EngineFlag = None,
+    tags: TagsFlag = None,
     kubeconfig: KubeconfigFlag = None,
     config: ConfigFlag = None,
     output: OutputFlag = Format.TABLE,
@@ -162,7 +163,7 @@ def verify(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     """Try real connections from Pods, and compare them with the intents."""
     from cli import egress_verify  # noqa: PLC0415 (keeps --help and completion quick)
 
-    settings = _settings(config, None, kubeconfig, engine)
+    settings = _settings(config, None, kubeconfig, engine, tags)
     found = asyncio.run(egress_verify.verify(settings, pod, namespace, others or [], timeout))
     if output is Format.JSON:
         print_json(found)

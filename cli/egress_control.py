@@ -83,7 +83,9 @@ def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
     )
     return Egress(
         state,
-        Reconciler(state, wanting, writer, Evictions(objects, writer)),
+        Reconciler(
+            state, wanting, writer, Evictions(objects, writer), section.foreign_policies == "delete"
+        ),
         naming,
         TagFile(section.tags),
         EgressMetrics(registry),

@@ -1,19 +1,16 @@
 """What the operator has set of egress, as its commands take it."""
 
 import time
-from typing import Final
+
+from msgspec import structs
 
 from cli.settings import Settings
-from cli.settings_egress import limits_of, names_of, ranges_of, target_of
+from cli.settings_egress import enrolment_of, limits_of, names_of, ranges_of, target_of
 from core.errors import SettingsError
-from core.namespaces import Enrolment
 from core.two_person import SHARED_ACCOUNTS, Terms
-from egress.known import Known, TagSource
+from egress.known import NO_TAGS, TagSource
 from egress.tags import MAX_BYTES, parse_service_tags
 from egress.world import Site
-
-_OF_CLUSTER: Final = frozenset({"kube-node-lease", "kube-public", "kube-system"})
-"""Namespaces that only their own label enrols (`cli.egress_control.OF_CLUSTER`)."""
 
 
 def site_of(settings: Settings) -> Site:
@@ -25,11 +22,11 @@ def site_of(settings: Settings) -> Site:
     """
     section = settings.egress
     alone = settings.cluster is None and settings.kubeconfig is None
-    never = frozenset({*section.excluded, settings.namespace, *_OF_CLUSTER})
+    enrolment = enrolment_of(section, settings.namespace)
     shared = frozenset(name.casefold() for name in settings.shared_accounts)
     return Site(
         now=time.time(),
-        enrolment=Enrolment(alone or section.default == "deny", never),
+        enrolment=structs.replace(enrolment, default=True) if alone else enrolment,
         target=target_of(section),
         limits=limits_of(section),
         tags=_tags(settings),
@@ -43,7 +40,7 @@ def _tags(settings: Settings) -> TagSource:
     """Read the file of service tags; without one, no tag is known."""
     file = settings.egress.tags
     if file is None:
-        return Known(0.0).tags
+        return NO_TAGS
     try:
         if file.stat().st_size > MAX_BYTES:
             raise SettingsError(f"--tags {file}: is larger than {MAX_BYTES} bytes")

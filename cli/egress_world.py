@@ -107,6 +107,7 @@ async def look(
     else:
         others = intents.allowlists
         seen = await read_cluster(source.objects, settings.namespace, within, others)
+        sys.stderr.write(f"{len(seen.allowlists)} allowlists and {len(seen.pods)} Pods read\n")
     for problem in seen.broken:
         sys.stderr.write(f"sallyport: left out: {safe_line(problem)}\n")
     return seen

@@ -146,6 +146,11 @@ class Egress(BaseModel):
         description="Also keep ClusterNetworkPolicies that close enrolled namespaces and reserved "
         "addresses for the whole cluster; the engine must know them.",
     )
+    foreign_policies: Literal["tell", "delete"] = Field(
+        "tell",
+        description="What becomes of others' NetworkPolicies of egress alone, in enrolled "
+        "namespaces, that open what no allowlist says (any more).",
+    )
     tags: Path | None = Field(
         None, description="Azure's file of service tags (`ServiceTags_Public_*.json`)."
     )

@@ -44,10 +44,11 @@ PROFILE_ANNOTATION = f"{GROUP}/profile"
 for all."""
 
 AUTHOR_ANNOTATION = f"{GROUP}/author"
-"""On a PolicyException or BreakGlass: who created it, as marks (`oid:…`, `user:…`). The gate's."""
+"""On what others approve (PolicyException, BreakGlass, EgressAllowlist, EgressDestinations): who
+created it, as marks (`oid:…`, `user:…`). Written by the webhook."""
 
 EDITORS_ANNOTATION = f"{GROUP}/editors"
-"""On a PolicyException or BreakGlass: others who changed its `spec`. Written by the webhook."""
+"""On the same objects: others who changed its `spec`. Written by the webhook."""
 
 ACTIVATED_AT_ANNOTATION = f"{GROUP}/activated-at"
 """On a BreakGlass: when it was activated, in UTC. Written by the webhook."""
@@ -92,7 +93,8 @@ MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
 """On a mirror Pod: the kubelet already runs it; the object only shows it."""
 
 USE_VERB = "use"
-"""RBAC verb on `containerprofiles.sallyport.dev/<name>`: may run what the profile covers."""
+"""RBAC verb on `containerprofiles.sallyport.dev/<name>`: may run what the profile covers; on
+`egressdestinations.sallyport.dev/<name>`: allowlists of a service account may refer to the set."""
 
 EXEMPT_VERB = "exempt"
 """RBAC verb on `namespaces.sallyport.dev/<name>`: may set the guarded labels."""

@@ -173,8 +173,8 @@ def _head(picture: Picture, layout: _Layout) -> Iterator[str]:
 
 
 def _edges(edges: Sequence[Edge], layout: _Layout) -> Iterator[str]:
-    out = _ends([edge.source for edge in edges], layout)
-    into = _ends([edge.target for edge in edges], layout)
+    out = _ends([(edge.source, edge.target) for edge in edges], layout)
+    into = _ends([(edge.target, edge.source) for edge in edges], layout)
     for index, edge in enumerate(edges):
         source, target = layout.places[edge.source], layout.places[edge.target]
         x1, x2 = source.x + source.width, target.x
@@ -186,17 +186,16 @@ def _edges(edges: Sequence[Edge], layout: _Layout) -> Iterator[str]:
         yield f'<path class="{kind}" d="{curve}"><title>{_safe(edge.why)}</title></path>'
 
 
-def _ends(nodes: Sequence[str], layout: _Layout) -> list[float]:
-    """Spread the edges of each node over its height."""
-    count: dict[str, int] = {}
-    for node in nodes:
-        count[node] = count.get(node, 0) + 1
-    seen: dict[str, int] = {}
-    found = []
-    for node in nodes:
-        seen[node] = seen.get(node, 0) + 1
-        share = seen[node] / (count[node] + 1)
-        found.append(layout.places[node].y + _BOX * share)
+def _ends(edges: Sequence[tuple[str, str]], layout: _Layout) -> list[float]:
+    """Spread the edges of each node over its height, in the order of their other ends."""
+    of: dict[str, list[int]] = {}
+    for index, (node, _) in enumerate(edges):
+        of.setdefault(node, []).append(index)
+    found = [0.0] * len(edges)
+    for node, mine in of.items():
+        mine.sort(key=lambda index: (layout.places[edges[index][1]].y, index))
+        for place, index in enumerate(mine, start=1):
+            found[index] = layout.places[node].y + _BOX * place / (len(mine) + 1)
     return found
 
 

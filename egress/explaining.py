@@ -171,10 +171,10 @@ def _for_others(opening: Opening, pod: SeenPod) -> str:
 
 def _not_in_force(opening: Opening, what: str, namespace: str, world: World) -> Iterator[Near]:
     for problem in world.problems(namespace):
-        about = problem.path and not opening.path.startswith(
+        elsewhere = problem.path and not opening.path.startswith(
             problem.path.partition(".destinations")[0].removesuffix(".dnsName")
         )
-        if problem.allowlist == opening.allowlist and problem.closes and not about:
+        if problem.allowlist == opening.allowlist and problem.closes and not elsewhere:
             yield Near(what, problem.message, enough=True)
 
 

@@ -203,6 +203,12 @@ _OVER = {
 }
 
 
+def not_approved(broad: str, lacking: Iterable[str]) -> str:
+    """Say what of an object two people must approve, and what its approvals lack, if it has any."""
+    said = "; ".join(lacking)
+    return f"two people must approve it: {broad}{f' ({said})' if said else ''}"
+
+
 def may_not_use(accounts: Iterable[str], name: str, namespace: str) -> str:
     """Say who lacks the right to a set, and how it is given."""
     shown = ", ".join(accounts)

@@ -11,7 +11,7 @@ import msgspec
 from core import names
 from core.destinations import PortRange
 from core.egress_labels import label_of
-from core.networks import Address, Network, any_holds
+from core.networks import Address, Network
 from core.selectors import matches
 from egress.aiming import Aim, End, is_dns, pods_entry, reached
 from egress.flows import Answer, Flow, Passed, Read, Unread
@@ -79,23 +79,27 @@ class Observed:
 
     def tags_of(self, network: Network) -> list[str]:
         """Give the smallest service tags that have a network."""
-        found = [
-            (size, tag)
-            for tag, (size, networks) in self._tags.items()
-            if any_holds(networks, network)
-        ]
+        bits, shift = int(network.network_address), network.max_prefixlen
+        found = {
+            entry
+            for length in range(network.prefixlen + 1)
+            for entry in self._tags.get((network.version, length, bits >> (shift - length)), ())
+        }
         return [tag for _, tag in sorted(found)[:_MOST_TAGS]]
 
     @cached_property
-    def _tags(self) -> Mapping[str, tuple[int, Sequence[Network]]]:
+    def _tags(self) -> Mapping[tuple[int, int, int], Sequence[tuple[int, str]]]:
+        """Sizes and names of tags, by a network of theirs: its version, length and first bits."""
+        found: dict[tuple[int, int, int], list[tuple[int, str]]] = defaultdict(list)
         tags = self.world.site.tags
-        if not isinstance(tags, ServiceTags):
-            return {}
-        found = {}
-        for each in tags.tags.values():
+        for each in tags.tags.values() if isinstance(tags, ServiceTags) else ():
             networks = tags.networks(each.name)
-            if not isinstance(networks, str):
-                found[each.name] = (sum(one.num_addresses for one in networks), networks)
+            if isinstance(networks, str):
+                continue
+            size = sum(one.num_addresses for one in networks)
+            for one in networks:
+                first = int(one.network_address) >> (one.max_prefixlen - one.prefixlen)
+                found[one.version, one.prefixlen, first].append((size, each.name))
         return found
 
 

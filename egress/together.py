@@ -42,8 +42,10 @@ def beyond_together(
     return found
 
 
-def _age(allowlist: EgressAllowlist) -> tuple[str, str]:
-    return allowlist.meta.creation_timestamp or "", allowlist.meta.uid
+def _age(allowlist: EgressAllowlist) -> tuple[bool, str, str]:
+    """Give what sorts the older first; what is in no cluster yet is the newest."""
+    made = allowlist.meta.creation_timestamp
+    return made is None, made or "", allowlist.meta.uid
 
 
 def _reason(spans: list[Span], limits: Limits) -> str:

@@ -11,6 +11,7 @@ import msgspec
 
 from core.destinations import PortRange
 from core.dns_names import is_wildcard
+from core.egress_labels import reserved
 from core.networks import Address, Network
 from core.selectors import matches
 from egress.aiming import aim_of
@@ -41,8 +42,6 @@ class Probe(msgspec.Struct, frozen=True):
     what: str
     """What is there, for people."""
     expected: Expected
-    control: bool = False
-    """Whether it shows that the probe itself works."""
 
 
 class Tried(msgspec.Struct, frozen=True):
@@ -61,7 +60,7 @@ def representatives(pods: Iterable[SeenPod]) -> list[SeenPod]:
     """Give one Pod of each service account and set of labels of the gate's."""
     found: dict[tuple[object, ...], SeenPod] = {}
     for pod in sorted(pods, key=lambda each: each.name):
-        labels = tuple(sorted((k, v) for k, v in pod.labels.items() if k.startswith("egress.")))
+        labels = tuple(sorted(reserved(pod.labels).items()))
         found.setdefault((pod.namespace, pod.service_account, labels), pod)
     return list(found.values())
 
@@ -69,9 +68,9 @@ def representatives(pods: Iterable[SeenPod]) -> list[SeenPod]:
 def probes_of(pod: SeenPod, world: World, others: Sequence[str] = ()) -> list[Probe]:
     """Give what is tried from a Pod; `others` are `HOST:PORT` that somebody wants tried too."""
     wanted = [*_dns(world), *_said(pod, world), *_closed(pod, world)]
-    wanted += [(each, "asked for", False) for each in others]
+    wanted += [(each, "asked for") for each in others]
     found: dict[str, Probe] = {}
-    for target, what, control in wanted:
+    for target, what in wanted:
         if target in found:
             continue
         aim = aim_of(target, world)
@@ -79,7 +78,7 @@ def probes_of(pod: SeenPod, world: World, others: Sequence[str] = ()) -> list[Pr
             continue
         verdict = explain(pod, aim, world).verdict
         expected: Expected = "closed" if verdict == "closed" else "open"
-        found[target] = Probe(aim.host, aim.port.first, what, expected, control)
+        found[target] = Probe(aim.host, aim.port.first, what, expected)
     return list(found.values())
 
 
@@ -124,7 +123,8 @@ def works(probes: Sequence[Probe], found: Sequence[Found]) -> bool:
     )
 
 
-_Target = tuple[str, str, bool]
+_Target = tuple[str, str]
+"""`HOST:PORT`, and what is there."""
 
 
 def _mine(pod: SeenPod, world: World) -> list[Opening]:
@@ -136,7 +136,7 @@ def _said(pod: SeenPod, world: World) -> Iterator[_Target]:
     for opening in _mine(pod, world):
         what = f"{opening.allowlist} {opening.path}"
         for target in _targets(opening, world):
-            yield target, what, False
+            yield target, what
 
 
 def _targets(opening: Opening, world: World) -> Iterator[str]:
@@ -185,22 +185,20 @@ def _dns(world: World) -> Iterator[_Target]:
     for chosen in dns.pods:
         for pod in world.snapshot.pods:
             if pod.namespace == chosen.namespace and matches(chosen.requirements, pod.labels):
-                yield from (
-                    (each, "the cluster's DNS", True) for each in _at(pod.addresses, [port])
-                )
+                yield from ((each, "the cluster's DNS") for each in _at(pod.addresses, [port]))
 
 
 def _closed(pod: SeenPod, world: World) -> Iterator[_Target]:
-    yield METADATA, "instance metadata", False
-    yield WIRE_SERVER, "Azure's wire server", False
+    yield METADATA, "instance metadata"
+    yield WIRE_SERVER, "Azure's wire server"
     if pod.node_address is not None:
         port = PortRange("TCP", KUBELET_PORT, KUBELET_PORT)
-        yield from ((each, "its node's kubelet", False) for each in _at([pod.node_address], [port]))
+        yield from ((each, "its node's kubelet") for each in _at([pod.node_address], [port]))
     for endpoint in world.snapshot.endpoints.get(("default", "kubernetes"), ())[:1]:
         if not isinstance(endpoint.address, str):
             ports = [each for _, each in endpoint.ports if each is not None]
             for each in _at([endpoint.address], ports):
-                yield each, "kube-apiserver", False
+                yield each, "kube-apiserver"
     yield from _of_others(pod, world)
 
 
@@ -214,7 +212,7 @@ def _of_others(pod: SeenPod, world: World) -> Iterator[_Target]:
     )
     for other, number in list(listening)[:_OF_EACH]:
         for target in _at(other.addresses[:1], [PortRange("TCP", number, number)]):
-            yield target, f"Pod {other.key}", False
+            yield target, f"Pod {other.key}"
     theirs = [
         (target, opening)
         for namespace in sorted(world.snapshot.namespaces)
@@ -223,4 +221,4 @@ def _of_others(pod: SeenPod, world: World) -> Iterator[_Target]:
         for target in _targets(opening, world)
     ]
     for target, opening in theirs[:_OF_OTHERS]:
-        yield target, f"of another's allowlist {opening.allowlist}", False
+        yield target, f"of another's allowlist {opening.allowlist}"

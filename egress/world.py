@@ -1,5 +1,6 @@
 """A cluster's egress as commands look at it: one moment, and what was found out of it. Pure."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,14 +15,15 @@ from core.namespaces import Enrolment, Namespace
 from core.networks import Network
 from core.two_person import Approved, Consent, Terms, approved
 from egress.breadth import Limits, breadth
-from egress.known import Known, KnownService, TagSource
-from egress.meaning import meaning_of
+from egress.known import NO_TAGS, Known, KnownService, TagSource
+from egress.meaning import meaning_of, not_approved
 from egress.names import Learnt, NamesSettings
 from egress.names_stored import decode_names
 from egress.names_usable import LearntNames
 from egress.openings import Meaning, Opening, Problem
 from egress.render import render
 from egress.render.target import Rendered, Target
+from egress.together import beyond_together
 from kube.egress_pods import SeenPod
 from kube.egress_snapshot import Snapshot
 
@@ -34,7 +36,7 @@ class Site:
     enrolment: Enrolment = field(default_factory=Enrolment)
     target: Target = field(default_factory=Target)
     limits: Limits = field(default_factory=Limits)
-    tags: TagSource = field(default_factory=lambda: Known(0.0).tags)
+    tags: TagSource = NO_TAGS
     ranges: tuple[Network, ...] = ()
     """Of the cluster's Pods, Services and nodes."""
     names: NamesSettings = field(default_factory=NamesSettings)
@@ -89,18 +91,31 @@ class World:
 
     @cached_property
     def unapproved(self) -> dict[str, str]:
-        """Why what is broad has no approval, by UID."""
-        found = {}
-        whole: list[EgressAllowlist | EgressDestinations] = [*self.snapshot.allowlists.values()]
-        for each in (*whole, *self.snapshot.sets.values()):
-            if reasons := breadth(each.spec.to, self.site.limits, self.site.tags):
-                consents = self._consents(each.meta)
-                said = approved(
-                    each.approvable, consents, self.rights.holders, self.site.now, self.site.terms
-                )
-                if not isinstance(said, Approved):
-                    found[each.meta.uid] = f"two people must approve it: {'; '.join(reasons)}"
+        """Why what is broad, by itself or with others, opens nothing, by UID."""
+        site = self.site
+        here: dict[str, list[EgressAllowlist]] = defaultdict(list)
+        for each in self.snapshot.allowlists.values():
+            if each.in_time(site.now):
+                here[each.meta.namespace].append(each)
+        found: dict[str, str] = {}
+        for some in here.values():
+            found |= beyond_together(some, site.limits, site.tags)
+        for one in (*self.snapshot.allowlists.values(), *self.snapshot.sets.values()):
+            if why := self._unapproved(one):
+                found[one.meta.uid] = why
         return found
+
+    def _unapproved(self, what: EgressAllowlist | EgressDestinations) -> str:
+        site = self.site
+        broad = "; ".join(breadth(what.spec.to, site.limits, site.tags))
+        if not broad:
+            return ""
+        consents = self._consents(what.meta)
+        said = approved(what.approvable, consents, self.rights.holders, site.now, site.terms)
+        if isinstance(said, Approved):
+            return ""
+        stored = what.meta.creation_timestamp is not None
+        return not_approved(broad, said.reasons if stored else ())
 
     def enrolled(self, namespace: str) -> bool:
         """Say whether Pods of a namespace connect only where allowlists say."""

@@ -4,7 +4,6 @@ Of a cluster only the Pods and Services of the namespaces that matter are read: 
 those that their allowlists name.
 """
 
-import sys
 from collections.abc import Collection, Iterable, Sequence
 from http import HTTPStatus
 from pathlib import Path
@@ -17,8 +16,9 @@ from core.approvals import KIND as APPROVAL
 from core.destinations import Destination
 from core.errors import ClusterError
 from kube.break_glasses import CLUSTER_APPROVALS_PATH
+from kube.egress_intents import SETS_PATH
 from kube.egress_snapshot import Looking, Snapshot
-from kube.egress_world import ALLOWLISTS_PATH, NAMESPACES_PATH, SETS_PATH
+from kube.egress_world import ALLOWLISTS_PATH, NAMESPACES_PATH
 from kube.exceptions import APPROVALS_PATH
 from kube.manifests import read_paths
 from kube.objects import Objects
@@ -82,9 +82,7 @@ async def read_cluster(
         for kind, root, plural in _OF_NAMESPACES:
             middle = f"/namespaces/{place}" if place else ""
             await _list(objects, looking, kind, f"{root}{middle}/{plural}")
-    seen = looking.seen
-    sys.stderr.write(f"{len(seen.allowlists)} allowlists and {len(seen.pods)} Pods read\n")
-    return seen
+    return looking.seen
 
 
 def _places(

@@ -15,6 +15,7 @@ from core.decoding import UNREADABLE, unreadable
 from core.errors import InvalidObjectError
 from core.namespaces import Namespace
 from kube.connection import Connection
+from kube.egress_intents import SETS_PATH, allowlists_path
 from kube.endpoint_slices import (
     SERVICES_PATH,
     SLICES_PATH,
@@ -30,7 +31,6 @@ from kube.policies import PLURALS, POLICY_PATHS, LivePolicy, read_policy
 from kube.settings import LiveSettings
 
 ALLOWLISTS_PATH: Final = f"/apis/{names.API_VERSION}/{names.ALLOWLISTS_RESOURCE}"
-SETS_PATH: Final = f"/apis/{names.API_VERSION}/{names.DESTINATIONS_RESOURCE}"
 NAMESPACES_PATH: Final = "/api/v1/namespaces"
 
 
@@ -159,8 +159,7 @@ class EgressWorld:
 
 def intent_path(namespace: str, name: str) -> str:
     """Give the path of an allowlist."""
-    root = f"/apis/{names.API_VERSION}/namespaces"
-    return f"{root}/{namespace}/{names.ALLOWLISTS_RESOURCE}/{name}"
+    return f"{allowlists_path(namespace)}/{name}"
 
 
 def read_intent(raw: bytes | msgspec.Raw) -> Intent:

@@ -11,6 +11,7 @@ from core.errors import AccessReviewError
 from core.two_person import Approved, Consent, Terms
 from egress.breadth import Limits, breadth
 from egress.known import TagSource
+from egress.meaning import not_approved
 
 Broad = EgressAllowlist | EgressDestinations
 
@@ -83,8 +84,7 @@ class Approvals:
             ends = (each.expires for each in consents if each.expires > now)
             found = Approval(broad, until=min(ends, default=None))
         else:
-            why = f"needs two approvers: {broad} ({'; '.join(answer.reasons)})"
-            found = Approval(broad, why)
+            found = Approval(broad, not_approved(broad, answer.reasons))
         self._last[uid] = (digest, found)
         return found
 

@@ -1,7 +1,7 @@
 """Finds what others' policies open in an enrolled namespace though no allowlist says so. Pure.
 
 The gate refuses such policies as they are written. Those that are older than the enrolment, or that
-an allowlist covered which has ended, are told and left alone: their owner takes them away.
+an allowlist covered which has ended, are told, and taken away only where the operator says so.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,6 +17,7 @@ from egress.reading import KIND, read_rules
 from kube.policies import LivePolicy
 
 REASON = "OpensMore"
+DELETED = "Deleted"
 
 
 def opening_more(
@@ -54,7 +55,13 @@ def in_the_way(
             yield each, "it has the name of what closes the namespace, which stays open"
 
 
-def event_of(policy: LivePolicy, more: str, now: float) -> dict[str, Any]:
+def is_of_egress_alone(policy: LivePolicy) -> bool:
+    """Say whether nothing of ingress goes with a policy: without it, more would come in."""
+    types = msgspec.json.decode(policy.spec).get("policyTypes") if policy.spec else None
+    return types == ["Egress"]
+
+
+def event_of(policy: LivePolicy, more: str, now: float, *, deleted: bool = False) -> dict[str, Any]:
     """Give the Event about a policy that opens more."""
     involved = {
         "apiVersion": "networking.k8s.io/v1",
@@ -63,5 +70,6 @@ def event_of(policy: LivePolicy, more: str, now: float) -> dict[str, Any]:
         "namespace": policy.namespace,
         "uid": policy.uid,
     }
-    message = f"opens what no EgressAllowlist says ({more}): delete it, or write an allowlist"
-    return event(involved, ("Warning", REASON, message), now)
+    fix = "it is deleted" if deleted else "delete it, or write an allowlist"
+    message = f"opens what no EgressAllowlist says ({more}): {fix}"
+    return event(involved, ("Warning", DELETED if deleted else REASON, message), now)

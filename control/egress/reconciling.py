@@ -87,6 +87,8 @@ class Reconciler:
     wanting: Wanting
     writer: Writer
     evictions: Evictions
+    deletes: bool = False
+    """Whether others' policies that open more than allowlists say are deleted, not only told."""
     _told: dict[str, dict[str, str]] = field(default_factory=dict)
     """What was told of others' policies: by namespace, by UID."""
 
@@ -221,13 +223,16 @@ class Reconciler:
         return states
 
     async def _foreign(self, leadership: Leadership, look: _Look, now: float) -> int:
-        """Tell which policies of others open more than allowlists say; give how many do."""
+        """Tell which policies of others open more than allowlists say; give how many stay."""
         live = self._live(look.namespace) if look.enrolled else ()
-        opening = [
-            *foreign.opening_more(live, look.wanted.policies),
-            *foreign.in_the_way(live, look.wanted.policies),
-        ]
-        found = {each.uid: (each, more) for each, more in opening}
+        found: dict[str, tuple[LivePolicy, str]] = {}
+        for policy, more in foreign.opening_more(live, look.wanted.policies):
+            if self.deletes and foreign.is_of_egress_alone(policy):
+                await self._take_away(leadership, look, policy, more, now)
+            else:
+                found[policy.uid] = (policy, more)
+        for policy, more in foreign.in_the_way(live, look.wanted.policies):
+            found[policy.uid] = (policy, more)
         told = self._told.pop(look.namespace, {})
         for uid, (policy, more) in found.items():
             if told.get(uid) != more:
@@ -235,6 +240,19 @@ class Reconciler:
         if found:
             self._told[look.namespace] = {uid: more for uid, (_, more) in found.items()}
         return len(found)
+
+    async def _take_away(
+        self, leadership: Leadership, look: _Look, policy: LivePolicy, more: str, now: float
+    ) -> None:
+        """Delete a policy of somebody else's; what it opens that is wanted stays open without."""
+        said = foreign.event_of(policy, more, now, deleted=True)
+        await self.writer.tell(leadership, said)
+        try:
+            await self.writer.do(leadership, Delete(policy))
+        except ClusterError as error:
+            look.fail("", str(error))
+        else:
+            look.writes += 1
 
     async def _say(
         self,

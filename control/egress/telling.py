@@ -184,16 +184,6 @@ def event(involved: dict[str, Any], what: tuple[str, str, str], now: float) -> d
     }
 
 
-def states(statuses: Iterable[IntentStatus]) -> dict[str, int]:
-    """Count allowlists by the reason of their condition Ready."""
-    found: dict[str, int] = {}
-    for each in statuses:
-        ready = each.condition(READY)
-        reason = ready.reason if ready else "Unknown"
-        found[reason] = found.get(reason, 0) + 1
-    return found
-
-
 def openings_of(meaning: Meaning) -> dict[str, tuple[Opening, ...]]:
     """Give the openings of each allowlist."""
     found: dict[str, list[Opening]] = {}

@@ -13,6 +13,7 @@ would leave out Pods of the same account in every namespace: it is one object fo
 from collections.abc import Iterable, Sequence
 from typing import Final, TypeVar
 
+from core import names
 from core.networks import Network, collapse
 from core.selectors import Requirements, written
 from egress.carving import ALWAYS_RESERVED
@@ -37,7 +38,6 @@ _DENY_PRIORITY: Final = 101
 _BASELINE_PRIORITY: Final = 1000
 """The last: baselines that others write come first."""
 
-_NAME_LABEL: Final = "kubernetes.io/metadata.name"
 _EVERYWHERE: Final = ("0.0.0.0/0", "::/0")
 
 
@@ -99,7 +99,7 @@ def _dns_peers(dns: Dns) -> list[Json]:
 def _pods(namespace: str, requirements: Requirements) -> Json:
     return {
         "pods": {
-            "namespaceSelector": {"matchLabels": {_NAME_LABEL: namespace}},
+            "namespaceSelector": {"matchLabels": {names.NAMESPACE_NAME_LABEL: namespace}},
             "podSelector": written(requirements),
         }
     }

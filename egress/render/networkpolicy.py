@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from core import names
 from core.destinations import PortRange
 from core.dns_names import is_wildcard
 from core.networks import Network
@@ -28,8 +29,6 @@ from egress.render.target import Dns, Rendered, Target
 
 API_VERSION: Final = "networking.k8s.io/v1"
 KIND: Final = "NetworkPolicy"
-
-_NAME_LABEL: Final = "kubernetes.io/metadata.name"
 
 
 def render(meaning: Meaning, target: Target) -> Rendered:
@@ -105,7 +104,7 @@ def _dns_items(dns: Dns) -> list[Item]:
 
 def _pods_item(ports: Ports, pods: Pods) -> Item:
     peer: Json = {
-        "namespaceSelector": {"matchLabels": {_NAME_LABEL: pods.namespace}},
+        "namespaceSelector": {"matchLabels": {names.NAMESPACE_NAME_LABEL: pods.namespace}},
         "podSelector": written(pods.requirements),
     }
     return item_of("to", ports, peer)

@@ -1,7 +1,7 @@
 """A node on which a real policy engine, kube-router, enforces NetworkPolicies in both families.
 
-What kube-router 2.1.0 needs beside it, and what any cluster with it would, is `_FIREWALL`:
-docs/evidence/egress-packets.md says what is open without.
+What kube-router 2.1.0 needs beside it, as on any cluster, is in `_FIREWALL` and `_OWN_RULES`:
+docs/evidence/egress-engine.md says what is open without.
 """
 
 import subprocess

@@ -71,6 +71,7 @@ egress:
   cilium_version: {{ .ciliumVersion | quote }}
   sctp: {{ .sctp }}
   floor: {{ .floor }}
+  foreign_policies: {{ .foreignPolicies }}
   {{- if .tags.claim }}
   tags: /etc/sallyport/tags/{{ .tags.file }}
   {{- end }}

@@ -1,67 +1,40 @@
 """Labels that policies know Pods by are the gate's alone, and a Pod waits for its namespace."""
 
-import copy
-from operator import attrgetter
 from typing import Any
 
 import pytest
 
-from admission.explain import explain
 from admission.gather import Gatherer
 from admission.judge import Judge
 from core.decision import Decision, Verdict
-from core.making import make_document
 from core.namespaces import Enrolment, Mode
-from core.request import Kind, Operation, Phase, Request
+from core.request import Phase, Request
 from core.subject import Subject
 from egress.ground import Ground
 from identity.subjects import configured
 from policies.engine.embedded import EmbeddedEngine
+from tests.unit.admission.labels import (
+    ACCOUNT,
+    DUE,
+    PATHS,
+    WORKLOAD,
+    Json,
+    held,
+    judge,
+    labelled,
+    told,
+)
 from tests.unit.admission.watched import Watched
-from tests.unit.admission.world import ALICE, ID, RESTRICTED, Folder, pod, request, update
-
-ACCOUNT = "egress.sallyport.dev/service-account"
-WORKLOAD = "egress.sallyport.dev/workload"
-DUE = {ACCOUNT: "trainer", WORKLOAD: "none"}
-PATHS = [f"metadata.labels[{key}]" for key in (ACCOUNT, WORKLOAD)]
+from tests.unit.admission.world import ALICE, ID, Folder, pod, request
 
 JOBS = Subject("system:serviceaccount:kube-system:job-controller", groups=["system:authenticated"])
 NODE = Subject("system:node:n1", groups=["system:nodes", "system:authenticated"])
 
-Json = dict[str, Any]
-
-
-def labelled(labels: dict[str, str] | None = None, made: Json | None = None) -> Json:
-    """Give a Pod of the service account `trainer` with labels."""
-    made = copy.deepcopy(made or pod(serviceAccountName="trainer"))
-    if labels is not None:
-        made["metadata"]["labels"] = labels
-    return made
-
 
 @pytest.fixture
 def cluster(folder: Folder) -> Watched:
-    """Namespaces that are enrolled (`train`), and not (`web`); both closed, whatever is asked."""
-    for name, word in (("train", "deny"), ("web", "open"), ("lax", "deny"), ("plain", None)):
-        folder.namespace(name, mode="warn" if name == "lax" else None)
-        if word:
-            folder.documents[-1]["metadata"]["labels"]["sallyport.dev/egress"] = word
-    owner = copy.deepcopy(RESTRICTED["spec"])
-    folder.documents.append(
-        {
-            "apiVersion": "batch/v1",
-            "kind": "Job",
-            "metadata": {"name": "fetch", "namespace": "train", "uid": "u"},
-            "spec": {"template": {"spec": owner}},
-        }
-    )
-    return Watched(folder.cluster(), closes=frozenset({"train", "web", "lax", "plain"}))
-
-
-def judge(cluster: Watched, engine: EmbeddedEngine, ground: Ground | None = None) -> Judge:
-    """Give a judge of an installation."""
-    gatherer = Gatherer(cluster, engine, configured(()), ground=ground or Ground())
-    return Judge(gatherer, Mode.ENFORCE, lambda: ID)
+    """A cluster with namespaces that are enrolled, and others that are not."""
+    return held(folder)
 
 
 async def final(
@@ -83,11 +56,6 @@ async def patched(
         for each in decision.filled
         if each["path"].startswith("/metadata/labels")
     ]
-
-
-def told(decision: Decision) -> list[tuple[str, str]]:
-    """Give rule and path of each finding."""
-    return [(each.rule, each.path) for each in decision.findings]
 
 
 async def test_a_new_pod_gets_its_labels(engine: EmbeddedEngine, cluster: Watched) -> None:
@@ -206,78 +174,6 @@ async def test_what_cannot_be_judged_is_refused_where_labels_count(
         assert (await warns.validate(asked, budget=10.0)).allowed is allowed
 
 
-@pytest.mark.parametrize("subresource", ["", "status", "ephemeralcontainers", "resize"])
-@pytest.mark.parametrize(
-    ("old", "new", "keys"),
-    [
-        (DUE, DUE | {"app": "y"}, []),
-        (DUE, DUE | {ACCOUNT: "other"}, [ACCOUNT]),
-        (DUE, {ACCOUNT: "trainer"}, [WORKLOAD]),
-        (DUE, {}, [ACCOUNT, WORKLOAD]),
-        ({}, DUE, [ACCOUNT, WORKLOAD]),
-        ({"egress.sallyport.dev/x": "1"}, {"egress.sallyport.dev/x": "1", "a": "b"}, []),
-        ({ACCOUNT: "wrong"}, {ACCOUNT: "wrong"}, []),
-    ],
-)
-@pytest.mark.parametrize("place", ["train", "web"])
-async def test_they_never_change(  # noqa: PLR0913, PLR0917  Each is one way to write them.
-    engine: EmbeddedEngine,
-    cluster: Watched,
-    place: str,
-    old: dict[str, str],
-    new: dict[str, str],
-    keys: list[str],
-    subresource: str,
-) -> None:
-    """By whatever way; and what is wrong, but stays as it was, keeps no Pod from being ended."""
-    asked = update(
-        labelled(new),
-        labelled(old),
-        namespace=place,
-        phase=Phase.VALIDATING,
-        subresource=subresource,
-    )
-    decision = await judge(cluster, engine).validate(asked, budget=10.0)
-    assert told(decision) == [("egress/labels", f"metadata.labels[{key}]") for key in keys]
-    assert decision.allowed is not bool(keys)
-
-
-async def test_a_binding_carries_none(engine: EmbeddedEngine, cluster: Watched) -> None:
-    """kube-apiserver would copy its labels to the Pod."""
-    made = {
-        "apiVersion": "v1",
-        "kind": "Binding",
-        "metadata": {"name": "llama-0", "namespace": "web", "labels": {ACCOUNT: "x"}},
-        "target": {"kind": "Node", "name": "n1"},
-    }
-    for subresource in ("", "binding"):
-        asked = request(
-            made,
-            namespace="web",
-            kind=Kind("Binding", "v1"),
-            subresource=subresource,
-            phase=Phase.VALIDATING,
-        )
-        decision = await judge(cluster, engine).validate(asked, budget=10.0)
-        assert ("egress/labels", PATHS[0]) in told(decision)
-
-
-async def test_a_template_carries_none(engine: EmbeddedEngine, cluster: Watched) -> None:
-    """Its author is told as it is submitted, with its place; also where Pods only warn."""
-    template = {"metadata": {"labels": {"app": "x", ACCOUNT: "x"}}, "spec": pod()["spec"]}
-    made = {
-        "apiVersion": "batch/v1",
-        "kind": "CronJob",
-        "metadata": {"name": "nightly", "namespace": "lax"},
-        "spec": {"jobTemplate": {"spec": {"template": template}}},
-    }
-    asked = request(made, namespace="lax", kind=Kind("CronJob", "v1", "batch"))
-    decision = await judge(cluster, engine).validate(asked, budget=10.0)
-    path = f"spec.jobTemplate.spec.template.{PATHS[0]}"
-    assert [each.path for each in decision.findings if each.rule == "egress/labels"] == [path]
-    assert decision.allowed is False
-
-
 async def test_a_static_pod_that_a_node_shows_has_none(
     engine: EmbeddedEngine, cluster: Watched
 ) -> None:
@@ -316,29 +212,3 @@ async def test_not_to_know_whether_it_is_closed_is_an_error(
             "not-synced",
         )
     assert (await final(cluster, engine, labelled(), namespace="web")).verdict is Verdict.ALLOW
-
-
-async def test_of_what_runs_nothing_is_said(engine: EmbeddedEngine, cluster: Watched) -> None:
-    """The sweep cannot tell who set a label; `sallyport egress plan` names Pods without."""
-    asked = request(labelled(), running=True, operation=Operation.CREATE)
-    decision = await judge(cluster, engine).validate(asked, budget=10.0)
-    assert (decision.verdict, decision.findings) == (Verdict.ALLOW, [])
-
-
-async def test_explain_says_what_to_do(engine: EmbeddedEngine, cluster: Watched) -> None:
-    """The label's remedy, and beside it what else is wrong."""
-    asked = request(
-        labelled({ACCOUNT: "other"}, pod(hostNetwork=True)),
-        namespace="web",
-        phase=Phase.VALIDATING,
-    )
-    decision = await judge(cluster, engine).validate(asked, budget=10.0)
-    document = make_document(
-        "validate", asked, decision, cluster="c1", seconds=0.1, name_subject=attrgetter("label")
-    )
-    first, second, *_ = explain(document).changes
-    assert first.what == "put right what holds egress:"
-    assert [(each.path, each.remedy) for each in first.fields] == [
-        (PATHS[0], "Leave the label out.")
-    ]
-    assert "spec.hostNetwork" in [each.path for each in second.fields]

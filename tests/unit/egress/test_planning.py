@@ -67,7 +67,16 @@ def test_broad_intent_waits_for_approval() -> None:
     """It says so, and for what."""
     (change,) = _plan(world(), allowlist({"cidr": "10.0.0.0/8"})).changes
     assert change.sign == "+"
-    assert "two people must approve it: 10.0.0.0/8" in change.waits
+    assert change.waits == "two people must approve it: 10.0.0.0/8 is broader than /16"
+
+
+def test_what_is_broad_only_with_others_waits() -> None:
+    """As `control` keeps it closed: what is there stays open, and the reason says what to do."""
+    there = allowlist({"cidr": "20.0.0.0/16"}, name="first")
+    found = _plan(world(there), allowlist({"cidr": "20.2.0.0/16"}, name="second"))
+    (change,) = found.changes
+    assert (change.sign, change.to, change.allowlists) == ("+", "20.2.0.0/16", ["second"])
+    assert "put these networks into one allowlist" in change.waits
 
 
 def test_changing_an_approved_intent_to_a_broad_one_closes_it() -> None:

@@ -46,6 +46,15 @@ def test_what_is_broad_by_itself_is_none_of_it() -> None:
     assert closed(made(1, "0.0.0.0/1"), made(2, "20.0.0.0/17"), made(3, "128.0.0.0/1")) == []
 
 
+def test_what_no_cluster_has_yet_is_the_newest() -> None:
+    """One of a file closes none that is stored; so `sallyport egress plan` says what comes."""
+    file = msgspec.structs.replace(
+        (new := made(9, "20.0.0.0/17")),
+        meta=msgspec.structs.replace(new.meta, creation_timestamp=None),
+    )
+    assert closed(file, made(1, "20.2.0.0/17"), made(2, "20.4.0.0/17")) == ["a9"]
+
+
 def test_names_never_add_up() -> None:
     """Only addresses do."""
     assert closed(*(allowlist({"dnsName": f"a{n}.example"}, name=f"n{n}") for n in range(50))) == []

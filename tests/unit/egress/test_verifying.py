@@ -72,7 +72,6 @@ def test_intents_and_controls_are_tried() -> None:
         ("10.20.0.1", 6443),
         ("10.244.1.30", 9),
     }
-    assert tried["10.244.1.2", 53].control
     assert untried_of(TRAINER, found) == ["198.51.100.0/24 TCP 443: nobody knows who listens there"]
 
 
@@ -119,7 +118,7 @@ def test_verdicts(expected: Expected, found: Found, verdict: Verdict) -> None:
 
 def test_probe_is_shown_to_work_by_something_open() -> None:
     """That must be open; silence alone proves nothing."""
-    probes = [Probe("a", 1, "x", "open", control=True), Probe("b", 1, "x", "closed")]
+    probes = [Probe("a", 1, "x", "open"), Probe("b", 1, "x", "closed")]
     assert works(probes, ["open", "timeout"])
     assert not works(probes, ["timeout", "timeout"])
     assert not works(probes, ["timeout", "open"])

@@ -7,8 +7,6 @@ from functools import partial
 import pytest
 
 from core import names
-from core.errors import ClusterError
-from kube.lease import Leadership
 from tests.api.egress.control.field import FLOOR, OWN, PATIENCE_S, SOON_S, Field, cidrs
 from tests.api.kube.objects import new_name, wait_for
 from tests.harness.apiserver import ApiServer
@@ -119,95 +117,6 @@ async def test_drift_is_taken_back(field: Field, name: str, way: str) -> None:
         )
     )
     assert found.keys() == before.keys()
-
-
-async def test_a_policy_of_others_is_left_alone(field: Field, client: Client) -> None:
-    """One that has the name of a generated one stays as it is; the allowlist says so, once."""
-    await field.settle_names()
-    theirs = {**field.policy(ONE), "spec": {"podSelector": {}, "policyTypes": ["Ingress"]}}
-    stored = await client.create(theirs)
-    await field.allow("one", {"cidr": "192.0.2.0/24"})
-    ready = await field.settle_reason("one", "NameTaken")
-    assert ONE in ready["message"]
-    found = (await field.policies())[ONE]
-    assert (found["metadata"], found["spec"]) == (stored["metadata"], stored["spec"])
-    assert len(await field.events("NameTaken")) == 1
-    await client.delete(theirs)
-    found = await field.settle(lambda now: cidrs(now.get(ONE, theirs)) == ["192.0.2.0/24"])
-    assert found.keys() == FLOOR | {ONE}
-    await field.settle_reason("one", "Open")
-
-
-async def test_a_policy_that_others_made_a_moment_ago_is_given_back(
-    field: Field, controlled: Controlled
-) -> None:
-    """Where the watch has not shown it yet, what was added to it is taken away again."""
-    await field.settle_names()
-    theirs = {
-        **field.policy("another"),
-        "spec": {"podSelector": {}, "policyTypes": ["Egress"], "ingress": [{}]},
-    }
-    stored = await field.client.create(theirs)
-    writer = controlled.egress.floor.writer
-    leadership = Leadership(1, time.monotonic() + 60, time.monotonic)
-    spec = {"podSelector": {}, "policyTypes": ["Egress"], "egress": [{}]}
-    labels = {names.MANAGED_BY_LABEL: "sallyport"}
-    ours = {**field.policy("another"), "spec": spec}
-    ours["metadata"] = {**ours["metadata"], "labels": labels}
-    with pytest.raises(ClusterError, match="another's"):
-        await writer._make(leadership, ours)
-    found = (await field.policies())["another"]
-    assert found["spec"] == stored["spec"]
-    assert not found["metadata"].get("labels")
-
-
-async def test_what_others_open_is_told_and_left(client: Client, controlled: Controlled) -> None:
-    """A policy older than the enrolment that opens more than allowlists say; less is not told."""
-    field = Field(client, new_name("egress"))
-    await field.prepare("open")
-    block = {"ipBlock": {"cidr": "192.0.2.0/24"}}
-    rule = {"to": [block], "ports": [{"protocol": "TCP", "port": 443}]}
-    spec = {"podSelector": {}, "policyTypes": ["Egress"], "egress": [rule]}
-    theirs = await client.create({**field.policy("theirs"), "spec": spec})
-    await field.prepare("deny")
-
-    async def is_told() -> bool:
-        return len(await field.events("OpensMore")) == 1
-
-    await wait_for(is_told, PATIENCE_S)
-    event = (await field.events("OpensMore"))[0]
-    assert "192.0.2.0/24" in event["message"]
-    assert event["involvedObject"]["name"] == "theirs"
-    found = (await field.policies())["theirs"]
-    assert found["metadata"]["resourceVersion"] == theirs["metadata"]["resourceVersion"]
-
-    def count() -> float:
-        return controlled.metric("sallyport_egress_foreign_policies")
-
-    await wait_for(lambda: count() == 1, PATIENCE_S)
-    selector = {"matchLabels": {names.EGRESS_ACCOUNT_LABEL: "default"}}
-    await client.patch(theirs, {"spec": {"podSelector": selector}})
-    await field.allow("one", {"cidr": "192.0.2.0/23"})
-    await wait_for(lambda: count() == 0, PATIENCE_S)
-
-
-async def test_a_name_that_others_took_leaves_the_namespace_open_and_is_told(
-    client: Client,
-) -> None:
-    """Whoever had a policy called as the default deny keeps it; an Event says what that means."""
-    field = Field(client, new_name("egress"))
-    await field.prepare("open")
-    theirs = {**field.policy("sallyport-default-deny"), "spec": {"podSelector": {}}}
-    await client.create(theirs)
-    await field.prepare("deny")
-
-    async def is_told() -> bool:
-        return bool(await field.events("OpensMore"))
-
-    await wait_for(is_told, PATIENCE_S)
-    assert "stays open" in (await field.events("OpensMore"))[0]["message"]
-    await client.delete(theirs)
-    await field.settle_names()
 
 
 async def test_orphans_go(field: Field, client: Client) -> None:
