@@ -5,7 +5,7 @@ to, as they are now. What is broad by itself is taken, and opens nothing until i
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -32,12 +32,17 @@ from core.networks import Span, merged, spans_without
 from core.request import Operation, Phase, Request
 from core.subject import service_account
 from core.two_person import person_of
-from egress.breadth import addresses_of, breadth, too_many
+from egress.breadth import addresses_of, measure, too_many
 from egress.ground import Ground
 from egress.meaning import may_not_use
 
 _WRITTEN: Final = (names.AUTHOR_ANNOTATION, names.EDITORS_ANNOTATION)
 _SHOWN: Final = 3
+
+MOST_HERE: Final = 256
+"""Allowlists of one namespace: whatever changes there, all of them are gone through."""
+MOST_NETWORKS: Final = 20_000
+"""Networks that these write out together, exceptions too: what they mean takes a second to say."""
 
 
 class _Finalized(msgspec.Struct, frozen=True):
@@ -89,7 +94,10 @@ class Allowlisting:
         if isinstance(what, EgressAllowlist):
             before = _allowlist_before(request)
             findings += await self._rights(what, before)
-            findings += await self._together(what, before, now)
+            there = await self.cluster.intents.in_namespace(what.meta.namespace)
+            others = [each for each in there if each.meta.name != what.meta.name]
+            findings += tuple(_too_many_here(what, before, others))
+            findings += await self._together(what, before, others, now)
             findings += tuple([each async for each in self._absent(what)])
         return (*findings, *warnings_of(what, self.ground, now))
 
@@ -139,26 +147,29 @@ class Allowlisting:
         return tuple(found)
 
     async def _together(
-        self, what: EgressAllowlist, before: EgressAllowlist | None, now: float
+        self,
+        what: EgressAllowlist,
+        before: EgressAllowlist | None,
+        there: Sequence[EgressAllowlist],
+        now: float,
     ) -> tuple[Finding, ...]:
         """Refuse what is broader than the limits only with other allowlists of the namespace.
 
         Those that are broad by themselves are none of it: two people answer for each.
         """
         limits, tags = self.ground.limits, self.ground.tags
-        own = addresses_of(what.spec.to, tags)
-        if not own or breadth(what.spec.to, limits, tags):
+        own, broad = measure(what.spec.to, limits, tags)
+        if not own or broad:
             return ()
         others: list[Span] = []
         adding: list[str] = []
-        for each in await self.cluster.intents.in_namespace(what.meta.namespace):
+        for each in there:
             await asyncio.sleep(0)  # There may be many: other reviews have their turn.
-            if each.meta.name == what.meta.name or not each.in_time(now):
+            if not each.in_time(now):
                 continue
-            if (spans := addresses_of(each.spec.to, tags)) and not breadth(
-                each.spec.to, limits, tags
-            ):
-                others += spans
+            found = measure(each.spec.to, limits, tags)
+            if found.spans and not found.reasons:
+                others += found.spans
                 adding.append(each.meta.name)
         reasons = [*too_many(merged([*own, *others]), limits)]
         had = addresses_of(before.spec.to, tags) if before else []
@@ -191,6 +202,30 @@ class Allowlisting:
             return self.cluster.service_account_made(namespace, account) is not None
         except NotSyncedError:  # It is only to warn.
             return True
+
+
+def _too_many_here(
+    what: EgressAllowlist, before: EgressAllowlist | None, others: Sequence[EgressAllowlist]
+) -> Iterator[Finding]:
+    """Refuse what would take so long to work out that other namespaces have to wait."""
+    remedy = "Put what belongs together into one allowlist, and delete those that are over."
+    if before is None and len(others) >= MOST_HERE:
+        message = f"the namespace has {MOST_HERE} allowlists, or more"
+        yield finding_of("egress/many", "metadata.namespace", message, remedy)
+    own, had = _written_out(what), _written_out(before) if before else 0
+    count = own + sum(map(_written_out, others))
+    if own > had and count > MOST_NETWORKS:
+        message = f"with the namespace's other allowlists it names {count} networks"
+        remedy = f"Name fewer and larger ones, or a service tag: {MOST_NETWORKS} can be."
+        yield finding_of("egress/many", "spec.to", message, remedy)
+
+
+def _written_out(allowlist: EgressAllowlist) -> int:
+    """Count the networks that are written in an allowlist."""
+    return sum(
+        (each.cidr is not None) + len(each.except_ or ()) + len(each.within or ())
+        for each in allowlist.spec.to
+    )
 
 
 def _parse(raw: msgspec.Raw, kind: str, namespace: str) -> Intent:

@@ -2,6 +2,9 @@
 
 import shlex
 
+import msgspec
+
+from core import names
 from core.document import DecisionDocument
 from core.subject import SERVICE_ACCOUNT_PREFIX
 
@@ -28,7 +31,11 @@ def place_of(document: DecisionDocument) -> str:
 
 
 def commands_of(profile: str, namespace: str, label: str) -> list[str]:
-    """Give what an administrator would type. A person's label is no name: USER stands for it."""
+    """Give what an administrator would type. A person's label is no name: USER stands for it.
+
+    The role is written out: `kubectl create role` refuses the verb `use` for kinds that it does not
+    know (k8s.io/kubectl pkg/cmd/create/create_role.go, specialVerbs).
+    """
     role = shlex.quote(f"use-{profile}")
     kind = "" if namespace else "cluster"
     place = f" -n {shlex.quote(namespace)}" if namespace else ""
@@ -38,10 +45,26 @@ def commands_of(profile: str, namespace: str, label: str) -> list[str]:
     else:
         subject = "--user=USER"
     return [
-        f"kubectl create {kind}role {role}{place} --verb=use "
-        f"--resource=containerprofiles.sallyport.dev --resource-name={shlex.quote(profile)}",
+        f"echo {shlex.quote(_role(profile, namespace))} | kubectl create -f -",
         f"kubectl create {kind}rolebinding {role}{place} --{kind}role={role} {subject}",
     ]
+
+
+def _role(profile: str, namespace: str) -> str:
+    place = {"namespace": namespace} if namespace else {}
+    rule = {
+        "apiGroups": [names.GROUP],
+        "resources": [names.PROFILES_RESOURCE],
+        "resourceNames": [profile],
+        "verbs": [names.USE_VERB],
+    }
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "Role" if namespace else "ClusterRole",
+        "metadata": {"name": f"use-{profile}", **place},
+        "rules": [rule],
+    }
+    return msgspec.json.encode(role).decode()
 
 
 def name_subject(label: str) -> str:

@@ -69,9 +69,10 @@ class Labelling:
 
         A label that nobody looked at would open what it names, today or once it is enrolled.
         """
-        if (request.kind.group, request.kind.kind) != _POD or request.phase is None:
+        kind = request.kind.group, request.kind.kind
+        if kind not in {_POD, _BINDING} or request.phase is None:
             return False
-        if namespace is not None and self.ground.enrols(namespace):
+        if kind == _POD and namespace is not None and self.ground.enrols(namespace):
             return True
         try:
             return bool(_reserved(_metadata(request)))

@@ -181,6 +181,7 @@ def suggest(  # noqa: PLR0913, PLR0917 (one parameter a flag)
         FlowFormat, typer.Option("--format", help="What they are; auto looks at each file.")
     ] = FlowFormat.AUTO,
     namespace: NamespaceFlag = None,
+    engine: EngineFlag = None,
     tags: TagsFlag = None,
     cluster: ClusterFlag = None,
     kubeconfig: KubeconfigFlag = None,
@@ -190,7 +191,7 @@ def suggest(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     """Write the least allowlists for flows that were observed, with the evidence."""
     from cli import egress_suggest  # noqa: PLC0415 (keeps --help and completion quick)
 
-    settings = _settings(config, cluster, kubeconfig, tags=tags)
+    settings = _settings(config, cluster, kubeconfig, engine, tags)
     observed = asyncio.run(egress_suggest.read_flows(settings, flows, form, namespace))
     egress_suggest.write(observed, as_json=output is Written.JSON)
     raise typer.Exit(egress_suggest.exit_code(observed))
@@ -228,8 +229,8 @@ def _settings(
     config: Path | None,
     cluster: Path | None,
     kubeconfig: Path | None,
-    engine: EngineName | None = None,
-    tags: Path | None = None,
+    engine: EngineName | None,
+    tags: Path | None,
 ) -> "Settings":
     of_egress = {"engine": engine and engine.value, "tags": tags}
     given = {name: value for name, value in of_egress.items() if value is not None}

@@ -27,6 +27,8 @@ from egress.observing import Observed, observe
 from egress.overlaying import Intents
 from egress.suggesting import Evidence, LeftOut, Suggested, Suggestion, suggest
 
+FORMAT: Final = 1
+
 MAX_BYTES: Final = 1024 * 1024 * 1024
 _DAYS: Final = 90
 _SHOWN: Final = 5
@@ -44,6 +46,7 @@ _READERS: Final[Mapping[FlowFormat, Reader]] = {
 class Answer(msgspec.Struct, frozen=True, rename="camel"):
     """What `-o json` prints."""
 
+    format: int
     suggestions: list[Suggestion]
     unread: int
     passed: dict[str, int]
@@ -106,7 +109,7 @@ def write(observed: Observed, *, as_json: bool) -> None:
     suggestions = suggest(observed)
     if as_json:
         passed = dict(observed.passed)
-        print_json(Answer(suggestions, len(observed.unread), passed, observed.unknown))
+        print_json(Answer(FORMAT, suggestions, len(observed.unread), passed, observed.unknown))
     else:
         ends = dt.datetime.fromtimestamp(observed.world.site.now, dt.UTC) + dt.timedelta(_DAYS)
         texts = [text for each in suggestions for text in _texts(each, f"{ends:%Y-%m-%d}")]
@@ -198,11 +201,15 @@ def _worded(evidence: Evidence) -> Iterator[str]:
 def _times(evidence: Evidence) -> str:
     if evidence.first is None or evidence.last is None:
         return ""
-    first, last = (
-        f"{dt.datetime.fromtimestamp(each, dt.UTC):%Y-%m-%dT%H:%M:%SZ}"
-        for each in (evidence.first, evidence.last)
-    )
+    first, last = map(_time, (evidence.first, evidence.last))
     return f", {first}" if first == last else f", {first} to {last}"
+
+
+def _time(seconds: float) -> str:
+    try:
+        return f"{dt.datetime.fromtimestamp(seconds, dt.UTC):%Y-%m-%dT%H:%M:%SZ}"
+    except (OverflowError, ValueError, OSError):  # Beyond what a date can be.
+        return "a time that is no date"
 
 
 def _yaml(value: Any) -> str:

@@ -24,6 +24,8 @@ from egress.world import World, beside_it
 from kube.egress_pods import SeenPod
 from kube.pod_exec import PodExec
 
+FORMAT: Final = 1
+
 _AT_ONCE: Final = 8
 _APISERVER: Final = "default"
 """The namespace of kube-apiserver's Service."""
@@ -33,6 +35,7 @@ _COLOURS: Final = {"agrees": "green", "leaks": "red", "cut off": "red", "unknown
 class Verified(msgspec.Struct, frozen=True, rename="camel"):
     """What `-o json` prints."""
 
+    format: int
     tried: list[Tried]
     untried: list[str]
     """Openings that cannot be tried, by Pod."""
@@ -70,6 +73,7 @@ async def verify(
             *(_verify(each, world, exec_, others, timeout_s, turns) for each in chosen)
         )
     return Verified(
+        FORMAT,
         [one for tried, _ in found for one in tried],
         [f"{each.key}: {why}" for each in chosen for why in untried_of(each, world)],
         [why for _, why in found if why],

@@ -10,14 +10,14 @@ from typing import Final, TypeVar
 from cli.output import STANDARD_INPUT
 from cli.settings import Settings
 from cli.text import safe_line
-from control.egress.pods_behind import known_service
-from control.egress.references import references_of
 from core import names
 from core.allowlists import KIND, SET_KIND, EgressAllowlist
 from core.errors import InvalidObjectError, SettingsError
 from core.subject import Subject, service_account
 from egress.known import KnownService
 from egress.overlaying import Intents
+from egress.pods_behind import known_service
+from egress.references import references_of
 from egress.world import Rights, Site, World
 from kube.access import AccessQuestion
 from kube.accessreview import AccessReviews

@@ -56,7 +56,8 @@ def network_of(text: str) -> Network:
     Raises:
         ValueError: it is none.
     """
-    return ipaddress.ip_network(text)
+    known = _read(text)
+    return ipaddress.ip_network(text) if isinstance(known, str) else known
 
 
 def network_at(version: int, first: int, free: int) -> Network:
@@ -155,6 +156,20 @@ def spans_without(span: Span, holes: Iterable[Span]) -> list[Span]:
     if first <= span.last:
         found.append(Span(span.version, first, span.last))
     return found
+
+
+def within(inner: Sequence[Span], outer: Sequence[Span]) -> bool:
+    """Say whether `outer` has all of `inner`; both are merged, and gone through once."""
+    place = 0
+    for span in inner:
+        while place < len(outer) and outer[place][::2] < span[::2]:
+            place += 1
+        if place == len(outer):
+            return False
+        held = outer[place]
+        if held.version != span.version or held.first > span.first:
+            return False
+    return True
 
 
 def _networks_of(span: Span) -> Iterable[Network]:

@@ -5,7 +5,7 @@ What counts is what entries reach together: two halves of the Internet are the I
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from core.destinations import Destination
 from core.dns_names import ANY, WILDCARD
@@ -21,8 +21,18 @@ from core.networks import (
 )
 from egress.carving import ALWAYS_RESERVED
 from egress.known import TagSource
+from egress.names_usable import leads_to
 
 _BITS: Final = {4: 32, 6: 128}
+_LAST: Final = 2**32 - 1
+
+_NAT64: Final = tuple(
+    span_of(network_of(text))
+    for text in (
+        "64:ff9b::/96",  # RFC 6052, 2.1.
+        "64:ff9b:1::/48",  # RFC 8215: one's own, with a /96 in it.
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -43,23 +53,59 @@ class Limits:
         return {4: self.ipv4_prefix, 6: self.ipv6_prefix}[version]
 
 
+class Measured(NamedTuple):
+    """How much entries reach by themselves."""
+
+    spans: list[Span]
+    """See `addresses_of`."""
+    reasons: tuple[str, ...]
+    """See `breadth`."""
+
+
 def breadth(entries: Iterable[Destination], limits: Limits, tags: TagSource) -> tuple[str, ...]:
     """Say for a person what of entries is broader than the limits; empty if nothing is.
 
     What a set that they refer to holds is the set's: it is approved by itself.
     """
+    return measure(entries, limits, tags).reasons
+
+
+def measure(entries: Iterable[Destination], limits: Limits, tags: TagSource) -> Measured:
+    """Give what entries reach, and what of it is broader than the limits."""
     entries = tuple(entries)
     named = [reason for entry in entries if (reason := _by_name(entry, limits))]
     reserved = (reason for entry in entries for reason in _reserved(entry))
-    return (*named, *reserved, *too_many(addresses_of(entries, tags), limits))
+    said = merged(span for entry in entries for span in _spans(entry, tags))
+    spans = _with_translated(said)
+    many = tuple(too_many(said, limits)) or tuple(
+        f"{reason}, to which NAT64 leads" for reason in too_many(spans, limits)
+    )
+    return Measured(spans, (*named, *reserved, *many))
 
 
 def addresses_of(entries: Iterable[Destination], tags: TagSource) -> list[Span]:
     """Give the addresses that entries name by CIDR and by service tag, merged.
 
     Reserved ranges count too: what is carved out of them is the cluster's choice, not the intent's.
+    So do the IPv4 addresses to which a translator leads what is sent to IPv6 ones (NAT64): all of
+    IPv4 lies in one /96.
     """
-    return merged(span for entry in entries for span in _spans(entry, tags))
+    return _with_translated(merged(span for entry in entries for span in _spans(entry, tags)))
+
+
+def _with_translated(spans: list[Span]) -> list[Span]:
+    return merged([*spans, *(each for span in spans for each in _translated(span))])
+
+
+def _translated(span: Span) -> Iterator[Span]:
+    for prefix in _NAT64:
+        first, last = max(span.first, prefix.first), min(span.last, prefix.last)
+        if span.version != prefix.version or first > last:
+            continue
+        if first >> _BITS[4] == last >> _BITS[4]:
+            yield Span(4, first & _LAST, last & _LAST)
+        else:  # Where the IPv4 address begins anew, both parts count as whole.
+            yield Span(4, 0, _LAST)
 
 
 def _spans(entry: Destination, tags: TagSource) -> Iterable[Span]:
@@ -88,7 +134,11 @@ def _by_name(entry: Destination, limits: Limits) -> str:
 def _reserved(entry: Destination) -> Iterator[str]:
     """Say which networks are reserved on every cluster: behind metadata is the node's identity."""
     for text in (*filter(None, (entry.cidr,)), *(entry.within or ())):
-        if any_holds(ALWAYS_RESERVED, network_of(text)):
+        network = network_of(text)
+        ways = leads_to(network)
+        if any_holds(ALWAYS_RESERVED, network) or any(
+            one in closed and other in closed for closed in ALWAYS_RESERVED for one, other in ways
+        ):
             yield f"{text} lies in a reserved range, such as that of metadata"
 
 

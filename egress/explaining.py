@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -20,8 +20,10 @@ from egress.saying import networks_shown, ports_shown, set_of, subjects_of
 from egress.world import World, beside_it
 from kube.egress_pods import SeenPod
 
-_NEVER = "9999-12-31T23:59:59Z"
-_MOST_NEAR = 12
+FORMAT: Final = 1
+
+_NEVER: Final = "9999-12-31T23:59:59Z"
+_MOST_NEAR: Final = 12
 
 
 class Cited(msgspec.Struct, frozen=True, rename="camel"):
@@ -49,6 +51,7 @@ class Near(msgspec.Struct, frozen=True):
 class Explanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """The answer (`sallyport egress explain -o json`)."""
 
+    format: int = FORMAT
     pod: str
     service_account: str
     to: str

@@ -138,8 +138,8 @@ def _decode(shard: str, name: str, raw: msgspec.Raw) -> Learnt:
     for text, last in stored.seen.items():
         try:
             seen.append(Seen(ipaddress.ip_address(text), float(last)))
-        except ValueError as error:
-            message = f"{text[:64]!r} must be an IP address"
+        except (ValueError, OverflowError) as error:
+            message = f"{text[:64]!r} must be an IP address, with Unix seconds"
             raise InvalidObjectError(what, f"{field}.seen", message) from error
     seen.sort(key=_place)
     return Learnt(tuple(seen), stored.answered, stored.capped, stored.unwanted)

@@ -120,7 +120,7 @@ def _why_not(address: Address, within: Sequence[Network], spans: _Spans) -> str:
         return "is not in `within`"
     for version, bits in ((address.version, int(address)), *_carried(address)):
         for first, last, closed in spans[version]:
-            if first <= bits <= last and not any(_names(one, closed) for one in named):
+            if first <= bits <= last and not any(lies_in(one, closed) for one in named):
                 leads = (
                     "" if version == address.version else f"leads to {IPv4Address(bits)}, which "
                 )
@@ -138,14 +138,20 @@ def _spans_of(reserved: tuple[Network, ...]) -> _Spans:
     return spans
 
 
-def _names(network: Network, closed: Network) -> bool:
+def lies_in(network: Network, closed: Network) -> bool:
     """Say whether a network lies in a reserved range, it or what it leads to."""
-    if holds(closed, network):
-        return True
-    ends = zip(_carried(network.network_address), _carried(network.broadcast_address), strict=False)
-    return any(
-        IPv4Address(one) in closed and IPv4Address(other) in closed for (_, one), (_, other) in ends
+    return holds(closed, network) or any(
+        one in closed and other in closed for one, other in leads_to(network)
     )
+
+
+def leads_to(network: Network) -> list[tuple[IPv4Address, IPv4Address]]:
+    """Give the first and last IPv4 address to which an IPv6 network leads, by each way.
+
+    The ways are NAT64, 6to4 and Teredo; most networks have none.
+    """
+    ends = zip(_carried(network.network_address), _carried(network.broadcast_address), strict=False)
+    return [(IPv4Address(one), IPv4Address(other)) for (_, one), (_, other) in ends]
 
 
 def _carried(address: Address) -> Iterator[tuple[int, int]]:

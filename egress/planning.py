@@ -12,6 +12,8 @@ from egress.openings import Name, Opening, Peer, Problem
 from egress.saying import Subject, destination_of, entry_of, ports_shown, subjects_of
 from egress.world import World
 
+FORMAT: Final = 1
+
 EVERYWHERE: Final = "everywhere"
 _EXAMPLES: Final = 3
 _ASKED: Final = frozenset({"NotApproved", "MayNotUse"})
@@ -50,6 +52,7 @@ class Beside(msgspec.Struct, frozen=True):
 class Plan(msgspec.Struct, frozen=True):
     """What a change comes to (`sallyport egress plan -o json`)."""
 
+    format: int
     changes: list[Change]
     problems: list[Problem]
     """That come with the change: what it says and stays closed all the same."""
@@ -81,7 +84,7 @@ def plan(before: World, after: World, touched: Iterable[str]) -> Plan:
                 f"namespace {namespace} is not enrolled: its Pods connect everywhere, and its "
                 "allowlists change nothing (label sallyport.dev/egress: deny)"
             )
-    return Plan(changes, problems, beside, notes)
+    return Plan(FORMAT, changes, problems, beside, notes)
 
 
 def _changes(before: World, after: World, promised: World, namespace: str) -> Iterator[Change]:

@@ -4,27 +4,29 @@ The gate refuses the second as it is written. Two that are written in the same m
 another: so the controller opens no more than the limit allows, the older first.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from core.allowlists import EgressAllowlist
 from core.networks import Span, merged, spans_without
-from egress.breadth import Limits, addresses_of, breadth, too_many
+from egress.breadth import Limits, Measured, measure, too_many
 from egress.known import TagSource
 
 
 def beyond_together(
-    allowlists: Iterable[EgressAllowlist], limits: Limits, tags: TagSource
+    allowlists: Iterable[EgressAllowlist],
+    limits: Limits,
+    tags: TagSource,
+    known: Callable[[EgressAllowlist], Measured] | None = None,
 ) -> dict[str, str]:
     """Say by UID why some of a namespace's allowlists may open nothing.
 
     Each by itself is within the limits; those that are not are none of it, since two people answer
-    for each. One that adds no address is never among them.
+    for each. One that adds no address is never among them. `known` gives what is measured already.
     """
-    small = [
-        (each, spans)
-        for each in allowlists
-        if (spans := addresses_of(each.spec.to, tags)) and not breadth(each.spec.to, limits, tags)
-    ]
+    measured = (
+        (each, known(each) if known else measure(each.spec.to, limits, tags)) for each in allowlists
+    )
+    small = [(each, found.spans) for each, found in measured if found.spans and not found.reasons]
     if not _reason([span for _, spans in small for span in spans], limits):
         return {}
     found: dict[str, str] = {}

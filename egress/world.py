@@ -100,7 +100,8 @@ class World:
         found: dict[str, str] = {}
         for some in here.values():
             found |= beyond_together(some, site.limits, site.tags)
-        for one in (*self.snapshot.allowlists.values(), *self.snapshot.sets.values()):
+        whole: list[EgressAllowlist | EgressDestinations] = [*self.snapshot.allowlists.values()]
+        for one in (*whole, *self.snapshot.sets.values()):
             if why := self._unapproved(one):
                 found[one.meta.uid] = why
         return found

@@ -9,7 +9,7 @@ from core.allowlists import EgressAllowlist, EgressDestinations
 from core.cluster import Cluster
 from core.errors import AccessReviewError
 from core.two_person import Approved, Consent, Terms
-from egress.breadth import Limits, breadth
+from egress.breadth import Limits, Measured, measure
 from egress.known import TagSource
 from egress.meaning import not_approved
 
@@ -32,21 +32,25 @@ class Approval:
 
 @dataclass
 class Approvals:
-    """Asks; what is broad of an object is worked out once, and the last answer kept."""
+    """Asks; how broad an object is is worked out once, and the last answer kept."""
 
     cluster: Cluster
     terms: Callable[[], Terms]
     limits: Limits
-    _breadths: dict[str, tuple[str, TagSource, str]] = field(default_factory=dict)
+    _breadths: dict[str, tuple[str, TagSource, Measured]] = field(default_factory=dict)
     _last: dict[str, tuple[str, Approval]] = field(default_factory=dict)
 
     def broad(self, what: Broad, tags: TagSource) -> str:
         """Say what of an object needs approval; empty for nothing."""
+        return "; ".join(self.measured(what, tags).reasons)
+
+    def measured(self, what: Broad, tags: TagSource) -> Measured:
+        """Give how much an object reaches by itself."""
         uid, digest = what.meta.uid, what.approvable.digest
         known = self._breadths.get(uid)
         if known is None or known[0] != digest or known[1] is not tags:
-            said = "; ".join(breadth(what.spec.to, self.limits, tags))
-            known = self._breadths[uid] = (digest, tags, said)
+            found = measure(what.spec.to, self.limits, tags)
+            known = self._breadths[uid] = (digest, tags, found)
         return known[2]
 
     def consents(self, what: Broad) -> Sequence[Consent]:

@@ -10,12 +10,12 @@ from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
-from control.egress.pods_behind import known_service
-from control.egress.references import References, Right, ServiceKey
 from core import names
 from core.errors import AccessReviewError, ClusterError, InvalidObjectError
 from core.subject import service_account
 from egress.known import KnownService
+from egress.pods_behind import known_service
+from egress.references import References, Right, ServiceKey
 from kube.access import AccessQuestion, Ask
 from kube.egress_world import EgressWorld
 from kube.endpoint_slices import endpoints_of

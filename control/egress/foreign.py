@@ -1,29 +1,38 @@
-"""Finds what others' policies open in an enrolled namespace though no allowlist says so. Pure.
+"""Finds what others' policies open in an enrolled namespace though no allowlist says so.
 
 The gate refuses such policies as they are written. Those that are older than the enrolment, or that
 an allowlist covered which has ended, are told, and taken away only where the operator says so.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterable, Iterator
+from typing import Any, Final
 
 import msgspec
 
 from control.egress.planning import FLOOR, Json, key_of
 from control.egress.telling import event
 from core.errors import InvalidObjectError
-from egress.reach import uncovered
-from egress.reading import KIND, read_rules
+from egress.reach import beyond, cases
+from egress.reading import KIND, Rule, read_rules
 from kube.policies import LivePolicy
 
 REASON = "OpensMore"
 DELETED = "Deleted"
 
+LONGEST_S: Final = 3.0
+"""For the policies of one namespace: whoever writes very many there holds up no other."""
+UNCOMPARED: Final = "it was not compared: there is too much to compare in this namespace"
 
-def opening_more(
-    live: Iterable[LivePolicy], wanted: Iterable[Json]
-) -> Iterator[tuple[LivePolicy, str]]:
-    """Yield others' NetworkPolicies that open more than those that are wanted, and what."""
+
+async def opening_more(
+    live: Iterable[LivePolicy], wanted: Iterable[Json], longest_s: float = LONGEST_S
+) -> AsyncIterator[tuple[LivePolicy, str]]:
+    """Yield others' NetworkPolicies that open more than those that are wanted, and what.
+
+    Those for which there is no time any more are told as `UNCOMPARED`.
+    """
     theirs = [each for each in live if not each.ours and each.spec]
     if not theirs:
         return
@@ -35,14 +44,26 @@ def opening_more(
             msgspec.json.encode(policy), policy["metadata"]["namespace"], trusted=True
         )
     ]
+    until = time.monotonic() + longest_s
     for each in theirs:
         try:
-            rules = read_rules(b'{"spec":' + each.spec + b"}", each.namespace)
-            more = [what for rule in rules for what in uncovered(rule, there)]
+            more = await _beyond(each, there, until)
         except InvalidObjectError as error:
-            more = [f"it cannot be compared: {error}"]
+            more = f"it cannot be compared: {error}"
         if more:
-            yield each, "; ".join(more)
+            yield each, more
+
+
+async def _beyond(policy: LivePolicy, there: list[Rule], until: float) -> str:
+    """Say what a policy opens that is not open."""
+    found: dict[str, None] = {}
+    for rule in read_rules(b'{"spec":' + policy.spec + b"}", policy.namespace):
+        for case in cases(rule):
+            await asyncio.sleep(0)  # The lease is renewed meanwhile.
+            if time.monotonic() >= until:
+                return UNCOMPARED
+            found.update(dict.fromkeys(beyond(case, there)))
+    return "; ".join(found)
 
 
 def in_the_way(

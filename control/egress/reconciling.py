@@ -226,8 +226,9 @@ class Reconciler:
         """Tell which policies of others open more than allowlists say; give how many stay."""
         live = self._live(look.namespace) if look.enrolled else ()
         found: dict[str, tuple[LivePolicy, str]] = {}
-        for policy, more in foreign.opening_more(live, look.wanted.policies):
-            if self.deletes and foreign.is_of_egress_alone(policy):
+        async for policy, more in foreign.opening_more(live, look.wanted.policies):
+            sure = more is not foreign.UNCOMPARED
+            if self.deletes and sure and foreign.is_of_egress_alone(policy):
                 await self._take_away(leadership, look, policy, more, now)
             else:
                 found[policy.uid] = (policy, more)

@@ -9,9 +9,9 @@ import msgspec
 import structlog
 
 from control.egress.planning import Key
-from control.egress.references import NOTHING, References
 from core.allowlists import EgressDestinations
 from core.namespaces import Namespace
+from egress.references import NOTHING, References
 from kube.egress_world import BrokenSet, EgressWorld, Intent, IntentStatus, Place
 from kube.policies import LivePolicy
 

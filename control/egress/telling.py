@@ -170,7 +170,7 @@ def event(involved: dict[str, Any], what: tuple[str, str, str], now: float) -> d
     digest = hashlib.sha256(f"{involved.get('uid')} {reason} {message}".encode()).hexdigest()[:16]
     return {
         "metadata": {
-            "name": f"{str(involved['name'])[:180]}.{reason.lower()[:40]}.{digest}",
+            "name": f"{str(involved['name'])[:180].rstrip('.-')}.{reason.lower()[:40]}.{digest}",
             "namespace": involved.get("namespace") or "default",
         },
         "involvedObject": involved,

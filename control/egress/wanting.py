@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 from control.egress.approvals import Approval, Approvals, Broad
 from control.egress.facts import Facts
 from control.egress.planning import Json
-from control.egress.references import NOTHING, References, references_of
 from control.egress.state import State
 from core.allowlists import EgressAllowlist
 from core.errors import AccessReviewError, ClusterError
@@ -15,6 +15,7 @@ from core.two_person import Consent
 from egress.known import Known
 from egress.meaning import meaning_of
 from egress.openings import Meaning, Problem
+from egress.references import NOTHING, References, references_of
 from egress.render.target import Rendered
 from egress.together import beyond_together
 from kube.egress_world import Intent
@@ -142,7 +143,8 @@ class Wanting:
             self._approved[namespace] = (known.now, consents)
         wanted.ends += [each.expires for each in used if each.expires is not None]
         wanted.ends += [each.until for each in found.values() if each.until is not None]
-        together = beyond_together(current, self.approvals.limits, known.tags)
+        measured = partial(self.approvals.measured, tags=known.tags)
+        together = beyond_together(current, self.approvals.limits, known.tags, measured)
         return together | {uid: each.why_not for uid, each in found.items() if each.why_not}
 
     async def _approval(self, what: Broad, known: Known, failed: int) -> Approval:

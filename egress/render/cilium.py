@@ -109,7 +109,7 @@ def _allowlist(
             {"egress": list(_rules(items, target.dns))},
             allowlist,
         )
-        for index, items in enumerate(policies)
+        for index, items in policies.items()
     ], problems
 
 
@@ -156,8 +156,8 @@ def _too_many(opening: Opening, size: int) -> Problem:
 def _crowded(meaning: Meaning, entries: dict[str, int]) -> Iterator[Problem]:
     """Yield warnings of allowlists that fill a Pod's policy map together.
 
-    None is closed for what others take: then removing one of them would open another. So the gate
-    refuses what would go beyond, as it is written.
+    None is closed for what others take: then removing one of them would open another. Cilium itself
+    leaves out what goes beyond, so more is closed, and nothing is open that nobody named.
     """
     for openings in by_allowlist(meaning):
         size = max((entries.get(each, 0) for each in _accounts(openings[0].selects)), default=0)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from core import names
-from core.networks import Network, any_holds, collapse, holds, meet, subtract
+from core.networks import Network, any_holds, collapse, holds, subtract
 from egress.openings import Addresses, Block, Name, Opening
 
 
@@ -43,21 +43,25 @@ def guards(openings: Iterable[Opening], reserved: Sequence[Network]) -> tuple[Gu
     """Give what is denied, so that no guard denies a Pod what an opening of its own names.
 
     Accounts are spared as a whole: for the other Pods of an account that some opening names the
-    range for, it is closed as everything is, and only names may lead there.
+    range for, it is closed as everything is, and only names may lead there. Who names a part of a
+    range that others name is spared in that part alone.
     """
     accounts = _accounts_by_network(openings, reserved)
     named = collapse(accounts)
     base = tuple(_without(each, named) for each in reserved if not any_holds(named, each))
     found = [Guard(base)] if base else []
-    by_accounts: dict[tuple[str, ...], list[Network]] = {}
-    for network in accounts:
-        near = (who for other, who in accounts.items() if meet(other, network))
-        by_accounts.setdefault(tuple(sorted(set().union(*near))), []).append(network)
-    found += [
-        Guard(tuple(Block(each) for each in collapse(networks)), who)
-        for who, networks in sorted(by_accounts.items())
-    ]
+    by_accounts: dict[tuple[str, ...], list[Block]] = {}
+    for network in sorted(accounts, key=_place):
+        who = set().union(*(some for other, some in accounts.items() if holds(other, network)))
+        parts = collapse(each for each in accounts if each != network and holds(network, each))
+        if subtract(network, parts):
+            by_accounts.setdefault(tuple(sorted(who)), []).append(Block(network, parts))
+    found += [Guard(tuple(blocks), who) for who, blocks in sorted(by_accounts.items())]
     return tuple(found)
+
+
+def _place(network: Network) -> tuple[int, int, int]:
+    return network.version, int(network.network_address), network.prefixlen
 
 
 def _accounts_by_network(

@@ -57,7 +57,7 @@ def _allowlist(namespace: str, openings: list[Opening]) -> tuple[list[Json], lis
         problems += (too_large_problem(each) for each in said if pack(_items([each]), fixed)[1])
     return [
         _policy(namespace, allow_name(allowlist, index), selects, _rules(items), allowlist)
-        for index, items in enumerate(policies)
+        for index, items in policies.items()
     ], problems
 
 

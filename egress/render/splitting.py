@@ -3,6 +3,7 @@
 Policies only add, so one cut in parts means the same.
 """
 
+import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final
@@ -18,6 +19,9 @@ MAX_BYTES: Final = 512 * 1024
 """Of one object as JSON: etcd takes 1.5 MiB in a request (`--max-request-bytes`)."""
 MAX_PEERS: Final = 1000
 """Of one policy: about 40 KB of networks, which is what one changed address costs to send."""
+
+_RULE_BYTES: Final = 256
+_PORT_BYTES: Final = 80
 
 Ports = tuple[PortRange, ...]
 
@@ -39,6 +43,12 @@ class Item(msgspec.Struct, frozen=True, order=True, gc=False):
     """Its place among its like; equal for equal peers alone."""
     peer: bytes
     """As JSON."""
+
+    @property
+    def place(self) -> int:
+        """A number that is the same wherever and whenever it is worked out."""
+        text = msgspec.json.encode((self.field, self.ports, self.peer))
+        return int.from_bytes(hashlib.sha256(text).digest()[:8])
 
 
 def item_of(field: str, ports: Ports, peer: Json) -> Item:
@@ -79,28 +89,42 @@ def _block_item(field: str, ports: Ports, block: Block) -> Item:
 
 def pack(
     items: Iterable[Item], fixed: int, *, max_bytes: int = MAX_BYTES, max_peers: int = MAX_PEERS
-) -> tuple[list[list[Item]], list[Item]]:
-    """Cut items, each once, into policies; give these, and items that fit into no policy.
+) -> tuple[dict[int, list[Item]], list[Item]]:
+    """Cut items, each once, into policies by place; give these, and items that fit into no policy.
 
-    `fixed` is the size of a policy without rules.
+    `fixed` is the size of a policy without rules. An item's place is its digest modulo the least
+    power of two that will do. So a change of one item writes one policy; and where places come or
+    go, items move only to policies that are new, or from some that go: as the new are made before
+    the others change, and the rest is deleted after that, no item is away for a moment.
     """
-    policies: list[list[Item]] = []
+    fitting: list[Item] = []
     too_large: list[Item] = []
-    size, rule = 0, None
     for item in sorted(set(items)):
-        of_rule = _rule_size(item)
-        of_peer = len(item.peer) + 1
-        if fixed + of_rule + of_peer > max_bytes:
-            too_large.append(item)
-            continue
-        key = (item.field, item.ports)
-        added = of_peer + (of_rule if key != rule else 0)
-        if not policies or size + added > max_bytes or len(policies[-1]) == max_peers:
-            policies.append([])
-            size, added = fixed, of_peer + of_rule
-        policies[-1].append(item)
-        size, rule = size + added, key
-    return policies, too_large
+        fits = fixed + _size([item]) <= max_bytes
+        (fitting if fits else too_large).append(item)
+    places = 1
+    while True:
+        policies = _by_place(fitting, places)
+        if all(
+            len(each) <= max_peers and fixed + _size(each) <= max_bytes
+            for each in policies.values()
+        ):
+            return policies, too_large
+        places *= 2
+
+
+def _by_place(items: Iterable[Item], places: int) -> dict[int, list[Item]]:
+    found: dict[int, list[Item]] = {}
+    for item in items:
+        found.setdefault(item.place % places, []).append(item)
+    return dict(sorted(found.items()))
+
+
+def _size(policy: Sequence[Item]) -> int:
+    """Give an upper bound of what items take as the rules of one policy."""
+    keys = {(item.field, item.ports) for item in policy}
+    rules = sum(_RULE_BYTES + _PORT_BYTES * len(ports) for _, ports in keys)
+    return rules + sum(len(item.peer) + 1 for item in policy)
 
 
 def too_large_problem(opening: Opening) -> Problem:
@@ -116,8 +140,3 @@ def rules(policy: Sequence[Item]) -> Iterator[tuple[str, Ports, list[Json]]]:
     """
     for (field, ports), items in groupby(policy, key=lambda item: (item.field, item.ports)):
         yield field, ports, [msgspec.json.decode(item.peer) for item in items]
-
-
-def _rule_size(item: Item) -> int:
-    """Give an upper bound of what a rule takes beside its peers."""
-    return 256 + 80 * len(item.ports)

@@ -1,6 +1,7 @@
 """Rules of the house that no linter knows: names of rooms, examples of rules, lengths of files."""
 
 import json
+import re
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -63,6 +64,20 @@ def test_files_fit_on_a_few_screens() -> None:
     }
     assert len(lengths) > 100
     assert {path: lines for path, lines in lengths.items() if lines >= 300} == {}
+
+
+def test_no_page_has_a_command_that_kubectl_refuses() -> None:
+    """`kubectl create role` knows some verbs for kinds of its own alone, and fails for others.
+
+    k8s.io/kubectl pkg/cmd/create/create_role.go, specialVerbs.
+    """
+    pages = sorted((ROOT / "docs").rglob("*.md"))
+    assert len(pages) > 50
+    refused = re.compile(r"--verb[= ](use|bind|escalate|impersonate)\b")
+    found = [
+        page.relative_to(ROOT).as_posix() for page in pages if refused.search(page.read_text())
+    ]
+    assert found == []
 
 
 @pytest.fixture(scope="module")

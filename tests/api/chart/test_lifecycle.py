@@ -64,6 +64,7 @@ def test_the_notes_say_what_to_check_next(installed: str) -> None:
         "get validatingwebhookconfiguration,mutatingwebhookconfiguration sallyport",
         "are ENFORCED",
         "sallyport decisions",
+        "name the cluster's own networks (egress.ranges.pods",
     ):
         assert line in installed
     assert "<no value>" not in installed

@@ -85,6 +85,29 @@ async def test_a_binding_carries_none(engine: EmbeddedEngine, cluster: Watched) 
         assert ("egress/labels", PATHS[0]) in told(decision)
 
 
+async def test_a_binding_that_cannot_be_judged_carries_none(
+    engine: EmbeddedEngine, cluster: Watched
+) -> None:
+    """Also where Pods only warn: its labels would be the Pod's once the namespace is enrolled."""
+    cluster.lost = "profiles"
+    for labels, allowed in (({ACCOUNT: "x"}, False), ({"app": "x"}, True)):
+        made = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": "llama-0", "namespace": "lax", "labels": labels},
+            "target": {"kind": "Node", "name": "n1"},
+        }
+        asked = request(
+            made,
+            namespace="lax",
+            kind=Kind("Binding", "v1"),
+            subresource="binding",
+            phase=Phase.VALIDATING,
+        )
+        decision = await judge(cluster, engine).validate(asked, budget=10.0)
+        assert decision.allowed is allowed
+
+
 async def test_a_template_carries_none(engine: EmbeddedEngine, cluster: Watched) -> None:
     """Its author is told as it is submitted, with its place; also where Pods only warn."""
     template = {"metadata": {"labels": {"app": "x", ACCOUNT: "x"}}, "spec": pod()["spec"]}

@@ -1,7 +1,10 @@
 """What `sallyport explain` says: what happened, and the smallest change that would change it."""
 
+import shlex
 from operator import attrgetter
 from typing import Any
+
+import msgspec
 
 from admission.explain import Explanation, explain
 from core.document import DecisionDocument
@@ -22,6 +25,13 @@ async def document_of(cluster: Any, engine: EmbeddedEngine, asked: Request) -> D
         seconds=0.001,
         name_subject=attrgetter("label"),
     )
+
+
+def written(command: str) -> Any:
+    """Give the object that a command pipes to kubectl."""
+    echo, text, *rest = shlex.split(command)
+    assert (echo, rest) == ("echo", ["|", "kubectl", "create", "-f", "-"])
+    return msgspec.json.decode(text)
 
 
 async def explained(folder: Folder, engine: EmbeddedEngine, asked: Request) -> Explanation:
@@ -73,11 +83,21 @@ async def test_a_right_is_proposed_for_the_least_profile(
         f"ask for the right to use the profile net in namespace train, "
         f"for who asked ({ALICE.label})."
     )
-    assert grant.commands == [
-        "kubectl create role use-net -n train --verb=use "
-        "--resource=containerprofiles.sallyport.dev --resource-name=net",
-        "kubectl create rolebinding use-net -n train --role=use-net --user=USER",
-    ]
+    made, bound = grant.commands
+    assert written(made) == {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "Role",
+        "metadata": {"name": "use-net", "namespace": "train"},
+        "rules": [
+            {
+                "apiGroups": ["sallyport.dev"],
+                "resources": ["containerprofiles"],
+                "resourceNames": ["net"],
+                "verbs": ["use"],
+            }
+        ],
+    }
+    assert bound == "kubectl create rolebinding use-net -n train --role=use-net --user=USER"
 
 
 async def test_a_right_for_a_service_account_names_it(
@@ -117,11 +137,12 @@ async def test_what_is_in_no_namespace_needs_the_right_in_all(
         "ask for the right to use the profile disks in all namespaces, "
         f"for who asked ({ALICE.label})."
     )
-    assert grant.commands == [
-        "kubectl create clusterrole use-disks --verb=use "
-        "--resource=containerprofiles.sallyport.dev --resource-name=disks",
-        "kubectl create clusterrolebinding use-disks --clusterrole=use-disks --user=USER",
-    ]
+    role, bound = grant.commands
+    assert written(role)["kind"] == "ClusterRole"
+    assert written(role)["metadata"] == {"name": "use-disks"}
+    assert (
+        bound == "kubectl create clusterrolebinding use-disks --clusterrole=use-disks --user=USER"
+    )
     message = (await decide(folder.cluster(), engine, asked)).message
     assert "that you may not have in all namespaces." in message.splitlines()[0]
     assert "Or ask for the right to use disks" in message

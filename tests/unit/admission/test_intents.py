@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from admission import allowlisting
 from core.decision import Action, Verdict
 from core.names import AUTHOR_ANNOTATION, EDITORS_ANNOTATION, EGRESS_FINALIZER
 from core.subject import Subject
@@ -261,6 +262,39 @@ async def test_others_have_their_turn_while_many_are_read(
     await written(cluster, engine, intent({"cidr": "20.1.200.0/24"}))
     other.cancel()
     assert turns >= len(many)
+
+
+async def test_a_namespace_holds_so_many_and_no_more(
+    engine: EmbeddedEngine, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever fills one would stall what all namespaces share; what is there may still change."""
+    monkeypatch.setattr(allowlisting, "MOST_HERE", 2)
+    items = [named(NARROW, name) for name in NAMES]
+    cluster = world(*items)
+    decision = await written(cluster, engine, intent(NARROW, name="c"))
+    assert decision.verdict is Verdict.DENY
+    (finding,) = found(decision, "many")
+    assert "has 2 allowlists, or more" in finding.message
+    changed = named(NARROW, "a", reason="more")
+    assert (await written(cluster, engine, changed, items[0])).verdict is Verdict.ALLOW
+
+
+async def test_a_namespace_names_so_many_networks_and_no_more(
+    engine: EmbeddedEngine, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exceptions count, as do those of one that is broad by itself; it may become smaller."""
+    monkeypatch.setattr(allowlisting, "MOST_NETWORKS", 4)
+    first = {"cidr": "20.1.1.0/24", "except": ["20.1.1.1/32", "20.1.1.2/32"]}
+    old = named(first, "a")
+    cluster = world(old)
+    assert (await written(cluster, engine, intent({"cidr": "0.0.0.0/0"}))).allowed
+    two = HALVES
+    (finding,) = found(await written(cluster, engine, intent(*two)), "many")
+    assert finding.path == "spec.to"
+    assert "it names 5 networks" in finding.message
+    monkeypatch.setattr(allowlisting, "MOST_NETWORKS", 1)
+    smaller = named(first | {"except": ["20.1.1.1/32"]}, "a")
+    assert (await written(cluster, engine, smaller, old)).verdict is Verdict.ALLOW
 
 
 async def test_the_words_of_a_refusal(engine: EmbeddedEngine, world: World) -> None:

@@ -138,6 +138,16 @@ def test_suggest_never_gives_metadata(run: Run) -> None:
     assert "169.254.169.254" in left
 
 
+def test_suggest_survives_times_that_are_no_dates(run: Run, tmp_path: Path) -> None:
+    """Files of flows are others' text: a year 10,000 in one ends nothing."""
+    file = tmp_path / "flows.csv"
+    row = f"research,trainer,pypi.org,443,tcp,{'9' * 400}\n"
+    file.write_text(f"namespace,service_account,destination,port,protocol,time\n{row}", "utf-8")
+    done = run("egress", "suggest", file)
+    assert done.code == 0
+    assert "a time that is no date" in done.out
+
+
 def test_suggest_counts_bad_lines(run: Run, tmp_path: Path) -> None:
     """Some are told and left out; nothing but them is an error."""
     file = tmp_path / "flows.csv"
@@ -221,3 +231,27 @@ def test_documentation_shows_what_is_printed(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "g.svg"
     run("egress", "graph", *CLUSTER, "--out", out)
     assert out.read_bytes() == (DOCS / "egress-graph.svg").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("plan", CHANGE, *CLUSTER),
+        ("explain", "research/train-0", "pypi.org:443", *CLUSTER),
+        ("suggest", FLOWS / "flows.csv"),
+        ("graph", *CLUSTER),
+    ],
+    ids=lambda words: words[0],
+)
+def test_what_programs_read_has_a_format(run: Run, words: tuple[Any, ...]) -> None:
+    """So that a release that says more, or otherwise, can be told apart."""
+    assert json.loads(run("egress", *words, "-o", "json").out)["format"] == 1
+
+
+@pytest.mark.parametrize("command", ["render", "plan", "explain", "verify", "suggest", "graph"])
+def test_each_command_takes_what_the_site_is_like(run: Run, command: str) -> None:
+    """Engine, file of tags and settings: without them it would go by another site's meaning."""
+    done = run("egress", command, "--help")
+    assert done.code == 0
+    for flag in ("--engine", "--tags", "--config", "--output", "Examples", "Exit codes"):
+        assert flag in done.out, flag

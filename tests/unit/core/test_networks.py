@@ -23,6 +23,7 @@ from core.networks import (
     span_of,
     spans_without,
     subtract,
+    within,
 )
 
 BITS = 8
@@ -148,3 +149,17 @@ def test_holes_outside_take_nothing() -> None:
     whole = Span(4, 10, 20)
     assert spans_without(whole, [Span(4, 0, 9), Span(4, 21, 30), Span(6, 0, 100)]) == [whole]
     assert spans_without(whole, [Span(4, 0, 10), Span(4, 12, 30)]) == [Span(4, 11, 11)]
+
+
+@given(st.lists(small(), max_size=6), st.lists(small(), max_size=6))
+def test_within_says_whether_each_address_is_there(
+    inner: list[Network], outer: list[Network]
+) -> None:
+    """Addresses are looked at one by one, in both families at once."""
+    six = span_of(ipaddress.ip_network("::/64"))
+    some = {address for network in inner for address in network}
+    all_of = {address for network in outer for address in network}
+    left, right = merged(map(span_of, inner)), merged(map(span_of, outer))
+    assert within(left, right) == (some <= all_of)
+    assert within([*left, six], [*right, six]) == (some <= all_of)
+    assert not within([*left, six], right)

@@ -1,10 +1,11 @@
 """NetworkPolicies as tests of reach write them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from egress.reach import uncovered
+from egress.reach import beyond, cases
 from egress.reading import Rule, read_rules
 
 Json = dict[str, Any]
@@ -39,6 +40,11 @@ def policy(*egress: Json, selects: Json | None = None) -> Json:
 def read(made: Json, *, trusted: bool = False) -> tuple[Rule, ...]:
     """Read a policy as it comes."""
     return read_rules(msgspec.json.encode(made), "ml", trusted=trusted)
+
+
+def uncovered(rule: Rule, there: Sequence[Rule]) -> list[str]:
+    """Give what a rule opens and no rule of `there` does, each once."""
+    return list(dict.fromkeys(text for case in cases(rule) for text in beyond(case, there)))
 
 
 def opened(made: Json, *there: Json) -> list[str]:

@@ -53,6 +53,18 @@ def test_two_halves_of_the_internet_are_the_internet() -> None:
     assert _broad(*six) == ("::/0 is broader than /48",)
 
 
+@pytest.mark.parametrize("prefix", ["64:ff9b::", "64:ff9b:1::", "64:ff9b:1:7::"])
+def test_what_nat64_leads_to_counts_as_ipv4(prefix: str) -> None:
+    """All of IPv4 lies in one /96, far below the limit of IPv6; a /112 in it is an IPv4 /16."""
+    reason = "0.0.0.0/0 is broader than /16, to which NAT64 leads"
+    assert _broad(Destination(cidr=f"{prefix}/96")) == (reason,)
+    assert not _broad(Destination(cidr=f"{prefix}808:0/112"))
+    assert _broad(Destination(cidr=f"{prefix}808:0/111"))
+    both = (Destination(cidr=f"{prefix}808:0/112"), Destination(cidr="8.9.0.0/16"))
+    assert _broad(*both) == ("8.8.0.0/15 is broader than /16, to which NAT64 leads",)
+    assert not _broad(Destination(cidr=f"{prefix}808:0/112"), Destination(cidr="8.8.0.0/16"))
+
+
 def test_many_small_networks_are_broad_together() -> None:
     """Networks that do not touch add up."""
     apart = [Destination(cidr=f"10.{index * 2}.0.0/16") for index in range(2)]
@@ -80,6 +92,10 @@ def test_tags_count_by_their_size_and_some_by_their_name() -> None:
         Destination(cidr="168.63.129.16/32"),
         Destination(cidr="fe80::/10"),
         Destination(dns_name="metadata.example", within=["169.254.169.254/32"]),
+        Destination(cidr="64:ff9b::a9fe:a9fe/128"),
+        Destination(cidr="64:ff9b:1::a9fe:a9fe/128"),
+        Destination(dns_name="metadata.example", within=["64:ff9b:1::a9fe:a900/120"]),
+        Destination(dns_name="metadata.example", within=["2002:a9fe:a9fe::/48"]),
     ],
 )
 def test_metadata_needs_approval(entry: Destination) -> None:
@@ -108,4 +124,5 @@ def test_it_is_broad_just_when_its_addresses_are_too_many(parts: list[tuple[int,
         total += max(0, end - max(first, reached))
         reached = max(reached, end)
     broad = _broad(*[Destination(cidr=str(each)) for each in networks])
-    assert bool(broad) == (total > 2**16)
+    many = [each for each in broad if "reserved range" not in each]
+    assert bool(many) == (total > 2**16)

@@ -3,6 +3,7 @@
 from ipaddress import ip_address
 from typing import Any, Final
 
+import msgspec
 import pytest
 
 from core.errors import SettingsError
@@ -92,6 +93,18 @@ def test_what_waits_for_an_approval_is_near_and_enough() -> None:
     found = _ask("10.1.2.3:443", world(allowlist({"cidr": "10.0.0.0/8"})))
     assert "two people must approve it" in _near(found)
     assert found.add is None
+
+
+def test_what_the_approvals_of_a_stored_intent_lack_is_told() -> None:
+    """As the allowlist's own condition says it; one of a file has no approvals to speak of."""
+    broad = allowlist({"cidr": "10.0.0.0/8"})
+    stored = msgspec.structs.replace(
+        broad,
+        meta=msgspec.structs.replace(broad.meta, creation_timestamp="2026-01-01T00:00:00Z"),
+        approvable=msgspec.structs.replace(broad.approvable, author=frozenset({"user:a"})),
+    )
+    assert "(0 of 2 people have approved it as it is)" in _near(_ask("10.1.2.3:443", world(stored)))
+    assert "0 of 2" not in _near(_ask("10.1.2.3:443", world(broad)))
 
 
 def test_carved_range_is_near() -> None:

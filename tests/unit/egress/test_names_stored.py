@@ -167,6 +167,10 @@ def test_the_later_of_two_counts() -> None:
             b'{"format": 1, "names": {"b.example": {"seen": {"192.0.2.1": "now"}}}}',
             "learnt names names-1: names[b.example].seen[...]: Expected `int`",
         ),
+        (
+            b'{"format": 1, "names": {"b.example": {"seen": {"192.0.2.1": 1%s}}}}' % (b"0" * 400),
+            "learnt names names-1: names[b.example].seen: '192.0.2.1' must be an IP address",
+        ),
     ],
 )
 def test_a_broken_shard_loses_no_other(broken: bytes, problem: str) -> None:

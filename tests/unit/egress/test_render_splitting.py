@@ -26,13 +26,13 @@ _ITEMS = st.lists(
 def test_policies_have_each_peer_once(items: list[Item], peers: int, size: int) -> None:
     """Together they have every peer on its ports, but for those that no policy has room for."""
     policies, too_large = pack(items, 100, max_bytes=size, max_peers=peers)
-    together = [item for policy in policies for item in policy]
+    together = [item for policy in policies.values() for item in policy]
     assert len(together) == len(set(together))
     assert {*together, *too_large} == set(items)
     assert not {*together} & {*too_large}
     said = [
         (field, ports, msgspec.json.encode(peer))
-        for policy in policies
+        for policy in policies.values()
         for field, ports, found in rules(policy)
         for peer in found
     ]
@@ -44,12 +44,25 @@ def test_policies_stay_within_their_limits(items: list[Item], peers: int, size: 
     """No policy is empty, has more peers than it may, or more bytes."""
     fixed = "x" * 100
     policies, _ = pack(items, len(fixed), max_bytes=size, max_peers=peers)
-    for policy in policies:
+    for policy in policies.values():
         assert 0 < len(policy) <= peers
         written = [
             {"f": field, "ports": ports, "to": found} for field, ports, found in rules(policy)
         ]
         assert len(msgspec.json.encode(written)) + len(fixed) <= size
+
+
+@given(_ITEMS, _ITEMS, st.integers(1, 5))
+def test_peers_move_only_to_policies_that_are_new(
+    items: list[Item], more: list[Item], peers: int
+) -> None:
+    """As others come, one moves to a policy that was not there; as they go, from one that goes."""
+    few, _ = pack(items, 100, max_peers=peers)
+    many, _ = pack([*items, *more], 100, max_peers=peers)
+    before = {item: place for place, policy in few.items() for item in policy}
+    after = {item: place for place, policy in many.items() for item in policy}
+    moved = {item for item in before if before[item] != after[item]}
+    assert not {after[item] for item in moved} & few.keys()
 
 
 class _Said(msgspec.Struct):

@@ -34,6 +34,7 @@ SETTING_OF = {
     "egress.ciliumVersion": "egress.cilium_version",
     "egress.sctp": "egress.sctp",
     "egress.floor": "egress.floor",
+    "egress.foreignPolicies": "egress.foreign_policies",
     "egress.ranges.pods": "egress.ranges.pods",
     "egress.ranges.services": "egress.ranges.services",
     "egress.ranges.nodes": "egress.ranges.nodes",

@@ -63,7 +63,9 @@ async def test_one_is_read_by_name(connection: Connection, server: ScriptedServe
 
 
 @pytest.mark.parametrize(
-    "answer", [reply({}, 500), reply({}, 403), reply({"items": [{}]}), reply([1])], ids=str
+    "answer",
+    [reply({}, 500), reply({}, 403), reply({"items": [{}]}), reply([1])],
+    ids=["500", "403", "another list", "no object"],
 )
 async def test_what_the_cluster_does_not_say_is_an_error(
     connection: Connection, server: ScriptedServer, answer: Any

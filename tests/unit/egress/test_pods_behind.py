@@ -2,9 +2,9 @@
 
 from ipaddress import ip_address, ip_network
 
-from control.egress.pods_behind import known_service
 from core.destinations import PortRange
 from egress.openings import Backend
+from egress.pods_behind import known_service
 from kube.endpoint_slices import Endpoint, ServicePort, ServiceShape, read_service, read_slice
 from kube.live_pods import LivePod, read_pod
 

@@ -1,0 +1,69 @@
+"""Who is denied which reserved addresses, on engines that can deny."""
+
+from ipaddress import IPv4Address, IPv4Network, ip_network
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core import names
+from core.destinations import PortRange
+from core.networks import Address, Network
+from core.selectors import Requirement
+from egress.openings import Addresses, Block, Name, Opening, Peer
+from egress.render.guarding import Guard, guards
+
+LINK_LOCAL = ip_network("169.254.0.0/16")
+ACCOUNTS = ("s1", "s2", "s3")
+HTTPS = (PortRange("TCP", 443, 443),)
+
+
+def _opening(account: str, network: Network, *, pinned: bool = False) -> Opening:
+    selects = (Requirement(names.EGRESS_ACCOUNT_LABEL, "In", (account,)),)
+    peer: Peer = Addresses((Block(network),))
+    if pinned:
+        peer = Name("metadata.example", (network,), pinned=True)
+    return Opening("a", "spec.to[0]", selects, peer, HTTPS)
+
+
+def _is_denied(found: tuple[Guard, ...], account: str, address: Address) -> bool:
+    return any(
+        address in block.network and not any(address in hole for hole in block.excepts)
+        for guard in found
+        if account not in guard.but_for
+        for block in guard.blocks
+    )
+
+
+def test_who_names_a_part_is_spared_in_that_part_alone() -> None:
+    """Another account's broader network spares nobody but that account."""
+    part = ip_network("169.254.0.0/32")
+    found = guards([_opening("s1", LINK_LOCAL), _opening("s2", part, pinned=True)], [LINK_LOCAL])
+    metadata = IPv4Address("169.254.169.254")
+    assert not _is_denied(found, "s1", metadata)
+    assert _is_denied(found, "s2", metadata)
+    assert not _is_denied(found, "s1", IPv4Address("169.254.0.0"))
+    assert not _is_denied(found, "s2", IPv4Address("169.254.0.0"))
+    assert _is_denied(found, "s3", IPv4Address("169.254.0.0"))
+
+
+networks = st.builds(
+    lambda start, length: ip_network(
+        (int(LINK_LOCAL.network_address) + start, length), strict=False
+    ),
+    st.integers(0, 63),
+    st.integers(26, 32),
+)
+
+
+@given(st.lists(st.tuples(st.sampled_from(ACCOUNTS), networks), max_size=6))
+def test_each_is_denied_what_it_does_not_name(
+    chosen: list[tuple[str, IPv4Network]],
+) -> None:
+    """Every address of the range that no opening of its own names, and no other."""
+    found = guards([_opening(*each) for each in chosen], [LINK_LOCAL])
+    for account in ACCOUNTS:
+        own = [network for who, network in chosen if who == account]
+        for last in (*range(64), 65_534):
+            address = LINK_LOCAL[last]
+            wanted = not any(address in each for each in own)
+            assert _is_denied(found, account, address) == wanted
