@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from admission.checks.denials import denials
-from admission.checks.egress import egress
+from admission.checks.egress import beside_egress, egress
 from admission.checks.guards import guards
 from admission.checks.namespace_marks import namespace_marks
 from admission.checks.notes import notes
@@ -24,6 +24,7 @@ CHAIN: Final[tuple[Check, ...]] = (
     profiles,
     sandboxing,
     notes,
+    beside_egress,
 )
 
 

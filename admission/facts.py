@@ -146,6 +146,8 @@ class EgressFacts(msgspec.Struct, frozen=True, gc=False):
     advice: tuple[str, ...] = ()
     due: Mapping[str, str] = {}
     """Labels that the mutating pass sets."""
+    beside: tuple[Finding, ...] = ()
+    """Warnings: Pods that no policy holds."""
 
 
 class OriginFacts(msgspec.Struct, frozen=True, gc=False):

@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from admission.checks.egress import HOST_NETWORK
 from admission.facts import EgressFacts, Facts
 from admission.parts import Reading
 from admission.wording import printable
@@ -26,6 +27,7 @@ from egress.ground import Ground
 
 LABELS: Final = "egress/labels"
 CLOSED: Final = "egress/default-deny"
+_HOST_NETWORK: Final = "spec.hostNetwork"
 
 _POD: Final = ("", "Pod")
 _BINDING: Final = ("", "Binding")
@@ -59,10 +61,22 @@ class Labelling:
             InvalidObjectError: its metadata has not the shape that Kubernetes gives it.
             NotSyncedError: it is not known whether an enrolled namespace is closed.
         """
-        if request.running:
-            return facts
-        found = await self._found(request, reading, facts)
+        beside = self._beside(reading, facts)
+        found = None if request.running else await self._found(request, reading, facts)
+        if beside:
+            found = msgspec.structs.replace(found or EgressFacts(), beside=beside)
         return msgspec.structs.replace(facts, egress=found) if found else facts
+
+    def _beside(self, reading: Reading | str, facts: Facts) -> tuple[Finding, ...]:
+        """Warn of Pods that no policy holds; so they stand in the sweep's reports too."""
+        place = facts.namespace
+        if isinstance(reading, str) or place is None or not self.ground.enrols(place):
+            return ()
+        return tuple(
+            _on_node(part.template.place(_HOST_NETWORK) if part.template else _HOST_NETWORK)
+            for part, pod in zip(reading.parts, reading.pods, strict=False)
+            if pod.spec.host_network
+        )
 
     def holds(self, request: Request, namespace: Namespace | None) -> bool:
         """Say whether a request that cannot be judged is refused whatever its namespace's mode is.
@@ -167,6 +181,12 @@ def _in_templates(reading: Reading) -> tuple[Finding, ...]:
         if part.template is not None
         for key in _reserved(pod.metadata)
     )
+
+
+def _on_node(path: str) -> Finding:
+    message = "puts the Pod on its node's network, where no policy of egress holds it"
+    remedy = "Leave it out, unless the Pod needs the node's network itself."
+    return Finding(HOST_NETWORK, Action.WARN, path, message, remedy)
 
 
 def _not_closed() -> Finding:

@@ -148,8 +148,8 @@ class Egress(BaseModel):
     )
     foreign_policies: Literal["tell", "delete"] = Field(
         "tell",
-        description="What becomes of others' NetworkPolicies of egress alone, in enrolled "
-        "namespaces, that open what no allowlist says (any more).",
+        description="What becomes of others' NetworkPolicies, in enrolled namespaces, that open "
+        "what no allowlist says (any more): an Event, or their egress is deleted too.",
     )
     tags: Path | None = Field(
         None, description="Azure's file of service tags (`ServiceTags_Public_*.json`)."

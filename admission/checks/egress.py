@@ -1,9 +1,14 @@
 """What holds egress is the gate's and control's: labels of Pods, and the policies of namespaces."""
 
+from typing import Final
+
 from admission.facts import Facts
 from admission.outcome import NOTHING, Outcome
 from core.decision import Finding
 from core.request import Request
+
+HOST_NETWORK: Final = "egress/host-network"
+"""The rule of Pods that egress does not hold: it only warns."""
 
 
 def egress(_: Request, facts: Facts) -> Outcome:
@@ -14,6 +19,11 @@ def egress(_: Request, facts: Facts) -> Outcome:
     return Outcome(known.findings, known.headline, known.advice, held=True)
 
 
+def beside_egress(_: Request, facts: Facts) -> Outcome:
+    """Warn of Pods on their node's network, in namespaces where policies hold the others."""
+    return Outcome(facts.egress.beside) if facts.egress else NOTHING
+
+
 def is_held(finding: Finding) -> bool:
     """Say whether a finding is about what holds egress."""
-    return finding.rule.startswith("egress/")
+    return finding.rule.startswith("egress/") and finding.rule != HOST_NETWORK

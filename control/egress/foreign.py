@@ -91,6 +91,6 @@ def event_of(policy: LivePolicy, more: str, now: float, *, deleted: bool = False
         "namespace": policy.namespace,
         "uid": policy.uid,
     }
-    fix = "it is deleted" if deleted else "delete it, or write an allowlist"
+    fix = "its egress is deleted" if deleted else "delete it, or write an allowlist"
     message = f"opens what no EgressAllowlist says ({more}): {fix}"
     return event(involved, ("Warning", DELETED if deleted else REASON, message), now)

@@ -88,7 +88,7 @@ class Reconciler:
     writer: Writer
     evictions: Evictions
     deletes: bool = False
-    """Whether others' policies that open more than allowlists say are deleted, not only told."""
+    """Whether what others' policies open beyond allowlists is taken away, not only told."""
     _told: dict[str, dict[str, str]] = field(default_factory=dict)
     """What was told of others' policies: by namespace, by UID."""
 
@@ -227,8 +227,7 @@ class Reconciler:
         live = self._live(look.namespace) if look.enrolled else ()
         found: dict[str, tuple[LivePolicy, str]] = {}
         async for policy, more in foreign.opening_more(live, look.wanted.policies):
-            sure = more is not foreign.UNCOMPARED
-            if self.deletes and sure and foreign.is_of_egress_alone(policy):
+            if self.deletes and more is not foreign.UNCOMPARED:
                 await self._take_away(leadership, look, policy, more, now)
             else:
                 found[policy.uid] = (policy, more)
@@ -245,11 +244,17 @@ class Reconciler:
     async def _take_away(
         self, leadership: Leadership, look: _Look, policy: LivePolicy, more: str, now: float
     ) -> None:
-        """Delete a policy of somebody else's; what it opens that is wanted stays open without."""
+        """Delete a policy of somebody else's, or take its egress away where it closes the way in.
+
+        What it opens that is wanted stays open without it.
+        """
         said = foreign.event_of(policy, more, now, deleted=True)
         await self.writer.tell(leadership, said)
         try:
-            await self.writer.do(leadership, Delete(policy))
+            if foreign.is_of_egress_alone(policy):
+                await self.writer.do(leadership, Delete(policy))
+            else:
+                await self.writer.take_egress(leadership, policy)
         except ClusterError as error:
             look.fail("", str(error))
         else:

@@ -102,6 +102,18 @@ class Writer:
             answer = await self.objects.replace(path, {**wanted, "metadata": {**metadata, **marks}})
         return live_policy(answer, kind)
 
+    async def take_egress(self, leadership: Leadership, policy: LivePolicy) -> None:
+        """Take all of egress out of a NetworkPolicy of others, as it was looked at.
+
+        Raises:
+            ClusterError: kube-apiserver does not answer, or refuses, or somebody changed it.
+            NotLeaderError: leadership was lost.
+        """
+        leadership.require()
+        marks = {"uid": policy.uid, "resourceVersion": policy.version}
+        spec = {"policyTypes": ["Ingress"], "egress": None}
+        await self.objects.merge(policy.path, {"metadata": marks, "spec": spec})
+
     async def add_finalizer(self, leadership: Leadership, intent: Intent) -> None:
         """Keep an allowlist from going before its policies.
 

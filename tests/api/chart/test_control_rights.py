@@ -5,7 +5,7 @@ import pytest
 from control.egress.remembering import MOST_SHARDS
 from tests.api.chart.attempts import LEASES, MERGE, OTHER, OWN, WEBHOOKS, rules
 from tests.api.chart.conftest import ELSEWHERE, SECRETS
-from tests.api.chart.test_gate_rights import CAPACITY, EVERYONE, OWNERS, READS
+from tests.api.chart.test_gate_rights import CAPACITY, DENY, EVERYONE, OWNERS, READS
 from tests.harness.client import Client, Json
 from tests.harness.helm import NAMESPACE
 
@@ -36,7 +36,7 @@ EGRESS = {
 """What it takes to keep the policies of enrolled namespaces."""
 
 EVERYWHERE = {
-    *READS,
+    *(each for each in READS if each[-1] != DENY),  # It watches all policies.
     *OWNERS,
     ("get", "", "namespaces", ""),
     *(("list", "", resource, "") for resource in ("pods", "nodes")),

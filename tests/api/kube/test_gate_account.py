@@ -112,6 +112,14 @@ async def test_the_gate_can_do_nothing_else(gate_config: Path, client: Client) -
         if not resource.startswith("self")
     }
     assert rules == {
+        *(
+            (verb, *kind)
+            for verb in ("list", "watch")
+            for kind in (
+                ("networking.k8s.io", "networkpolicies"),
+                ("cilium.io", "ciliumnetworkpolicies"),
+            )
+        ),
         ("list", "sallyport.dev", "containerprofiles"),
         ("watch", "sallyport.dev", "containerprofiles"),
         ("list", "", "namespaces"),

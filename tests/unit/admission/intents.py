@@ -56,6 +56,11 @@ def stored(item: Object, who: Subject = ALICE, **metadata: Any) -> Object:
     return item | {"metadata": item["metadata"] | {"uid": uid, "annotations": recorded} | metadata}
 
 
+def named(entry: Object, name: str, **spec: Any) -> Object:
+    """Give an allowlist of one entry as a cluster holds it."""
+    return stored(intent(entry, name=name, **spec))
+
+
 def asked(item: Object, old: Object | None = None, who: Subject = ALICE) -> Request:
     """Give the request that writes one, or changes it."""
     kind = Kind(item["kind"], "v1alpha1", "sallyport.dev")

@@ -1,12 +1,10 @@
 """Who writes an allowlist is recorded; rights to sets, breadth together and the finalizer hold."""
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from admission import allowlisting
 from core.decision import Action, Verdict
 from core.names import AUTHOR_ANNOTATION, EDITORS_ANNOTATION, EGRESS_FINALIZER
 from core.subject import Subject
@@ -20,6 +18,7 @@ from tests.unit.admission.intents import (
     found,
     intent,
     judge,
+    named,
     shared,
     stored,
     written,
@@ -147,11 +146,6 @@ HALVES = ({"cidr": "0.0.0.0/1"}, {"cidr": "128.0.0.0/1"})
 PARTS = ({"cidr": "20.0.0.0/17"}, {"cidr": "20.2.0.0/17"}, {"cidr": "20.4.0.0/17"})
 
 
-def named(entry: Object, name: str, **spec: Any) -> Object:
-    """Give an allowlist of one entry as a cluster holds it."""
-    return stored(intent(entry, name=name, **spec))
-
-
 async def test_allowlists_that_are_broad_together_are_refused(
     engine: EmbeddedEngine, world: World
 ) -> None:
@@ -242,59 +236,6 @@ async def test_one_that_cannot_be_read_any_more_can_be_ended(
     assert mended.allowed
     worse = await written(world(), engine, stored(intent({"cidr": "worse"})), held)
     assert [each.rule for each in worse.findings] == ["egress/finalizer", "egress/invalid"]
-
-
-async def test_others_have_their_turn_while_many_are_read(
-    engine: EmbeddedEngine, world: World
-) -> None:
-    """A namespace full of allowlists does not hold the gate's loop."""
-    many = [named({"cidr": f"20.1.{n}.0/24"}, f"many-{n}") for n in range(100)]
-    cluster = world(*many)
-    turns = 0
-
-    async def count() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
-
-    other = asyncio.create_task(count())
-    await written(cluster, engine, intent({"cidr": "20.1.200.0/24"}))
-    other.cancel()
-    assert turns >= len(many)
-
-
-async def test_a_namespace_holds_so_many_and_no_more(
-    engine: EmbeddedEngine, world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever fills one would stall what all namespaces share; what is there may still change."""
-    monkeypatch.setattr(allowlisting, "MOST_HERE", 2)
-    items = [named(NARROW, name) for name in NAMES]
-    cluster = world(*items)
-    decision = await written(cluster, engine, intent(NARROW, name="c"))
-    assert decision.verdict is Verdict.DENY
-    (finding,) = found(decision, "many")
-    assert "has 2 allowlists, or more" in finding.message
-    changed = named(NARROW, "a", reason="more")
-    assert (await written(cluster, engine, changed, items[0])).verdict is Verdict.ALLOW
-
-
-async def test_a_namespace_names_so_many_networks_and_no_more(
-    engine: EmbeddedEngine, world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Exceptions count, as do those of one that is broad by itself; it may become smaller."""
-    monkeypatch.setattr(allowlisting, "MOST_NETWORKS", 4)
-    first = {"cidr": "20.1.1.0/24", "except": ["20.1.1.1/32", "20.1.1.2/32"]}
-    old = named(first, "a")
-    cluster = world(old)
-    assert (await written(cluster, engine, intent({"cidr": "0.0.0.0/0"}))).allowed
-    two = HALVES
-    (finding,) = found(await written(cluster, engine, intent(*two)), "many")
-    assert finding.path == "spec.to"
-    assert "it names 5 networks" in finding.message
-    monkeypatch.setattr(allowlisting, "MOST_NETWORKS", 1)
-    smaller = named(first | {"except": ["20.1.1.1/32"]}, "a")
-    assert (await written(cluster, engine, smaller, old)).verdict is Verdict.ALLOW
 
 
 async def test_the_words_of_a_refusal(engine: EmbeddedEngine, world: World) -> None:

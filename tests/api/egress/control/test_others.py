@@ -111,7 +111,7 @@ async def test_a_name_that_others_took_leaves_the_namespace_open_and_is_told(
 async def test_what_others_open_is_deleted_where_the_operator_says_so(
     apiserver: ApiServer, field: Field
 ) -> None:
-    """Once no allowlist opens it any more; one that also closes the way in is only told of."""
+    """Once no allowlist opens it any more; one that also closes the way in goes on closing it."""
     block = {"ipBlock": {"cidr": "192.0.2.0/24"}}
     rule = {"to": [block], "ports": [{"protocol": "TCP", "port": 443}]}
     selector = {"matchLabels": {names.EGRESS_ACCOUNT_LABEL: "default"}}
@@ -127,11 +127,8 @@ async def test_what_others_open_is_deleted_where_the_operator_says_so(
         assert {"theirs", "closes"} <= (await field.policies()).keys()
         await field.client.delete(intent)
         await field.settle(lambda found: "theirs" not in found and ONE not in found)
-
-        async def is_told() -> bool:
-            return bool(await field.events("Deleted")) and bool(await field.events("OpensMore"))
-
-        await wait_for(is_told, PATIENCE_S)
-    assert "192.0.2.0/24" in (await field.events("Deleted"))[0]["message"]
-    assert (await field.events("OpensMore"))[0]["involvedObject"]["name"] == "closes"
-    assert "closes" in await field.policies()
+        closed = {"podSelector": selector, "policyTypes": ["Ingress"]}
+        await field.settle(lambda found: found["closes"]["spec"] == closed)
+        told = await field.events("Deleted")
+    assert all("192.0.2.0/24" in each["message"] for each in told)
+    assert {each["involvedObject"]["name"] for each in told} == {"theirs", "closes"}
