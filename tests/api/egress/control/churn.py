@@ -74,6 +74,11 @@ class Churn:
             if of == namespace and (each.ended is None or each.ended > now)
         }
 
+    async def outlast(self) -> None:
+        """Wait until the last allowlist that expires has expired."""
+        ends = max((each.ended or 0.0 for each in self.namings.values()), default=0.0)
+        await asyncio.sleep(max(0.0, ends - time.time()))
+
     def _networks(self, namespace: str, count: int, ends: float | None) -> list[str]:
         found = []
         for _ in range(count):
