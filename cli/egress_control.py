@@ -6,6 +6,7 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry
 
+from cli.parts import terms_of
 from cli.settings import Settings
 from cli.settings_egress import Egress as Section
 from cli.settings_egress import enrolment_of, limits_of, names_of, ranges_of, target_of
@@ -28,7 +29,6 @@ from core import names
 from core.cluster import Cluster
 from core.errors import SettingsError
 from core.selectors import Requirement, Requirements, ordered
-from core.two_person import SHARED_ACCOUNTS, Terms
 from egress.clients.resolver import Resolver, ResolverSettings, Server, server_of, servers_of_system
 from egress.known import Known
 from egress.openings import Meaning
@@ -58,12 +58,13 @@ def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
     """
     section = settings.egress
     target = target_of(section)
+    terms = terms_of(settings)
     state = State(world, enrolment_of(section, settings.namespace).enrols)
     writer = Writer(objects)
     wanting = Wanting(
         state,
         Facts(objects, world, ask),
-        Approvals(cluster, _terms(settings), limits_of(section)),
+        Approvals(cluster, lambda: terms, limits_of(section)),
         lambda meaning: render(meaning, target),
         clusternetworkpolicy.passes if section.floor else _nothing,
     )
@@ -117,12 +118,6 @@ def _floor(section: Section, own: str, target: Target) -> Callable[[], tuple[Jso
 
 def _nothing(_: Meaning) -> tuple[Json, ...]:
     return ()
-
-
-def _terms(settings: Settings) -> Callable[[], Terms]:
-    shared = frozenset(name.casefold() for name in settings.shared_accounts)
-    terms = Terms(SHARED_ACCOUNTS | shared, profiles=settings.approvals.profiles)
-    return lambda: terms
 
 
 def _resolver(section: Section) -> Asks:

@@ -67,6 +67,12 @@ def require_profile(cluster: Cluster, name: str, flag: str = "") -> None:
         raise SettingsError(f"{flag}{name}: no such profile; there are: {', '.join(known)}")
 
 
+def terms_of(settings: Settings) -> Terms:
+    """Give whose approvals never count, and what needs them."""
+    shared = frozenset(name.casefold() for name in settings.shared_accounts)
+    return Terms(SHARED_ACCOUNTS | shared, profiles=settings.approvals.profiles)
+
+
 def make_judge(cluster: Cluster, engine: Engine, settings: Settings) -> Judge:
     """Join cluster and engine into what answers reviews.
 
@@ -75,8 +81,7 @@ def make_judge(cluster: Cluster, engine: Engine, settings: Settings) -> Judge:
     """
     controllers = configured(settings.controllers)
     pipelines = frozenset(settings.pipelines)
-    shared = frozenset(name.casefold() for name in settings.shared_accounts)
-    terms = Terms(SHARED_ACCOUNTS | shared, profiles=settings.approvals.profiles)
+    terms = terms_of(settings)
     site = _site(settings.sandbox, engine.rules)
     gatherer = Gatherer(
         cluster,

@@ -13,6 +13,7 @@ from core.guarded import (
     Written,
     approvable_of,
     convert_spec,
+    demand,
     parse_time,
     read_written,
 )
@@ -120,12 +121,12 @@ def parse_allowlist(raw: bytes | msgspec.Raw, namespace: str = "") -> EgressAllo
     what = f"{KIND} {written.meta.name}"
     for index, name in enumerate(spec.service_accounts):
         path = f"spec.serviceAccounts[{index}]"
-        _match(_NAME, name, path, what, "the whole name of a ServiceAccount")
+        demand(_NAME, name, path, what, "the whole name of a ServiceAccount")
     check_different(spec.service_accounts, "spec.serviceAccounts", what)
     for index, workload in enumerate(spec.workloads or ()):
         path = f"spec.workloads[{index}]"
-        _match(_KIND, workload.kind, f"{path}.kind", what, "a kind such as Job")
-        _match(_NAME, workload.name, f"{path}.name", what, "the whole name of one workload")
+        demand(_KIND, workload.kind, f"{path}.kind", what, "a kind such as Job")
+        demand(_NAME, workload.name, f"{path}.name", what, "the whole name of one workload")
     requirements_of(spec.pod_selector, field="spec.podSelector", what=what)
     check_destinations(spec.to, "spec.to", what, shared=False)
     if len(spec.sets) > MAX_SETS:
@@ -158,8 +159,3 @@ def read_intent(raw: bytes | msgspec.Raw, kind: str, namespace: str = "") -> Wri
         InvalidObjectError: with the field's path and what it must be.
     """
     return read_written(raw, kind, namespace, ignored=("status",))
-
-
-def _match(pattern: re.Pattern[str], text: str, field: str, what: str, wanted: str) -> None:
-    if not pattern.fullmatch(text):
-        raise InvalidObjectError(what, field, f"{text!r} must be {wanted}")

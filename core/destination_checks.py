@@ -18,6 +18,7 @@ from core.destinations import (
 )
 from core.dns_names import check_dns_name
 from core.errors import InvalidObjectError
+from core.guarded import demand
 from core.networks import (
     Network,
     Span,
@@ -68,13 +69,13 @@ def _check_entry(entry: Destination, path: str, what: str, *, shared: bool) -> N
     elif entry.cidr is not None:
         _check_cidr(entry.cidr, entry.except_ or (), path, what)
     elif entry.service_tag is not None:
-        _match(_TAG, entry.service_tag, f"{path}.serviceTag", what, "such as Storage.WestEurope")
+        demand(_TAG, entry.service_tag, f"{path}.serviceTag", what, "such as Storage.WestEurope")
     elif entry.destinations is not None:
         if shared:
             message = "a set cannot refer to another: write the destinations themselves"
             raise InvalidObjectError(what, f"{path}.destinations", message)
         name = entry.destinations.name
-        _match(_NAME, name, f"{path}.destinations.name", what, "the name of an EgressDestinations")
+        demand(_NAME, name, f"{path}.destinations.name", what, "the name of an EgressDestinations")
     else:
         _check_inside(entry, path, what, shared=shared)
 
@@ -84,11 +85,11 @@ def _check_inside(entry: Destination, path: str, what: str, *, shared: bool) -> 
     named: ServiceName | PodsSelector | None = entry.service or entry.pods
     path = f"{path}.{entry.kind}"
     if named is not None and named.namespace is not None:
-        _match(_LABEL, named.namespace, f"{path}.namespace", what, "the name of a namespace")
+        demand(_LABEL, named.namespace, f"{path}.namespace", what, "the name of a namespace")
     elif shared:
         raise InvalidObjectError(what, f"{path}.namespace", "is missing: a set has no namespace")
     if entry.service is not None:
-        _match(_LABEL, entry.service.name, f"{path}.name", what, "the name of a Service")
+        demand(_LABEL, entry.service.name, f"{path}.name", what, "the name of a Service")
         for index, port in enumerate(entry.ports or ()):
             if port.end_port is not None:
                 field = f"{path.removesuffix('.service')}.ports[{index}].endPort"
@@ -96,7 +97,7 @@ def _check_inside(entry: Destination, path: str, what: str, *, shared: bool) -> 
     if entry.pods is not None:
         for index, name in enumerate(entry.pods.service_accounts or ()):
             field = f"{path}.serviceAccounts[{index}]"
-            _match(_NAME, name, field, what, "the name of a ServiceAccount")
+            demand(_NAME, name, field, what, "the name of a ServiceAccount")
         check_different(entry.pods.service_accounts or (), f"{path}.serviceAccounts", what)
         requirements_of(entry.pods.pod_selector, field=f"{path}.podSelector", what=what)
 
@@ -190,8 +191,3 @@ class _Known:
         else:
             reaches = self.whole == other.whole
         return reaches and within(other.ports, self.ports)
-
-
-def _match(pattern: re.Pattern[str], text: str, field: str, what: str, wanted: str) -> None:
-    if not pattern.fullmatch(text):
-        raise InvalidObjectError(what, field, f"{text!r} must be {wanted}")

@@ -8,7 +8,7 @@ import msgspec
 from core import sandbox
 from core.decision import Denial, Need
 from core.errors import InvalidObjectError
-from core.guarded import Meta, approvable_of, convert_spec, parse_time, read_written
+from core.guarded import Meta, approvable_of, convert_spec, demand, parse_time, read_written
 from core.privileges import validate_pattern
 from core.two_person import Approvable
 
@@ -112,9 +112,9 @@ def parse_exception(raw: bytes | msgspec.Raw, namespace: str = "") -> PolicyExce
 
 
 def _check_workload(workload: WorkloadName, path: str, what: str) -> None:
-    _match(_API_VERSION, workload.api_version, f"{path}.apiVersion", what, "such as apps/v1")
-    _match(_KIND, workload.kind, f"{path}.kind", what, "a kind such as Deployment")
-    _match(_NAME, workload.name, f"{path}.name", what, "the whole name of one workload")
+    demand(_API_VERSION, workload.api_version, f"{path}.apiVersion", what, "such as apps/v1")
+    demand(_KIND, workload.kind, f"{path}.kind", what, "a kind such as Deployment")
+    demand(_NAME, workload.name, f"{path}.name", what, "the whole name of one workload")
 
 
 def _check_excuse(excuse: Excuse, path: str, what: str) -> None:
@@ -128,13 +128,8 @@ def _check_excuse(excuse: Excuse, path: str, what: str) -> None:
         if excuse.value is not None:
             raise InvalidObjectError(what, f"{path}.value", "goes with a rule: remove it")
     else:
-        _match(_RULE, excuse.rule or "", f"{path}.rule", what, "such as rules/runtime/annotations")
+        demand(_RULE, excuse.rule or "", f"{path}.rule", what, "such as rules/runtime/annotations")
         if excuse.container is not None:
             raise InvalidObjectError(what, f"{path}.container", "goes with a privilege: remove it")
     if excuse.container is not None:
-        _match(_CONTAINER, excuse.container, f"{path}.container", what, "a container's name")
-
-
-def _match(pattern: re.Pattern[str], text: str, field: str, what: str, wanted: str) -> None:
-    if not pattern.fullmatch(text):
-        raise InvalidObjectError(what, field, f"{text!r} must be {wanted}")
+        demand(_CONTAINER, excuse.container, f"{path}.container", what, "a container's name")

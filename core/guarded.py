@@ -116,6 +116,16 @@ def convert_spec(
         raise unreadable(f"{kind} {written.meta.name}", error, "spec") from error
 
 
+def demand(pattern: re.Pattern[str], text: str, field: str, what: str, wanted: str) -> None:
+    """Demand that a text matches a pattern, all of it; `wanted` says for a person what it must be.
+
+    Raises:
+        InvalidObjectError: naming `field`.
+    """
+    if not pattern.fullmatch(text):
+        raise InvalidObjectError(what, field, f"{text!r} must be {wanted}")
+
+
 def parse_time(text: str, *, field: str, what: str) -> float:
     """Read a time to the second in UTC, such as `2026-12-31T18:00:00Z`, as Unix seconds.
 
