@@ -10,7 +10,7 @@ PYTHON_DIRS := admission audit certs cli control core egress identity kube polic
 BUNDLE := policies/compiled/builtin.tar.gz
 REGO := $(shell find policies/rego -name '*.rego' ! -name '*_test.rego')
 
-.PHONY: help setup run test check bench bench-recording bench-scaling bench-profiles bench-people bench-sandbox bench-one-client proof docs lock tools clean
+.PHONY: help setup run test check bench bench-recording bench-scaling bench-profiles bench-people bench-sandbox bench-risk bench-identity bench-one-client proof docs lock tools clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -56,6 +56,12 @@ bench-people: setup ## The CPU that People and rights adds to a review, in inter
 bench-sandbox: setup ## The CPU that the sandbox adds to a review, in interleaved pairs
 	@$(BIN)/python -m bench.sandbox $(BENCH)
 
+bench-risk: setup ## What 100,000 identities take in a gate; lookups, swaps
+	@$(BIN)/python -m bench.risk $(BENCH)
+
+bench-identity: setup ## The CPU that risk adds to a review, in interleaved pairs
+	@$(BIN)/python -m bench.identity $(BENCH)
+
 bench-one-client: setup ## What a webhook adds to a Pod's creation, through a real kube-apiserver
 	@$(BIN)/python -m bench.one_client $(BENCH)
 
@@ -68,6 +74,7 @@ docs: setup ## Make the generated pages anew
 	$(BIN)/python docs/make_rules.py
 	$(BIN)/python docs/make_schemas.py
 	$(BIN)/python docs/make_chart.py
+	$(BIN)/python docs/make_risk_table.py
 
 lock: $(VENV)/.installed ## Look up newer dependencies and lock them with hashes
 	@lock="$(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --no-header --python-version 3.11"

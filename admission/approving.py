@@ -14,14 +14,18 @@ async def ask_approved(  # noqa: PLR0913, PLR0917  All that the rule looks at.
     tier: str,
     now: float,
     terms: Terms,
+    *,
+    endures: bool = False,
 ) -> Approved | NotApproved:
     """Say whether an object is approved. Nobody is asked where the answer is no anyway.
+
+    `endures` is as in `core.two_person.approved`.
 
     Raises:
         AccessReviewError: the cluster did not say whether an approver may approve.
     """
     everyone = {each.approval for each in consents}
-    answer = approved(what, consents, everyone, now, terms)
+    answer = approved(what, consents, everyone, now, terms, endures=endures)
     if isinstance(answer, NotApproved):
         return answer
     holders = {
@@ -30,4 +34,4 @@ async def ask_approved(  # noqa: PLR0913, PLR0917  All that the rule looks at.
         if each.digest == what.digest
         and await cluster.allowed(each.approver, names.APPROVE_VERB, names.TIERS_RESOURCE, tier, "")
     }
-    return approved(what, consents, holders, now, terms)
+    return approved(what, consents, holders, now, terms, endures=endures)

@@ -22,7 +22,7 @@ from core.decision import Action, Finding
 from core.errors import NotSyncedError
 from core.namespaces import Mode
 from core.request import Operation, Request
-from core.two_person import Approved, Terms
+from core.two_person import Approved, Terms, read_person, stays_open
 
 RELAXED: Final = "break-glass/relaxed"
 """The rule of the finding by which each decision that was relaxed is found again."""
@@ -92,9 +92,13 @@ class Breaker:
         return all(answers)
 
     async def _in_force(self, one: BreakGlass, now: float) -> bool:
+        opener = read_person(one.meta.annotation(names.ACTIVATED_BY_ANNOTATION))
+        if one.began is None or not stays_open(opener, one.began, self.terms):
+            return False
         consents = self.cluster.break_glasses.consents(one.meta.uid)
+        tier = names.BREAK_GLASS_TIER
         answer = await ask_approved(
-            self.cluster, one.approvable, consents, names.BREAK_GLASS_TIER, now, self.terms
+            self.cluster, one.approvable, consents, tier, now, self.terms, endures=True
         )
         return isinstance(answer, Approved)
 

@@ -9,6 +9,7 @@ from admission.checks.guards import guards
 from admission.checks.namespace_marks import namespace_marks
 from admission.checks.notes import notes
 from admission.checks.profiles import profiles
+from admission.checks.risk import risk
 from admission.checks.sandboxing import sandboxing
 from admission.facts import Facts
 from admission.outcome import Outcome
@@ -19,6 +20,7 @@ Check = Callable[[Request, Facts], Outcome]
 CHAIN: Final[tuple[Check, ...]] = (
     namespace_marks,
     guards,
+    risk,
     egress,
     denials,
     profiles,
@@ -30,6 +32,7 @@ CHAIN: Final[tuple[Check, ...]] = (
 
 def run(request: Request, facts: Facts) -> list[Outcome]:
     """Run every check; all findings of a request are shown at once."""
-    if facts.left_alone and facts.notes is None and facts.egress is None:
+    silent = facts.notes is None and facts.egress is None and facts.risk is None
+    if facts.left_alone and silent:
         return []
     return [check(request, facts) for check in CHAIN]

@@ -1,19 +1,20 @@
 """Finds what would change a recorded answer: what surely would, then what may. Pure."""
 
 from collections.abc import Iterable
-from typing import Final, Literal
-
-import msgspec
+from typing import Final
 
 from admission.candidates import is_special
+from admission.change import Change, FieldChange
 from admission.checks import namespace_marks, profiles
 from admission.checks.denials import is_denial
-from admission.checks.egress import is_held
+from admission.checks.egress import HOST_NETWORK, is_held
+from admission.checks.risk import is_of_identity
 from admission.granting import asked_in, commands_of, name_subject, place_in_words, place_of
 from admission.wording import listed
 from core import names
-from core.decision import Verdict
+from core.decision import Finding, Verdict
 from core.document import DecisionDocument, TriedProfile
+from core.namespaces import Mode
 from identity.requester import PROFILE_PATH
 
 _GRANT_SIZE: Final = 8
@@ -21,28 +22,6 @@ _GRANT_SIZE: Final = 8
 so many fields oneself."""
 
 _SHOWN: Final = 4
-
-
-class FieldChange(msgspec.Struct, frozen=True, rename="camel"):
-    """One field to change, and how."""
-
-    path: str
-    remedy: str
-
-
-class Change(msgspec.Struct, frozen=True, rename="camel"):
-    """One way to another answer."""
-
-    what: str
-    """A sentence that begins with what to do."""
-    who: Literal["author", "administrator"]
-    size: int
-    """Fields to change; a right weighs as much as 8."""
-    profile: str | None = None
-    """The profile that would then be chosen."""
-    fields: list[FieldChange] = []
-    commands: list[str] = []
-    """What an administrator would type."""
 
 
 def changes_of(document: DecisionDocument) -> list[Change]:
@@ -54,6 +33,8 @@ def changes_of(document: DecisionDocument) -> list[Change]:
         return []
     if document.verdict is Verdict.ERROR:
         return [_after_error(document)]
+    if is_told(document):
+        return _take_away(document)
     if is_later(document):
         return _before_it_is_raised(document)
     return _without_profiles(document) or [*_take_away(document), *_be_covered(document)]
@@ -76,6 +57,7 @@ def _take_away(document: DecisionDocument) -> list[Change]:
     """Give what no profile makes good: it must go, or be put right, whatever else is done."""
     found = []
     for what, counts in (
+        ("end the risk, or act as another identity:", is_of_identity),
         ("put right what holds egress:", is_held),
         ("take away what nobody may have:", is_denial),
     ):
@@ -86,17 +68,34 @@ def _take_away(document: DecisionDocument) -> list[Change]:
 
 def _be_covered(document: DecisionDocument) -> list[Change]:
     """Give the ways to a profile that covers all that is needed, unless one does."""
-    if document.findings and all(is_denial(f) or is_held(f) for f in document.findings):
+    if document.findings and all(map(_is_nobodys, document.findings)):
         return []
     # Sorting keeps the order of choice among equals: the profile that gives least comes first.
     sure = sorted(_sure(document), key=lambda change: change.size)
     return [*sure, *_perhaps(document, sure)]
 
 
+def _is_nobodys(finding: Finding) -> bool:
+    """Say whether no profile makes a finding good."""
+    return is_denial(finding) or is_held(finding) or is_of_identity(finding)
+
+
+def is_told(document: DecisionDocument) -> bool:
+    """Say whether it was admitted, with a word on who is behind it, or on what egress misses."""
+    enforced = document.mode == Mode.ENFORCE.value and not document.break_glass
+    warned = document.verdict is Verdict.WARN and bool(document.findings)
+    return enforced and warned and all(map(_only_warns, document.findings))
+
+
+def _only_warns(finding: Finding) -> bool:
+    return is_of_identity(finding) or finding.rule == HOST_NETWORK
+
+
 def is_later(document: DecisionDocument) -> bool:
     """Say whether it was admitted, with warnings of what its profile's catalogue did not know."""
     return (
         document.verdict is Verdict.WARN
+        and any(finding.privilege for finding in document.findings)
         and not any(map(is_denial, document.findings))
         and any(t.profile == document.profile and t.usable and _covers(t) for t in document.tried)
     )

@@ -5,17 +5,21 @@ from itertools import islice, takewhile
 from typing import Final
 
 from admission.candidates import Candidate
-from admission.facts import Facts, OriginFacts, PodFacts
+from admission.facts import Facts, OriginFacts, PodFacts, RiskFacts
 from core.decision import Evidence, Named, Traced, Tried
+from core.risk import OperationClass
 from identity.kinds import SubjectKind
 
 _MOST_COVERING: Final = 8
 """Profiles kept of those that cover all."""
 
+_NOBODYS: Final = RiskFacts(operation=OperationClass.CREATE_WORKLOAD)
+"""Where nobody was asked for risk."""
+
 
 def evidence_of(facts: Facts, chosen: str | None, requester: SubjectKind) -> Evidence:
     """Give what the record keeps; `chosen` is the profile that the object is admitted under."""
-    pod = facts.pod
+    pod, risk = facts.pod, facts.risk or _NOBODYS
     ceiling = facts.namespace.ceiling if facts.namespace else None
     kept = tuple(sorted(ceiling)) if ceiling is not None else None
     if pod is None:
@@ -24,6 +28,10 @@ def evidence_of(facts: Facts, chosen: str | None, requester: SubjectKind) -> Evi
             ceiling=kept,
             left_alone=facts.left_alone,
             object_uid=facts.object_uid,
+            risk=risk.recorded,
+            behaviour=risk.behaviour,
+            risk_version=risk.version,
+            risk_table=risk.table,
         )
     tried = _tried(pod, chosen)
     return Evidence(
@@ -42,6 +50,10 @@ def evidence_of(facts: Facts, chosen: str | None, requester: SubjectKind) -> Evi
         requester_kind=requester.value,
         root=facts.root,
         traced=_traced(facts.origin) if facts.origin else None,
+        risk=risk.recorded,
+        behaviour=risk.behaviour,
+        risk_version=risk.version,
+        risk_table=risk.table,
         evaluation_seconds=pod.evaluation_seconds,
         access_seconds=pod.access_seconds,
     )

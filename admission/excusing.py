@@ -16,7 +16,7 @@ from core.errors import NotSyncedError
 from core.exceptions import PolicyException, WorkloadName
 from core.notes import Root
 from core.request import Request
-from core.two_person import Approved, NotApproved, Terms
+from core.two_person import Approved, NotApproved, Terms, suspended
 
 
 @dataclass(frozen=True)
@@ -119,6 +119,8 @@ class Excuser:
             gone = "is being deleted" if now < exception.expires else "has expired"
             return NotApproved((f"it {gone}",))
         what = exception.approvable
+        if why := suspended(what, self.terms):
+            return NotApproved((why,))
         consents = self.cluster.exceptions.consents(exception.meta.namespace, what.uid)
         tier = names.EXCEPTIONS_TIER
         return await ask_approved(self.cluster, what, consents, tier, now, self.terms)

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from admission.changes import Change, changes_of, is_later
+from admission.change import Change
+from admission.changes import changes_of, is_later, is_told
 from admission.granting import place_of
 from admission.wording import printable
 from core.decision import Need, Verdict
@@ -45,14 +46,16 @@ def _headline(document: DecisionDocument) -> str:
     if document.verdict is Verdict.ERROR:
         return f"Not judged: {what} ({_after_error(document)})."
     later = is_later(document)
-    if document.verdict is Verdict.ALLOW or later:
+    told = is_told(document)
+    if document.verdict is Verdict.ALLOW or later or told:
         word = "Runs, and would be admitted" if document.source == "sweep" else "Admitted"
         if document.left_alone:
             return f"{word}: {what}; {document.left_alone}."
         under = f" under the profile {document.profile}" if document.profile else ""
         if document.exceptions:
             under += f", excused by {printable(', '.join(document.exceptions), 300)}"
-        return f"{word}: {what}{under}{_later(document) if later else ''}."
+        beside = _later(document) if later else _told(document) if told else ""
+        return f"{word}: {what}{under}{beside}."
     return f"{_refused(document)}: {what}: {_why(document)}"
 
 
@@ -60,6 +63,10 @@ def _later(document: DecisionDocument) -> str:
     lacked = {finding.privilege for finding in document.findings if finding.privilege}
     count = _count(len(lacked), document)
     return f", which is written for an older catalogue and does not cover {count} that came later"
+
+
+def _told(document: DecisionDocument) -> str:
+    return f"; {document.findings[0].message}"
 
 
 def _count(lacked: int, document: DecisionDocument) -> str:

@@ -11,16 +11,19 @@ from core import names
 from core.break_glass import BreakGlass
 from core.capacity import Pool
 from core.decision import Access, Finding, Need
+from core.document_parts import AssessedRisk
 from core.exceptions import PolicyException
 from core.namespaces import Mode, Namespace
 from core.notes import Root
 from core.pod import Pod
 from core.profiles import ProfileSet
+from core.risk import Assessed, Effect, OperationClass
 from core.sandbox import Feature, Isolation, Signal
 from core.subject import Subject
 from core.templates import Template
 from identity.requester import NoteChange
 from policies.bundle import Rule
+from policies.context import NO_STANDINGS, Standings
 from sandbox.choosing import Refusal
 
 
@@ -150,6 +153,40 @@ class EgressFacts(msgspec.Struct, frozen=True, gc=False):
     """Warnings: Pods that no policy holds."""
 
 
+class RiskFacts(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """What is known of the identities of a request, and what the risk table says of each."""
+
+    operation: OperationClass
+    assessed: tuple[Assessed, ...] = ()
+    """The strictest first; more than one of an identity of which more than one standing holds."""
+    recorded: tuple[AssessedRisk, ...] = ()
+    """The same as it is recorded: made once, of all Pods that share it."""
+    seen_at: Mapping[str, str] = {}
+    """By `Assessed.who` of what a Pod can sign in as: the field that shows it."""
+    said: Mapping[str, str] = {}
+    """What the site tells people, by the row that has words of its own."""
+    meanwhile: tuple[OperationClass, ...] = ()
+    """Where it is refused: what the table still lets all of these identities do here."""
+    standings: Standings = NO_STANDINGS
+    """What policies see of them."""
+    behaviour: tuple[str, ...] = ()
+    """What the people behind it do that is unusual."""
+    version: int = 0
+    """Of the snapshot."""
+    table: str = ""
+    """The table's digest."""
+
+    isolates: bool = False
+    """Whether the Pods must run in a sandbox for it."""
+    speaks: bool = False
+    """Whether there is anything to be said of it."""
+
+    @property
+    def effect(self) -> Effect:
+        """The strictest."""
+        return self.assessed[0].effect if self.assessed else Effect.ALLOW
+
+
 class OriginFacts(msgspec.Struct, frozen=True, gc=False):
     """Where what a configured controller makes comes from."""
 
@@ -180,6 +217,9 @@ class Facts(msgspec.Struct, frozen=True, gc=False):
     guard: GuardFacts | None = None
     egress: EgressFacts | None = None
     """None where nothing is to be said of it."""
+    risk: RiskFacts | None = None
+    """None where the installation asks nobody for risk, or the request is not one that it is asked
+    of."""
     relaxed_by: tuple[BreakGlass, ...] = ()
     """What makes warnings of all that would refuse the request."""
     asides: tuple[str, ...] = ()
@@ -191,8 +231,8 @@ class Facts(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def may_isolate(self) -> bool:
-        """Whether a profile or the namespace may ask that Pods be sandboxed, whoever made them."""
-        if self.profiles.sandboxes:
+        """Whether a profile, the namespace or somebody's risk may ask that Pods be sandboxed."""
+        if self.profiles.sandboxes or (self.risk is not None and self.risk.isolates):
             return True
         return self.namespace is not None and names.SANDBOX_LABEL in self.namespace.labels
 

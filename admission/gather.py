@@ -19,11 +19,12 @@ from admission.connecting import EntryReader, enters, in_entered
 from admission.evaluating import evaluate
 from admission.excepting import Excepting
 from admission.excusing import Excuser
-from admission.facts import Facts, MarkFacts, NamedProfile, PodFacts
+from admission.facts import Facts, NamedProfile, PodFacts
 from admission.granted import GrantReader, gives
 from admission.guarding import Guards
 from admission.isolating import Isolating, may_be_asked
 from admission.labelling import Labelling
+from admission.marking import with_marks
 from admission.needing import ask_usable, denied, since
 from admission.noting import Noting, keeps_profile, profile_of
 from admission.parts import Reading
@@ -31,13 +32,11 @@ from admission.policing import Policing
 from admission.reading import Reader, is_debug
 from admission.recorded import recorded_needs
 from admission.rights import Rights
+from admission.risking import Risking
 from admission.situation import Situations
-from core import names
 from core.cluster import Cluster
 from core.document import DecisionDocument
-from core.errors import InvalidObjectError
-from core.namespaces import Mode, Namespace, guarded_marks
-from core.pod import ObjectMeta, decode_metadata
+from core.namespaces import Mode, Namespace
 from core.request import Operation, Request
 from core.subject import Subject
 from core.two_person import ORDINARY, Terms
@@ -45,6 +44,8 @@ from egress.ground import ORDINARY as ORDINARY_GROUND
 from egress.ground import Ground
 from identity.kinds import SubjectKind, kind_of
 from identity.requester import PROFILE_PATH
+from identity.standing import ORDINARY as ORDINARY_FRESHNESS
+from identity.standing import Freshness
 from identity.subjects import Controllers
 from policies.engine import Engine
 from sandbox.choosing import ORDINARY as ORDINARY_SITE
@@ -68,6 +69,8 @@ class Gatherer:
     """Which sandboxes there are, and when what runs must run in one."""
     ground: Ground = ORDINARY_GROUND
     """What the installation says of egress."""
+    freshness: Freshness = ORDINARY_FRESHNESS
+    """How old what is known of risk may be."""
     clock: Callable[[], float] = time.time
     """Unix seconds, by which exceptions expire."""
 
@@ -102,12 +105,7 @@ class Gatherer:
             self.cluster.profiles(), self.engine.revision, self.engine.rules, mode, namespace
         )
         if enters(request) or gives(request):
-            read = (
-                await self._entries.read(request, facts)
-                if enters(request)
-                else await self._grants.read(request)
-            )
-            return await self._of_reading(request, facts, read)
+            return await self._of_reading(request, facts, await self._read(request, facts))
         if self._policing.judges(request):
             return await self._policing.facts_of(request, facts)
         if request.operation in _JUDGED:
@@ -117,14 +115,16 @@ class Gatherer:
 
     async def _of_written(self, request: Request, facts: Facts) -> Facts:
         if self._reader.judges(request):
-            return await self._of_object(request, facts)
+            return await self._of_reading(request, facts, await self._read(request, facts))
         if self._guards.judges(request):
             guard = await self._guards.gather(request, facts)
-            return msgspec.structs.replace(facts, guard=guard)
-        if (request.kind.group, request.kind.kind) == ("", "Namespace"):
-            return await self._of_namespace(request, facts)
-        left_alone = f"{request.kind.kind} is not a kind that is judged"
-        return msgspec.structs.replace(facts, left_alone=left_alone)
+            facts = msgspec.structs.replace(facts, guard=guard)
+        elif (request.kind.group, request.kind.kind) == ("", "Namespace"):
+            facts = await with_marks(self.cluster, request, facts)
+        else:
+            left_alone = f"{request.kind.kind} is not a kind that is judged"
+            facts = msgspec.structs.replace(facts, left_alone=left_alone)
+        return await self._risking.of_guarded(request, facts)
 
     @cached_property
     def _guards(self) -> Guards:
@@ -172,12 +172,25 @@ class Gatherer:
     def _grants(self) -> GrantReader:
         return GrantReader(self.cluster)
 
-    async def _of_object(self, request: Request, facts: Facts) -> Facts:
-        return await self._of_reading(request, facts, self._reader.read(request, facts))
+    @cached_property
+    def _risking(self) -> Risking:
+        return Risking(self.cluster, self.freshness, self.clock)
+
+    async def _read(self, request: Request, facts: Facts) -> Reading | str:
+        if enters(request):
+            return await self._entries.read(request, facts)
+        if gives(request):
+            return await self._grants.read(request)
+        return self._reader.read(request, facts)
 
     async def _of_reading(self, request: Request, facts: Facts, reading: Reading | str) -> Facts:
         facts = await self._noting.facts_of(request, reading, facts)
         facts = await self.labelling.facts_of(request, reading, facts)
+        if not isinstance(reading, str):
+            before, facts = facts, self._risking.of_reading(request, reading, facts)
+            isolates = facts.risk is not None and facts.risk.isolates
+            if isolates and not before.weighs(*reading.pods):
+                reading = await self._read(request, facts)  # With what decides about a sandbox.
         if isinstance(reading, str):
             return msgspec.structs.replace(facts, left_alone=reading)
         began = time.perf_counter()
@@ -189,7 +202,8 @@ class Gatherer:
             answer = await self._grants.beyond(request, answer)
         ended = time.perf_counter()
         if not (answer.needs or answer.denials or reading.always):
-            return msgspec.structs.replace(facts, left_alone="it needs no privilege")
+            harmless = "" if facts.risk and facts.risk.speaks else "it needs no privilege"
+            return msgspec.structs.replace(facts, left_alone=harmless)
         named = _named_profile(request, reading, facts)
         ceiling = None if named and named.whoever_asks else facts.namespace
         privileges = since(answer.needs, facts.rules)
@@ -239,32 +253,9 @@ class Gatherer:
         rights = Rights(self.cluster, known.subjects, request.namespace)
         usable = await ask_usable(known.named, known.candidates, rights, mode)
         pod = msgspec.structs.replace(known, usable=usable, access=tuple(rights.heard))
-        facts = msgspec.structs.replace(facts, pod=pod)
+        facts = self._risking.again(request, document, msgspec.structs.replace(facts, pod=pod))
         facts = await self._excepting.facts_again(request, facts, document)
         return self._isolating.facts_again(request, facts, document)
-
-    async def _of_namespace(self, request: Request, facts: Facts) -> Facts:
-        metadata = _metadata(request.object)
-        new = _marks(metadata)
-        old = _marks(_metadata(request.old_object)) if request.old_object is not None else {}
-        paths = sorted(new.keys() | old.keys())
-        changed = tuple(path for path in paths if new.get(path) != old.get(path))
-        exempt = bool(changed) and await self.cluster.allowed(
-            request.subject, names.EXEMPT_VERB, names.NAMESPACES_RESOURCE, request.name, ""
-        )
-        return msgspec.structs.replace(
-            facts, marks=MarkFacts(changed, exempt), object_uid=metadata.uid or ""
-        )
-
-
-def _metadata(raw: msgspec.Raw | None) -> ObjectMeta:
-    if raw is None:
-        raise InvalidObjectError("Namespace", "object", "the review holds none")
-    return decode_metadata(raw, "Namespace")
-
-
-def _marks(metadata: ObjectMeta) -> dict[str, str]:
-    return guarded_marks(metadata.labels or {}, metadata.annotations or {})
 
 
 def _stands(named: NamedProfile, tried: Candidates, usable: Mapping[str, bool]) -> bool:

@@ -62,7 +62,7 @@ def weigh_part(
 
 
 def must(part: SandboxPart, mode: SandboxMode, weighed: Weighed, site: Site) -> bool:
-    """Say whether a part must run in a sandbox."""
+    """Say whether a part must run in a sandbox, whoever is behind it."""
     return demanded(mode, asked=part.asked, score=weighed.score, threshold=site.threshold)
 
 
@@ -74,12 +74,18 @@ def decide(  # noqa: PLR0913  All that it is made of.
     classes: Mapping[str, RuntimeClass | None],
     *,
     excused: bool = False,
+    risky: bool = False,
 ) -> Isolated:
-    """Decide about one part; where it is excused, only its author demands anything."""
+    """Decide about one part; `risky` is whether the risk of an identity demands a sandbox.
+
+    Where it is excused, that and its author alone demand anything.
+    """
     counts = SandboxMode.NEVER if excused else mode
     demands = must(part, counts, weighed, site)
-    choice = choose(site, part.named, part.features, classes) if demands else _NONE
+    choice = choose(site, part.named, part.features, classes) if demands or risky else _NONE
     isolation = isolation_of(site, mode, weighed, choice.runtime, asked=part.asked, excused=excused)
+    if risky and not demands:
+        isolation = msgspec.structs.replace(isolation, identity=True)
     return Isolated(part, isolation, choice.refusals)
 
 

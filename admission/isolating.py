@@ -65,6 +65,7 @@ class Isolating:
         pod = facts.pod
         if pod is None:
             return facts
+        risky = facts.risk is not None and facts.risk.isolates
         chosen = profiles(request, facts)
         mode = mode_of(facts, chosen.profile)
         weighed = []
@@ -74,7 +75,8 @@ class Isolating:
                 sandbox = SandboxFacts(kept.decided, reading.root, chosen)
                 return _with(facts, pod=_with(pod, sandbox=sandbox))
             weighed.append((kept.part, kept.weighed))
-        wanted = any(must(part, mode, sum_, self.site) for part, sum_ in weighed)
+        excusable = any(must(part, mode, sum_, self.site) for part, sum_ in weighed)
+        wanted = excusable or risky
         cluster = self.excuser.cluster
         runtimes = self.site.runtimes if wanted else ()
         classes = {name: cluster.runtime_class(name) for name in runtimes}
@@ -84,7 +86,7 @@ class Isolating:
         def known(*, excused: bool) -> Facts:
             decided = tuple(
                 [
-                    decide(part, sum_, mode, self.site, classes, excused=excused)
+                    decide(part, sum_, mode, self.site, classes, excused=excused, risky=risky)
                     for part, sum_ in weighed
                 ]
             )
@@ -92,7 +94,7 @@ class Isolating:
             return _with(facts, pod=_with(pod, sandbox=sandbox))
 
         found = known(excused=False)
-        if not wanted:
+        if not excusable:
             return found
         by, asides = await self._in_force(request, found)
         if by is None:
@@ -120,11 +122,12 @@ class Isolating:
         first = self.site.runtimes[0]
         asked = was is not None and was.asked
         part = SandboxPart(named=document.sandbox or first, asked=asked, needs=pod.needs)
-        wanted = must(part, mode, weighed, self.site)
+        risky = facts.risk is not None and facts.risk.isolates
+        wanted = risky or must(part, mode, weighed, self.site)
         cluster = self.excuser.cluster
         classes = {name: cluster.runtime_class(name) for name in self.site.runtimes if wanted}
         excused = was is not None and was.excused
-        decided = decide(part, weighed, mode, self.site, classes, excused=excused)
+        decided = decide(part, weighed, mode, self.site, classes, excused=excused, risky=risky)
         return _with(
             facts, pod=_with(pod, sandbox=SandboxFacts((decided,), own=True, chosen=chosen))
         )
@@ -146,11 +149,14 @@ class Isolating:
             return Kept(part.answer, namespace, *anew)
         asker = (mode, subject.username, *subject.groups)
         asked = (request.operation, request.subresource, pod.spec.runtime_class_name, asks(pod))
-        key = (id(part.answer), id(namespace), seen, asker, asked)
+        risk = facts.risk
+        known_risk = risk and (risk.isolates, risk.standings, risk.behaviour)
+        key = (id(part.answer), id(namespace), seen, asker, asked, known_risk)
         known = self.gangs.find(key)
         if known is None:
             made, weighed = await self._weigh_anew(request, facts, part, pod, seen)
-            free = not must(made, mode, weighed, self.site)
+            risky = risk is not None and risk.isolates
+            free = not (risky or must(made, mode, weighed, self.site))
             decided = (decide(made, weighed, mode, self.site, {}),) if free else ()
             known = Kept(part.answer, namespace, made, weighed, decided)
             self.gangs.keep(key, known)
@@ -159,7 +165,7 @@ class Isolating:
     async def _weigh_anew(
         self, request: Request, facts: Facts, part: EvaluatedPart, pod: Pod, seen: Seen
     ) -> tuple[SandboxPart, Weighed]:
-        context = self.situations.context(request, facts.namespace, seen)
+        context = self.situations.context(request, facts, seen)
         signals = (*part.answer.signals, *await judged(self.engine, part, context))
         if facts.pod and facts.pod.entered:
             name = facts.pod.entered

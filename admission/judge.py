@@ -20,7 +20,14 @@ from admission.isolated import isolate
 from admission.labelling import label_patches
 from admission.outcome import Outcome
 from admission.recorded import request_of
-from admission.wording import not_judged, notices, refusal, shown_lines, warnings
+from admission.wording import (
+    not_judged,
+    notices,
+    refusal,
+    shown_lines,
+    told_lines,
+    warnings,
+)
 from core.decision import Action, Decision, Evidence, Finding, Unrecorded, Verdict
 from core.document import DecisionDocument
 from core.errors import CannotJudgeError, DeadlineError, InvalidObjectError
@@ -242,11 +249,13 @@ def _later(speaking: list[Outcome], profile: str | None, facts: Facts, decision:
         return [*shown_lines(speaking), *relaxed_words(facts.relaxed_by, decision)]
     if facts.guard is not None:
         return shown_lines(speaking)
-    if not speaking or profile is None:
-        return []
-    found = {finding.rule for outcome in speaking for finding in outcome.findings}
+    told = told_lines([outcome for outcome in speaking if outcome.told])
+    rest = [outcome for outcome in speaking if not outcome.told]
+    if not rest or profile is None:
+        return told
+    found = {finding.rule for outcome in rest for finding in outcome.findings}
     catalogue = max(facts.rules[rule].since for rule in found if rule in facts.rules)
-    return notices(speaking, decision, facts.profiles.by_name[profile], catalogue)
+    return [*told, *notices(rest, decision, facts.profiles.by_name[profile], catalogue)]
 
 
 def _warnings(refusing: list[Outcome], later: list[str], decision: str, mode: Mode) -> list[str]:

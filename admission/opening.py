@@ -81,7 +81,7 @@ class Opening:
         consents = self.cluster.break_glasses.consents(old.meta.uid)
         tier = names.BREAK_GLASS_TIER
         answer = await ask_approved(
-            self.cluster, old.approvable, consents, tier, self.clock(), self.terms
+            self.cluster, old.approvable, consents, tier, self.clock(), self.terms, endures=True
         )
         if not isinstance(answer, NotApproved):
             return ()

@@ -20,6 +20,9 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
     isolation: Isolation | None = None
     """What the check decided about the object's sandbox."""
 
+    told: bool = False
+    """Whether its warnings are told to whoever is admitted."""
+
     held: bool = False
     """Whether it holds in every namespace, whatever its mode is."""
 

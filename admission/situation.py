@@ -7,15 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from admission.facts import Facts
 from core.cluster import Cluster
 from core.errors import NotSyncedError
-from core.namespaces import Namespace
 from core.pod import Pod
 from core.request import Request
 from core.sandbox import SandboxMode
 from core.subject import Subject
 from identity.kinds import SubjectKind
-from policies.context import ABSENT, Context, encode_context
+from policies.context import ABSENT, ABSENT_BESIDES_RISK, NO_STANDINGS, Context, encode_context
 
 _DEFAULT_ACCOUNT: Final = "default"
 """The service account of a Pod that names none (kubernetes/plugin/pkg/admission/serviceaccount)."""
@@ -66,9 +66,9 @@ class Situations:
                 raise
             return Seen(absent=_UNSEEN)
 
-    def context(self, request: Request, namespace: Namespace | None, seen: Seen) -> bytes:
+    def context(self, request: Request, facts: Facts, seen: Seen) -> bytes:
         """Give what policies see, as JSON."""
-        subject = request.subject
+        subject, namespace, risk = request.subject, facts.namespace, facts.risk
         return encode_context(
             Context(
                 operation=request.operation.value,
@@ -78,7 +78,9 @@ class Situations:
                 namespace_labels=namespace.labels if namespace else {},
                 new_service_account=seen.new_account,
                 services=seen.services,
-                absent=(*ABSENT, *seen.absent),
+                risk=risk.standings if risk else NO_STANDINGS,
+                behaviour=risk.behaviour if risk else (),
+                absent=(*(ABSENT_BESIDES_RISK if risk else ABSENT), *seen.absent),
             )
         )
 

@@ -117,11 +117,21 @@ def shown_lines(outcomes: Sequence[Outcome]) -> list[str]:
     lines = []
     for outcome in outcomes:
         for group in _grouped(outcome.findings):
-            path = printable(group[0].path, _PATH)
-            line = f"{path}: {group[0].message}" if path else group[0].message
+            line = _said(group[0])
             whole = f"{line}. {group[0].remedy}"
             lines.append(whole if len(whole) <= _LINE else line)
     return lines
+
+
+def told_lines(outcomes: Sequence[Outcome]) -> list[str]:
+    """Give a line for each finding, and one for its remedy."""
+    groups = [group for outcome in outcomes for group in _grouped(outcome.findings)]
+    return [line for group in groups for line in (_said(group[0]), group[0].remedy)]
+
+
+def _said(finding: Finding) -> str:
+    path = printable(finding.path, _PATH)
+    return f"{path}: {finding.message}" if path else finding.message
 
 
 def _grouped(findings: Sequence[Finding]) -> list[list[Finding]]:

@@ -5,7 +5,7 @@ import datetime as dt
 import sys
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -14,10 +14,17 @@ import uvloop
 from prometheus_client import CollectorRegistry
 from structlog.typing import FilteringBoundLogger
 
+from audit.behaviour.learning import Learning
+from audit.behaviour.metrics import BehaviourCollector
+from audit.behaviour.wire import PATH as BEHAVIOUR_PATH
+from audit.ledger.acts import acts_answering
+from audit.ledger.acts_wire import PATH as ACTS_PATH
 from audit.ledger.destination import Receipt
 from audit.ledger.frames import Frame
 from audit.ledger.metrics import ReceiverCollector
 from audit.ledger.receiver import Receiver
+from audit.ledger.serving import Serving
+from audit.ledger.store.query import Query
 from audit.ledger.store.store import Store
 from cli.ledger import ledger_url
 from cli.settings import Settings
@@ -60,12 +67,16 @@ async def _serve(settings: Settings, tls: TlsSettings) -> int:
     logger = get_logger()
     pair = PairWatcher(tls, logger)
     try:
-        async with open_kept_ledger(settings, logger) as ledger:
-            receiver = Receiver(ledger, logger)
+        async with AsyncExitStack() as stack:
+            ledger = await stack.enter_async_context(open_kept_ledger(settings, logger))
+            learning = await stack.enter_async_context(open_learning(ledger, logger))
+            receiver = Receiver(learning, logger)
+            questions = {BEHAVIOUR_PATH: learning.answer, ACTS_PATH: acts_answering(ledger.find)}
+            serving = Serving(receiver, questions, logger)
             readiness = Readiness({"certificate": pair.missing, "ledger": ledger.missing})
             return await serve(
-                Served(receiver, "auditor", name_setting("receive.port")),
-                build_status_app(readiness, _registry(receiver)),
+                Served(serving, "auditor", name_setting("receive.port")),
+                build_status_app(readiness, _registry(receiver, serving, learning)),
                 _server_settings(settings),
                 pair,
                 readiness,
@@ -79,6 +90,8 @@ class KeptLedger:
     """A store that is opened when it can be, and kept to its whole days (a `Destination`)."""
 
     def __init__(self, store: Store, keep_days: int, logger: FilteringBoundLogger) -> None:
+        self.path = store.path
+        """The ledger's file, where it is one."""
         self._store = store
         self._keep_days = keep_days
         self._logger = logger
@@ -103,6 +116,14 @@ class KeptLedger:
             raise
         self._note(None)
         return receipt
+
+    async def find(self, query: Query) -> list[bytes]:
+        """Give the documents (JSON) that a query means, in its order.
+
+        Raises:
+            LedgerError: the database fails.
+        """
+        return await self._store.find(query)
 
     async def look_after(self) -> None:
         """Open the store, again whenever it failed, and forget each hour what is too old."""
@@ -174,9 +195,25 @@ async def open_kept_ledger(
         await ledger.close()
 
 
-def _registry(receiver: Receiver) -> CollectorRegistry:
+@asynccontextmanager
+async def open_learning(
+    ledger: KeptLedger, logger: FilteringBoundLogger
+) -> AsyncIterator[Learning]:
+    """Give what learns from a ledger; what it learnt is saved beside it, where it is a file."""
+    path = ledger.path and ledger.path.with_name(f"{ledger.path.name}.behaviour")
+    learning = Learning(ledger, ledger.find, logger, path)
+    task = asyncio.create_task(learning.keep_learnt())
+    try:
+        yield learning
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def _registry(receiver: Receiver, serving: Serving, learning: Learning) -> CollectorRegistry:
     registry = process_registry(version("sallyport"))
     registry.register(ReceiverCollector(lambda: receiver.received, lambda: receiver.answers))
+    registry.register(BehaviourCollector(lambda: learning.clusters, lambda: serving.answers))
     return registry
 
 

@@ -12,11 +12,13 @@ from typing import Final
 import uvloop
 from structlog.typing import FilteringBoundLogger
 
+from audit.clients.auditor import AuditorClient
 from audit.ledger.recorder import LedgerRecorder
 from audit.ledger.spool import Spool
 from cli.egress_control import make_egress
 from cli.parts import make_engine, make_judge, open_live, runtimes_of
 from cli.recording import Recording, cluster_id, known, open_auditor, open_recording
+from cli.risk_control import RiskControl, Surroundings, open_risk
 from cli.settings import Settings
 from cli.settings_errors import name_setting
 from control.loop import Loop
@@ -83,6 +85,7 @@ class _Control:
     egress: Egress
     recording: Recording | None
     metrics: LoopMetrics
+    risk: RiskControl | None
     runner: Runner | None = field(default=None, init=False)
 
     def missing(self) -> list[str]:
@@ -95,7 +98,15 @@ class _Control:
         """Wait for the cluster's id, then take part in the election until cancelled."""
         cluster = await known(cluster_id(self.settings, self.cluster))
         self.runner = Runner(self._election(), self._loops(cluster), self.metrics)
-        await self.runner.run()
+        work = [asyncio.create_task(self.runner.run())]
+        if self.risk is not None:
+            work.append(asyncio.create_task(self.risk.listen()))
+        try:
+            await asyncio.gather(*work)
+        finally:
+            for task in work:
+                task.cancel()
+            await asyncio.gather(*work, return_exceptions=True)
 
     def _election(self) -> LeaseElection:
         return LeaseElection(self.objects, self.settings.namespace, LEASE, platform.node())
@@ -115,6 +126,8 @@ class _Control:
             ).loop,
         ]
         loops += [self._capacity(), *self.egress.loops]
+        if self.risk is not None:
+            loops += self.risk.loops(cluster, self.recording)
         if self.recording is None or self.recording.spool is None:
             self.logger.warning("nothing is swept", fix=f"set {name_setting('spool.folder')}")
             return loops
@@ -140,9 +153,10 @@ class _Control:
     def _sweep_parts(self, cluster: str, recorder: LedgerRecorder, spool: Spool) -> SweepParts:
         metrics = SweepMetrics(self.metrics.registry)
         section = self.settings.sweep
+        judge = make_judge(self.cluster, self.engine, self.settings)
         return SweepParts(
             objects=self.objects,
-            judge=make_judge(self.cluster, self.engine, self.settings),
+            judge=judge if self.risk is None else self.risk.noting(judge),
             recorder=recorder,
             cursors=CursorStore(self.objects, self.settings.namespace, cluster),
             reports=ReportWriter(self.objects, metrics),
@@ -193,8 +207,11 @@ async def _serve(settings: Settings) -> int:
             world = await stack.enter_async_context(_following(connection))
             reviews = AccessReviews(connection, LiveSettings())
             egress = make_egress(settings, objects, world, cluster, reviews.ask, metrics.registry)
+            channel = auditor.channel if isinstance(auditor, AuditorClient) else None
+            around = Surroundings(settings, objects, cluster, metrics.registry, logger, channel)
+            risk = await stack.enter_async_context(open_risk(around))
             control = _Control(
-                settings, logger, cluster, engine, objects, egress, recording, metrics
+                settings, logger, cluster, engine, objects, egress, recording, metrics, risk
             )
             readiness = Readiness({"loops": control.missing})
             status = build_status_app(readiness, metrics.registry)

@@ -58,7 +58,7 @@ def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
     """
     section = settings.egress
     target = target_of(section)
-    terms = terms_of(settings)
+    terms = terms_of(settings, cluster)
     state = State(world, enrolment_of(section, settings.namespace).enrols)
     writer = Writer(objects)
     wanting = Wanting(

@@ -9,11 +9,12 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
-from admission.changes import Change, FieldChange
+from admission.change import Change, FieldChange
 from admission.explain import Explanation, explain
 from admission.judge import Judge
 from admission.wording import listed
 from cli import exits
+from cli.explain_risk import print_risk
 from cli.explain_sandbox import print_isolation
 from cli.ledger import open_ledger
 from cli.output import COLOURS, STANDARD_INPUT, Result, Unjudged
@@ -172,6 +173,7 @@ def _print(explanation: Explanation, console: Console) -> None:
     _print_looks(explanation, console)
     _print_profiles(document, console)
     print_isolation(document, console)
+    print_risk(document, console)
     _print_root(document, console)
     _print_answers(document, console)
     _print_origin(document, console)
@@ -272,5 +274,6 @@ def _print_origin(document: DecisionDocument, console: Console) -> None:
     facts = [f"decision {document.id}", document.time, f"mode {document.mode}"]
     facts += [f"policies {revisions.policy}"] if revisions.policy else []
     facts += [f"profiles {revisions.profiles}"] if revisions.profiles else []
+    facts += [f"risk {revisions.risk}, table {revisions.risk_table}"] if revisions.risk else []
     facts.append(f"cluster {document.cluster}")
     console.print(Text(safe_line("; ".join(facts)), style="dim"))

@@ -4,7 +4,8 @@ from rich.console import Console
 from rich.text import Text
 
 from cli.text import safe_line
-from core.document import DecisionDocument, Isolated
+from core.document import DecisionDocument
+from core.document_parts import Isolated
 from core.sandbox import Isolation, SandboxMode
 
 
@@ -12,6 +13,8 @@ def why_sandboxed(isolation: Isolation) -> str:
     """Say why Pods must run in a sandbox, as a line for people."""
     if isolation.reason == "asked":
         return "its label sallyport.dev/sandbox asks for it"
+    if isolation.reason == "identity":
+        return "the risk of an identity behind it demands it"
     if isolation.reason == "required":
         return "its profile or its namespace demands it"
     signals = ", ".join(f"{each.rule} {each.points}" for each in isolation.signals)
@@ -39,6 +42,8 @@ def _outcome(decided: Isolated, runtime: str | None) -> str:
     excused = ", but an exception takes that away" if decided.excused else ""
     if decided.asked:
         why = "its author asks for one"
+    elif decided.identity:
+        why = "the risk of an identity behind it demands one"
     elif decided.mode == SandboxMode.REQUIRED.value:
         why = f"profile or namespace demands one{excused}"
     elif decided.mode == SandboxMode.BY_RISK.value:

@@ -16,6 +16,7 @@ from cli.logs import log_to_stderr
 from cli.output import Format, ReviewFormat, make_console, print_json
 from cli.policy import app as policy_app
 from cli.profile import app as profile_app
+from cli.risk import app as risk_app
 from cli.sandbox import app as sandbox_app
 from cli.text import safe_text
 from cli.who_can import app as who_can_app
@@ -35,6 +36,7 @@ app = typer.Typer(
 app.add_typer(egress_app, name="egress")
 app.add_typer(policy_app, name="policy")
 app.add_typer(profile_app, name="profile")
+app.add_typer(risk_app, name="risk")
 app.add_typer(sandbox_app, name="sandbox")
 app.add_typer(who_can_app, name="who-can")
 
@@ -45,9 +47,7 @@ LedgerFlag = Annotated[
 GroupFlag = Annotated[
     Optional[list[str]], typer.Option(help="A group of that user's; may be repeated.")  # noqa: UP045 (typer)
 ]
-NamespaceFlag = Annotated[
-    str, typer.Option("--namespace", "-n", help="For objects that name none.")
-]
+NamespaceFlag = Annotated[str, typer.Option("--namespace", "-n", help="For what names none.")]
 
 
 def _version(value: bool) -> None:  # noqa: FBT001 (typer's callback)

@@ -11,10 +11,13 @@ from admission.gather import Gatherer
 from admission.judge import Judge
 from cli.egress_ground import ground_of
 from cli.settings import Settings
+from cli.settings_identity import Identity, require_tenant
 from cli.settings_sections import MIB, Evaluation, Sandbox
 from core.cluster import Cluster
 from core.errors import ClusterError, NotSyncedError, SettingsError
 from core.two_person import SHARED_ACCOUNTS, Terms
+from identity.people_at_risk import PeopleAtRisk
+from identity.standing import Freshness
 from identity.subjects import configured
 from kube.connection import Connection
 from kube.folder import FolderCluster, read_profiles
@@ -67,10 +70,15 @@ def require_profile(cluster: Cluster, name: str, flag: str = "") -> None:
         raise SettingsError(f"{flag}{name}: no such profile; there are: {', '.join(known)}")
 
 
-def terms_of(settings: Settings) -> Terms:
-    """Give whose approvals never count, and what needs them."""
+def terms_of(settings: Settings, cluster: Cluster) -> Terms:
+    """Give whose approvals never count or do not count now, and what needs them."""
     shared = frozenset(name.casefold() for name in settings.shared_accounts)
-    return Terms(SHARED_ACCOUNTS | shared, profiles=settings.approvals.profiles)
+    return Terms(
+        SHARED_ACCOUNTS | shared,
+        profiles=settings.approvals.profiles,
+        at_risk=PeopleAtRisk(cluster.risk),
+        suspends=settings.identity.suspend_exceptions,
+    )
 
 
 def make_judge(cluster: Cluster, engine: Engine, settings: Settings) -> Judge:
@@ -81,7 +89,7 @@ def make_judge(cluster: Cluster, engine: Engine, settings: Settings) -> Judge:
     """
     controllers = configured(settings.controllers)
     pipelines = frozenset(settings.pipelines)
-    terms = terms_of(settings)
+    terms = terms_of(settings, cluster)
     site = _site(settings.sandbox, engine.rules)
     gatherer = Gatherer(
         cluster,
@@ -91,8 +99,14 @@ def make_judge(cluster: Cluster, engine: Engine, settings: Settings) -> Judge:
         terms=terms,
         site=site,
         ground=ground_of(settings.egress, settings.namespace),
+        freshness=_freshness(settings.identity),
     )
     return Judge(gatherer, settings.default_mode, when_unrecorded=settings.record.when_full)
+
+
+def _freshness(section: Identity) -> Freshness:
+    """Give how old what is known of risk may be."""
+    return Freshness(section.max_age, section.revoked_for, section.tenant)
 
 
 def runtimes_of(sandbox: Sandbox) -> tuple[str, ...]:
@@ -161,7 +175,8 @@ async def open_live(
     """Give the real cluster that the settings name, started; stop it at the end.
 
     Raises:
-        SettingsError: the credentials are missing or broken.
+        SettingsError: the credentials are missing or broken, or risk decides and no tenant is
+            named.
     """
     live = replace(_live_settings(settings), default_deny=default_deny)
     cluster = LiveCluster(settings.kubeconfig, live)
@@ -173,8 +188,10 @@ async def open_live(
 
 
 def _live_settings(settings: Settings) -> LiveSettings:
+    require_tenant(settings.identity)
     return LiveSettings(
         namespace=settings.namespace,
+        risk=settings.identity.enabled,
         max_staleness_s=settings.max_staleness,
         allow_age_s=settings.access.allow_age,
         deny_age_s=settings.access.deny_age,

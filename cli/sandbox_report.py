@@ -16,7 +16,8 @@ from cli import exits
 from cli.ledger import open_ledger
 from cli.settings import Settings
 from core.decision import Finding, Running
-from core.document import CountedSignal, DecisionDocument, Isolated, decode_document, unix_ms
+from core.document import DecisionDocument, decode_document, unix_ms
+from core.document_parts import CountedSignal, Isolated
 from core.errors import LedgerError
 from core.namespaces import Mode
 from core.sandbox import INCOMPATIBLE, REQUIRED, RUNTIME, SandboxMode, lacks_sandbox

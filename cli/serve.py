@@ -25,6 +25,7 @@ from webhooks.lines import LineWriter
 from webhooks.logs import LogSettings, configure_logs, get_logger
 from webhooks.metrics import Metrics, Sources
 from webhooks.readiness import Readiness
+from webhooks.risk_metrics import RiskCollector
 from webhooks.server import Addresses, Served, ServerSettings, serve
 from webhooks.status import build_status_app
 from webhooks.tls import PairWatcher, TlsSettings
@@ -127,6 +128,7 @@ def _watch(  # noqa: PLR0913, PLR0917  All that Prometheus hears of.
             log_lines_dropped=lambda: writer.dropped,
         )
     )
+    metrics.registry.register(RiskCollector(cluster.risk))
     if recording is not None:
         recording.show(metrics.registry)
 

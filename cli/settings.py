@@ -18,6 +18,7 @@ from pydantic_settings import (
 from cli.settings_egress import Egress
 from cli.settings_errors import explain, name_setting, refuse_unknown_variables, unreadable_variable
 from cli.settings_file import read_file
+from cli.settings_identity import Identity
 from cli.settings_sections import (
     LIVE,
     Access,
@@ -60,6 +61,7 @@ class Settings(BaseSettings):
     sandbox: Sandbox = Sandbox()
     capacity: CapacitySection = CapacitySection()
     egress: Egress = Egress()
+    identity: Identity = Identity()
     cluster_id: str = Field(
         "",
         max_length=63,

@@ -21,7 +21,7 @@ _FLAGS: Final[Mapping[str, str]] = {
 }
 """Settings that have a flag."""
 
-_ELSEWHERE: Final = frozenset({"HELM", "OPA", "PROOF"})
+_ELSEWHERE: Final = frozenset({"HELM", "KAFKA", "OPA", "POSTGRES", "PROOF"})
 """Variables that are no settings: programs of builds and tests, and the size of `make proof`."""
 
 _SERVICE_LINK: Final = re.compile(

@@ -155,4 +155,13 @@ def _consent(meta: Meta, expires: float) -> Consent | None:
         digest=digest,
         expires=expires,
         withdrawn=meta.deletion_timestamp is not None,
+        given=_given(meta),
     )
+
+
+def _given(meta: Meta) -> float:
+    """Give when an Approval was made; 0 where that is not recorded."""
+    try:
+        return parse_time(meta.creation_timestamp or "", field="", what="")
+    except InvalidObjectError:
+        return 0.0

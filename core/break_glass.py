@@ -25,9 +25,9 @@ _HOUR_S: Final = 3600
 _ACTIVATED: Final = "activated"
 _OPTIONAL: Final = frozenset({"rules", "privileges", _ACTIVATED})
 _NAMESPACE: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
-_RULE: Final = re.compile(r"(privileges|rules)(/[a-z0-9_]+)+")
+_RULE: Final = re.compile(r"(privileges|rules)(/[a-z0-9_]+)+|identity/(risk|stale)")
 
-_NAMED: Final = ("privileges/", "rules/")
+_NAMED: Final = ("privileges/", "rules/", "identity/")
 """What a rule that is named can be."""
 _ALL: Final = (*_NAMED, "profiles/")
 _OF_ROOTS: Final = frozenset({"notes/root", "notes/unnoted"})
@@ -153,7 +153,10 @@ def _check(spec: BreakGlassSpec, what: str) -> None:
         return
     for index, rule in enumerate(spec.rules or ()):
         if not _RULE.fullmatch(rule):
-            message = f"{rule!r} must be such as privileges/host/network or rules/runtime/x"
+            message = (
+                f"{rule!r} must be such as privileges/host/network or rules/runtime/x, "
+                "identity/risk or identity/stale"
+            )
             raise InvalidObjectError(what, f"spec.rules[{index}]", message)
     for index, pattern in enumerate(spec.privileges or ()):
         validate_pattern(pattern, field=f"spec.privileges[{index}]", what=what)

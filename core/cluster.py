@@ -16,11 +16,21 @@ from core.namespaces import Namespace
 from core.notes import Owned
 from core.pod import OwnerReference, Pod
 from core.profiles import ProfileSet
+from core.risk_snapshot import RiskSnapshot
 from core.roles import RoleRule
 from core.sandbox import RuntimeClass
 from core.storage import PersistentVolume
 from core.subject import Subject
 from core.two_person import Consent
+
+
+class SignIn(msgspec.Struct, frozen=True, gc=False):
+    """Whom a ServiceAccount says that it signs in as at Entra ID, as its author wrote it."""
+
+    client_id: str = ""
+    """The annotation `azure.workload.identity/client-id`; empty without one."""
+    tenant: str = ""
+    """`azure.workload.identity/tenant-id`; empty without one: the cluster's own."""
 
 
 class ExceptionSource(Protocol):
@@ -188,6 +198,12 @@ class Cluster(Protocol):
         Never an error: it is a reason to warn, and no more.
         """
 
+    def risk(self) -> RiskSnapshot | None:
+        """Give the risk of all identities; None where nothing is decided by it.
+
+        Never an error: an empty one, or one that is too old, says so itself.
+        """
+
     def exposing(self, namespace: str, labels: Mapping[str, str]) -> tuple[str, ...]:
         """Name the Services that send traffic from outside of the cluster to a Pod of these labels.
 
@@ -205,6 +221,13 @@ class Cluster(Protocol):
 
         Raises:
             NotSyncedError: they have not been loaded, or the watch has been down too long.
+        """
+
+    def service_account_sign_in(self, namespace: str, name: str) -> SignIn | None:
+        """Give whom a ServiceAccount signs in as; None where it is not known yet.
+
+        Raises:
+            NotSyncedError: as `service_account_made`.
         """
 
     async def owner(

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from core.document_parts import AssessedRisk
 from core.notes import Root
 from core.sandbox import Isolation
 from core.subject import Subject
@@ -133,6 +134,14 @@ class Evidence(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """`name@uid` of the BreakGlasses without which it would be refused."""
     running: Running | None = None
     """Of a sweep."""
+    risk: tuple[AssessedRisk, ...] = ()
+    """What the risk table says of the identities that count, as it is recorded."""
+    behaviour: tuple[str, ...] = ()
+    """What they do that is unusual: `core.risk.Behaviour`'s words."""
+    risk_version: int = 0
+    """Of the snapshot; 0 where nobody was asked for risk."""
+    risk_table: str = ""
+    """Digest of the table."""
     evaluation_seconds: float = 0.0
     access_seconds: float = 0.0
 

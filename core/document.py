@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from core.decision import Finding, Named, Need, Running, Verdict
+from core.document_parts import AssessedRisk, Isolated
 from core.times import second_text
 
 FORMAT: Final = 1
@@ -94,35 +95,15 @@ class TracedRoot(_Part, frozen=True):
     """The profile that is noted on it; empty without one."""
 
 
-class CountedSignal(_Part, frozen=True):
-    """A signal of risk that counted."""
-
-    rule: str
-    points: int
-    path: str = ""
-    reason: str = ""
-
-
-class Isolated(_Part, frozen=True):
-    """What decided about the sandbox."""
-
-    mode: str
-    """The strictest of namespace, profile and root's profile: `never`, `by-risk`, `required`."""
-    score: int = 0
-    threshold: int = 0
-    asked: bool = False
-    """Whether its author asked for a sandbox."""
-    excused: bool = False
-    """Whether a PolicyException took away what the mode demands."""
-    signals: list[CountedSignal] = []
-    """The heaviest first; each rule once."""
-
-
 class Revisions(_Part, frozen=True):
     """What the decision depended on, one revision of each."""
 
     policy: str = ""
     profiles: str = ""
+    risk: int = 0
+    """Version of the risk snapshot; 0 where nobody was asked for risk."""
+    risk_table: str = ""
+    """Digest of the risk table."""
 
 
 class Durations(_Part, frozen=True):
@@ -192,6 +173,11 @@ class DecisionDocument(_Part, frozen=True):
     """The RuntimeClass that it must run with; None where any will do."""
     isolation: Isolated | None = None
     """How that was decided; None where nobody may ask for a sandbox."""
+    risk: list[AssessedRisk] = []
+    """The strictest first; at most `core.document_parts.MOST_ASSESSED`."""
+    more_risk: int = 0
+    behaviour: list[str] = []
+    """What the people behind it did that they had not done before: `new-namespace` and so on."""
     running: Running | None = None
     """Of a sweep: what the Pod shows of itself."""
     revisions: Revisions = Revisions()

@@ -14,6 +14,7 @@ and what to do about it.
     ├── CannotBindError            a certificate or an address cannot be used to listen
     ├── LedgerError                the ledger did not take, or did not give, what was asked
     ├── ClusterError               kube-apiserver did not answer, or answered with a failure
+    ├── EntraError                 Entra ID or Graph did not give what was asked
     ├── NotLeaderError             what only the leader may do was begun by one who is not
     └── CannotJudgeError           a review cannot be decided; always ends in a refusal
         ├── EvaluationError        … because the policies failed on it
@@ -81,6 +82,19 @@ class ClusterError(SallyportError):
     def __init__(self, message: str, status: int = 0, continue_token: str = "") -> None:
         self.status = status
         self.continue_token = continue_token
+        super().__init__(message)
+
+
+class EntraError(SallyportError):
+    """Entra ID or Graph did not give what was asked; nothing that it wrote is quoted.
+
+    `kind` is the value of the label `result` of the metric `sallyport_risk_requests_total`.
+    `retry_after_s` is what it asked to wait, 0 where it said nothing.
+    """
+
+    def __init__(self, message: str, kind: str, retry_after_s: float = 0.0) -> None:
+        self.kind = kind
+        self.retry_after_s = retry_after_s
         super().__init__(message)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from core.decision import Decision, Named
+from core.decision import Decision, Evidence, Named
 from core.document import (
     FORMAT,
     MOST_ACCESS,
@@ -13,16 +13,15 @@ from core.document import (
     MOST_TEXT,
     AccessAnswer,
     Asked,
-    CountedSignal,
     DecisionDocument,
     Durations,
-    Isolated,
     Revisions,
     Source,
     TracedRoot,
     TriedProfile,
     time_of,
 )
+from core.document_parts import MOST_ASSESSED, CountedSignal, Isolated
 from core.notes import Root
 from core.request import Request
 from core.sandbox import Isolation
@@ -109,8 +108,11 @@ def make_document(  # noqa: PLR0913  A decision and all that surrounds it.
         patches=[dict(patch) for patch in patches],
         sandbox=(decision.isolation.runtime or None) if decision.isolation else None,
         isolation=_isolated(decision.isolation) if decision.isolation else None,
+        risk=list(evidence.risk[:MOST_ASSESSED]),
+        more_risk=max(len(evidence.risk) - MOST_ASSESSED, 0),
+        behaviour=list(evidence.behaviour),
         running=evidence.running,
-        revisions=Revisions(policy=decision.policy_revision, profiles=decision.profiles_revision),
+        revisions=_revisions(decision, evidence),
         durations=Durations(
             total=round(seconds * 1000, 3),
             evaluation=round(evidence.evaluation_seconds * 1000, 3),
@@ -128,6 +130,7 @@ def _isolated(isolation: Isolation) -> Isolated:
         threshold=isolation.threshold,
         asked=isolation.asked,
         excused=isolation.excused,
+        identity=isolation.identity,
         signals=[
             CountedSignal(
                 rule=each.rule,
@@ -137,6 +140,15 @@ def _isolated(isolation: Isolation) -> Isolated:
             )
             for each in isolation.signals[:MOST_FINDINGS]
         ],
+    )
+
+
+def _revisions(decision: Decision, evidence: Evidence) -> Revisions:
+    return Revisions(
+        policy=decision.policy_revision,
+        profiles=decision.profiles_revision,
+        risk=evidence.risk_version,
+        risk_table=evidence.risk_table,
     )
 
 

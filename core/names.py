@@ -74,8 +74,18 @@ REQUESTER_ANNOTATION = f"{GROUP}/requester"
 UNNOTED_LABEL = f"{GROUP}/when-unnoted"
 """On a Namespace: `service-account` or `refuse` Pods of workloads without a note. Guarded."""
 
+RISK_CLASS_LABEL = f"{GROUP}/risk-class"
+"""On a Namespace: a word of the site's that rows of the risk table match. Guarded by `exempt`."""
+
+WHEN_RISK_STALE_LABEL = f"{GROUP}/when-risk-stale"
+"""On a Namespace: `allow`, `warn`, `sandbox` or `deny` what people start and enter in it while what
+is known of their risk is too old. Guarded by `exempt`."""
+
 SWEEP_ANNOTATION = f"{GROUP}/sweep"
 """On a Report or ClusterReport of OpenReports: the id of the sweep that wrote it."""
+
+LOOK_BACK_ANNOTATION = f"{GROUP}/look-back"
+"""On an Event `IdentityAtRisk`: the id of the look back that it tells of."""
 
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
 """On what Sallyport itself makes in the cluster: `sallyport`."""

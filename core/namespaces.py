@@ -8,6 +8,7 @@ import msgspec
 
 from core import names
 from core.decision import Unrecorded
+from core.risk import Effect
 from core.sandbox import SandboxMode, mode_of_label
 
 
@@ -63,6 +64,22 @@ class Namespace(msgspec.Struct, frozen=True):
         return Unnoted.SERVICE_ACCOUNT if known else Unnoted.REFUSE
 
     @property
+    def risk_class(self) -> str:
+        """The word that rows of the risk table match; empty without the label."""
+        return self.labels.get(names.RISK_CLASS_LABEL, "")
+
+    @property
+    def when_risk_stale(self) -> Effect | None:
+        """The choice: the label's; None without one; DENY for a word unknown."""
+        label = self.labels.get(names.WHEN_RISK_STALE_LABEL)
+        if label is None:
+            return None
+        try:
+            return Effect(label)
+        except ValueError:
+            return Effect.DENY
+
+    @property
     def sandbox(self) -> SandboxMode:
         """The mode: the label's; NEVER without one; REQUIRED for a word unknown."""
         return mode_of_label(self.labels.get(names.SANDBOX_LABEL))
@@ -91,6 +108,8 @@ _GUARDED_LABELS: Final = frozenset(
         names.UNNOTED_LABEL,
         names.SANDBOX_LABEL,
         names.EGRESS_LABEL,
+        names.RISK_CLASS_LABEL,
+        names.WHEN_RISK_STALE_LABEL,
         names.AKS_EXEMPTION_LABEL,
     }
 )

@@ -101,6 +101,10 @@ AT_RISK: Final = frozenset({Standing.LOW, Standing.MEDIUM, Standing.HIGH, Standi
 """Who is at risk now. Such a person approves nothing (`core.two_person`)."""
 
 
+LATEST_DETECTION_S: Final = 48 * 3600
+"""So long after what it is about a detection may come (Entra ID Protection, offline ones)."""
+
+
 class Effect(enum.Enum):
     """What a row of the table does to a request."""
 

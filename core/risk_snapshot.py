@@ -1,14 +1,14 @@
 """The risk of all identities in memory: one immutable value, from which decisions are made.
 
-Entries are kept as bytes, since 100,000 objects with their texts would take three times the memory.
+Entries are kept as bytes, since 100,000 objects with their texts would take ten times the memory.
 A snapshot is a *base* and the *changes* since it was written; both are shared with the next one.
 `core.risk_wire` says how it is stored.
 """
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -20,10 +20,14 @@ from core.risk import (
     RiskEntry,
     key_of,
 )
+from core.risk_base import SHARDS, Base, sections_of, shard_of
 from core.risk_records import (
+    WIDTHS,
+    Sort,
     pack_acting,
     pack_application,
     pack_entry,
+    spared_since,
     unpack_acting,
     unpack_application,
     unpack_entry,
@@ -32,10 +36,12 @@ from core.risk_records import (
 FORMAT: Final = 1
 """Version of a stored snapshot. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
 
-_APPLICATION: Final = b"\x02"
-_ACTING: Final = b"\x03"
-_GUEST: Final = b"\x04"
+_APPLICATION: Final = bytes([Sort.APPLICATION])
+_ACTING: Final = bytes([Sort.ACTING])
+_GUEST: Final = bytes([Sort.GUEST])
 _FAMILIES: Final = {family: bytes([family]) for family in Family}
+
+_UNCHANGED: Final[Any] = object()
 
 Records = Mapping[bytes, bytes]
 """By key: a byte for what it is (a family, an application, a behaviour), and 16 of whom."""
@@ -85,24 +91,24 @@ class RiskSnapshot:
     """The risk of all identities, as of one moment."""
 
     head: Head = field(default_factory=Head)
-    base: Records = field(default_factory=dict)
+    base: Records = field(default_factory=Base)
     changes: Changes = field(default_factory=dict)
     event_types: tuple[str, ...] = ("",)
     """What the records' numbers of event types mean."""
 
     def entry(self, family: Family, key: bytes) -> RiskEntry | None:
         """Give what a family says of an identity; None where it says nothing. See `key_of`."""
-        record = self._record(_FAMILIES[family] + key)
+        record = self.record(_FAMILIES[family] + key)
         return unpack_entry(record, self.event_types) if record is not None else None
 
     def application(self, client_id: str) -> Application | None:
         """Give what a client id stands for; None where nobody has asked Entra yet."""
-        record = self._record(_APPLICATION + key_of(client_id))
+        record = self.record(_APPLICATION + key_of(client_id))
         return unpack_application(record) if record is not None else None
 
     def acting(self, key: bytes, now: float) -> Behaviour:
         """Give what an identity does now that is unusual."""
-        record = self._record(_ACTING + key)
+        record = self.record(_ACTING + key)
         if record is None:
             return Behaviour(0)
         found = unpack_acting(record)
@@ -110,7 +116,7 @@ class RiskSnapshot:
 
     def is_guest(self, key: bytes) -> bool:
         """Say whether a user is a guest, whose risk lies in another tenant."""
-        return self._record(_GUEST + key) is not None
+        return self.record(_GUEST + key) is not None
 
     def entries(self, family: Family) -> Iterator[tuple[bytes, RiskEntry]]:
         """Give all entries of a family, by key."""
@@ -129,17 +135,18 @@ class RiskSnapshot:
 
     def records(self, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         """Give all records whose key begins so."""
-        for key, record in self.base.items():
+        base = self.base
+        for key, record in base.pairs(prefix) if isinstance(base, Base) else base.items():
             if key not in self.changes and key.startswith(prefix):
                 yield key, record
         for key, changed in self.changes.items():
             if changed is not None and key.startswith(prefix):
                 yield key, changed
 
-    def _record(self, key: bytes) -> bytes | None:
-        if key in self.changes:
-            return self.changes[key]
-        return self.base.get(key)
+    def record(self, key: bytes) -> bytes | None:
+        """Give the record of a key; None where there is none."""
+        found = self.changes.get(key, _UNCHANGED)
+        return self.base.get(key) if found is _UNCHANGED else found
 
 
 @dataclass
@@ -162,6 +169,16 @@ class Draft:
         record = self._now(_FAMILIES[family] + key)
         return unpack_entry(record, tuple(self._types)) if record is not None else None
 
+    def most(self, family: Family) -> int:
+        """Give of how many identities a family says something, at most; nothing is read for it.
+
+        One that is both in the base and changed since counts twice.
+        """
+        prefix, base = _FAMILIES[family], self.before.base
+        held = base.count(family) if isinstance(base, Base) else len(base)
+        beside = (self.before.changes, self._changes)
+        return held + sum(key.startswith(prefix) for changes in beside for key in changes)
+
     def put(self, family: Family, key: bytes, entry: RiskEntry) -> None:
         """Set what a family says of an identity."""
         self._set(_FAMILIES[family] + key, pack_entry(entry, self._types))
@@ -169,6 +186,11 @@ class Draft:
     def drop(self, family: Family, key: bytes) -> None:
         """Take away what a family says of an identity."""
         self._set(_FAMILIES[family] + key, None)
+
+    def application(self, client_id: str) -> Application | None:
+        """Give what a client id stands for now."""
+        record = self._now(_APPLICATION + key_of(client_id))
+        return unpack_application(record) if record is not None else None
 
     def put_application(self, client_id: str, application: Application) -> None:
         """Set what a client id stands for."""
@@ -194,11 +216,15 @@ class Draft:
     def finish(self, now: float) -> RiskSnapshot:
         """Give the next snapshot; what changed is beside the base, which is shared."""
         head = msgspec.structs.replace(self.head, version=self.before.head.version + 1, written=now)
+        base = self.before.base
         changes = {**self.before.changes, **self._changes}
+        for key, record in self._changes.items():
+            if base.get(key) == record:
+                del changes[key]
         return replace(self.before, head=head, changes=changes, event_types=tuple(self._types))
 
     def _now(self, key: bytes) -> bytes | None:
-        return self._changes[key] if key in self._changes else self.before._record(key)  # noqa: SLF001
+        return self._changes[key] if key in self._changes else self.before.record(key)
 
     def _set(self, key: bytes, record: bytes | None) -> None:
         if self._now(key) != record:
@@ -207,4 +233,29 @@ class Draft:
 
 def rebased(snapshot: RiskSnapshot) -> RiskSnapshot:
     """Give the same with everything in the base: what is written when changes have grown many."""
-    return replace(snapshot, base=dict(snapshot.records()), changes={})
+    parts: list[list[tuple[bytes, bytes]]] = [[] for _ in range(SHARDS)]
+    for key, record in snapshot.records():
+        parts[shard_of(key)].append((key, record))
+    base = Base(tuple(sections_of(part, WIDTHS) for part in parts))
+    return replace(snapshot, base=base, changes={})
+
+
+def moved(
+    snapshot: RiskSnapshot, base: Records, near: Iterable[bytes], left_out: Collection[bytes] = ()
+) -> RiskSnapshot:
+    """Give the same over another base, which differs from its own in the keys `near` alone.
+
+    Where the base has what the snapshot says of a key, nothing is beside the base. Keys in
+    `left_out` are those that the base had no room for: they stay out while they say no risk.
+    """
+    wanted = {key: snapshot.record(key) for key in {*near, *snapshot.changes}}
+    changes = {
+        key: record
+        for key, record in wanted.items()
+        if base.get(key) != record and not (key in left_out and _spared(key, record))
+    }
+    return replace(snapshot, base=base, changes=changes)
+
+
+def _spared(key: bytes, record: bytes | None) -> bool:
+    return record is not None and spared_since(key, record) is not None

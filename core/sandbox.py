@@ -101,14 +101,18 @@ class Isolation(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """The RuntimeClass that it must run with; empty where any will do."""
     excused: bool = False
     """Whether a PolicyException takes away what the modes demand."""
+    identity: bool = False
+    """Whether the risk of an identity demands it, and nothing else does."""
 
     @property
     def reason(self) -> str:
-        """Why it must run in a sandbox: `asked`, `required`, `risk`; empty where it need not."""
+        """Why: `asked`, `identity`, `required`, `risk`; empty where it need not run in one."""
         if not self.runtime:
             return ""
         if self.asked:
             return "asked"
+        if self.identity:
+            return "identity"
         return "required" if self.mode is SandboxMode.REQUIRED else "risk"
 
 

@@ -6,8 +6,8 @@ third one links: somebody counts as one person rather than as two.
 """
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -52,6 +52,26 @@ class Consent(msgspec.Struct, frozen=True):
     digest: str
     expires: float
     withdrawn: bool = False
+    given: float = 0.0
+    """When, by kube-apiserver's clock, in Unix seconds; 0 where nobody recorded it."""
+
+
+@dataclass(frozen=True)
+class AtRisk:
+    """Somebody is at risk now."""
+
+    sure_before: float = 0.0
+    """Unix seconds: what they did before was their own doing, as far as detections reach back;
+    0 where nothing was."""
+
+
+RiskOf = Callable[[Collection[str]], AtRisk | None]
+"""Says by the marks of one person (`oid:…`, `user:…`) whether they are at risk now."""
+
+
+def nobody(_: Collection[str]) -> AtRisk | None:
+    """Say of everybody that they are not at risk: where nothing is known of it."""
+    return None
 
 
 @dataclass(frozen=True)
@@ -62,8 +82,10 @@ class Terms:
     """User names in lower case."""
     profiles: bool = False
     """Whether creating or widening a ContainerProfile needs approval."""
-    at_risk: Mapping[str, bool] = field(default_factory=dict)
-    """Whether a person is at risk now, by mark (`oid:…`, `user:…`) or `Subject.label`."""
+    at_risk: RiskOf = nobody
+    """Who is at risk, asked each time: what is decided by it ends when the risk does."""
+    suspends: bool = False
+    """Whether exceptions excuse nothing while somebody who wrote them is at risk."""
 
 
 ORDINARY: Final = Terms()
@@ -116,31 +138,47 @@ def read_people(text: str) -> tuple[Person, ...]:
 
 
 def may_approve(subject: Subject, terms: Terms) -> str:
-    """Say why this subject's approval never counts, whoever wrote the object; empty if it may."""
-    if subject.username.startswith(SERVICE_ACCOUNT_PREFIX):
-        return "a service account cannot approve: a person must"
-    if not subject.username or subject.username.startswith(_CLUSTERS_OWN):
-        return "an identity of the cluster cannot approve: a person must"
-    if _ALL_RIGHTS in subject.groups:
-        return f"a member of {_ALL_RIGHTS} cannot approve: its certificate is anyone's who has it"
-    if subject.username.casefold() in terms.shared_accounts:
-        return "a shared account cannot approve: sign in as yourself"
-    marks = {*person_of(subject), subject.label}
-    if any(terms.at_risk.get(mark) for mark in marks):
+    """Say why this subject may approve nothing now, whoever wrote it; empty if they may."""
+    if why := _never_approves(subject, terms):
+        return why
+    if terms.at_risk(_marks(subject)):
         return "someone at risk cannot approve until the risk is gone"
     return ""
 
 
 def may_activate(subject: Subject, terms: Terms) -> str:
-    """Say why this subject never opens a BreakGlass; empty if it may, as local admins may."""
+    """Say why this subject does not open a BreakGlass now; empty if it may, as local admins may."""
     if subject.username.startswith(SERVICE_ACCOUNT_PREFIX):
         return "a service account cannot activate it: a person must"
     of_cluster = subject.username.startswith(_CLUSTERS_OWN) and _ALL_RIGHTS not in subject.groups
     if not subject.username or of_cluster:
         return "an identity of the cluster cannot activate it: a person must"
-    if any(terms.at_risk.get(mark) for mark in (*person_of(subject), subject.label)):
+    if _is_application(subject):
+        return "an application of Entra ID cannot activate it: a person must"
+    if terms.at_risk(_marks(subject)):
         return "someone at risk cannot activate it until the risk is gone"
     return ""
+
+
+def suspended(what: Approvable, terms: Terms) -> str:
+    """Say why an exception is suspended now; empty where it is not.
+
+    Nothing is written: it is in force again when whoever wrote it is not at risk any more. Entra's
+    word may be old; who was last known to be at risk stays so.
+    """
+    if not terms.suspends:
+        return ""
+    if terms.at_risk(what.author):
+        return "its author is at risk: suspended until the risk is gone"
+    if any(terms.at_risk(each) for each in what.editors):
+        return "one of its editors is at risk: suspended until the risk is gone"
+    return ""
+
+
+def stays_open(opener: Person, began: float, terms: Terms) -> bool:
+    """Say whether what somebody opened then (Unix seconds) stays so, at risk as they may be."""
+    risk = terms.at_risk(opener)
+    return risk is None or began < risk.sure_before
 
 
 def writes(person: Person, what: Approvable) -> bool:
@@ -148,14 +186,23 @@ def writes(person: Person, what: Approvable) -> bool:
     return any(person & writer for writer in (what.author, *what.editors))
 
 
-def approved(
+def approved(  # noqa: PLR0913  All that the rule looks at.
     what: Approvable,
     consents: Sequence[Consent],
     holders: Collection[str],
     now: float,
     terms: Terms,
+    *,
+    endures: bool = False,
 ) -> Approved | NotApproved:
     """Say whether two people have approved an object as it is, and may do so still.
+
+    What somebody approved does not count while they are at risk: a stolen session may have given
+    it, and what nobody stole counts again once the risk is gone. With `endures`, it counts where it
+    was given before anything that the risk rests on can have happened (`AtRisk.sure_before`). That
+    is for BreakGlasses, which must open also when the source of risk is wrong about many at once:
+    they are sealed beforehand, so what was approved in good time is not the thief's; whoever opens
+    them must not be at risk, or be the local admin; and what the thief approves is never of before.
 
     `holders` are the UIDs of the approvals whose approver has the right to approve now.
     """
@@ -170,6 +217,7 @@ def approved(
         who = _who(people, person_of(consent.approver))
         own = "its author or an editor approved it" if who in writers else ""
         why = own or _refused(what, consent, holders, now, terms)
+        why = why or _risky(consent, people[who], terms, endures)
         if why:
             reasons.append(f"{consent.approver.label}: {why}")
         else:
@@ -190,9 +238,49 @@ def _refused(
         return "the approval is being withdrawn"
     if now >= consent.expires:
         return "the approval has expired"
-    if why := may_approve(consent.approver, terms):
+    if why := _never_approves(consent.approver, terms):
         return why
     return "" if consent.approval in holders else "no longer has the right to approve"
+
+
+def _risky(consent: Consent, marks: Person, terms: Terms, endures: bool) -> str:  # noqa: FBT001
+    """Say that an approval does not count for its approver's risk; empty if it does."""
+    risk = terms.at_risk({*marks, *_marks(consent.approver)})
+    if risk is None or (endures and 0.0 < consent.given < risk.sure_before):
+        return ""
+    return "is at risk now: it does not count until the risk is gone"
+
+
+def _never_approves(subject: Subject, terms: Terms) -> str:
+    """Say why a subject never approves anything; empty if it may."""
+    if subject.username.startswith(SERVICE_ACCOUNT_PREFIX):
+        return "a service account cannot approve: a person must"
+    if not subject.username or subject.username.startswith(_CLUSTERS_OWN):
+        return "an identity of the cluster cannot approve: a person must"
+    if _is_application(subject):
+        return "an application of Entra ID cannot approve: a person must"
+    if _ALL_RIGHTS in subject.groups:
+        return f"a member of {_ALL_RIGHTS} cannot approve: its certificate is anyone's who has it"
+    if subject.username.casefold() in terms.shared_accounts:
+        return "a shared account cannot approve: sign in as yourself"
+    return ""
+
+
+def _is_application(subject: Subject) -> bool:
+    """Say whether a subject is an application of Entra's: its user name is its object id.
+
+    AKS takes the user principal name, and the object id where a token has none, as those of
+    applications do. Whoever holds its key is not known, so it is nobody's consent.
+    """
+    return subject.label.lower() == f"oid:{subject.username.lower()}"
+
+
+def _marks(subject: Subject) -> Person:
+    """Give all by which the risk of a subject may be known.
+
+    The user name of Entra's applications is their object id.
+    """
+    return person_of(subject) | {subject.label, f"oid:{subject.username.lower()}"}
 
 
 def _joined(people: Iterable[Person]) -> list[Person]:

@@ -12,6 +12,9 @@ from prometheus_client import CollectorRegistry
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
+from audit.behaviour.metrics import BehaviourCollector
+from audit.clients.behaviour import BehaviourClient
+from audit.clients.channel import AuditorChannel
 from audit.ledger.destination import Receipt
 from audit.ledger.metrics import ReceiverCollector, SpoolCollector
 from audit.ledger.shipper import ShipperStatus
@@ -22,14 +25,22 @@ from control.loops.capacity import SandboxCapacity
 from control.loops.crds import Definitions
 from control.loops.discovery import Discovery
 from control.loops.endings import Endings
+from control.loops.look_back import LookBackMetrics
 from control.metrics import LoopMetrics
+from control.risk.behaviour import Behaviours
+from control.risk.poll_metrics import PollMetrics
+from control.risk.push_metrics import PushMetrics
+from control.risk.tables import RiskTables
 from control.sweep.metrics import SweepMetrics
 from core import names
+from core.risk_snapshot import RiskSnapshot
 from kube.break_glasses import BreakGlasses
 from kube.connection import Connection
 from kube.exceptions import Exceptions
 from kube.objects import Objects
+from kube.risk_store import RiskStore
 from webhooks.metrics import Metrics, Sources
+from webhooks.risk_metrics import RiskCollector
 
 PAGE = Path(__file__).parent / "reference" / "names.md"
 
@@ -47,7 +58,7 @@ _FORMATS = """
 | What | Format |
 | --- | --- |
 | Decision id | UUID of version 7 (RFC 9562): sorts by time. In the refusal's message, the audit annotation `decision`, the log's `id` |
-| Rule id | Path of the Rego package without its first part, `privileges/host/network`; checks in Python: `profiles/named`, `profiles/none`, `profiles/more`, `profiles/many`, `namespaces/exempt`, `notes/requester`, `notes/profile`, `notes/owner`, `notes/owner-gone`, `notes/unnoted`, `notes/root`, `guards/recorded`, `guards/expiry`, `exceptions/use`, `approvals/approver`, `approvals/right`, `approvals/object`, `approvals/own`, `approvals/unchanged`, `break-glass/sealed`, `break-glass/used`, `break-glass/approved`, `break-glass/person`, `egress/labels`, `egress/default-deny`, `egress/generated`, `egress/opens`, `egress/uncompared`, `egress/invalid`, `egress/sets`, `egress/together`, `egress/many`, `egress/finalizer`, the warnings on intents (`egress/broad`, `egress/approval`, `egress/many-tenants`, `egress/shared`, `egress/wildcard`, `egress/punycode`, `egress/host-network`, `egress/reserved`, `egress/ports`, `egress/lasting`, `egress/not-enrolled`, `egress/account`, `egress/no-set`), and `break-glass/relaxed` of what an open one admits; what could not be judged: `error/<kind>` |
+| Rule id | Path of the Rego package without its first part, `privileges/host/network`; checks in Python: `profiles/named`, `profiles/none`, `profiles/more`, `profiles/many`, `namespaces/exempt`, `notes/requester`, `notes/profile`, `notes/owner`, `notes/owner-gone`, `notes/unnoted`, `notes/root`, `guards/recorded`, `guards/expiry`, `exceptions/use`, `approvals/approver`, `approvals/right`, `approvals/object`, `approvals/own`, `approvals/unchanged`, `break-glass/sealed`, `break-glass/used`, `break-glass/approved`, `break-glass/person`, `egress/labels`, `egress/default-deny`, `egress/generated`, `egress/opens`, `egress/uncompared`, `egress/invalid`, `egress/sets`, `egress/together`, `egress/many`, `egress/finalizer`, the warnings on intents (`egress/broad`, `egress/approval`, `egress/many-tenants`, `egress/shared`, `egress/wildcard`, `egress/punycode`, `egress/host-network`, `egress/reserved`, `egress/ports`, `egress/lasting`, `egress/not-enrolled`, `egress/account`, `egress/no-set`), of the identities behind a request `identity/risk`, `identity/stale` and the warning `identity/behaviour`, and `break-glass/relaxed` of what an open one admits; what could not be judged: `error/<kind>` |
 | Privilege, pattern | `docs/reference/privileges.md` |
 | Policy revision | First 12 hex digits of the SHA-256 of the compiled policies and their METADATA |
 | Profiles revision | First 12 hex digits of the SHA-256 of all profiles and the cluster's version |
@@ -65,7 +76,9 @@ kube-apiserver puts the webhook's name before each (`validate.sallyport.dev/deci
 | --- | --- |
 | Decision document | `docs/reference/decision.schema.json` |
 | `sallyport review -o json`, and with `--diff` | `docs/reference/review.schema.json`, `review-diff.schema.json` |
+| `sallyport risk look-back -o json`, a list; and what the ledger keeps of look backs | `docs/reference/look-back.schema.json` |
 | `sallyport sandbox report -o json` | `docs/reference/sandbox-report.schema.json` |
+| `sallyport risk status`, `show` and `table` with `-o json` | `docs/reference/risk-status.schema.json`, `risk-show.schema.json`, `risk-table.schema.json` |
 | Projection, the input of policies | `policies/rego/schema/projection.json` |
 | Context, the input of signals of a request | `policies/rego/schema/judge.json` |
 | The kinds that it adds, ContainerProfile to EgressDestinations | `helm/sallyport-crds/` |
@@ -109,12 +122,22 @@ def _registry() -> CollectorRegistry:
     spool = SpoolStatus(0, 0, 0, 0, 0, 0, 0.0, "", 0, 0)
     metrics.registry.register(SpoolCollector(lambda: spool, lambda: ShipperStatus(0.0)))
     metrics.registry.register(ReceiverCollector(lambda: Receipt(0, 0, 0), dict))
+    metrics.registry.register(RiskCollector(RiskSnapshot))
     LoopMetrics(metrics.registry)
     SweepMetrics(metrics.registry)
+    LookBackMetrics(metrics.registry)
+    PollMetrics(metrics.registry)
+    PushMetrics(metrics.registry)
+    metrics.registry.register(BehaviourCollector(dict, dict))
     Definitions(Objects(Connection(None)), metrics.registry)
     Discovery(Objects(Connection(None)), metrics.registry)
     Endings(Objects(Connection(None)), Exceptions(), BreakGlasses(), metrics.registry)
     SandboxCapacity(Objects(Connection(None)), "", (), lambda _: None, metrics.registry)
+    objects = Objects(Connection(None))
+    store = RiskStore(objects, "")
+    RiskTables(objects, store, "", metrics.registry)
+    channel = AuditorChannel("https://auditor", Path(), Path(), Path())
+    Behaviours(BehaviourClient(channel, ""), store, metrics.registry)
     EgressMetrics(metrics.registry)
     return metrics.registry
 

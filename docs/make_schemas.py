@@ -13,10 +13,18 @@ import msgspec
 from cli.formats.difference import FORMAT as DIFFERENCE
 from cli.formats.difference import Difference
 from cli.output import Reviewed
+from cli.risk_show import FORMAT as RISK_SHOW
+from cli.risk_show import Shown
+from cli.risk_status import FORMAT as RISK_STATUS
+from cli.risk_status import Status
+from cli.risk_table import FORMAT as RISK_TABLE
+from cli.risk_table import Matrix
 from cli.sandbox_report import FORMAT as SANDBOX_REPORT
 from cli.sandbox_report import Report
 from core.document import FORMAT as DECISION
 from core.document import DecisionDocument
+from core.look_back import FORMAT as LOOK_BACK
+from core.look_back import LookBackDocument
 
 FOLDER = Path(__file__).parent / "reference"
 SCHEMAS: dict[str, tuple[str, str, Any]] = {
@@ -25,11 +33,31 @@ SCHEMAS: dict[str, tuple[str, str, Any]] = {
         f"Sallyport decision document, format {DECISION}",
         DecisionDocument,
     ),
+    "look-back.schema.json": (
+        f"look-back-{LOOK_BACK}",
+        f"What an identity at risk left behind, format {LOOK_BACK}",
+        LookBackDocument,
+    ),
     "review.schema.json": ("review", "sallyport review -o json", list[Reviewed]),
     "review-diff.schema.json": (
         f"review-diff-{DIFFERENCE}",
         f"sallyport review --diff OLD -o json, format {DIFFERENCE}",
         Difference,
+    ),
+    "risk-show.schema.json": (
+        f"risk-show-{RISK_SHOW}",
+        f"sallyport risk show -o json, format {RISK_SHOW}",
+        Shown,
+    ),
+    "risk-status.schema.json": (
+        f"risk-status-{RISK_STATUS}",
+        f"sallyport risk status -o json, format {RISK_STATUS}",
+        Status,
+    ),
+    "risk-table.schema.json": (
+        f"risk-table-{RISK_TABLE}",
+        f"sallyport risk table -o json, format {RISK_TABLE}",
+        Matrix,
     ),
     "sandbox-report.schema.json": (
         f"sandbox-report-{SANDBOX_REPORT}",

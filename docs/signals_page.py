@@ -76,7 +76,12 @@ object shows, 15. Neither of the first two is enough, nor are both for a careful
 the careless image of above reaches the threshold with either: an unknown program that may change, \
 holds a token, and is open to everyone or was set up a moment ago, is what a sandbox is for. A \
 terminal of a debug container (30 + 15) stays below with a pinned image of one's own in a Pod \
-without a token. A site that installs public charts every day gives `sandbox/actor/new_service_account` \
+without a token. Where `identity.enabled` is on, an identity at risk (who asks, who submitted it, \
+what it signs in as) has 40 from medium on and 15 at low: neither is enough for a careful workload, \
+since what risk does by itself is the risk table's to say. What the person behind it does that they \
+did not do before ([behaviour](../operate/behaviour.md)) has 10 where that is frequent and 25 where \
+it is rare: the two that are rarest reach the threshold together. A site that installs public \
+charts every day gives `sandbox/actor/new_service_account` \
 fewer points (setting `sandbox.points`), or adds [signals of its own](site-signals.md).
 """
 
@@ -114,7 +119,6 @@ were looked at.
 | no egress rules, or one to everywhere; the metadata service reachable (T1552.005) | the room egress |
 | an Ingress or a gateway before it (a Service that lets in the outside is counted) | routes, which gates do not watch |
 | a workload identity that reaches weights | the weights' stores and who may read them |
-| Entra ID's risk for the requester or the Pod's identity | the room identity's snapshots |
 
 Of a Pod that runs, to be entered counts (exec and attach; not port-forward and proxy, which reach \
 what it serves anyway and start nothing), and so does a debug container, but the runtime cannot \

@@ -7,12 +7,13 @@ from typing import Final
 import msgspec
 
 from core.capacity import Capacity
-from core.cluster import BreakGlassSource, Cluster, ExceptionSource, IntentSource
+from core.cluster import BreakGlassSource, Cluster, ExceptionSource, IntentSource, SignIn
 from core.errors import InvalidObjectError
 from core.namespaces import Namespace
 from core.notes import Owned
 from core.pod import OwnerReference, Pod
 from core.profiles import ProfileSet
+from core.risk_snapshot import RiskSnapshot
 from core.roles import RoleRule
 from core.sandbox import RuntimeClass
 from core.storage import PersistentVolume
@@ -198,6 +199,14 @@ class BesideFiles:
     def service_account_made(self, namespace: str, name: str) -> float | None:
         """Give the cluster's."""
         return self._cluster.service_account_made(namespace, name)
+
+    def risk(self) -> RiskSnapshot | None:
+        """Give the cluster's."""
+        return self._cluster.risk()
+
+    def service_account_sign_in(self, namespace: str, name: str) -> SignIn | None:
+        """Give the cluster's."""
+        return self._cluster.service_account_sign_in(namespace, name)
 
     async def owner(
         self, namespace: str, reference: OwnerReference, *, fresh: bool = False

@@ -2,8 +2,9 @@
 
 Read: ContainerProfile, PolicyException, BreakGlass, EgressAllowlist, EgressDestinations and their
 approvals, Namespace, PersistentVolume, RuntimeClass, Service, ServiceAccount, Role, ClusterRole and
-their bindings, CustomResourceDefinition, Pods, the summary of the sandbox's nodes, and workloads as
-the owners of others, as `kubectl get -o yaml` or their authors write them.
+their bindings, CustomResourceDefinition, Pods, the summary of the sandbox's nodes, the Secrets of
+the risk snapshot, and workloads as the owners of others, as `kubectl get -o yaml` or their authors
+write them.
 Other kinds are left alone.
 """
 
@@ -18,6 +19,7 @@ import structlog
 from core import allowlists, names
 from core.approvals import CLUSTER_KIND
 from core.capacity import Capacity
+from core.cluster import SignIn
 from core.definitions import Definition
 from core.namespaces import Namespace
 from core.notes import Owned, kind_of_owner
@@ -28,6 +30,7 @@ from core.profiles import (
     Version,
     build_profile_set,
 )
+from core.risk_snapshot import RiskSnapshot
 from core.roles import RoleRule
 from core.sandbox import RuntimeClass
 from core.storage import PersistentVolume
@@ -39,6 +42,8 @@ from kube.folder_reading import FolderReading
 from kube.manifests import read_paths
 from kube.rbac import Question, Rbac
 from kube.rbac_objects import Binding, PolicyRule, Role
+from kube.risk_secrets import snapshot_in
+from kube.service_accounts import made_of, sign_in_of
 from kube.services import Services
 from kube.volumes import Volumes
 
@@ -85,6 +90,7 @@ class FolderCluster:
         self.exposing = Services(reading.exposing).exposing
         self._owners = reading.owners
         self._pods = reading.pods
+        self._risk = snapshot_in(reading.risk)
         guarded = reading.guarded
         self.exceptions = Exceptions(guarded["PolicyException"], guarded["Approval"])
         self.break_glasses = BreakGlasses(guarded["BreakGlass"], guarded[CLUSTER_KIND])
@@ -148,12 +154,20 @@ class FolderCluster:
         """Give the summary of a RuntimeClass's nodes, however old: a folder is a moment's."""
         return self._capacities.get(runtime_class)
 
+    def risk(self) -> RiskSnapshot | None:
+        """Give the risk snapshot whose Secrets the folder holds; None where it holds none."""
+        return self._risk
+
     def service_account_made(self, namespace: str, name: str) -> float:
         """Give when a ServiceAccount of the folder was made; 0.0 where the folder does not say.
 
         A folder is not complete: what it does not hold is not new.
         """
-        return self._service_accounts.get((namespace, name), 0.0)
+        return made_of(self._service_accounts.get((namespace, name), 0.0))
+
+    def service_account_sign_in(self, namespace: str, name: str) -> SignIn:
+        """Give whom a ServiceAccount of the folder signs in as."""
+        return sign_in_of(self._service_accounts.get((namespace, name), 0.0))
 
     async def owner(
         self, namespace: str, reference: OwnerReference, *, fresh: bool = False

@@ -19,6 +19,7 @@ from core.exceptions import parse_exception
 from core.namespaces import Namespace
 from core.notes import Owned
 from core.profiles import ContainerProfile, parse_profile
+from core.risk_wire import SECRET_NAMES
 from core.sandbox import RuntimeClass
 from core.storage import PersistentVolume, parse_persistent_volume
 from core.workloads import workload_of
@@ -29,6 +30,7 @@ from kube.owners import read_owned
 from kube.rbac_objects import API_VERSION as RBAC_API_VERSION
 from kube.rbac_objects import GROUP as RBAC_GROUP
 from kube.rbac_objects import Binding, Role, check_binding, check_role
+from kube.risk_secrets import SecretContent, parse_content
 from kube.services import Exposing
 
 _GUARDED: Final[Mapping[str, Callable[[bytes], Any]]] = {
@@ -47,10 +49,11 @@ _RUNNING: Final = frozenset(
         ("", capacities.KIND),
         ("", services.KIND),
         ("", service_accounts.KIND),
+        ("", "Secret"),
         (runtime_classes.GROUP, runtime_classes.KIND),
     }
 )
-"""What runs, and what says with what."""
+"""What runs, and what says with what, and who is at risk."""
 
 _log = structlog.get_logger(__name__)
 _Kind = TypeVar("_Kind", Role, Binding)
@@ -72,7 +75,8 @@ class FolderReading:
         self.runtime_classes: dict[str, RuntimeClass] = {}
         self.capacities: Mapping[str, Capacity] = {}
         self.exposing: list[Exposing] = []
-        self.service_accounts: dict[tuple[str, str], float] = {}
+        self.service_accounts: dict[tuple[str, str], service_accounts.Kept] = {}
+        self.risk: dict[str, SecretContent] = {}
         self._seen: dict[tuple[str, str, str], str] = {}
 
     def take(self, manifest: Manifest) -> None:
@@ -127,9 +131,13 @@ class FolderReading:
             self.exposing += [exposing] if exposing else []
         elif manifest.kind == "Pod":
             self.pods[place] = manifest.raw
-        elif metadata.get("creationTimestamp"):
-            made = _in_file(manifest, service_accounts.parse_made)
-            self.service_accounts[place] = made
+        elif manifest.kind == "Secret":
+            if place[1] in SECRET_NAMES:
+                self.risk[place[1]] = parse_content(manifest.raw)
+        else:
+            made = bool(metadata.get("creationTimestamp"))
+            parse = service_accounts.parse_account if made else service_accounts.parse_written
+            self.service_accounts[place] = _in_file(manifest, parse)
 
     def _define(self, manifest: Manifest) -> None:
         """Take in what a definition says; without one that is broken a folder can be used."""

@@ -35,6 +35,7 @@ from kube.namespaces import parse_namespace
 from kube.owners import OwnerCache, OwnerGets
 from kube.pods import PodGets
 from kube.profiles import BrokenProfile, read_profile
+from kube.risk_watch import WatchedRisk
 from kube.roles import RoleGets
 from kube.runtime_classes import WatchedRuntimeClasses
 from kube.service_accounts import WatchedServiceAccounts
@@ -88,12 +89,16 @@ class LiveCluster:
         )
         self._capacities = WatchedCapacities(self._connection, self._settings)
         self.capacity = self._capacities.of
+        self._risk = WatchedRisk(self._connection, self._settings)
+        self.risk = self._risk.current
         classes = WatchedRuntimeClasses(self._connection, self._settings)
         self.runtime_class = classes.named
         services = WatchedServices(self._connection, self._settings)
         self.exposing = services.exposing
         accounts = WatchedServiceAccounts(self._connection, self._settings)
         self.service_account_made = accounts.made
+        self.service_account_sign_in = accounts.sign_in
+        self.client_ids = accounts.client_ids
         self.exceptions = WatchedExceptions(self._connection, self._settings)
         self.break_glasses = WatchedBreakGlasses(self._connection, self._settings)
         denies = WatchedDefaultDenies(self._connection, self._settings)
@@ -127,6 +132,7 @@ class LiveCluster:
         runs = (
             self._follow_version(),
             self._capacities.run(),
+            self._risk.run(),
             *(watch.run() for watch in watches),
             *(watched.run() for watched in self._for_few),
         )
@@ -161,6 +167,7 @@ class LiveCluster:
         """Name what has not been loaded, or is too old; empty when reviews can be judged."""
         found = ["" if self._version else f"version of the cluster: {self._version_error}"]
         found += [self._profiles.problem, self._namespaces.problem, self._volume_watch.problem]
+        found += [self._risk.missing]
         return [problem for problem in found if problem]
 
     def identity(self) -> str:

@@ -30,7 +30,8 @@ class _ListMetadata(msgspec.Struct, frozen=True):
 
 class _List(msgspec.Struct):
     metadata: _ListMetadata = _ListMetadata()
-    items: list[msgspec.Raw] = []
+    items: list[msgspec.Raw] | None = None
+    """null in a list of metadata that is empty."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,7 @@ class Objects:
             found = msgspec.json.decode(body, type=_List)
         except msgspec.DecodeError as error:
             raise ClusterError(f"GET {collection}: the answer is no list: {error}") from None
-        return Page(found.items, found.metadata.continue_)
+        return Page(found.items or [], found.metadata.continue_)
 
     async def _write(
         self,

@@ -21,6 +21,8 @@ class LiveSettings:
     """What is watched, by who asks whether a namespace is closed; nothing without it."""
     namespace: str = ""
     """Where Sallyport is installed; without it nobody knows how full the sandbox's nodes are."""
+    risk: bool = False
+    """Whether the risk snapshot in `namespace` is watched, and decides."""
     max_staleness_s: float = 60.0
     """How long a watch may be without contact until nothing is judged by what it brought."""
     max_silence_s: float = 75.0

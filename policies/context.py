@@ -9,8 +9,27 @@ from typing import Final
 
 import msgspec
 
+ABSENT_BESIDES_RISK: Final = ("egress", "weights")
+"""Facts that no release knows yet: where the Pod may connect, what it can read."""
+
 ABSENT: Final = ("egress", "risk", "weights")
-"""Facts that no release knows yet: where the Pod may connect, Entra's risk, what it can read."""
+"""What is not known where the installation asks nobody for the risk of identities."""
+
+
+class Standings(msgspec.Struct, frozen=True, gc=False):
+    """What is known of the identities of a request: values of `core.risk.Standing`, no ids.
+
+    Empty where there is no such identity, or none whose risk anybody knows.
+    """
+
+    requester: str = ""
+    author: str = ""
+    """Whoever submitted the workload that a controller makes it for."""
+    workload: str = ""
+    """What the Pod can sign in as; of several the one that the table is strictest with."""
+
+
+NO_STANDINGS: Final = Standings()
 
 
 class Context(msgspec.Struct, frozen=True, gc=False, rename="camel"):
@@ -29,6 +48,10 @@ class Context(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """Whether the Pod's service account was made lately."""
     services: tuple[str, ...] = ()
     """Names of the first Services that let in from outside of the cluster what the Pod serves."""
+    risk: Standings = NO_STANDINGS
+    """What is known of who asks, who is behind it, and what it can sign in as."""
+    behaviour: tuple[str, ...] = ()
+    """What the person behind it does that they did not do before: `core.risk.Behaviour`'s words."""
     absent: tuple[str, ...] = ABSENT
     """Facts that are not known, so that a rule can tell them from facts that are false; also
     `services` and `service-accounts` where they could not be read."""

@@ -34,6 +34,7 @@ _READ: Final = (
 """Annotations that older kubelets honour; their values are read."""
 
 _RUNTIME: Final = (
+    "azure.workload.identity/inject-proxy-sidecar",
     "dev.gvisor.",
     "io.katacontainers.",
     "io.kubernetes.cri",
@@ -50,7 +51,8 @@ _RUNTIME: Final = (
 _RUNTIME_WITHIN: Final = re.compile(
     r"(?:^|\.)(?:crio\.io|cri-o\.io|nri\.io|nri\.containerd\.io|noderesource\.dev|cdi\.k8s\.io|devices\.gke\.io)(?:[./]|$)"
 )
-"""Annotations that runtimes and their plugins act on; that they are there says enough."""
+"""Annotations that runtimes, their plugins and Entra's webhook act on; that they are there says
+enough."""
 
 _MOST_REMEMBERED: Final = 4096
 

@@ -98,6 +98,7 @@ CHECKS: dict[str, Callable[[], str]] = {
     "rule pages": tool("python", "docs/make_rules.py", "--check"),
     "schemas": tool("python", "docs/make_schemas.py", "--check"),
     "chart": tool("python", "docs/make_chart.py", "--check"),
+    "risk table": tool("python", "docs/make_risk_table.py", "--check"),
 }
 
 

@@ -12,6 +12,7 @@ from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client, connect
 from tests.harness.helm import Helm
+from tests.harness.kafka import Kafka, require_kafka
 from tests.harness.postgres import Postgres, require_postgres
 from tests.harness.programs import require
 
@@ -81,6 +82,14 @@ def postgres() -> Iterator[Postgres]:
     server = Postgres(require_postgres())
     yield server
     server.stop()
+
+
+@pytest.fixture(scope="session")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
+    """A Kafka broker that lets clients in as Event Hubs does: use topics and groups of your own."""
+    broker = Kafka(require_kafka(), tmp_path_factory.mktemp("kafka"))
+    yield broker
+    broker.stop()
 
 
 class FolderScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types.

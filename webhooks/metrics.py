@@ -116,7 +116,7 @@ class Metrics:
         self._sandboxed = counter(
             "sallyport_sandboxed",
             "Objects admitted whose Pods must run in a sandbox, by RuntimeClass and by what "
-            "demanded it: asked, required, risk.",
+            "demanded it: asked, identity, required, risk.",
             ("runtime", "reason"),
         )
         self._admission_children: dict[tuple[str, str, str, str], Counter] = {}

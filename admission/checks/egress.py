@@ -21,7 +21,7 @@ def egress(_: Request, facts: Facts) -> Outcome:
 
 def beside_egress(_: Request, facts: Facts) -> Outcome:
     """Warn of Pods on their node's network, in namespaces where policies hold the others."""
-    return Outcome(facts.egress.beside) if facts.egress else NOTHING
+    return Outcome(facts.egress.beside, told=True) if facts.egress else NOTHING
 
 
 def is_held(finding: Finding) -> bool:

@@ -1,6 +1,7 @@
 """Who asked for an object is noted on it by the gate alone, and its Pods are traced to them."""
 
 from admission.checks.profiles import profiles
+from admission.checks.risk import risk
 from admission.facts import Facts, OriginFacts, PodFacts
 from admission.outcome import NOTHING, Outcome
 from admission.wording import listed, printable
@@ -58,6 +59,7 @@ def _otherwise(request: Request, facts: Facts) -> tuple[str | None, bool]:
         return None, False
     outcome = profiles(request, facts)
     refused = outcome.denies or bool(pod.denials) or _cannot_be_isolated(pod)
+    refused = refused or risk(request, facts).denies
     noted = not refused and _says_all(pod)
     return outcome.profile if noted else None, refused
 

@@ -7,7 +7,10 @@ A template may be without: what is made of it is a Pod (docs/adr/0028).
 from collections.abc import Iterator
 from typing import Final
 
+import msgspec
+
 from admission.checks.entering import in_pod
+from admission.checks.risk import sandboxed_by, why_sandboxed
 from admission.facts import Facts, Isolated
 from admission.isolated import FIELD, isolated
 from admission.outcome import NOTHING, Outcome
@@ -37,7 +40,7 @@ def sandboxing(request: Request, facts: Facts) -> Outcome:
     if facts.pod and facts.pod.entered:
         return _of_entered(found[0], facts.pod.entered, facts)
     findings = tuple(
-        finding
+        _named(finding, each, facts)
         for each in found
         for finding in _of_part(each, missing=_missing(each, request, facts))
     )
@@ -47,7 +50,7 @@ def sandboxing(request: Request, facts: Facts) -> Outcome:
         return Outcome(isolation=isolation.isolation)
     demanded = [each.isolation for each in found if each.isolation.runtime]
     advice = [*dict.fromkeys(_why(each, facts) for each in demanded)]
-    if not all(each.asked for each in demanded):
+    if not all(each.asked or each.identity for each in demanded):
         advice.append(_EXCEPTION)
     return Outcome(
         findings, "It must run in a sandbox.", tuple(advice), isolation=isolation.isolation
@@ -69,8 +72,19 @@ def _of_entered(each: Isolated, pod: str, facts: Facts) -> Outcome:
         "Enter that one."
     )
     finding = Finding(ENTERED, Action.DENY, in_pod(FIELD, name), message, remedy)
+    finding = _named(finding, each, facts)
     headline = "That Pod must run in a sandbox, and does not."
     return Outcome((finding,), headline, (_why(each.isolation, facts),), isolation=each.isolation)
+
+
+def _named(finding: Finding, each: Isolated, facts: Facts) -> Finding:
+    """Give a finding the rule of risk where that alone demands the sandbox.
+
+    So no exception for the sandbox's rules excuses it, and a BreakGlass relaxes it.
+    """
+    if not each.isolation.identity:
+        return finding
+    return msgspec.structs.replace(finding, rule=sandboxed_by(facts))
 
 
 def _missing(each: Isolated, request: Request, facts: Facts) -> bool:
@@ -128,6 +142,8 @@ def _why(isolation: Isolation, facts: Facts) -> str:
     """Say why a Pod must run in a sandbox, to the person who is refused."""
     if isolation.asked:
         return "Its label sallyport.dev/sandbox asks for the sandbox, whatever word it has."
+    if isolation.identity:
+        return why_sandboxed(facts)
     if isolation.mode is SandboxMode.REQUIRED:
         of_namespace = facts.namespace and facts.namespace.sandbox is SandboxMode.REQUIRED
         return f"Its {'namespace' if of_namespace else 'profile'} demands the sandbox."

@@ -31,6 +31,8 @@ class FrameKind(enum.IntEnum):
     """A projection as JSON; the id is its SHA-256, 32 bytes."""
     SWEEP = 3
     """`core.document.SweepDocument` as JSON; the id is the sweep's UUID, 16 bytes."""
+    LOOK_BACK = 4
+    """`core.look_back.LookBackDocument` as JSON; the id is the document's UUID, 16 bytes."""
 
 
 @dataclass(frozen=True, slots=True)

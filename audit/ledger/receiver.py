@@ -5,10 +5,9 @@ cluster whose frames it brings.
 """
 
 import asyncio
-import re
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,26 +16,22 @@ from structlog.typing import FilteringBoundLogger
 
 from audit.ledger.destination import Destination, Receipt
 from audit.ledger.frames import DamagedFrameError, Frame, read_frames
-from audit.ledger.wire import (
-    CLUSTER_HEADER,
-    CONTENT_TYPE,
-    FORMAT,
-    FORMAT_HEADER,
-    PATH,
-    Acknowledged,
+from audit.ledger.showing import (
+    RETRY,
+    Message,
+    Receive,
+    RefusedError,
+    Send,
+    headers_of,
+    send_answer,
+    send_refusal,
+    shown_cluster,
 )
+from audit.ledger.wire import CONTENT_TYPE, FORMAT, PATH, Acknowledged
 from core.errors import LedgerError
-from core.names import process_uri
 
-_Message = MutableMapping[str, Any]
-_Receive = Callable[[], Awaitable[_Message]]
-_Send = Callable[[_Message], Awaitable[None]]
-
-_CLUSTER: Final = re.compile(r"[A-Za-z0-9._-]{1,63}")
-_FORMATS: Final = {str(version) for version in range(FORMAT - 1, FORMAT + 2)}
 _OK: Final = 200
 _MOST_DIGITS: Final = 12
-_RETRY: Final = (b"retry-after", b"1")
 _REJECTION_LOG_S: Final = 1.0
 """At most one line in this time says that a request was refused."""
 
@@ -55,18 +50,6 @@ class ReceiverSettings:
     """In one body; a shipper sends 2,000."""
     body_seconds: float = 10.0
     """The longest that a body may take."""
-
-
-class _RefusedError(Exception):
-    """A request is answered with a failure; the text is for a person, the cause for the log."""
-
-    def __init__(
-        self, status: int, text: str, *headers: tuple[bytes, bytes], cause: str = ""
-    ) -> None:
-        self.status = status
-        self.headers = headers
-        self.cause = cause
-        super().__init__(text)
 
 
 class Receiver:
@@ -89,35 +72,25 @@ class Receiver:
         self._settings = settings or ReceiverSettings()
         self._next_log = 0.0
 
-    async def __call__(
-        self, scope: MutableMapping[str, Any], receive: _Receive, send: _Send
-    ) -> None:
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
-        headers: tuple[tuple[bytes, bytes], ...]
         try:
-            body, status = await self._answer(scope, receive), _OK
-            headers = ((b"content-type", b"application/json"),)
+            body = await self._answer(scope, receive)
         except _ClientGoneError:
             return
-        except _RefusedError as refused:
-            body, status = f"{refused}\n".encode(), refused.status
-            # The body may still be on its way.
-            headers = (
-                (b"content-type", b"text/plain"),
-                (b"connection", b"close"),
-                *refused.headers,
-            )
+        except RefusedError as refused:
             self._note_refusal(refused)
-        self.answers[status] += 1
-        headers = (*headers, (b"content-length", b"%d" % len(body)))
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+            self.answers[refused.status] += 1
+            await send_refusal(send, refused)
+        else:
+            self.answers[_OK] += 1
+            await send_answer(send, _OK, b"application/json", body)
 
-    async def _answer(self, scope: Mapping[str, Any], receive: _Receive) -> bytes:
+    async def _answer(self, scope: Mapping[str, Any], receive: Receive) -> bytes:
         cluster, length = _check(scope, self._settings.max_body_bytes)
         most, most_of_one = self._settings.max_bodies, self._settings.max_cluster_bodies
         if self.held.total() >= most or self.held[cluster] >= most_of_one:
-            raise _RefusedError(503, "too many requests are being read; try again", _RETRY)
+            raise RefusedError(503, "too many requests are being read; try again", RETRY)
         self.held[cluster] += 1
         try:
             content = await self._read(receive, length)
@@ -136,7 +109,7 @@ class Receiver:
             )
         )
 
-    async def _read(self, receive: _Receive, length: int) -> bytes:
+    async def _read(self, receive: Receive, length: int) -> bytes:
         body = bytearray()
         try:
             async with asyncio.timeout(self._settings.body_seconds):
@@ -146,7 +119,7 @@ class Receiver:
                         raise _ClientGoneError
                     body += message["body"]
         except TimeoutError:
-            raise _RefusedError(408, "the body did not arrive in time") from None
+            raise RefusedError(408, "the body did not arrive in time") from None
         return bytes(body)
 
     async def _deliver(self, cluster: str, frames: list[Frame]) -> Receipt:
@@ -154,7 +127,7 @@ class Receiver:
             receipt = await self._destination.deliver(cluster, frames)
         except LedgerError as error:
             text = "the ledger takes nothing now; the auditor's log says why"
-            raise _RefusedError(503, text, _RETRY, cause=str(error)) from error
+            raise RefusedError(503, text, RETRY, cause=str(error)) from error
         total = self.received
         self.received = Receipt(
             total.stored + receipt.stored,
@@ -163,7 +136,7 @@ class Receiver:
         )
         return receipt
 
-    def _note_refusal(self, refused: _RefusedError) -> None:
+    def _note_refusal(self, refused: RefusedError) -> None:
         now = time.monotonic()
         if now >= self._next_log:
             self._next_log = now + _REJECTION_LOG_S
@@ -179,52 +152,37 @@ def _check(scope: Mapping[str, Any], max_body_bytes: int) -> tuple[str, int]:
     """Give the cluster that a request may speak for, and the length of its body.
 
     Raises:
-        _RefusedError: it is not one to take.
+        RefusedError: it is not one to take.
     """
     if scope["path"] != PATH:
-        raise _RefusedError(404, f"only POST {PATH} is served here")
+        raise RefusedError(404, f"only POST {PATH} is served here")
     if scope["method"] != "POST":
-        raise _RefusedError(405, "send a POST with frames", (b"allow", b"POST"))
-    headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+        raise RefusedError(405, "send a POST with frames", (b"allow", b"POST"))
+    headers = headers_of(scope)
     if headers.get(b"content-type", "").lower() != CONTENT_TYPE:
-        raise _RefusedError(415, f"Content-Type must be {CONTENT_TYPE}")
+        raise RefusedError(415, f"Content-Type must be {CONTENT_TYPE}")
     length = headers.get(b"content-length", "")
     if not length.isdecimal() or len(length) > _MOST_DIGITS:
-        raise _RefusedError(411, "Content-Length is missing, or is no length")
+        raise RefusedError(411, "Content-Length is missing, or is no length")
     if int(length) > max_body_bytes:
-        raise _RefusedError(413, f"the body is larger than {max_body_bytes:,} bytes; send less")
-    version = headers.get(FORMAT_HEADER.lower().encode(), "")
-    if version not in _FORMATS:
-        raise _RefusedError(400, f"{FORMAT_HEADER} must be {FORMAT - 1} to {FORMAT + 1}")
-    cluster = headers.get(CLUSTER_HEADER.lower().encode(), "")
-    if not _CLUSTER.fullmatch(cluster):
-        raise _RefusedError(400, f"{CLUSTER_HEADER} must be a cluster's id")
-    _check_peer(scope, cluster)
-    return cluster, int(length)
-
-
-def _check_peer(scope: Mapping[str, Any], cluster: str) -> None:
-    peer = (scope.get("extensions") or {}).get("sallyport.peer") or {}
-    prefix = process_uri(cluster, "")
-    if not any(len(uri) > len(prefix) and uri.startswith(prefix) for uri in peer.get("uris", ())):
-        text = f"{CLUSTER_HEADER}: the client certificate does not carry a URI {prefix}PROCESS"
-        raise _RefusedError(403, text)
+        raise RefusedError(413, f"the body is larger than {max_body_bytes:,} bytes; send less")
+    return shown_cluster(scope, headers), int(length)
 
 
 def _decode(body: bytes, most: int) -> list[Frame]:
     """Give the frames of a body.
 
     Raises:
-        _RefusedError: it is not frames from its first byte to its last, or more than `most`.
+        RefusedError: it is not frames from its first byte to its last, or more than `most`.
     """
     frames, end = [], 0
     try:
         for frame, end in read_frames(body):  # noqa: B007  The last one is what is asked for.
             frames.append(frame)
             if len(frames) > most:
-                raise _RefusedError(413, f"more than {most:,} frames; send fewer at once")
+                raise RefusedError(413, f"more than {most:,} frames; send fewer at once")
     except DamagedFrameError as error:
-        raise _RefusedError(400, f"a damaged frame {error}; nothing was kept") from None
+        raise RefusedError(400, f"a damaged frame {error}; nothing was kept") from None
     if end != len(body) or not frames:
-        raise _RefusedError(400, f"no whole frame at byte {end}; nothing was kept")
+        raise RefusedError(400, f"no whole frame at byte {end}; nothing was kept")
     return frames

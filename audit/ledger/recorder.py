@@ -15,6 +15,7 @@ from core.document import (
     projection_digest,
     unix_ms,
 )
+from core.look_back import LookBackDocument, encode_look_back, fitting
 from core.making import make_document
 from core.request import Request
 from core.subject import Subject
@@ -28,6 +29,9 @@ MAX_REFUSED_PROJECTION: Final = 8 * 1024
 MAX_DOCUMENT: Final = 64 * 1024
 """Bytes; a larger one is shortened, or a few hostile Pods would fill the spool. Ordinary ones
 have 1 to 8 KiB."""
+
+MAX_LOOK_BACK: Final = 512 * 1024
+"""Bytes; 1,000 ordinary items have 300 KB."""
 
 _REMEMBERED: Final = 16_384
 """Projections remembered as sent: about 2 MB."""
@@ -96,6 +100,15 @@ class LedgerRecorder:
             NotRecordedError: the spool does not take it.
         """
         self._keep(FrameKind.SWEEP, document.id, encode_sweep(document))
+
+    def record_look_back(self, document: LookBackDocument) -> None:
+        """Keep what an identity at risk left behind, as far as it fits into a frame.
+
+        Raises:
+            NotRecordedError: the spool does not take it.
+        """
+        content = encode_look_back(fitting(document, MAX_LOOK_BACK))
+        self._keep(FrameKind.LOOK_BACK, document.id, content)
 
     def _keep(self, kind: FrameKind, document_id: str, content: bytes) -> None:
         if self.spool is not None:

@@ -13,11 +13,11 @@ import structlog
 from certs.authority import KeyPair, LeafNames, Purpose
 from certs.rotation import Authority, Leaf, RotationSettings, State, plan
 from control.loop import Loop
-from control.loops.secrets import OPAQUE, TLS, Secret, Secrets
 from core.errors import ClusterError
 from core.names import process_uri
 from kube.lease import Leadership, wall_time
 from kube.objects import Objects
+from kube.secrets import OPAQUE, TLS, Secret, Secrets
 
 AUTHORITIES: Final = "sallyport-ca"
 WEBHOOKS: Final = "sallyport"
@@ -122,7 +122,7 @@ class Certificates:
 
     def _writes(
         self, leadership: Leadership, found: _Found, planned: State
-    ) -> Iterator[Awaitable[None]]:
+    ) -> Iterator[Awaitable[object]]:
         """Give what is to be written once the CAs are: each for itself, whatever fails."""
         for name, leaf in planned.leaves.items():
             if leaf != found.state.leaves.get(name):
@@ -175,7 +175,7 @@ class Certificates:
             self._absent.discard(path)
 
 
-async def _attempt(write: Awaitable[None]) -> ClusterError | None:
+async def _attempt(write: Awaitable[object]) -> ClusterError | None:
     try:
         await write
     except ClusterError as error:

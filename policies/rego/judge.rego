@@ -32,7 +32,16 @@ signals := {rule: entries |
 	some rule, entries in {
 		"actor/entered": sandbox.actor.entered.signals,
 		"actor/new_service_account": sandbox.actor.new_service_account.signals,
+		"behaviour/create_burst": sandbox.behaviour.create_burst.signals,
+		"behaviour/denials": sandbox.behaviour.denials.signals,
+		"behaviour/exec_burst": sandbox.behaviour.exec_burst.signals,
+		"behaviour/new_cluster": sandbox.behaviour.new_cluster.signals,
+		"behaviour/new_namespace": sandbox.behaviour.new_namespace.signals,
+		"behaviour/new_profile": sandbox.behaviour.new_profile.signals,
+		"behaviour/unusual_hour": sandbox.behaviour.unusual_hour.signals,
 		"exposure/service": sandbox.exposure.service.signals,
+		"identity/low_risk": sandbox.identity.low_risk.signals,
+		"identity/risk": sandbox.identity.risk.signals,
 	}
 	count(entries) > 0
 }

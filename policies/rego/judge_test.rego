@@ -10,6 +10,8 @@ nothing := {
 	"namespaceLabels": {},
 	"newServiceAccount": false,
 	"services": [],
+	"risk": {"requester": "", "author": "", "workload": ""},
+	"behaviour": [],
 	"absent": ["egress", "risk", "weights"],
 }
 

@@ -152,7 +152,10 @@ of_objects := {rule: entries |
 #   An object from "category/rule" to what the rule denies, whatever the profile: entries
 #   {"path", "value"}, with only rules that have any.
 denials := {rule: entries |
-	some rule, entries in {"runtime/annotations": rules.runtime.annotations.deny}
+	some rule, entries in {
+		"identity/proxy_sidecar": rules.identity.proxy_sidecar.deny,
+		"runtime/annotations": rules.runtime.annotations.deny,
+	}
 	count(entries) > 0
 }
 

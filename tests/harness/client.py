@@ -27,6 +27,7 @@ POLL_S: Final = 0.1
 STRATEGIC_MERGE_PATCH: Final = "application/strategic-merge-patch+json"
 APPLY_PATCH: Final = "application/apply-patch+yaml"
 FIELD_MANAGER: Final = "sallyport-tests"
+EVERYBODY: Final = ("system:authenticated",)
 
 
 class ApiStatusError(Exception):
@@ -110,16 +111,14 @@ class Client:
         other._resources = self._resources
         return other
 
-    def as_user(self, name: str, groups: Iterable[str] = ("system:authenticated",)) -> "Client":
-        """Return a client that impersonates a user in exactly these groups.
-
-        It shares the connections of this one, whose user must have the right to impersonate.
-        """
+    def as_user(self, name: str, groups: Iterable[str] = EVERYBODY, *, oid: str = "") -> "Client":
+        """Return a client on the same connections that impersonates a user in these groups only."""
         other = Client(self._session, self._headers)
         other._resources = self._resources
         other._headers["Impersonate-User"] = name
         for group in groups:
             other._headers.add("Impersonate-Group", group)
+        other._headers.update({"Impersonate-Extra-Oid": oid} if oid else {})
         return other
 
     async def request(

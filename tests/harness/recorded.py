@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
+from audit.clients.channel import AuditorChannel
 from certs.authority import KeyPair, LeafNames, Purpose, issue, make_authority, validity
 from core.names import process_uri
 from tests.harness.evidence import ROOT
@@ -22,7 +23,7 @@ START_S: Final = 30.0
 
 
 class Certificates:
-    """A CA, a serving pair for loopback and the gate's client pair, PEM, in a folder."""
+    """A CA, a serving pair for loopback, client pairs of gate and control, PEM, in a folder."""
 
     def __init__(self, folder: Path) -> None:
         """Make them."""
@@ -31,7 +32,8 @@ class Certificates:
         ca = make_authority("loopback", validity(now, dt.timedelta(days=1)))
         server = LeafNames(Purpose.SERVER, ("localhost", "127.0.0.1"))
         client = LeafNames(Purpose.CLIENT, uris=(process_uri(CLUSTER, "gate"),))
-        for name, names in (("server", server), ("client", client)):
+        asks = LeafNames(Purpose.CLIENT, uris=(process_uri(CLUSTER, "control"),))
+        for name, names in (("server", server), ("client", client), ("control", asks)):
             self._write(name, issue(ca, names, validity(now, dt.timedelta(hours=12))))
         self.ca = folder / "ca.crt"
         self.ca.write_bytes(ca.certificate)
@@ -39,6 +41,11 @@ class Certificates:
     def _write(self, name: str, pair: KeyPair) -> None:
         (self.folder / f"{name}.crt").write_bytes(pair.certificate)
         (self.folder / f"{name}.key").write_bytes(pair.key)
+
+    def channel(self, port: int, name: str) -> AuditorChannel:
+        """Give the way to an auditor with a pair's certificate: `client` or `control`."""
+        certificate, key = (self.folder / f"{name}.{kind}" for kind in ("crt", "key"))
+        return AuditorChannel(f"https://localhost:{port}", self.ca, certificate, key)
 
     def auditor(self, port: int, ledger: str) -> dict[str, str]:
         """Give the settings of an auditor."""

@@ -1,4 +1,4 @@
-"""Writes and removes what there is little of: projections, sweeps, and what cannot be read."""
+"""Writes and removes what there is little of: all but decisions, and what cannot be read."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,17 +6,18 @@ from typing import Any
 import sqlalchemy as sa
 
 from audit.ledger.store.rows import Batch
-from audit.ledger.store.tables import projections, quarantine, sweeps
+from audit.ledger.store.tables import look_backs, projections, quarantine, sweeps
 
 
 def write_others(connection: sa.Connection, insert: Callable[..., Any], batch: Batch) -> int:
-    """Write all but decisions; give how many projections and sweeps were not there before.
+    """Write all but decisions; give how many of them were not there before.
 
     `insert` is the dialect's own, which can leave out what is there.
     """
     _insert(connection, insert(quarantine), batch.quarantine)
     stored = _insert(connection, insert(projections), batch.projections)
     stored += _insert(connection, insert(sweeps), batch.sweeps)
+    stored += _insert(connection, insert(look_backs), batch.look_backs)
     if batch.projections:
         cluster, _, day, _ = batch.projections[0]
         connection.execute(
@@ -29,7 +30,7 @@ def write_others(connection: sa.Connection, insert: Callable[..., Any], batch: B
 
 
 def remove_others(connection: sa.Connection, day: int) -> tuple[int, int, int]:
-    """Remove projections, sweeps and unreadable frames from before a day; give how many.
+    """Remove all this from before a day; give how many projections, sweeps, unreadable frames.
 
     A projection comes again on each day on which it is used, by the clock of the gate that uses
     it: a day more makes up for one that goes ahead.
@@ -39,6 +40,7 @@ def remove_others(connection: sa.Connection, day: int) -> tuple[int, int, int]:
         (sweeps, sweeps.c.day < day),
         (quarantine, quarantine.c.day < day),
     )
+    connection.execute(sa.delete(look_backs).where(look_backs.c.day < day))
     first, second, third = (
         connection.execute(sa.delete(table).where(old)).rowcount for table, old in chosen
     )

@@ -37,6 +37,8 @@ class Postgres:
     """How the store uses PostgreSQL."""
 
     insert = staticmethod(postgresql.insert)
+    path = None
+    """It is in no file of this machine's."""
 
     def __init__(self, url: sa.URL) -> None:
         self.name = f"postgresql://{url.host or ''}:{url.port or 5432}/{url.database or ''}"

@@ -9,9 +9,11 @@ from typing import Final
 import sqlalchemy as sa
 
 from audit.ledger.store.query import Query, bounds, in_ids, statements
-from audit.ledger.store.tables import decisions, projections, sweeps
+from audit.ledger.store.rows import column_text
+from audit.ledger.store.tables import decisions, look_backs, projections, sweeps
 from core.document import DecisionDocument, SweepDocument, decode_document, decode_sweep
 from core.errors import LedgerError
+from core.look_back import LookBackDocument, decode_look_back
 
 SHORTEST_PREFIX: Final = 8
 """Hex digits of an id. As few stand for 65 seconds."""
@@ -56,6 +58,22 @@ def find_projection(connection: sa.Connection, cluster: str, digest: str) -> byt
             projections.c.cluster == cluster, projections.c.digest == key
         )
     )
+
+
+def find_look_backs(
+    connection: sa.Connection, subject: str, cluster: str | None, limit: int
+) -> list[LookBackDocument]:
+    """Give what was last found of an identity, the newest first; of each cluster without one.
+
+    None in a ledger of the release before, which had no table for it: readers change nothing.
+    """
+    if not sa.inspect(connection).has_table(look_backs.name):
+        return []
+    chosen = sa.select(look_backs.c.document).where(look_backs.c.subject == column_text(subject))
+    if cluster is not None:
+        chosen = chosen.where(look_backs.c.cluster == cluster)
+    found = connection.scalars(chosen.order_by(look_backs.c.id.desc()).limit(limit))
+    return [decode_look_back(document) for document in found]
 
 
 def find_sweeps(connection: sa.Connection, limit: int) -> list[SweepDocument]:

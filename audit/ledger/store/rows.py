@@ -8,6 +8,7 @@ from typing import Any, Final
 from audit.ledger.frames import Frame, FrameKind
 from core.decision import Action
 from core.document import DecisionDocument, decode_document, decode_sweep, projection_digest
+from core.look_back import decode_look_back
 
 DAY_MS: Final = 86_400_000
 
@@ -33,6 +34,7 @@ class Batch:
     rules: list[tuple[Any, ...]] = field(default_factory=list)
     projections: list[tuple[Any, ...]] = field(default_factory=list)
     sweeps: list[tuple[Any, ...]] = field(default_factory=list)
+    look_backs: list[tuple[Any, ...]] = field(default_factory=list)
     quarantine: list[tuple[Any, ...]] = field(default_factory=list)
 
     @property
@@ -98,6 +100,12 @@ def _add(batch: Batch, cluster: str, frame: Frame, today: int, days: range) -> N
         day = _day(frame, sweep.id, days)
         _demand_cluster(cluster, sweep.cluster)
         batch.sweeps.append((cluster, frame.id, day, frame.payload))
+    elif frame.kind == FrameKind.LOOK_BACK:
+        back = decode_look_back(frame.payload)
+        day = _day(frame, back.id, days)
+        _demand_cluster(cluster, back.cluster)
+        subject = column_text(back.subject)
+        batch.look_backs.append((cluster, frame.id, day, subject, frame.payload))
     else:
         raise ValueError(f"this release knows no frame of kind {frame.kind}")
 

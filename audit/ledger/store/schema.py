@@ -13,7 +13,7 @@ from alembic.config import Config
 
 from core.errors import LedgerError
 
-HEAD: Final = 1
+HEAD: Final = 2
 """The number of this release's tables."""
 
 _ALEMBIC: Final = threading.Lock()

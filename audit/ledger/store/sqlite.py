@@ -36,8 +36,8 @@ class Sqlite:
     def __init__(self, url: sa.URL) -> None:
         if not url.database or url.database == ":memory:":
             raise SettingsError("ledger.url: name a file: sqlite:///PATH")
-        self._path = Path(url.database)
-        self.name = f"sqlite:///{self._path}"
+        self.path = Path(url.database)
+        self.name = f"sqlite:///{self.path}"
         self.engine = sa.create_engine(
             url, hide_parameters=True, connect_args={"timeout": BUSY_S}, pool_size=1
         )
@@ -46,7 +46,7 @@ class Sqlite:
 
     def make(self) -> None:
         """Make the file, for this user alone, and put it into WAL mode."""
-        os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
+        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
         deadline = time.monotonic() + BUSY_S
         with self.engine.connect() as connection:
             raw: sqlite3.Connection = connection.connection.dbapi_connection  # type: ignore[assignment]
@@ -58,7 +58,7 @@ class Sqlite:
 
     def demand(self) -> None:
         """Demand that the file is there: SQLite would make it."""
-        if not self._path.exists():
+        if not self.path.exists():
             raise LedgerError(
                 "there is no such file: it is made when decisions are recorded, by `sallyport run` "
                 "or an auditor"

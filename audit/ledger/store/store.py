@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, Self, TypeVar
 
 import sqlalchemy as sa
@@ -21,11 +22,18 @@ from audit.ledger.store.failures import naming
 from audit.ledger.store.others import remove_others, write_others
 from audit.ledger.store.postgres import Postgres
 from audit.ledger.store.query import Query
-from audit.ledger.store.reading import find, find_one, find_projection, find_sweeps
+from audit.ledger.store.reading import (
+    find,
+    find_look_backs,
+    find_one,
+    find_projection,
+    find_sweeps,
+)
 from audit.ledger.store.rows import make_batch
 from audit.ledger.store.sqlite import Sqlite
 from core.document import DecisionDocument, SweepDocument
 from core.errors import LedgerError, SettingsError
+from core.look_back import LookBackDocument
 
 T = TypeVar("T")
 
@@ -78,6 +86,11 @@ class Store:
         """Name the database, without its password."""
         return f"Store({self._backend.name})"
 
+    @property
+    def path(self) -> Path | None:
+        """Give the ledger's file, where it is one."""
+        return self._backend.path
+
     async def __aenter__(self) -> Self:
         """Open it, and make its tables where they are missing."""
         await self.open()
@@ -128,6 +141,12 @@ class Store:
     async def sweeps(self, limit: int) -> list[SweepDocument]:
         """Give the last sweeps, the newest first."""
         return await self._read(find_sweeps, limit)
+
+    async def look_backs(
+        self, subject: str, cluster: str | None, limit: int
+    ) -> list[LookBackDocument]:
+        """Give what was last found of an identity, the newest first; None: of each cluster."""
+        return await self._read(find_look_backs, subject, cluster, limit)
 
     async def retain(self, days: int, today: dt.date) -> Removed:
         """Keep the last `days` whole days (UTC), today's included, and remove what is older.

@@ -95,6 +95,17 @@ sweeps = sa.Table(
     sa.Column("document", sa.LargeBinary),
 )
 
+look_backs = sa.Table(
+    "look_backs",
+    _METADATA,
+    _text("cluster"),
+    sa.Column("id", Id),
+    sa.Column("day", sa.Integer),
+    _text("subject"),
+    sa.Column("document", sa.LargeBinary),
+)
+"""What identities at risk left behind, by their labels."""
+
 quarantine = sa.Table(
     "quarantine",
     _METADATA,

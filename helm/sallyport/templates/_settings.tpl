@@ -100,8 +100,72 @@ egress:
     service_tags: {{ toJson .limits.serviceTags }}
 {{- end }}
 
+{{/* What judging needs of identity. Takes the values of identity. */}}
+{{- define "sallyport.settings.identity" }}
+identity:
+  enabled: {{ .enabled }}
+  tenant: {{ .tenant | quote }}
+  max_age: {{ .maxAgeSeconds }}
+  revoked_for: {{ .revokedForSeconds }}
+  suspend_exceptions: {{ .suspendExceptions }}
+{{- end }}
+
+{{/* How control learns of risk: goes on with the section. Takes the values of identity. */}}
+{{- define "sallyport.settings.learning" }}
+  client_id: {{ .clientId | quote }}
+  credential: {{ .credential }}
+  {{- if eq .credential "federated" }}
+  token_file: /var/run/secrets/sallyport/entra/token
+  {{- else if eq .credential "certificate" }}
+  certificate: /etc/sallyport/entra/certificate.pem
+  {{- else if eq .credential "secret" }}
+  secret_file: /etc/sallyport/entra/client-secret
+  {{- end }}
+  allow_secret: {{ .allowSecret }}
+  authority: {{ .authority | quote }}
+  graph: {{ .graph | quote }}
+  {{- if .trustConfigMap }}
+  trust: /etc/sallyport/entra-trust/ca.crt
+  {{- end }}
+  rate: {{ .rateSeconds }}
+  poll_every: {{ .pollEverySeconds }}
+  full_every: {{ int64 .fullEverySeconds }}
+  guests: {{ .guests }}
+  event_hub:
+    servers: {{ toJson .eventHub.servers }}
+    topics: {{ toJson .eventHub.topics }}
+    group: {{ .eventHub.group | quote }}
+    auth: {{ .eventHub.auth }}
+    {{- if eq .eventHub.auth "connection-string" }}
+    connection_string_file: /etc/sallyport/event-hub/connection-string
+    {{- end }}
+    allow_connection_string: {{ .eventHub.allowConnectionString }}
+  {{- with .securityEvents }}
+  {{- if .issuer }}
+  security_events:
+    host: 0.0.0.0
+    port: 9445
+    cert: /etc/sallyport/security-events/tls.crt
+    key: /etc/sallyport/security-events/tls.key
+    issuer: {{ .issuer | quote }}
+    audience: {{ .audience | quote }}
+    keys_url: {{ .keysUrl | quote }}
+    {{- if .tokenSecret }}
+    token_file: /etc/sallyport/transmitter/token
+    {{- end }}
+  {{- end }}
+  {{- end }}
+  behaviour:
+    enabled: {{ .behaviour.enabled }}
+    every: {{ .behaviour.everySeconds }}
+  look_back:
+    enabled: {{ .lookBack.enabled }}
+    days: {{ int64 .lookBack.days }}
+{{- end }}
+
 {{- define "sallyport.settings.gate" -}}
 {{ include "sallyport.settings.judging" (dict "root" . "component" "gate") }}
+{{- include "sallyport.settings.identity" .Values.identity }}
 listen:
   host: 0.0.0.0
   port: 9443
@@ -117,6 +181,10 @@ listen:
 
 {{- define "sallyport.settings.control" -}}
 {{ include "sallyport.settings.judging" (dict "root" . "component" "control") }}
+{{- include "sallyport.settings.identity" .Values.identity }}
+{{- if .Values.identity.enabled }}
+{{- include "sallyport.settings.learning" .Values.identity }}
+{{- end }}
 sweep:
   interval: {{ int64 .Values.control.sweep.intervalSeconds }}
   pods_per_second: {{ int64 .Values.control.sweep.podsPerSecond }}

@@ -6,6 +6,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from core.errors import NotSyncedError
+from core.risk_wire import SECRET_NAMES
 from core.subject import Subject
 from core.workloads import WORKLOADS
 from kube.live import LiveCluster
@@ -90,12 +91,16 @@ async def test_the_gate_can_do_nothing_else(gate_config: Path, client: Client) -
         f"system:serviceaccount:{SYSTEM}:sallyport-gate",
         ("system:serviceaccounts", f"system:serviceaccounts:{SYSTEM}", "system:authenticated"),
     )
-    for path in ("secrets", "pods", "configmaps", "serviceaccounts/default"):
+    others = ("secrets", "secrets/sallyport-ca", "secrets/sallyport-risk-c0")
+    for path in (*others, "pods", "configmaps", "serviceaccounts/default"):
         status, _ = await gate.request("GET", f"/api/v1/namespaces/{SYSTEM}/{path}")
         assert status == 403, path
     for path in ("/api/v1/secrets", "/api/v1/pods", "/api/v1/nodes", "/api/v1/namespaces/default"):
         status, _ = await gate.request("GET", path)
         assert status == 403, path
+    for name in SECRET_NAMES:
+        status, _ = await gate.request("GET", f"/api/v1/namespaces/{SYSTEM}/secrets/{name}")
+        assert status in {200, 404}, name
     review = {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SelfSubjectRulesReview",
@@ -143,6 +148,7 @@ async def test_the_gate_can_do_nothing_else(gate_config: Path, client: Client) -
         ("get", "rbac.authorization.k8s.io", "roles"),
         ("get", "rbac.authorization.k8s.io", "clusterroles"),
         *((verb, "", "configmaps") for verb in ("list", "watch")),
+        *((verb, "", "secrets") for verb in ("get", "list", "watch")),
         *_OWNERS,
         ("create", "authorization.k8s.io", "subjectaccessreviews"),
     }

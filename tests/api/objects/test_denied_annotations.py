@@ -24,6 +24,7 @@ DENIED: Final = (
     "io.containerd.runc.v2.group",
 )
 RULE: Final = "rules/runtime/annotations"
+SIDECAR: Final = "azure.workload.identity/inject-proxy-sidecar"
 
 every_annotation = pytest.mark.parametrize("name", DENIED)
 
@@ -43,6 +44,14 @@ async def test_nobody_may_set_them(people: People, admin: Client, name: str) -> 
         assert answer.outcome is Outcome.DENIED, answer.body
         assert RULE in answer.message
         assert f"metadata.annotations['{name}']" in answer.message
+
+
+async def test_nobody_may_ask_for_entras_privileged_sidecar(people: People, admin: Client) -> None:
+    """Any value of the annotation makes another webhook add a privileged init container."""
+    for asked_by in (people.using("pss-privileged"), admin):
+        answer = await asked_by.dry_run_create(annotated(SIDECAR), TRAIN)
+        assert answer.outcome is Outcome.DENIED, answer.body
+        assert "rules/identity/proxy_sidecar" in answer.message
 
 
 @every_annotation

@@ -125,11 +125,15 @@ class Installation:
 
     def metric(self, process: str, name: str) -> float:
         """Give the value of a metric of a process."""
-        number = ("gate", "auditor", "control").index(process)
-        for line in ask(self._status[number], "/metrics")[1].splitlines():
+        for line in self.metrics(process).splitlines():
             if line.startswith(f"{name} "):
                 return float(line.rpartition(" ")[2])
         raise LookupError(name)
+
+    def metrics(self, process: str) -> str:
+        """Give all that a process shows Prometheus."""
+        number = ("gate", "auditor", "control").index(process)
+        return ask(self._status[number], "/metrics")[1]
 
     def stop(self) -> None:
         """End all processes."""

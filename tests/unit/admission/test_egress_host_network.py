@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from core.decision import Action, Decision
+from core.decision import Action, Decision, Verdict
 from core.request import Kind, Phase
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.labels import Json, held, judge
@@ -58,3 +58,12 @@ async def test_others_are_not_told(engine: EmbeddedEngine, cluster: Watched) -> 
     assert _said(await _judged(cluster, engine, pod(), running=True)) == []
     elsewhere = await _judged(cluster, engine, pod(hostNetwork=True), running=True, namespace="web")
     assert _said(elsewhere) == []
+
+
+async def test_who_may_have_it_is_admitted_and_told(engine: EmbeddedEngine, folder: Folder) -> None:
+    """Under a profile that covers it, and of what runs: the decision is one, and no failure."""
+    folder.profile("all", 1, "**", catalogue=3).grant("Group:system:authenticated", "all")
+    folder.grant("Group:system:serviceaccounts", "all")
+    decision = await _judged(held(folder), engine, pod(hostNetwork=True), running=True)
+    assert (decision.verdict, decision.allowed, decision.profile) == (Verdict.WARN, True, "all")
+    assert decision.warnings[0].startswith("spec.hostNetwork: ")

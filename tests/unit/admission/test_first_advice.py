@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from admission.changes import Change
+from admission.change import Change
 from admission.explain import Explanation, explain
 from core.document import Source
 from core.request import Request

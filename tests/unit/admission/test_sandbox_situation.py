@@ -6,14 +6,17 @@ from typing import Any
 import msgspec
 import pytest
 
+from admission.facts import Facts, RiskFacts
 from admission.situation import Situations
 from core.decision import Verdict
 from core.namespaces import Namespace
 from core.pod import Pod
+from core.profiles import ProfileSet
+from core.risk import OperationClass
 from core.sandbox import SandboxMode
 from core.subject import Subject
 from identity.kinds import kind_of
-from policies.context import ABSENT
+from policies.context import ABSENT, Standings
 from policies.engine.embedded import EmbeddedEngine
 from sandbox.choosing import Site
 from tests.unit.admission.sandboxed import (
@@ -121,14 +124,18 @@ async def test_what_is_not_known_is_an_error_where_the_risk_decides(
 
 
 def _situation(
-    folder: Folder, mode: SandboxMode, subject: Subject = ALICE, lost: str = "", **labels: str
+    folder: Folder,
+    mode: SandboxMode,
+    subject: Subject = ALICE,
+    lost: str = "",
+    risk: RiskFacts | None = None,
+    **labels: str,
 ) -> Any:
     """Give the context of a Pod's creation as policies see it."""
     situations = Situations(Watched(folder.cluster(), lost=lost), kind_of, lambda: NOW, 60.0)
     asked = msgspec.structs.replace(request(pod()), subject=subject)
-    context = situations.context(
-        asked, Namespace("train", labels), situations.seen(asked, Pod(), mode)
-    )
+    facts = Facts(ProfileSet("r", ()), "", {}, namespace=Namespace("train", labels), risk=risk)
+    context = situations.context(asked, facts, situations.seen(asked, Pod(), mode))
     return msgspec.json.decode(context)
 
 
@@ -144,8 +151,31 @@ def test_policies_see_groups_and_kinds_and_no_name(folder: Folder) -> None:
         "namespaceLabels": {"tier": "gold"},
         "newServiceAccount": False,
         "services": [],
+        "risk": {"requester": "", "author": "", "workload": ""},
+        "behaviour": [],
         "absent": list(ABSENT),
     }
+
+
+def test_policies_see_risk_in_words_where_it_is_known(folder: Folder) -> None:
+    """By role, without an id, a time or an event: equal risks give equal contexts."""
+    risk = RiskFacts(
+        operation=OperationClass.CREATE_WORKLOAD,
+        standings=Standings("clean", "medium", "managed-identity"),
+        behaviour=("unusual-hour",),
+        version=7,
+    )
+    seen = _situation(folder, SandboxMode.REQUIRED, risk=risk)
+    assert seen["risk"] == {
+        "requester": "clean",
+        "author": "medium",
+        "workload": "managed-identity",
+    }
+    assert seen["behaviour"] == ["unusual-hour"]
+    assert seen["absent"] == ["egress", "weights"]
+    assert seen == _situation(
+        folder, SandboxMode.REQUIRED, risk=msgspec.structs.replace(risk, version=8)
+    )
 
 
 def test_what_is_absent_is_said(folder: Folder) -> None:

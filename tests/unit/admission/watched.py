@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from core.capacity import Capacity
-from core.cluster import BreakGlassSource, Cluster, ExceptionSource, IntentSource
+from core.cluster import BreakGlassSource, Cluster, ExceptionSource, IntentSource, SignIn
 from core.errors import (
     AccessReviewError,
     NotSyncedError,
@@ -19,6 +19,7 @@ from core.namespaces import Namespace
 from core.notes import Owned
 from core.pod import OwnerReference, Pod
 from core.profiles import ProfileSet
+from core.risk_snapshot import RiskSnapshot
 from core.roles import RoleRule
 from core.sandbox import RuntimeClass
 from core.storage import PersistentVolume
@@ -41,6 +42,8 @@ class Watched:
     """Namespaces whose default deny is in place."""
     policies: tuple[object, ...] = ()
     """The NetworkPolicies that Sallyport made."""
+    snapshot: RiskSnapshot | None = None
+    """The risk of identities; None where nobody is asked for it."""
     owners: int = 0
     """How many owners were asked for."""
     asked: list[tuple[str, str, str]] = field(default_factory=list)
@@ -131,6 +134,10 @@ class Watched:
         """Give the folder's."""
         return self.inner.capacity(runtime_class)
 
+    def risk(self) -> RiskSnapshot | None:
+        """Give the snapshot that a test wants."""
+        return self.snapshot
+
     def exposing(self, namespace: str, labels: Mapping[str, str]) -> tuple[str, ...]:
         """Name the folder's Services, unless they are lost."""
         if self.lost == "services":
@@ -142,6 +149,12 @@ class Watched:
         if self.lost == "service-accounts":
             raise NotSyncedError("the ServiceAccounts have not been loaded")
         return self.inner.service_account_made(namespace, name)
+
+    def service_account_sign_in(self, namespace: str, name: str) -> SignIn | None:
+        """Give the folder's ServiceAccount, unless they are lost."""
+        if self.lost == "service-accounts":
+            raise NotSyncedError("the ServiceAccounts have not been loaded")
+        return self.inner.service_account_sign_in(namespace, name)
 
     async def owner(
         self, namespace: str, reference: OwnerReference, *, fresh: bool = False

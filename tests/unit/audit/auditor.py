@@ -1,7 +1,7 @@
 """An auditor on loopback for tests, in their own event loop: a receiver behind mutual TLS."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +12,7 @@ from audit.clients.auditor import AuditorClient
 from audit.ledger.destination import Destination, Receipt
 from audit.ledger.frames import Frame
 from audit.ledger.receiver import Receiver, ReceiverSettings
+from audit.ledger.serving import Answering, Serving, ServingSettings
 from core.errors import LedgerError
 from tests.harness.pki import Authority, KeyPair
 from webhooks.logs import get_logger
@@ -67,14 +68,16 @@ class Auditor:
 
 
 @asynccontextmanager
-async def running_auditor(
+async def running_auditor(  # noqa: PLR0913  What tests change of it.
     folder: Path,
     destination: Destination,
     settings: ReceiverSettings | None = None,
     *,
     asks_for_certificates: bool = True,
+    questions: Mapping[str, Answering] | None = None,
+    serving: ServingSettings | None = None,
 ) -> AsyncIterator[Auditor]:
-    """Run an auditor in this event loop, on a free port."""
+    """Run an auditor in this event loop, on a free port; `questions` says who answers where."""
     authority = Authority(folder)
     keys = authority.issue_loopback_server("auditor")
     logger = get_logger()
@@ -86,9 +89,10 @@ async def running_auditor(
     server = ServerSettings(port=0, status_port=0, drain_seconds=0.0)
     stop, started = Stop(), asyncio.get_running_loop().create_future()
     told = started.set_result
-    served = Served(receiver, "auditor", "the port")
-    serving = serve(served, status, server, pair, readiness, logger, stop=stop, on_started=told)
-    run = asyncio.create_task(serving)
+    app = Serving(receiver, questions or {}, logger, serving)
+    served = Served(app, "auditor", "the port")
+    running = serve(served, status, server, pair, readiness, logger, stop=stop, on_started=told)
+    run = asyncio.create_task(running)
     await asyncio.wait([run, started], return_when=asyncio.FIRST_COMPLETED)
     if run.done():
         run.result()

@@ -76,7 +76,7 @@ async def test_a_new_pair_is_used_without_a_restart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Swapped as the volumes of Secrets are; half of a pair leaves the old one in use."""
-    monkeypatch.setattr("audit.clients.auditor._LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr("audit.clients.channel._LOOK_EVERY_S", 0.0)
     async with running_auditor(tmp_path, Memory()) as auditor:
         (tmp_path / "used").symlink_to(tmp_path / "first")
         for name, uri in (("first", "other"), ("second", CLUSTER)):
@@ -194,7 +194,10 @@ async def test_only_a_full_acknowledgement_counts(
     [
         (web.Response(status=302, headers={"Location": "https://127.0.0.1:1/"}), "answered 302"),
         (web.Response(status=500, text="secret"), "answered 500: see the auditor's log"),
-        (web.Response(status=404), "404: it is no auditor: check shipping.url"),
+        (
+            web.Response(status=404),
+            "404: it is no auditor, or of an earlier release: check shipping.url",
+        ),
         (web.Response(body=b" " * 2_000_000), "an answer without an end"),
         (5.0, "no answer: timed out"),
     ],

@@ -10,7 +10,8 @@ from jsonschema import Draft202012Validator
 
 from audit.ledger.store.store import Store
 from core.decision import Action, Finding, Running, Verdict
-from core.document import CountedSignal, DecisionDocument, Isolated, SweepDocument, TracedRoot
+from core.document import DecisionDocument, SweepDocument, TracedRoot
+from core.document_parts import CountedSignal, Isolated
 from core.ids import uuid7
 from core.sandbox import REQUIRED
 from core.subject import Subject

@@ -6,7 +6,7 @@ from importlib.metadata import version
 import pytest
 
 from cli import help as texts
-from cli import help_egress
+from cli import help_egress, help_risk
 from tests.unit.cli.conftest import Run
 
 COMMANDS = [
@@ -22,6 +22,9 @@ COMMANDS = [
     "profile suggest",
     "profile diff",
     "profile check",
+    "risk status",
+    "risk show",
+    "risk table",
     "sandbox report",
     "who-can use",
     "egress render",
@@ -31,7 +34,8 @@ COMMANDS = [
     "egress suggest",
     "egress graph",
 ]
-GROUPS = ["policy", "profile", "sandbox", "who-can", "egress"]
+GROUPS = ["policy", "profile", "risk", "sandbox", "who-can", "egress"]
+ELSEWHERE = {"egress": help_egress, "risk": help_risk}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -56,7 +60,7 @@ def test_help_is_readable_at_80_columns(
     lines = [line.strip() for line in text.partition("Examples")[2].splitlines()]
     assert max(map(len, text.splitlines())) <= 80
     examples = [line for line in lines if "sallyport " in line and "--help says" not in line]
-    where = help_egress if command.startswith("egress") else texts
+    where = ELSEWHERE.get(command.partition(" ")[0], texts)
     written = getattr(where, (command.split() or ["root"])[-1].upper().replace("-", "_"))
     assert all(f"    {example}\n" in written for example in examples)
     assert len(examples) == written.count("\n    ")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cli.sandbox_report import recreate
 from core.decision import Running
-from core.document import Isolated
+from core.document_parts import Isolated
 from core.ids import uuid7
 from core.sandbox import INCOMPATIBLE, REQUIRED, RUNTIME
 from core.subject import Subject

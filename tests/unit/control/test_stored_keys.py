@@ -15,9 +15,9 @@ from control.loops.certificates import (
     write_leaf,
     write_record,
 )
-from control.loops.secrets import Secret
 from control.loops.signing import read_keys, write_keys
 from core.errors import ClusterError
+from kube.secrets import Secret
 
 NOW = dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
 

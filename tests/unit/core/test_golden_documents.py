@@ -12,16 +12,15 @@ from core.document import (
     FORMAT,
     AccessAnswer,
     Asked,
-    CountedSignal,
     DecisionDocument,
     Durations,
-    Isolated,
     Revisions,
     TracedRoot,
     TriedProfile,
     decode_document,
     encode_document,
 )
+from core.document_parts import AssessedRisk, CountedSignal, Isolated
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -110,6 +109,7 @@ FIRST = DecisionDocument(
         threshold=50,
         asked=True,
         excused=True,
+        identity=True,
         signals=[
             CountedSignal(
                 rule="sandbox/code/notebook",
@@ -119,8 +119,28 @@ FIRST = DecisionDocument(
             )
         ],
     ),
+    risk=[
+        AssessedRisk(
+            role="author",
+            who="oid:4f9a2c1e-8b7d-4e6f-9a0b-1c2d3e4f5a6b",
+            standing="medium",
+            effect="sandbox",
+            row="shipped/medium",
+            events=["6a5874ca-abcd-9d82-5ad39bd71600"],
+            event_types=["unfamiliarFeatures"],
+            age_s=12.5,
+            since="2026-11-22T08:00:00Z",
+        )
+    ],
+    more_risk=8,
+    behaviour=["unusual-hour"],
     running=Running("Deployment/llm-pretrain", "gvisor"),
-    revisions=Revisions(policy="3f5a9c1b2d4e", profiles="9b8c7d6e5f4a"),
+    revisions=Revisions(
+        policy="3f5a9c1b2d4e",
+        profiles="9b8c7d6e5f4a",
+        risk=41,
+        risk_table="sha256:" + "7d" * 32,
+    ),
     durations=Durations(total=0.412, evaluation=0.201, access=0.015),
     projection="sha256:" + "5e" * 32,
 )

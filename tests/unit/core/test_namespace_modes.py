@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from core import names
 from core.namespaces import Mode, Namespace, guarded_marks
+from core.risk import Effect
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,20 @@ def test_unknown_words_enforce(word: str, default: Mode) -> None:
     known = {mode.value: mode for mode in Mode}
     found = Namespace("train", {names.MODE_LABEL: word}).mode(default)
     assert found is known.get(word, Mode.ENFORCE)
+
+
+@given(word=st.none() | st.sampled_from([each.value for each in Effect]) | st.text(max_size=12))
+def test_stale_risk_is_the_namespaces_choice(word: str | None) -> None:
+    """Without the label no choice; with one of the four words that one; any other word refuses."""
+    labels = {} if word is None else {"sallyport.dev/when-risk-stale": word}
+    known = {None: None} | {each.value: each for each in Effect}
+    assert Namespace("train", labels).when_risk_stale is known.get(word, Effect.DENY)
+
+
+def test_the_risk_class_is_a_free_word() -> None:
+    """It is the label's as it is written, for rows of the site's table; empty without one."""
+    labels = {"sallyport.dev/risk-class": "Weights"}
+    assert (Namespace("a", labels).risk_class, Namespace("b").risk_class) == ("Weights", "")
 
 
 @pytest.mark.parametrize(
@@ -77,6 +92,14 @@ def test_profile_is_the_annotations(annotations: dict[str, str], expected: str |
             {},
             {"metadata.labels[sallyport.dev/mode]": "audit"},
         ),
+        (
+            {"sallyport.dev/risk-class": "weights", "sallyport.dev/when-risk-stale": "allow"},
+            {},
+            {
+                "metadata.labels[sallyport.dev/risk-class]": "weights",
+                "metadata.labels[sallyport.dev/when-risk-stale]": "allow",
+            },
+        ),
         ({"control-plane": ""}, {}, {"metadata.labels[control-plane]": ""}),
         (
             {"kubernetes.azure.com/managedby": "aks", "kubernetes.azure.comx": "1"},
@@ -95,7 +118,7 @@ def test_profile_is_the_annotations(annotations: dict[str, str], expected: str |
 def test_guarded_marks_are_those_that_decide_how_a_namespace_is_judged(
     labels: dict[str, str], annotations: dict[str, str], expected: dict[str, str]
 ) -> None:
-    """Mode, ceiling, and the labels by which AKS leaves namespaces out; by field path."""
+    """Mode, ceiling, risk, and the labels by which AKS leaves namespaces out; by field path."""
     assert guarded_marks(labels, annotations) == expected
 
 

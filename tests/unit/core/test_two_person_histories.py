@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.subject import Subject
-from core.two_person import Approvable, Approved, Consent, Person, Terms, approved, person_of
+from core.two_person import (
+    Approvable,
+    Approved,
+    AtRisk,
+    Consent,
+    Person,
+    Terms,
+    approved,
+    person_of,
+)
 
 PEOPLE = 4
 _OID = "00000000-0000-4000-8000-00000000000"
@@ -126,7 +135,8 @@ def test_taking_rights_and_raising_risk_never_approve(
     model = _play(events)
     everyone = [each.approval for each in model.consents]
     some = [each for each in everyone if data.draw(st.booleans())]
-    at_risk = Terms(at_risk=dict.fromkeys(person_of(accounts(person)[0]), True))
+    risky = person_of(accounts(person)[0])
+    at_risk = Terms(at_risk=lambda marks: AtRisk() if risky & set(marks) else None)
     for verdict in (model.verdict(some, Terms()), model.verdict(everyone, at_risk)):
         assert not verdict or model.verdict(everyone, Terms())
 

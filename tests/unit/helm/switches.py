@@ -7,6 +7,10 @@ from tests.harness.helm import Values
 
 SECRET: Final = "ledger-url"
 
+GUID: Final = "11111111-2222-3333-4444-555555555555"
+
+IDENTITY: Final = {"enabled": True, "tenant": GUID, "clientId": GUID}
+
 SWITCHES: Final = MappingProxyType[str, Values](
     {
         "defaults": {},
@@ -33,6 +37,49 @@ SWITCHES: Final = MappingProxyType[str, Values](
                     "nodeSelector": {"example.com/sandbox": "gvisor"},
                     "tolerations": [{"key": "example.com/sandbox", "operator": "Exists"}],
                 }
+            }
+        },
+        "identity": {"identity": IDENTITY},
+        "identity by a certificate": {
+            "identity": {**IDENTITY, "credential": "certificate", "existingSecret": "entra"}
+        },
+        "identity by a secret": {
+            "identity": {
+                **IDENTITY,
+                "credential": "secret",
+                "existingSecret": "entra",
+                "allowSecret": True,
+            }
+        },
+        "identity of the nodes": {
+            "identity": {"enabled": True, "tenant": GUID, "credential": "managed-identity"}
+        },
+        "identity with all that pushes": {
+            "identity": {
+                **IDENTITY,
+                "trustConfigMap": "own-cloud",
+                "rateSeconds": 2.5,
+                "pollEverySeconds": 30,
+                "fullEverySeconds": 604800,
+                "maxAgeSeconds": 604800,
+                "guests": True,
+                "suspendExceptions": True,
+                "eventHub": {
+                    "servers": ["site.servicebus.windows.net:9093"],
+                    "topics": ["risk"],
+                    "auth": "connection-string",
+                    "existingSecret": "hub",
+                    "allowConnectionString": True,
+                },
+                "securityEvents": {
+                    "issuer": "https://issuer.example",
+                    "audience": "https://receiver.example/events",
+                    "keysUrl": "https://issuer.example/keys",
+                    "tlsSecret": "events-tls",
+                    "tokenSecret": "transmitter",
+                },
+                "behaviour": {"enabled": False, "everySeconds": 60},
+                "lookBack": {"enabled": False, "days": 90},
             }
         },
         "service tags": {"egress": {"tags": {"claim": "service-tags"}}},

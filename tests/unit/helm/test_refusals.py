@@ -3,6 +3,7 @@
 import pytest
 
 from tests.harness.helm import IMAGE, NAMESPACE, Helm, HelmFailedError, Values
+from tests.unit.helm.switches import GUID, IDENTITY
 
 IGNORE = {"failurePolicy": "Ignore"}
 
@@ -38,6 +39,28 @@ def test_namespaces_of_others_are_refused(helm: Helm, namespace: str) -> None:
         ({"webhooks": {"mutating": {"failurePolicy": "Fail"}}}, "additional properties"),
         ({"webhooks": {"matchConditions": []}}, "additional properties"),
         ({"gate": {"spool": {"sizeMib": 1}}}, "minimum: got 1, want 64"),
+        ({"identity": {"enabled": True}}, "identity.tenant: missing"),
+        ({"identity": {"enabled": True, "tenant": GUID}}, "identity.clientId: missing"),
+        ({"identity": {**IDENTITY, "tenant": "contoso.com"}}, "does not match pattern"),
+        ({"identity": {**IDENTITY, "authority": "http://a"}}, "does not match pattern"),
+        ({"identity": {**IDENTITY, "credential": "certificate"}}, "existingSecret: missing"),
+        (
+            {"identity": {**IDENTITY, "credential": "secret", "existingSecret": "entra"}},
+            "a secret is a long-lived key; use federated",
+        ),
+        (
+            {"identity": {**IDENTITY, "eventHub": {"topics": ["risk"]}}},
+            "servers and topics go together",
+        ),
+        (
+            {"identity": {**IDENTITY, "eventHub": {"auth": "connection-string"}}},
+            "a connection string is a long-lived key; use federated",
+        ),
+        (
+            {"identity": {**IDENTITY, "securityEvents": {"issuer": "https://issuer.example"}}},
+            "audience, keysUrl and tlsSecret are needed with an issuer",
+        ),
+        ({"identity": {**IDENTITY, "rateSeconds": 0.5}}, "minimum: got 0.5, want 1"),
         ({"defaultMode": "off"}, "value must be one of 'enforce', 'warn', 'audit'"),
         ({"image": {**IMAGE["image"], "digest": "sha256:1"}}, "does not match pattern"),
     ],

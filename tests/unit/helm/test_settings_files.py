@@ -8,12 +8,14 @@ import pytest
 from audit.ledger.spool import Spool
 from cli import recording
 from cli.settings import Settings, read_settings
+from cli.settings_identity import Identity, require_sources, require_tenant
 from kube.lease import LeaseSettings
 from tests.harness.client import Json
 from tests.harness.helm import Helm, named, pod_templates
 from tests.unit.helm.switches import SECRET, SWITCHES
 from webhooks.server import ServerSettings
 
+HEAD = "sallyport-risk"
 FOLDER = PurePosixPath("/etc/sallyport")
 
 PROBES_S = 1.0
@@ -28,6 +30,16 @@ def settings_of(objects: list[Json], component: str, folder: Path) -> Settings:
     file = folder / f"{component}.yaml"
     file.write_text(text)
     return read_settings(file, {})
+
+
+def files_of(section: Identity) -> list[Path | None]:
+    """Give the files that a section of identity names."""
+    events = section.security_events
+    return [
+        *(section.token_file, section.certificate, section.secret_file, section.trust),
+        section.event_hub.connection_string_file,
+        *(events.cert, events.key, events.token_file),
+    ]
 
 
 def components(objects: list[Json]) -> list[str]:
@@ -59,6 +71,7 @@ def test_every_path_lies_in_a_volume(helm: Helm, tmp_path: Path, switch: str) ->
             *(settings.listen.cert, settings.listen.key, settings.listen.client_ca),
             *(settings.shipping.ca, settings.shipping.cert, settings.shipping.key, settings.bundle),
             *(settings.receive.cert, settings.receive.key, settings.receive.client_ca),
+            *files_of(settings.identity),
         ]
         for path in filter(None, read):
             assert mounts[str(path.parent)]["readOnly"] is True
@@ -89,6 +102,72 @@ def test_settings_say_what_the_values_say(helm: Helm, tmp_path: Path) -> None:
     assert control.default_mode is gate.default_mode
     assert control.record.lines is True
     assert settings_of(objects, "auditor", tmp_path).ledger.keep_days == 3650
+
+
+@pytest.mark.parametrize("switch", [name for name in SWITCHES if name.startswith("identity")])
+def test_control_can_learn_of_risk(helm: Helm, tmp_path: Path, switch: str) -> None:
+    """Its file is whole, however it signs in; the gate's names no application and no key."""
+    objects = helm.objects(SWITCHES[switch])
+    control = settings_of(objects, "control", tmp_path).identity
+    require_sources(control, None)
+    gate = settings_of(objects, "gate", tmp_path).identity
+    require_tenant(gate)
+    both = {"enabled", "tenant", "max_age", "revoked_for", "suspend_exceptions"}
+    assert gate.model_dump(include=both) == control.model_dump(include=both)
+    assert gate.model_dump(exclude=both) == Identity().model_dump(exclude=both)
+
+
+def test_identity_says_what_the_values_say(helm: Helm, tmp_path: Path) -> None:
+    """Numbers and words arrive as they were given."""
+    objects = helm.objects(SWITCHES["identity with all that pushes"])
+    section = settings_of(objects, "control", tmp_path).identity
+    assert (section.rate, section.poll_every, section.full_every) == (2.5, 30, 604800)
+    assert (section.max_age, section.guests, section.suspend_exceptions) == (604800, True, True)
+    assert section.event_hub.topics == ["risk"]
+    assert section.event_hub.auth == "connection-string"
+    assert section.security_events.audience == "https://receiver.example/events"
+    assert (section.behaviour.enabled, section.behaviour.every) == (False, 60)
+    assert (section.look_back.enabled, section.look_back.days) == (False, 90)
+
+
+def test_the_federated_token_is_for_entra_alone(helm: Helm) -> None:
+    """It is of Entra's audience, lasts an hour, and only control has it."""
+    templates = pod_templates(helm.objects(SWITCHES["identity"]))
+    volumes = {name: template["spec"]["volumes"] for name, template in templates.items()}
+    tokens = {
+        name: [
+            source["serviceAccountToken"]
+            for volume in found
+            for source in volume.get("projected", {}).get("sources", [])
+        ]
+        for name, found in volumes.items()
+    }
+    assert tokens == {
+        "sallyport-gate": [],
+        "sallyport-auditor": [],
+        "sallyport-control": [
+            {"audience": "api://AzureADTokenExchange", "expirationSeconds": 3600, "path": "token"}
+        ],
+    }
+
+
+@pytest.mark.parametrize("component", ["gate", "control"])
+def test_no_secret_of_risk_is_readable_without_identity(helm: Helm, component: str) -> None:
+    """The rights come with the setting, and name each Secret."""
+    named_secrets = {
+        switch: {
+            name
+            for rule in named(helm.objects(SWITCHES[switch]), "Role", f"sallyport-{component}")[
+                "rules"
+            ]
+            if "secrets" in rule["resources"] and "create" not in rule["verbs"]
+            for name in rule["resourceNames"]
+        }
+        for switch in ("defaults", "identity")
+    }
+    shards = {f"{HEAD}-{generation}{shard}" for generation in "ab" for shard in range(16)}
+    own = {"sallyport-look-backs"} if component == "control" else set()
+    assert named_secrets["identity"] - named_secrets["defaults"] == {HEAD, *shards, *own}
 
 
 def test_control_is_told_nothing_that_it_does_not_use(helm: Helm) -> None:

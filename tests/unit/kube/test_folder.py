@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
+from core.cluster import SignIn
 from core.errors import InvalidObjectError, SettingsError
 from core.profiles import ContainerProfile, ProfileSpec
 from core.subject import Subject, service_account
@@ -71,7 +72,10 @@ async def test_a_folder_answers_as_a_cluster(tmp_path: Path) -> None:
 
 
 def test_what_lets_traffic_in_and_how_old_accounts_are(tmp_path: Path) -> None:
-    """Services that name no namespace lie in `default`; an account without a time is not new."""
+    """Services that name no namespace lie in `default`; an account without a time is not new.
+
+    What an account says of Entra ID is read of both.
+    """
     (tmp_path / "all.yaml").write_text(
         "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n"
         "spec: {type: NodePort, selector: {app: web}}\n---\n"
@@ -80,9 +84,13 @@ def test_what_lets_traffic_in_and_how_old_accounts_are(tmp_path: Path) -> None:
         "apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: other}\n---\n"
         "apiVersion: v1\nkind: ServiceAccount\n"
         "metadata: {name: old, creationTimestamp: 1970-01-02T00:00:00Z}\n---\n"
-        "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: written, namespace: train}\n"
+        "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: written, namespace: train,"
+        " annotations: {azure.workload.identity/client-id: c, other: x}}\n"
     )
     cluster = FolderCluster(tmp_path)
+    assert cluster.service_account_sign_in("train", "written") == SignIn("c")
+    assert cluster.service_account_sign_in("default", "old") == SignIn()
+    assert cluster.service_account_sign_in("train", "absent") == SignIn()
     assert cluster.exposing("default", {"app": "web"}) == ("web",)
     assert cluster.exposing("default", {"app": "other"}) == ()
     assert cluster.exposing("train", {"app": "web"}) == ()

@@ -7,7 +7,7 @@ import pytest
 
 from core.sandbox import Signal
 from policies.bundle import read_bundle
-from policies.context import Context, encode_context
+from policies.context import Context, Standings, encode_context
 from policies.engine import Answer
 from policies.engine.embedded import EmbeddedEngine
 from sandbox.choosing import THRESHOLD
@@ -21,6 +21,8 @@ SERVED = Context("CREATE", services=("web",))
 NEW = Context("CREATE", new_service_account=True)
 BOTH = Context("CREATE", services=("web",), new_service_account=True)
 ENTERED = Context("CONNECT", "exec")
+MEDIUM = Context("CREATE", risk=Standings(author="medium"))
+LOW = Context("CREATE", risk=Standings(requester="low"))
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +53,10 @@ def score(engine: EmbeddedEngine, signals: tuple[str, ...], context: Context) ->
         (("identity/token",), BOTH, 40, "the same with the default's token"),
         ((), ENTERED, 20, "a look into a careful workload"),
         (("code/notebook",), ENTERED, 60, "a notebook that is entered besides"),
+        ((), MEDIUM, 40, "a careful workload of somebody at risk: the risk table decides alone"),
+        (("identity/token",), MEDIUM, 50, "the same with the default's token"),
+        (CARELESS, LOW, 55, "an unknown program of somebody of whom Entra is not quite sure"),
+        (CARELESS[1:], LOW, 40, "one's own image at low risk, which is frequent"),
         (("code/interactive", "actor/debug"), Context("UPDATE"), 45, "a careful debug container"),
         (("code/interactive", "actor/debug", "code/unpinned_image"), Context("UPDATE"), 55,
          "the same with tools that may change"),

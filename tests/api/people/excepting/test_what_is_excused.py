@@ -2,6 +2,8 @@
 
 import asyncio
 import time
+from collections.abc import Collection
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,7 +13,7 @@ from admission.judge import Judge
 from core.decision import Verdict
 from core.request import Kind, Operation, Request
 from core.subject import Subject
-from core.two_person import Terms
+from core.two_person import AtRisk, Terms
 from identity.subjects import Controllers
 from kube.live import LiveCluster
 from policies import BUILT_IN_BUNDLE
@@ -145,7 +147,8 @@ async def test_an_approver_who_is_at_risk_counts_no_more(
         )
         engine = EmbeddedEngine(read_bundle(BUILT_IN_BUNDLE))
         for at_risk, verdict in ((False, Verdict.ALLOW), (True, Verdict.DENY)):
-            terms = Terms(at_risk={Subject(BEN).label: at_risk})
+            risky = {Subject(BEN).label} if at_risk else frozenset()
+            terms = Terms(at_risk=partial(_known, risky))
             judge = Judge(Gatherer(cluster, engine, Controllers(), terms=terms))
             end = time.monotonic() + 5
             while (decision := await judge.validate(asked, budget=5)).verdict is not verdict:
@@ -155,3 +158,8 @@ async def test_an_approver_who_is_at_risk_counts_no_more(
             assert used == ([] if at_risk else ["llama"])
     finally:
         await cluster.stop()
+
+
+def _known(risky: Collection[str], marks: Collection[str]) -> AtRisk | None:
+    """Say that whoever has one of these marks is at risk."""
+    return AtRisk() if set(marks) & set(risky) else None

@@ -16,6 +16,7 @@ SYSTEM = "sallyport-system"
     [
         {"sallyport.dev/mode": "audit"},
         {"sallyport.dev/when-unrecorded": "admit"},
+        {"sallyport.dev/when-risk-stale": "allow"},
         {"control-plane": "true"},
         {"kubernetes.azure.com/managedby": "aks"},
     ],
@@ -36,6 +37,7 @@ OWN: list[Json] = [
         "kind": "Lease",
         "metadata": {"name": "sallyport-control"},
     },
+    {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "sallyport-risk-table"}},
 ]
 
 
@@ -56,7 +58,7 @@ async def test_sallyports_keys_and_lease_are_its_own(
     with pytest.raises(ApiStatusError, match=guarded):
         await givers.manager.delete(item)
     control = f"system:serviceaccount:{SYSTEM}:sallyport-control"
-    own = role("control", rule(["*"], "secrets leases", "patch"), SYSTEM)
+    own = role("control", rule(["*"], "secrets leases configmaps", "patch"), SYSTEM)
     await admin.apply([made(own)])
     to_control = bound(
         "control", service_account("sallyport-control", SYSTEM), namespace=SYSTEM, kind="Role"
@@ -68,6 +70,47 @@ async def test_sallyports_keys_and_lease_are_its_own(
     collector = "system:serviceaccount:kube-system:generic-garbage-collector"
     await admin.as_user(collector).delete(item)
     await admin.create(item)
+
+
+@pytest.mark.parametrize("item", OWN, ids=lambda item: item["kind"])
+async def test_they_are_not_deleted_among_others_either(
+    admin: Client, givers: Givers, made: Callable[[Json], Json], item: Json
+) -> None:
+    """A collection is deleted under no name: kube-apiserver matches no resourceNames then."""
+    item = {**item, "metadata": {**item["metadata"], "namespace": SYSTEM}}
+    await givers.administrator.create(made(item))
+    group, _, version = item["apiVersion"].rpartition("/")
+    base = f"/apis/{group}/{version}" if group else f"/api/{version}"
+    resource = f"{item['kind'].lower()}s"
+    may = rule([group], resource, "deletecollection")
+    await admin.apply([made(role("sweeper", may, SYSTEM))])
+    somebody = {"kind": "User", "name": "sweeper@rights.example.com"}
+    await admin.apply([made(bound("sweeper", somebody, namespace=SYSTEM, kind="Role"))])
+    sweeper = admin.as_user(somebody["name"])
+    verb = {"namespace": SYSTEM, "group": group, "resource": resource}
+    await sweeper.wait_until_can("deletecollection", verb)
+    path = f"{base}/namespaces/{SYSTEM}/{resource}"
+    named = {"fieldSelector": f"metadata.name={item['metadata']['name']}"}
+    status, answer = await sweeper.request("DELETE", path, parameters=named)
+    assert status == 403
+    assert "own-namespace-guard" in answer["message"]
+
+
+async def test_other_config_maps_are_the_operators(
+    givers: Givers, made: Callable[[Json], Json]
+) -> None:
+    """The policy is about the table alone: bundles and settings are changed by who may."""
+    metadata = {"name": "sallyport-other", "namespace": SYSTEM}
+    other: Json = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+    await givers.manager.create(made(other))
+    await givers.manager.patch(other, {"data": {"a": "b"}})
+    await givers.manager.delete(other)
+    await givers.administrator.create(other)
+    nameless = {**other, "metadata": {"generateName": "sallyport-risk-", "namespace": SYSTEM}}
+    path = f"/api/v1/namespaces/{SYSTEM}/configmaps"
+    status, answer = await givers.manager.request("POST", path, nameless)
+    assert status == 201
+    made(answer | {"apiVersion": "v1", "kind": "ConfigMap"})
 
 
 async def test_tokens_of_sallyports_accounts_are_for_its_pods(givers: Givers) -> None:

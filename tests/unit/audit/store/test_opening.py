@@ -12,7 +12,14 @@ import sqlalchemy as sa
 from audit.ledger.store.query import Query
 from audit.ledger.store.schema import HEAD
 from audit.ledger.store.store import Store
-from audit.ledger.store.tables import decisions, projections, quarantine, rules, sweeps
+from audit.ledger.store.tables import (
+    decisions,
+    look_backs,
+    projections,
+    quarantine,
+    rules,
+    sweeps,
+)
 from core.errors import LedgerError, SettingsError
 from tests.unit.audit.store.conftest import Sql, clock
 from tests.unit.audit.store.documents import CLUSTER, document, frame
@@ -70,7 +77,7 @@ async def test_tables_are_as_queries_see_them(store: Store, url: str) -> None:
     """What `migrations/` makes has the columns of `tables.py`, in their order (COPY's)."""
     engine = sa.create_engine(url)
     inspector = sa.inspect(engine)
-    for table in (decisions, rules, projections, sweeps, quarantine):
+    for table in (decisions, rules, projections, sweeps, look_backs, quarantine):
         made = [column["name"] for column in inspector.get_columns(table.name)]
         assert made == [column.name for column in table.columns]
     engine.dispose()

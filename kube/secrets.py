@@ -1,4 +1,4 @@
-"""The Secrets that control makes: read and written with preconditions, never shown."""
+"""The Secrets that Sallyport makes: read and written with preconditions, never shown."""
 
 import base64
 import binascii
@@ -53,30 +53,35 @@ class Secrets:
 
     async def write(
         self,
-        leadership: Leadership,
+        leadership: Leadership | None,
         name: str,
         before: Secret | None,
         content: Mapping[str, bytes],
         kind: str,
-    ) -> None:
+    ) -> Secret:
         """Create it, or change the named parts of it, if it still is as it was read (`before`).
 
-        Its type is set when it is made, and stays; so do parts that others have put into it.
+        Its type is set when it is made, and stays; so do parts that others have put into it. Given
+        back is what was written, with its version. Without a leadership, whoever writes need not
+        lead.
 
         Raises:
-            ClusterError: it was not written; the message holds nothing of what was to be written.
+            ClusterError: it was not written (409: it is another one by now); the message holds
+                nothing of what was to be written.
             NotLeaderError: this process does not lead.
         """
-        leadership.require()
+        if leadership is not None:
+            leadership.require()
         values = {key: base64.b64encode(value).decode() for key, value in content.items()}
         try:
             if before is None:
-                await self._objects.create(self._collection, _new(name, kind, values))
+                body = await self._objects.create(self._collection, _new(name, kind, values))
             else:
                 change = {"metadata": {"resourceVersion": before.version}, "data": values}
-                await self._objects.merge(f"{self._collection}/{name}", change)
+                body = await self._objects.merge(f"{self._collection}/{name}", change)
         except ClusterError as error:
             raise _safe(name, error) from None
+        return Secret(body["metadata"]["resourceVersion"], content)
 
 
 def _new(name: str, kind: str, values: Mapping[str, str]) -> dict[str, Any]:

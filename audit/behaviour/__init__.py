@@ -1,0 +1,1 @@
+"""What identities do that they did not do before, learnt from the decisions that are recorded."""

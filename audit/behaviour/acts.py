@@ -1,0 +1,138 @@
+"""Which recorded decisions are acts of somebody, and what of them is learnt. Pure."""
+
+import enum
+from typing import Final
+
+import msgspec
+
+from audit.ledger.frames import Frame, FrameKind
+from core.decision import Verdict
+from core.document import unix_ms
+from core.risk import key_of
+from core.subject import Subject
+
+_PEOPLE: Final = frozenset({"entra-human", "human"})
+_MACHINES: Final = frozenset({"service-account", "pipeline"})
+"""Values of `identity.kinds.SubjectKind`. Nodes, configured controllers and the cluster's own
+components are nobody who could be somebody else; the anonymous are nobody at all."""
+
+_LABELS: Final = ("oid:", "user:", "system:")
+
+
+class Doing(enum.Enum):
+    """What an act is, as bursts tell it apart."""
+
+    CREATE = enum.auto()
+    ENTER = enum.auto()
+    """Exec, attach, port-forward, proxies, ephemeral containers."""
+    OTHER = enum.auto()
+
+
+class Act(msgspec.Struct, frozen=True, gc=False):
+    """One thing that a person, a pipeline or an application asked for itself."""
+
+    cluster: str
+    number: int
+    """Of the decision: the last 8 bytes of its id, which are random."""
+    at: float
+    """Unix seconds: of the decision's id, so of the gate's clock."""
+    who: bytes
+    """`core.risk.key_of`."""
+    is_machine: bool
+    namespace: str
+    """Empty for objects of the cluster."""
+    profile: str
+    doing: Doing
+    refused: str = ""
+    """What was refused, and why: the same for the same; empty where it was let in."""
+
+
+class _Asked(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    operation: str
+    kind: str
+    namespace: str = ""
+    subresource: str = ""
+    dry_run: bool = False
+
+
+class _Rule(msgspec.Struct, frozen=True, gc=False):
+    rule: str
+
+
+class _Document(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """What is read of a `core.document.DecisionDocument`."""
+
+    id: str
+    cluster: str
+    source: str
+    request: _Asked
+    requester: str
+    verdict: Verdict
+    allowed: bool
+    requester_kind: str = ""
+    traced: str = ""
+    profile: str | None = None
+    findings: list[_Rule] = []
+
+
+_DECODER: Final = msgspec.json.Decoder(_Document)
+
+
+def act_of(frame: Frame) -> Act | None:
+    """Give the act of a frame; None where it is none.
+
+    None are: what is no decision, or cannot be read; the judgement of a change on its way (the
+    final state is judged again); sweeps; dry runs; what controllers make, so that a gang's Pods
+    are the one act of whoever submitted it; errors, which say nothing of who asked.
+    """
+    if frame.kind != FrameKind.DECISION:
+        return None
+    try:
+        return act_of_document(frame.payload)
+    except (ValueError, RecursionError):
+        return None  # The store has put it into quarantine, with the reason.
+
+
+def act_of_document(content: bytes) -> Act | None:
+    """Give the act of a decision document (JSON); None where it is none.
+
+    Raises:
+        ValueError: it is no such document.
+    """
+    document = _DECODER.decode(content)
+    kind, asked = document.requester_kind, document.request
+    is_machine = kind in _MACHINES
+    if not is_machine and kind not in _PEOPLE:
+        return None
+    if document.source != "validate" or asked.dry_run or document.traced:
+        return None
+    if document.verdict is Verdict.ERROR:
+        return None
+    return Act(
+        cluster=document.cluster,
+        number=int(document.id[-17:].replace("-", ""), 16),
+        at=unix_ms(document.id) / 1000,
+        who=key_of(_label_of(document.requester)),
+        is_machine=is_machine,
+        namespace=asked.namespace,
+        profile=document.profile or "",
+        doing=_doing(asked),
+        refused="" if document.allowed else _refusal(document),
+    )
+
+
+def _label_of(requester: str) -> str:
+    """Give the label by which gates know whoever is recorded by name."""
+    return requester if requester.startswith(_LABELS) else Subject(requester).label
+
+
+def _doing(asked: _Asked) -> Doing:
+    if asked.operation == "CONNECT" or asked.subresource == "ephemeralcontainers":
+        return Doing.ENTER
+    return Doing.CREATE if asked.operation == "CREATE" and not asked.subresource else Doing.OTHER
+
+
+def _refusal(document: _Document) -> str:
+    asked = document.request
+    rule = document.findings[0].rule if document.findings else ""
+    return f"{asked.namespace}/{asked.kind}/{asked.subresource}/{rule}"

@@ -1,0 +1,48 @@
+"""What Prometheus sees of what the auditor learns, and of the questions to it."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
+
+from audit.behaviour.cluster import ClusterHabits
+from audit.ledger.families import counter_of, gauge_of
+
+
+class BehaviourCollector(Collector):
+    """Asks at each scrape. No identity and no cluster is named."""
+
+    def __init__(
+        self,
+        clusters: Callable[[], Mapping[str, ClusterHabits]],
+        answers: Callable[[], Mapping[int, int]],
+    ) -> None:
+        self._clusters = clusters
+        self._answers = answers
+
+    def collect(self) -> Iterator[Metric]:
+        """Give the metrics (prometheus_client)."""
+        every: Iterable[ClusterHabits] = list(self._clusters().values())
+        yield gauge_of(
+            "sallyport_behaviour_identities",
+            "Identities whose habits are remembered.",
+            sum(len(each.people) + len(each.machines) for each in every),
+        )
+        yield gauge_of(
+            "sallyport_behaviour_unusual",
+            "Identities that do something unusual now.",
+            sum(len(each.acting) for each in every),
+        )
+        totals = {
+            "learnt": sum(each.learnt for each in every),
+            "forgotten": sum(each.people.forgotten + each.machines.forgotten for each in every),
+            "dropped": sum(each.acting.dropped for each in every),
+        }
+        yield counter_of(
+            "sallyport_behaviour_acts",
+            "Acts learnt; identities forgotten, and unusual ones dropped, for want of room.",
+            "result",
+            totals,
+        )
+        answers = {str(status): total for status, total in self._answers().items()}
+        yield counter_of("sallyport_questions", "Questions by HTTP status.", "status", answers)

@@ -1,0 +1,1 @@
+"""How `control` learns of risk, and what it does then."""

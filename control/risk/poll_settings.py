@@ -1,0 +1,23 @@
+"""What the poller is told."""
+
+from dataclasses import dataclass, field
+
+from identity.clients.graph import GraphSettings
+from identity.clients.tokens import SignIn
+from identity.polling_times import Times
+
+
+@dataclass(frozen=True, slots=True)
+class PollSettings:
+    """As whom, where, and how often Graph is asked."""
+
+    sign_in: SignIn
+    graph: GraphSettings = field(default_factory=GraphSettings)
+    times: Times = field(default_factory=Times)
+    guests: bool = False
+    """Whether guests are asked for, too; it needs one more permission."""
+
+    @property
+    def tenant(self) -> str:
+        """The tenant's id, as snapshots have it."""
+        return self.sign_in.tenant.lower()

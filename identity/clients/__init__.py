@@ -1,0 +1,1 @@
+"""What talks to Entra ID, Graph, Event Hubs and the issuers of security events."""

@@ -1,0 +1,243 @@
+"""Asks Microsoft Graph: one request at a time, as seldom as its limit demands."""
+
+import asyncio
+import random
+import ssl
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+import aiohttp
+import yarl
+
+from core.errors import EntraError, NotLeaderError, SettingsError
+from identity.clients.tokens import GRAPH_SCOPE, Tokens
+from identity.graph_errors import RESTING, refusal
+from identity.graph_resources import Resource
+from identity.pacing import Pace, read_date, read_retry_after
+
+MOST_BYTES: Final = 8 * 1024 * 1024
+"""Of one answer: 500 identities take some 100 KiB."""
+
+_CONNECT_S: Final = 3.0
+"""A leader that has lost the Lease must not begin to ask when another one may (`LeaseSettings`)."""
+
+_EARLY_S: Final = 0.002
+"""So much too early an event loop may wake a sleeper (uvloop counts milliseconds)."""
+
+_HEADERS: Final = {
+    "Accept": "application/json",
+    "Prefer": "include-unknown-enum-members",
+    "User-Agent": "sallyport",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GraphSettings:
+    """Where Graph is, and how often it may be asked."""
+
+    site: str = "https://graph.microsoft.com"
+    trust: Path | None = None
+    """CA of Graph (PEM); the public ones where it is None."""
+    rate_s: float = 1.0
+    """From an answer to the next request; a tenant has one request a second over all apps."""
+    timeout_s: float = 30.0
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot work, or must not.
+
+        Raises:
+            SettingsError: naming the setting and the fix.
+        """
+        site = urlsplit(self.site)
+        if site.scheme != "https" or not site.hostname or site.path.strip("/"):
+            raise SettingsError("identity.graph: must be https://HOST, without a path")
+        if self.rate_s < 1:
+            raise SettingsError("identity.rate: must be 1 second or more: Graph allows no less")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What Graph answered with 200. Times are Unix seconds of Graph's clock, where it tells them.
+
+    So what is known as of when does not depend on the clock of this machine.
+    """
+
+    body: bytes
+    asked_at: float
+    """When it was asked, or up to a second before: everything that changed earlier is in it."""
+    now: float
+    """When it answered."""
+    skew_s: float = 0.0
+    """By how much this machine's clock is ahead of Graph's."""
+
+
+class Graph:
+    """Graph as one application. All requests go through `get`, one after the other."""
+
+    def __init__(self, tokens: Tokens, settings: GraphSettings) -> None:
+        self._tokens = tokens
+        self._settings = settings
+        self._pace = Pace(settings.rate_s)
+        self._session: aiohttp.ClientSession | None = None
+        self._turn = asyncio.Lock()
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin a term: another leader may just have asked."""
+        self._pace.begin(time.monotonic())
+
+    @property
+    def wait_s(self) -> float:
+        """Seconds until something may be asked."""
+        return max(0.0, self._pace.ready_at - time.monotonic())
+
+    def back_off(self, retry_after_s: float = 0.0) -> None:
+        """Ask nothing for a while: what was answered cannot be used."""
+        chance = random.random()  # noqa: S311  It spreads load.
+        self._pace.back_off(time.monotonic(), retry_after_s, chance)
+
+    async def close(self) -> None:
+        """Close connections."""
+        if self._session is not None:
+            await self._session.close()
+        self._tokens.close()
+
+    async def get(self, resource: Resource, url: str, require: Callable[[], None]) -> Answer:
+        """Wait for the time to ask, and ask; once more with another token, if one is refused.
+
+        Args:
+            resource: what it is part of.
+            url: one that `identity.graph_resources` made or found to be ours.
+            require: raises where this process must not ask (any more); called right before.
+
+        Raises:
+            EntraError: there is no answer, or not the one that was asked for.
+            NotLeaderError: `require` says so.
+        """
+        async with self._turn:
+            try:
+                answer = await self._trying(resource, url, require)
+            except EntraError as error:
+                if error.kind not in RESTING:
+                    self.back_off(error.retry_after_s)
+                raise
+            return answer
+
+    def succeeded(self) -> None:
+        """Forget the failures before: an answer was of use."""
+        self._pace.succeeded()
+
+    async def _trying(self, resource: Resource, url: str, require: Callable[[], None]) -> Answer:
+        try:
+            return await self._ask(resource, url, require)
+        except EntraError as error:
+            if error.kind not in {"unauthorized", "permission"}:
+                raise
+            self._tokens.distrust()  # Permissions are in the token: that is made anew as well.
+            if error.kind == "permission":
+                raise
+        return await self._ask(resource, url, require)
+
+    async def _ask(self, resource: Resource, url: str, require: Callable[[], None]) -> Answer:
+        token = await self._tokens.get(f"{self._settings.site.rstrip('/')}{GRAPH_SCOPE}")
+        session = self._opened()
+        await asyncio.sleep(self.wait_s + _EARLY_S)
+        require()
+        headers = {**_HEADERS, "Authorization": f"Bearer {token}"}
+        try:
+            return await self._exchange(session, resource, url, headers)
+        except (EntraError, NotLeaderError):
+            raise
+        except (aiohttp.ClientError, TimeoutError, ValueError, ssl.SSLError) as error:
+            raise _broken(resource, error) from error
+        finally:
+            self._pace.answered(time.monotonic())
+
+    async def _exchange(
+        self,
+        session: aiohttp.ClientSession,
+        resource: Resource,
+        url: str,
+        headers: dict[str, str],
+    ) -> Answer:
+        began = time.monotonic()
+        address = yarl.URL(url, encoded=True)
+        async with session.get(
+            address, headers=headers, allow_redirects=False, middlewares=(_once(resource),)
+        ) as response:
+            here, took = time.time(), time.monotonic() - began
+            date = read_date(response.headers.get("Date"))
+            body = await _read(response, resource)
+            if response.status == HTTPStatus.OK:
+                now = here if date is None else date
+                return Answer(body, now - took, now, here - now)
+            wait = read_retry_after(response.headers.get("Retry-After"), date)
+            raise refusal(response.status, body, resource, wait)
+
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            trust = self._settings.trust
+            try:
+                context = ssl.create_default_context(cafile=str(trust) if trust else None)
+            except (OSError, ssl.SSLError) as error:
+                text = f"identity.trust: no CA can be read ({type(error).__name__})"
+                raise EntraError(text, "unreachable") from error
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(ssl=context, limit=1, force_close=True),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                timeout=aiohttp.ClientTimeout(
+                    total=self._settings.timeout_s, connect=_CONNECT_S, sock_connect=_CONNECT_S
+                ),
+                trust_env=False,
+            )
+        return self._session
+
+
+def _once(resource: Resource) -> aiohttp.ClientMiddlewareType:
+    """Let a request be sent once: aiohttp sends a GET again at once when its connection is cut."""
+    sent = False
+
+    async def send(
+        request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+    ) -> aiohttp.ClientResponse:
+        nonlocal sent
+        if sent:
+            raise EntraError(f"Graph, {resource.value}: the connection was cut", "cut")
+        sent = True
+        return await handler(request)
+
+    return send
+
+
+async def _read(response: aiohttp.ClientResponse, resource: Resource) -> bytes:
+    """Read an answer, up to a limit.
+
+    Raises:
+        EntraError: it is longer.
+    """
+    chunks, size = [], 0
+    async for chunk in response.content.iter_chunked(64 * 1024):
+        size += len(chunk)
+        if size > MOST_BYTES:
+            text = f"Graph, {resource.value}: an answer of more than {MOST_BYTES} bytes"
+            raise EntraError(text, "too-large")
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _broken(resource: Resource, error: Exception) -> EntraError:
+    asked = f"Graph, {resource.value}"
+    if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientSSLError):
+        text = "Graph's certificate is not trusted; see identity.trust"
+        return EntraError(f"{asked}: {text}", "unreachable")
+    if isinstance(error, aiohttp.ServerTimeoutError | TimeoutError):
+        return EntraError(f"{asked}: no answer in time", "timeout")
+    if isinstance(error, aiohttp.ClientPayloadError | aiohttp.ServerDisconnectedError):
+        return EntraError(f"{asked}: the connection was cut", "cut")
+    kind = type(error).__name__
+    return EntraError(f"{asked}: cannot be reached ({kind}); check identity.graph", "unreachable")

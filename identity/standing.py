@@ -1,0 +1,221 @@
+"""What is known of an identity now: the standings that hold of it. Pure.
+
+More than one can hold (Entra says medium, another transmitter that its sessions were revoked, and
+what is known is old): each has its row in the table, and the strictest effect counts. So no family
+takes back what the other says, and to know less never helps.
+"""
+
+import enum
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from core.risk import ApplicationKind, Family, Level, RiskEntry, Role, Standing, State, key_of
+from core.risk_snapshot import Coverage, RiskSnapshot
+from identity.principals import Nature, Principal
+
+AHEAD_S: Final = 300.0
+"""Seconds that clocks may differ: what is known as of a later time is not trusted."""
+
+_WORST_FIRST: Final = (
+    Standing.COMPROMISED,
+    Standing.HIGH,
+    Standing.DELETED,
+    Standing.MEDIUM,
+    Standing.UNKNOWN,
+    Standing.REVOKED,
+    Standing.LOW,
+    Standing.STALE,
+    Standing.HIDDEN,
+    Standing.UNIDENTIFIED,
+    Standing.FOREIGN,
+    Standing.GUEST,
+    Standing.MANAGED_IDENTITY,
+    Standing.REMEDIATED,
+    Standing.DISMISSED,
+    Standing.CONFIRMED_SAFE,
+    Standing.OUTSIDE,
+    Standing.CLEAN,
+)
+_RANKS: Final = {each: rank for rank, each in enumerate(_WORST_FIRST)}
+
+_BY_LEVEL: Final = {
+    Level.NONE: Standing.CLEAN,
+    Level.LOW: Standing.LOW,
+    Level.MEDIUM: Standing.MEDIUM,
+    Level.HIGH: Standing.HIGH,
+    Level.HIDDEN: Standing.HIDDEN,
+    Level.UNKNOWN: Standing.UNKNOWN,
+}
+_BY_STATE: Final = {
+    State.CONFIRMED_SAFE: Standing.CONFIRMED_SAFE,
+    State.REMEDIATED: Standing.REMEDIATED,
+    State.DISMISSED: Standing.DISMISSED,
+    State.CONFIRMED_COMPROMISED: Standing.COMPROMISED,
+    State.UNKNOWN: Standing.UNKNOWN,
+}
+_RISKY_LEVELS: Final = frozenset({Level.LOW, Level.MEDIUM, Level.HIGH})
+_RISKY_STATES: Final = frozenset({State.AT_RISK, State.CONFIRMED_COMPROMISED})
+_OPEN_STATES: Final = frozenset({State.NONE, State.UNKNOWN})
+
+
+@dataclass(frozen=True)
+class Freshness:
+    """How old knowledge may be, and whose it is."""
+
+    max_age_s: float = 1800.0
+    """Seconds after which what Entra said last is stale."""
+    revoked_s: float = 5400.0
+    """Seconds for which a token from before a revocation may live: Entra's access tokens are valid
+    for 60 to 90 minutes ("Configurable token lifetimes", learn.microsoft.com)."""
+    tenant: str = ""
+    """The installation's own; empty where it names none."""
+
+
+ORDINARY: Final = Freshness()
+"""That of an installation that says nothing."""
+
+
+class Known(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """What is known of one identity."""
+
+    standings: tuple[Standing, ...]
+    """All that hold, the worst first; at least one."""
+    events: tuple[str, ...] = ()
+    """Ids of the detections or events that it rests on; at most one of each family."""
+    event_types: tuple[str, ...] = ()
+    age_s: float | None = None
+    """Seconds since what Entra says of such identities was complete; None where it never was, or
+    does not count."""
+    since: int = 0
+    """When it came to be at risk, Unix seconds; 0 where it is not."""
+
+    @property
+    def standing(self) -> Standing:
+        """The worst, by a fixed order; what counts for a request is the strictest row."""
+        return self.standings[0]
+
+
+OUTSIDE: Final = Known(standings=(Standing.OUTSIDE,))
+_CLEAN: Final = (Standing.CLEAN,)
+
+
+def standing_of(
+    principal: Principal, snapshot: RiskSnapshot, freshness: Freshness, now: float
+) -> Known:
+    """Give what is known of an identity at a time (Unix seconds)."""
+    if principal.nature is Nature.OUTSIDE:
+        return OUTSIDE
+    key, kind = _whose(principal, snapshot)
+    coverage = _coverage(kind, snapshot)
+    age = None if coverage is None or coverage.as_of is None else now - coverage.as_of
+    found = _of_kind(kind, principal, freshness.tenant or snapshot.head.tenant)
+    if coverage is not None:
+        found += _of_coverage(coverage, age, freshness)
+    entries = [entry for family in Family if (entry := snapshot.entry(family, key))]
+    for entry in entries:
+        found += _of_entry(entry, freshness, now)
+    return Known(
+        standings=_worst_first(found),
+        events=tuple(each.event_id for each in entries if each.event_id),
+        event_types=tuple(each.event_type for each in entries if each.event_type),
+        age_s=None if age is None else max(age, 0.0),
+        since=min((each.since for each in entries if each.since), default=0),
+    )
+
+
+def _worst_first(found: list[Standing]) -> tuple[Standing, ...]:
+    """Order what holds; nothing, or nothing but clean, is clean."""
+    if not found:
+        return _CLEAN
+    wrong = sorted({each for each in found if each is not Standing.CLEAN}, key=_RANKS.__getitem__)
+    return tuple(wrong) or _CLEAN
+
+
+def at_risk(snapshot: RiskSnapshot, key: bytes) -> bool:
+    """Say whether any family says that an identity is at risk, however old its word is.
+
+    `key` is `core.risk.key_of` a label. Entra's "at risk" counts also where no licence shows the
+    level, or where it is one that this release does not know.
+    """
+    return any(says_at_risk(each) for family in Family if (each := snapshot.entry(family, key)))
+
+
+def says_at_risk(entry: RiskEntry) -> bool:
+    """Say whether one family's word is that an identity is at risk."""
+    risky = entry.state in _OPEN_STATES and entry.level in _RISKY_LEVELS
+    return risky or entry.state in _RISKY_STATES
+
+
+class _Kind(enum.Enum):
+    """What an identity is, where it is none of `ApplicationKind`."""
+
+    MEMBER = "member"
+    """A user of the tenant."""
+    GUEST = "guest"
+    UNASKED = "unasked"
+    """An application that nobody has asked Entra about yet, or that hides."""
+
+
+def _whose(principal: Principal, snapshot: RiskSnapshot) -> tuple[bytes, ApplicationKind | _Kind]:
+    """Give the key of an identity's entries, and what it is."""
+    key, is_person = principal.key, principal.nature is Nature.PERSON
+    if principal.is_guest or (principal.role is not Role.WORKLOAD and snapshot.is_guest(key)):
+        return key, _Kind.GUEST
+    if is_person and principal.role is Role.REQUESTER:
+        return key, _Kind.MEMBER
+    application = snapshot.application(principal.client_id or principal.who)
+    if application is None:
+        return key, _Kind.MEMBER if is_person else _Kind.UNASKED
+    return key_of(application.object_id) if application.object_id else key, application.kind
+
+
+def _coverage(kind: ApplicationKind | _Kind, snapshot: RiskSnapshot) -> Coverage | None:
+    """Give how far its risk is known; None where no poll can tell it."""
+    if kind in _ASSESSED_NOWHERE:
+        return None
+    return snapshot.head.users if kind is _Kind.MEMBER else snapshot.head.service_principals
+
+
+def _of_kind(kind: ApplicationKind | _Kind, principal: Principal, tenant: str) -> list[Standing]:
+    standing = _BY_KIND.get(kind)
+    found = [standing] if standing else []
+    if principal.tenant and principal.tenant != tenant.lower():
+        found.append(Standing.FOREIGN)
+    return found
+
+
+def _of_coverage(coverage: Coverage, age: float | None, freshness: Freshness) -> list[Standing]:
+    if coverage.unlicensed:
+        return [Standing.HIDDEN]
+    is_fresh = age is not None and -AHEAD_S <= age <= freshness.max_age_s
+    return [] if is_fresh else [Standing.STALE]
+
+
+def _of_entry(entry: RiskEntry, freshness: Freshness, now: float) -> list[Standing]:
+    """Give the standings that one family's word comes to."""
+    standing = _BY_STATE.get(entry.state) or _BY_LEVEL[entry.level]
+    if standing is Standing.CLEAN and entry.state is State.AT_RISK:
+        standing = Standing.UNKNOWN
+    found = [standing]
+    if entry.deleted:
+        found.append(Standing.DELETED)
+    if entry.revoked and now < entry.revoked + freshness.revoked_s:
+        found.append(Standing.REVOKED)
+    return found
+
+
+_BY_KIND: Final[dict[ApplicationKind | _Kind, Standing]] = {
+    ApplicationKind.MANAGED_IDENTITY: Standing.MANAGED_IDENTITY,
+    ApplicationKind.FOREIGN: Standing.FOREIGN,
+    ApplicationKind.MISSING: Standing.UNIDENTIFIED,
+    _Kind.GUEST: Standing.GUEST,
+    _Kind.UNASKED: Standing.UNIDENTIFIED,
+}
+_ASSESSED_NOWHERE: Final = (
+    ApplicationKind.MANAGED_IDENTITY,
+    ApplicationKind.FOREIGN,
+    _Kind.GUEST,
+)
+"""Whose risk no poll of this tenant tells: its age says nothing of them."""

@@ -1,0 +1,230 @@
+"""A leader that ends anywhere loses nothing, and however leaders change, Graph's limit is kept."""
+
+import asyncio
+import os
+import signal
+import traceback
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from core.risk import Family, RiskEntry, key_of
+from core.risk_snapshot import RiskSnapshot
+from identity.entra_words import level_of, seconds_of, state_of
+from identity.graph_resources import Resource
+from kube.objects import Objects
+from kube.risk_store import RiskStore
+from tests.api.control.poll_contest import Contest, Pollers
+from tests.api.control.proxy import Proxy
+from tests.api.control.risk_polls import polled, until
+from tests.api.kube.objects import new_name
+from tests.harness.apiserver import ApiServer
+from tests.harness.client import Client
+from tests.harness.fake_entra import FakeEntra
+from tests.harness.sizes import size
+
+REQUESTS = size(ci=9, proof=24)
+"""A leader ends at each of so many requests, one cluster each."""
+
+ROUNDS = size(ci=2, proof=10)
+PEOPLE = 1100
+"""Three pages of users."""
+
+Told = tuple[object, ...]
+
+
+def told(entry: RiskEntry) -> Told:
+    """Give what Entra said of somebody."""
+    return entry.level, entry.state, entry.deleted, entry.updated, entry.event_id
+
+
+def wanted(entra: FakeEntra) -> dict[bytes, Told]:
+    """Give what a poller that never ended would know."""
+    events = {
+        each["userId"]: each["id"]
+        for each in entra.directory.objects[Resource.USER_EVENTS].values()
+    }
+    return {
+        key_of(object_id): (
+            level_of(each["riskLevel"]),
+            state_of(each["riskState"]),
+            each["isDeleted"],
+            seconds_of(each["riskLastUpdatedDateTime"]),
+            events.get(object_id, ""),
+        )
+        for object_id, each in entra.directory.objects[Resource.USERS].items()
+    }
+
+
+def known(snapshot: RiskSnapshot) -> dict[bytes, Told]:
+    """Give what is stored."""
+    return {key: told(each) for key, each in snapshot.entries(Family.ENTRA)}
+
+
+def populated(folder: Path) -> FakeEntra:
+    """Give an Entra with people, some at risk, and detections."""
+    entra = FakeEntra(folder).start()
+    ids = [str(uuid.uuid4()) for _ in range(PEOPLE)]
+    for number, each in enumerate(ids):
+        risky = number % 10 == 0
+        state, level = ("atRisk", "medium") if risky else ("remediated", "none")
+        entra.put_user(each, level=level, state=state, updated=entra.now() - 90_000 - number)
+    for each in ids[:30:10]:
+        entra.put_detection(uuid.uuid4().hex * 2, each, activity=entra.now() - 90_600)
+    return entra
+
+
+async def end_at(request: int, objects: Objects, client: Client, folder: Path) -> None:
+    """Let a leader end at one request, somebody change, and another one lead."""
+    namespace = new_name("killed")
+    await client.create_namespace(namespace)
+    entra = populated(folder)
+
+    async def is_asked() -> bool:
+        return len(entra.requests) >= request
+
+    try:
+        async with polled(objects, namespace, entra):
+            await until("asked", is_asked, 60)
+        for each in list(entra.directory.objects[Resource.USERS])[:3]:
+            entra.put_user(each, level="high", state="atRisk")
+        async with polled(objects, namespace, entra) as poller:
+
+            def is_whole(snapshot: RiskSnapshot) -> bool:
+                return snapshot.head.users.as_of is not None and known(snapshot) == wanted(entra)
+
+            await poller.until(f"whole after an end at request {request}", is_whole, 90)
+        assert entra.violations == 0, request
+    finally:
+        entra.stop()
+
+
+@pytest.mark.proof
+async def test_a_leader_that_ends_at_any_request_loses_nothing(
+    objects: Objects, client: Client, tmp_path: Path
+) -> None:
+    """Whoever leads next knows what one that never ended would: all at once, a request each."""
+    folders = [tmp_path / str(number) for number in range(REQUESTS)]
+    for folder in folders:
+        folder.mkdir()
+    ends = await asyncio.gather(
+        *(end_at(number, objects, client, folder) for number, folder in enumerate(folders)),
+        return_exceptions=True,
+    )
+    assert not [end for end in ends if end is not None]
+
+
+@asynccontextmanager
+async def contest(
+    apiserver: ApiServer, objects: Objects, client: Client, folder: Path
+) -> AsyncIterator[Contest]:
+    """Give a place of its own; at the end all is known, and the limit was kept."""
+    namespace = new_name("polls")
+    await client.create_namespace(namespace)
+    entra = populated(folder)
+    pollers = Pollers(apiserver, namespace, entra, folder)
+    try:
+        yield Contest(pollers, objects)
+        pollers.start()  # Proxies of the scenario have ended: one that needs none.
+        store = RiskStore(objects, namespace)
+
+        async def is_whole() -> bool:
+            return known(await store.read()) == wanted(entra)
+
+        await until("whole", is_whole, 90)
+        assert entra.violations == 0
+        assert not [each for each in entra.requests if each.status != 200]
+    finally:
+        pollers.end()
+        entra.stop()
+
+
+def change_somebody(entra: FakeEntra) -> None:
+    """Let somebody come to be at risk."""
+    someone = min(
+        entra.directory.objects[Resource.USERS].values(),
+        key=lambda each: each["riskLastUpdatedDateTime"],
+    )
+    entra.put_user(someone["id"], level="high", state="atRisk")
+
+
+async def killed(held: Contest, _: ApiServer) -> None:
+    """SIGKILL, in the middle of whatever it does."""
+    held.pollers.start()
+    leader = await held.leader()
+    for number in range(ROUNDS):
+        held.pollers.start()
+        await asyncio.sleep(1 + 0.37 * number)
+        change_somebody(held.pollers.entra)
+        os.kill(held.pollers.processes[leader].pid, signal.SIGKILL)
+        leader = await held.leader(other_than=leader)
+
+
+async def left(held: Contest, _: ApiServer) -> None:
+    """SIGTERM: it gives the Lease up, and the next one begins at once."""
+    held.pollers.start()
+    leader = await held.leader()
+    for number in range(ROUNDS):
+        held.pollers.start()
+        await asyncio.sleep(4 + 0.37 * number)
+        change_somebody(held.pollers.entra)
+        await asyncio.to_thread(held.pollers.processes[leader].stop)
+        leader = await held.leader(other_than=leader)
+
+
+async def cut_off(held: Contest, server: ApiServer) -> None:
+    """It reaches Graph, but kube-apiserver no more; then it does again."""
+    async with Proxy(server.port) as one, Proxy(server.port) as other:
+        proxies = {held.pollers.start(each.port): each for each in (one, other)}
+        leader = await held.leader()
+        for _ in range(ROUNDS):
+            change_somebody(held.pollers.entra)
+            proxies[leader].cut()
+            before, leader = leader, await held.leader(other_than=leader)
+            proxies[before].mend()
+            await asyncio.sleep(2)
+
+
+async def stopped(held: Contest, _: ApiServer) -> None:
+    """SIGSTOP for longer than the Lease lasts; woken, it knows that it leads no more."""
+    for _number in range(2):
+        held.pollers.start()
+    leader = await held.leader()
+    for _round in range(ROUNDS):
+        change_somebody(held.pollers.entra)
+        # In the second after an answer it waits: nothing is on its way that would arrive later.
+        await asyncio.sleep(0.2)
+        os.kill(held.pollers.processes[leader].pid, signal.SIGSTOP)
+        before, leader = leader, await held.leader(other_than=leader)
+        os.kill(held.pollers.processes[before].pid, signal.SIGCONT)
+        await asyncio.sleep(3)
+
+
+Scenario = Callable[[Contest, ApiServer], Awaitable[None]]
+SCENARIOS = (killed, left, cut_off, stopped)
+
+
+@pytest.mark.proof
+async def test_however_leaders_change_graph_is_asked_once_a_second_and_nothing_is_lost(
+    apiserver: ApiServer, objects: Objects, client: Client, tmp_path: Path
+) -> None:
+    """Two processes with a real election: killed, left, cut off, stopped. Each with its Entra."""
+
+    async def play(scenario: Scenario, folder: Path) -> None:
+        async with contest(apiserver, objects, client, folder) as held:
+            await scenario(held, apiserver)
+
+    folders = [tmp_path / each.__name__ for each in SCENARIOS]
+    for folder in folders:
+        folder.mkdir()
+    plays = (play(each, folder) for each, folder in zip(SCENARIOS, folders, strict=True))
+    ends = await asyncio.gather(*plays, return_exceptions=True)
+    failed = {
+        scenario.__name__: "".join(traceback.format_exception(end))
+        for scenario, end in zip(SCENARIOS, ends, strict=True)
+        if end is not None
+    }
+    assert not failed

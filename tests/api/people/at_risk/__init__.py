@@ -1,0 +1,1 @@
+"""People who are at risk: what they may approve and open, and what they wrote and approved."""

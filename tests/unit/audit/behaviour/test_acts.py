@@ -1,0 +1,106 @@
+"""Which recorded decisions are acts of somebody."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from audit.behaviour.acts import Doing, act_of, act_of_document
+from audit.ledger.frames import Frame, FrameKind
+from core.risk import key_of
+from core.subject import Subject
+from tests.unit.audit.behaviour.deeds import AFTER, WHO, document
+
+
+def of(**changes: Any) -> Any:
+    """Give the act of a document."""
+    return act_of_document(msgspec.json.encode(document(AFTER, **changes)))
+
+
+def test_an_act_is_who_when_where_and_what() -> None:
+    """The time is that of the decision's id; whose key is that by which gates know them."""
+    found = of()
+    assert (found.cluster, found.at, found.who) == ("prod-1", AFTER, key_of(WHO))
+    assert (found.namespace, found.profile, found.refused) == ("team-a", "restricted", "")
+    assert found.doing is Doing.CREATE
+    assert not found.is_machine
+
+
+@pytest.mark.parametrize(
+    ("request_", "doing"),
+    [
+        ({"operation": "CONNECT", "kind": "Pod", "subresource": "exec"}, Doing.ENTER),
+        ({"operation": "UPDATE", "kind": "Pod", "subresource": "ephemeralcontainers"}, Doing.ENTER),
+        ({"operation": "UPDATE"}, Doing.OTHER),
+        ({"operation": "CREATE", "kind": "TokenRequest", "subresource": "token"}, Doing.OTHER),
+    ],
+)
+def test_entering_and_creating_are_told_apart(request_: dict[str, str], doing: Doing) -> None:
+    """Ephemeral containers enter a Pod; a token is no workload."""
+    assert of(request=request_).doing is doing
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"requesterKind": "controller", "requester": "system:serviceaccount:kube-system:job"},
+        {"requesterKind": "node", "requester": "system:node:n1"},
+        {"requesterKind": "component", "requester": "system:kube-scheduler"},
+        {"requesterKind": "anonymous", "requester": "system:anonymous"},
+        {"requesterKind": ""},
+        {"source": "mutate"},
+        {"source": "sweep"},
+        {"request": {"dryRun": True}},
+        {"traced": "noted", "root": {"kind": "Job", "name": "j", "uid": "1"}},
+        {"verdict": "error", "allowed": False, "errorKind": "timeout"},
+    ],
+)
+def test_what_nobody_submitted_is_no_act(changes: dict[str, Any]) -> None:
+    """A gang's Pods, the cluster's own parts, tries and errors teach nothing of a person."""
+    assert of(**changes) is None
+
+
+@pytest.mark.parametrize("kind", ["service-account", "pipeline"])
+def test_pipelines_and_applications_act_too(kind: str) -> None:
+    """As machines: what is usual for them is not what is usual for people."""
+    assert of(requesterKind=kind, requester="system:serviceaccount:ci:runner").is_machine
+
+
+def test_a_denial_names_what_was_refused() -> None:
+    """The same thing refused for the same reason has the same text."""
+    denied = {"verdict": "deny", "allowed": False}
+    first = of(**denied, findings=[{"rule": "a/b"}, {"rule": "c/d"}])
+    assert first.refused == "team-a/Job//a/b"
+    assert of(**denied, findings=[{"rule": "a/b"}]).refused == first.refused
+    assert of(**denied, findings=[{"rule": "c/d"}]).refused != first.refused
+    assert of(**denied).refused
+    assert not of(verdict="deny", findings=[{"rule": "a/b"}]).refused  # In warn mode it was let in.
+
+
+def test_a_recorded_name_is_known_by_the_label_of_it() -> None:
+    """Where the operator keeps names, gates still ask by `Subject.label`."""
+    name = "jane@example.com"
+    assert of(requester=name).who == key_of(Subject(name).label)
+
+
+@pytest.mark.parametrize(
+    ("kind", "payload"),
+    [
+        (FrameKind.PROJECTION, b"{}"),
+        (FrameKind.SWEEP, b"{}"),
+        (99, b"?"),
+        (FrameKind.DECISION, b"{}"),
+        (FrameKind.DECISION, b"\xff"),
+        (FrameKind.DECISION, b"[" * 100_000),
+        (FrameKind.DECISION, b'{"id": "x"}'),
+    ],
+)
+def test_what_cannot_be_read_is_no_act(kind: int, payload: bytes) -> None:
+    """Frames of other kinds, of later releases, and broken ones are passed over."""
+    assert act_of(Frame(kind, b"i", payload)) is None
+
+
+def test_an_id_without_a_number_is_no_act() -> None:
+    """Its frame went to the quarantine."""
+    content = msgspec.json.encode(document(AFTER) | {"id": "z" * 36})
+    assert act_of(Frame(FrameKind.DECISION, b"i", content)) is None

@@ -1,0 +1,135 @@
+"""Control asks the auditor who acts unusually; Prometheus asks how much was learnt."""
+
+from pathlib import Path
+
+import pytest
+from prometheus_client import CollectorRegistry, generate_latest
+
+from audit.behaviour.metrics import BehaviourCollector
+from audit.behaviour.wire import PATH
+from audit.clients.behaviour import BehaviourClient
+from audit.clients.channel import AuditorChannel
+from audit.ledger.serving import BadQuestionError, Question
+from core.errors import LedgerError
+from core.risk import key_of
+from tests.unit.audit.auditor import Memory, running_auditor
+from tests.unit.audit.behaviour.deeds import WHO, document
+from tests.unit.audit.behaviour.learners import (
+    MORNING,
+    Clock,
+    Ledger,
+    ask,
+    elsewhere,
+    frame,
+    learning_from,
+    ordinary,
+    words,
+)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "says"),
+    [
+        ({"since": "x"}, "since: must be the cursor"),
+        ({"since": "0" * 16 + ".-1"}, "since: must be the cursor"),
+        ({"until": "1"}, "only the parameter since"),
+    ],
+)
+async def test_a_bad_question_names_the_parameter(parameters: dict[str, str], says: str) -> None:
+    """400 with what to do."""
+    async with learning_from(Ledger(Memory()), Clock()) as learning:
+        with pytest.raises(BadQuestionError, match=says):
+            await learning.answer(Question("prod-1", parameters))
+
+
+async def test_answers_are_capped_and_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever follows the cursor gets all of them, each once."""
+    monkeypatch.setattr("audit.behaviour.learning.MOST_ACTING", 10)
+    ledger = Ledger(Memory())
+    await ledger.deliver("prod-1", ordinary())
+    async with learning_from(ledger, Clock()) as learning:
+        many = [
+            frame(document(MORNING + n, requester=f"user:{n:016x}", verdict="allow"))
+            for n in range(35)
+        ]
+        await learning.deliver("prod-1", many)
+        seen: list[str] = []
+        answer = await ask(learning)
+        seen += [each.key for each in answer.unusual]
+        while answer.more:
+            answer = await ask(learning, answer.cursor)
+            assert len(answer.unusual) <= 10
+            seen += [each.key for each in answer.unusual]
+        assert len(seen) == len(set(seen)) == 35
+
+
+async def test_control_asks_over_mutual_tls(tmp_path: Path) -> None:
+    """With its own certificate, and about its own cluster alone."""
+    ledger = Ledger(Memory())
+    await ledger.deliver("prod-1", ordinary())
+    async with (
+        learning_from(ledger, Clock()) as learning,
+        running_auditor(tmp_path, learning, questions={PATH: learning.answer}) as auditor,
+    ):
+        await learning.deliver("prod-1", [elsewhere(MORNING)])
+        pair = auditor.authority.issue_client("control", "sallyport://prod-1/control")
+        channel = AuditorChannel(
+            auditor.url, auditor.authority.certificate_path, pair.certificate, pair.key
+        )
+        try:
+            answer = await BehaviourClient(channel, "prod-1").ask("")
+            assert words(answer) == {key_of(WHO).hex(): {"new-namespace"}}
+            with pytest.raises(LedgerError, match="403"):
+                await BehaviourClient(channel, "prod-2").ask("")
+            again = await BehaviourClient(channel, "prod-1").ask(answer.cursor)
+            assert again.unusual == []
+        finally:
+            await channel.close()
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        (b"[]", "cannot be read"),
+        (b"{", "cannot be read"),
+        (b'{"format":1,"cursor":"\xff"}', "cannot be read"),
+        (
+            b'{"format":3,"cursor":"","learning":"","more":false,"unusual":[]}',
+            "answers in format 3",
+        ),
+    ],
+)
+async def test_an_answer_that_is_none_is_refused(tmp_path: Path, body: bytes, says: str) -> None:
+    """Nothing of it is taken."""
+
+    async def lie(question: Question) -> bytes:
+        del question
+        return body
+
+    async with running_auditor(tmp_path, Memory(), questions={PATH: lie}) as auditor:
+        pair = auditor.authority.issue_client("control", "sallyport://prod-1/control")
+        channel = AuditorChannel(
+            auditor.url, auditor.authority.certificate_path, pair.certificate, pair.key
+        )
+        try:
+            with pytest.raises(LedgerError, match=says):
+                await BehaviourClient(channel, "prod-1").ask("")
+        finally:
+            await channel.close()
+
+
+async def test_metrics_count_and_name_nobody() -> None:
+    """Identities, unusual ones, acts and answers; no id of anybody is in them."""
+    ledger = Ledger(Memory())
+    await ledger.deliver("prod-1", ordinary())
+    async with learning_from(ledger, Clock()) as learning:
+        await learning.deliver("prod-1", [elsewhere(MORNING)])
+        registry = CollectorRegistry()
+        registry.register(BehaviourCollector(lambda: learning.clusters, lambda: {200: 3}))
+        text = generate_latest(registry).decode()
+    assert "sallyport_behaviour_identities 1.0" in text
+    assert "sallyport_behaviour_unusual 1.0" in text
+    assert 'sallyport_behaviour_acts_total{result="learnt"} 271.0' in text
+    assert 'sallyport_questions_total{status="200"} 3.0' in text
+    assert key_of(WHO).hex() not in text
+    assert WHO.removeprefix("oid:") not in text

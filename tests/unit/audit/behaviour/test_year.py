@@ -1,0 +1,127 @@
+"""How well behaviour is told apart in a synthetic year with planted attacks.
+
+The constants of `audit.behaviour` were chosen on years of the seeds 1 to 3; none of those is
+reported or asserted here.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from core.risk import Behaviour
+from policies import BUILT_IN_BUNDLE
+from policies.bundle import read_bundle
+from tests.harness.evidence import record
+from tests.harness.sizes import PROOF, size
+from tests.harness.year import Scale, Year
+from tests.harness.year_attacks import KINDS
+from tests.harness.year_score import Score, score
+
+SEED = size(ci=11, proof=101)
+ALERTS_A_DAY = 250.0
+"""For 2,000 people. In a short year more of them still are new to the cluster."""
+
+RECALL = {
+    "stolen session at night": 0.5,
+    "insider in other namespaces": 0.6,
+    "copying out by exec": 0.6,
+    "probing for rights": 0.5,
+    "mining": 0.8,
+    "wider profile": 0.6,
+    "identity made for it": 0.9,
+    "copying slowly": 0.0,
+    "slow mimic": 0.0,
+}
+"""By kind of attack, the least share that raises anything; the last two know what is counted."""
+
+
+def points() -> dict[Behaviour, int]:
+    """Give the points of each behaviour in the built-in policies."""
+    rules = read_bundle(BUILT_IN_BUNDLE).rules
+    return {
+        each: rules[f"sandbox/behaviour/{each.words[0].replace('-', '_')}"].points
+        for each in Behaviour
+    }
+
+
+@pytest.fixture(scope="module")
+def scored() -> Score:
+    """A year of 100 people and 60 days; in proofs, of 2,000 and 365."""
+    scale = Scale(
+        people=size(100, 2000),
+        days=size(75, 365),
+        attacks=size(5, 40),
+        first_attack=size(42, 45),
+    )
+    return score(Year(SEED, scale), points())
+
+
+@pytest.mark.proof
+def test_a_year_is_told_apart_as_well_as_is_said(scored: Score) -> None:
+    """Each kind of attack but the slow mimic raises something, and false alerts stay few."""
+    if PROOF:
+        record("behaviour", evidence(scored))
+    assert scored.alerts_a_day < ALERTS_A_DAY
+    for kind, least in RECALL.items():
+        assert scored.recall(kind) >= least, kind
+    assert scored.acts > size(10_000, 8_000_000)
+
+
+def test_no_behaviour_isolates_alone_and_the_rarest_two_do() -> None:
+    """Modest points: below the threshold of 50 each; the two that are rarest together reach it."""
+    of = points()
+    assert max(of.values()) < 50
+    assert of[Behaviour.EXEC_BURST] + of[Behaviour.DENIALS] >= 50
+    frequent = (Behaviour.NEW_NAMESPACE, Behaviour.NEW_PROFILE, Behaviour.UNUSUAL_HOUR)
+    assert sum(of[each] for each in frequent) < 50
+
+
+def test_a_year_is_the_same_again_for_its_seed_and_in_order() -> None:
+    """What is reported can be made again; attacks are in it."""
+    scale = Scale(people=30, days=70, attacks=1, first_attack=42)
+    first, again, other = (list(Year(seed, scale).acts()) for seed in (7, 7, 8))
+    told = [
+        [(act.at, act.who, attack and attack.kind) for act, attack in year]
+        for year in (first, again, other)
+    ]
+    assert told[0] == told[1] != told[2]
+    assert [at for at, _, _ in told[0]] == sorted(at for at, _, _ in told[0])
+    assert {kind for _, _, kind in told[0]} == {*KINDS, None}
+
+
+def evidence(scored: Score) -> Iterator[str]:
+    """Yield the lines of the evidence."""
+    yield f"- Year of seed {SEED}: {scored.people:,} people, 365 days, {scored.acts:,} acts;"
+    yield f"  {scored.attacks_each} attacks of each of {len(KINDS)} kinds, each on another identity"
+    yield f"- Learning: {scored.seconds / scored.acts * 1e6:.1f} µs of CPU an act"
+    yield f"- False alerts a day, for 2,000 people: {scored.alerts_a_day:.1f}. An alert is a"
+    yield "  behaviour of an identity that begins to count; pipelines' are among them"
+    yield ""
+    yield "Attacks are some hundred times as frequent here as in life, so precision in life is"
+    yield "lower: what does not depend on that are false alerts a day and recall."
+    yield ""
+    yield "| Behaviour | Points | Of attacks | False | False a day | Precision |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    of = points()
+    for each in Behaviour:
+        false = scored.false[each]
+        a_day = false / scored.days / scored.people * 2000
+        yield (
+            f"| {each.words[0]} | {of[each]} | {scored.true[each]} | {false:,} | {a_day:.2f} | "
+            f"{scored.precision(each):.3f} |"
+        )
+    yield ""
+    yield "| Attack | Raised anything | by | 25 points | 40 points | 50 points |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for kind in KINDS:
+        shares = {each: scored.recall(kind, each) for each in Behaviour}
+        by = ", ".join(f"{each.words[0]} {share:.2f}" for each, share in shares.items() if share)
+        reached = " | ".join(f"{scored.reach(kind, number):.2f}" for number in (25, 40, 50))
+        yield f"| {kind} | {scored.recall(kind):.2f} | {by or '–'} | {reached} |"
+    yield ""
+    yield "Days of people on which as many points counted at one time, with no attack:"
+    yield ""
+    yield "| Points | Days | a day, for 2,000 people |"
+    yield "| --- | --- | --- |"
+    for number, days in sorted(scored.isolated.items()):
+        yield f"| {number} | {days:,} | {days / scored.days / scored.people * 2000:.2f} |"

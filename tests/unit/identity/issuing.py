@@ -1,0 +1,41 @@
+"""An issuer's keys for tests: settings, a clock, and the demand that a token is refused."""
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+from identity.clients.signing_keys import SigningKeys, Unverified
+from identity.security_events import SecurityEventSettings
+from tests.harness.transmitter import AUDIENCE, ISSUER, Transmitter
+
+PERSON: Final = "51e26eae-d07b-44e5-bb0b-249f49569a8c"
+
+
+class Clock:
+    """Seconds that a test lets pass."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        """Give them."""
+        return self.now
+
+
+def settings_of(transmitter: Transmitter, trust: Path | None = None) -> SecurityEventSettings:
+    """Give settings for an issuer."""
+    ca = trust or transmitter.authority.certificate_path
+    return SecurityEventSettings(ISSUER, AUDIENCE, transmitter.keys_url, trust=ca)
+
+
+def public(algorithm: Any, key: Any, **more: Any) -> dict[str, Any]:
+    """Give a public key as JSON."""
+    return {**json.loads(algorithm.to_jwk(key.public_key())), **more}
+
+
+async def refused(keys: SigningKeys, token: bytes) -> Unverified:
+    """Demand that a token is not verified, and that nothing of it is quoted."""
+    found = await keys.verify(token)
+    assert isinstance(found, Unverified), found
+    assert PERSON not in found.text
+    return found

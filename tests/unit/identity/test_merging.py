@@ -1,0 +1,222 @@
+"""What is heard of an identity joins what is known of it, whatever order it comes in."""
+
+from itertools import permutations
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.risk import Family, Level, RiskEntry, State, key_of
+from core.risk_snapshot import Draft, RiskSnapshot
+from identity.merging import (
+    MOST_AHEAD_S,
+    Detection,
+    Merged,
+    merge,
+    merge_detection,
+    merge_revocation,
+)
+from identity.standing import says_at_risk
+
+KEY = key_of("8d1d8d2c-1a9f-4c7e-9a57-5bb2b1a4a001")
+NOW = 1_795_000_000
+ENTRA, CAEP = Family.ENTRA, Family.CAEP
+
+ENTRIES = st.builds(
+    RiskEntry,
+    level=st.sampled_from(Level),
+    state=st.sampled_from(State),
+    deleted=st.booleans(),
+    updated=st.integers(NOW - 3, NOW),
+)
+
+
+def draft() -> Draft:
+    """Begin with nothing."""
+    return Draft.of(RiskSnapshot())
+
+
+def risk(updated: int, state: State = State.AT_RISK, level: Level = Level.HIGH) -> RiskEntry:
+    """Give an entry."""
+    return RiskEntry(level=level, state=state, updated=updated)
+
+
+def known(made: Draft, family: Family = ENTRA) -> RiskEntry:
+    """Give what is known, which must be something."""
+    entry = made.entry(family, KEY)
+    assert entry is not None
+    return entry
+
+
+def said(entry: RiskEntry) -> tuple[object, ...]:
+    """Give what an entry says of risk."""
+    return entry.level, entry.state, entry.deleted, entry.updated
+
+
+def test_a_later_word_replaces_an_earlier_one_and_not_the_other_way_round() -> None:
+    """Older data never overwrites newer data; the same again changes nothing."""
+    made = draft()
+    assert merge(made, ENTRA, KEY, risk(NOW - 10), NOW) is Merged.CHANGED
+    assert merge(made, ENTRA, KEY, risk(NOW, State.REMEDIATED, Level.NONE), NOW) is Merged.CHANGED
+    assert merge(made, ENTRA, KEY, risk(NOW - 10), NOW) is Merged.OLDER
+    again = risk(NOW, State.REMEDIATED, Level.NONE)
+    assert merge(made, ENTRA, KEY, again, NOW) is Merged.SAME
+    assert known(made).state is State.REMEDIATED
+
+
+@pytest.mark.parametrize("field", ["updated", "revoked", "active"])
+def test_what_lies_too_far_ahead_is_refused(field: str) -> None:
+    """300 seconds are let pass for clocks; a second more is refused, and nothing changes."""
+    base = risk(NOW)
+    made = draft()
+    ahead = msgspec.structs.replace(base, **{field: NOW + MOST_AHEAD_S + 1})
+    assert merge(made, ENTRA, KEY, ahead, NOW) is Merged.FUTURE
+    assert not made.changed
+    just = msgspec.structs.replace(base, **{field: NOW + MOST_AHEAD_S})
+    assert merge(made, ENTRA, KEY, just, NOW) is Merged.CHANGED
+
+
+def test_families_leave_one_another_alone() -> None:
+    """That Entra knows of no risk takes nothing back that another transmitter said."""
+    made = draft()
+    merge(made, CAEP, KEY, risk(NOW - 10), NOW)
+    merge(made, ENTRA, KEY, risk(NOW, State.NONE, Level.NONE), NOW)
+    assert known(made, CAEP).state is State.AT_RISK
+    assert known(made).state is State.NONE
+
+
+def test_since_is_kept_while_the_risk_goes_on() -> None:
+    """A level that rises is the same risk; one that comes back after it was gone is a new one."""
+    made = draft()
+    merge(made, ENTRA, KEY, risk(NOW - 40, level=Level.LOW), NOW)
+    merge(made, ENTRA, KEY, risk(NOW - 30), NOW)
+    assert known(made).since == NOW - 40
+    merge(made, ENTRA, KEY, risk(NOW - 20, State.DISMISSED, Level.NONE), NOW)
+    assert known(made).since == 0
+    merge(made, ENTRA, KEY, risk(NOW - 10), NOW)
+    assert known(made).since == NOW - 10
+
+
+def test_of_two_words_of_one_second_the_worse_stands_until_its_source_is_asked_again() -> None:
+    """Polling and push may cross; long after, what the source says now holds."""
+    made = draft()
+    merge(made, ENTRA, KEY, risk(NOW), NOW)
+    gone = risk(NOW, State.REMEDIATED, Level.NONE)
+    assert merge(made, ENTRA, KEY, gone, NOW) is Merged.SAME
+    assert known(made).state is State.AT_RISK
+    assert merge(made, ENTRA, KEY, gone, NOW + 61, settled=True) is Merged.CHANGED
+    assert known(made).state is State.REMEDIATED
+
+
+@given(st.lists(ENTRIES, min_size=1, max_size=4))
+def test_the_order_of_arrival_is_of_no_matter(entries: list[RiskEntry]) -> None:
+    """Whatever arrives, in whatever order and however often: level, state and time end the same."""
+    ends = set()
+    for order in permutations(entries):
+        made = draft()
+        for entry in (*order, *order[:2]):
+            merge(made, ENTRA, KEY, entry, NOW)
+        ends.add(said(known(made)))
+    assert len(ends) == 1
+    assert ends.pop()[3] == max(each.updated for each in entries)
+
+
+@given(ENTRIES, ENTRIES)
+def test_a_risk_is_never_hidden_by_a_word_of_the_same_second(
+    one: RiskEntry, other: RiskEntry
+) -> None:
+    """Where either says "at risk" as of the latest second, the result does."""
+    made = draft()
+    merge(made, ENTRA, KEY, one, NOW)
+    merge(made, ENTRA, KEY, other, NOW)
+    latest = max(one.updated, other.updated)
+    risky = any(says_at_risk(each) for each in (one, other) if each.updated == latest)
+    assert says_at_risk(known(made)) is risky
+    assert bool(known(made).since) is risky
+
+
+@given(st.lists(ENTRIES, max_size=4))
+def test_what_is_replayed_changes_nothing(entries: list[RiskEntry]) -> None:
+    """A second time, not one byte of the snapshot changes."""
+    made = draft()
+    for entry in entries:
+        merge(made, ENTRA, KEY, entry, NOW)
+    before = made.finish(NOW)
+    again = Draft.of(before)
+    for entry in entries:
+        assert merge(again, ENTRA, KEY, entry, NOW) is not Merged.CHANGED
+    assert not again.changed
+
+
+def detection(active: int, event: str = "a", state: State = State.AT_RISK) -> Detection:
+    """Give a detection."""
+    return Detection(event * 64, "unfamiliarFeatures", active, state)
+
+
+def test_a_detection_is_cited_whether_it_comes_before_or_after_the_level() -> None:
+    """Detections and levels are asked for separately."""
+    ends = []
+    for first in (True, False):
+        made = draft()
+        for is_detection in (first, not first):
+            if is_detection:
+                merge_detection(made, ENTRA, KEY, detection(NOW - 60), NOW)
+            else:
+                merge(made, ENTRA, KEY, risk(NOW - 30), NOW)
+        ends.append(known(made))
+    assert ends[0] == ends[1]
+    assert ends[0].event_id == "a" * 64
+    assert ends[0].active == NOW - 60
+    assert ends[0].since == NOW - 30
+
+
+def test_the_latest_activity_is_cited_and_what_is_no_risk_is_not() -> None:
+    """One of several; one that was dismissed is not what a risk rests on."""
+    made = draft()
+    merge(made, ENTRA, KEY, risk(NOW - 30), NOW)
+    assert merge_detection(made, ENTRA, KEY, detection(NOW - 90, "b"), NOW) is Merged.CHANGED
+    assert merge_detection(made, ENTRA, KEY, detection(NOW - 60, "c"), NOW) is Merged.CHANGED
+    assert merge_detection(made, ENTRA, KEY, detection(NOW - 90, "b"), NOW) is Merged.OLDER
+    dismissed = detection(NOW - 10, "d", State.DISMISSED)
+    assert merge_detection(made, ENTRA, KEY, dismissed, NOW) is Merged.SAME
+    future = detection(NOW + MOST_AHEAD_S + 1, "e")
+    assert merge_detection(made, ENTRA, KEY, future, NOW) is Merged.FUTURE
+    assert known(made).event_id == "c" * 64
+
+
+def test_a_detection_alone_says_nothing_of_risk() -> None:
+    """Its own level is not its identity's: that comes with riskyUsers."""
+    made = draft()
+    merge_detection(made, ENTRA, KEY, detection(NOW), NOW)
+    assert not says_at_risk(known(made))
+    assert known(made).updated == 0
+
+
+def test_a_new_risk_does_not_cite_what_an_old_one_rested_on() -> None:
+    """Detections take up to 48 hours: an older activity belongs to the risk before."""
+    made = draft()
+    merge_detection(made, ENTRA, KEY, detection(NOW - 90 * 3600), NOW)
+    merge(made, ENTRA, KEY, risk(NOW - 89 * 3600), NOW)
+    merge(made, ENTRA, KEY, risk(NOW - 80 * 3600, State.REMEDIATED, Level.NONE), NOW)
+    assert known(made).event_id
+    merge(made, ENTRA, KEY, risk(NOW), NOW)
+    assert known(made).event_id == ""
+    assert known(made).active == 0
+
+
+def test_revocations_keep_the_latest_time_and_level_and_state() -> None:
+    """They say nothing of risk, and a replay changes nothing."""
+    made = draft()
+    merge(made, CAEP, KEY, risk(NOW - 30), NOW)
+    revoke = (NOW - 10, "b" * 64, "session-revoked", NOW)
+    assert merge_revocation(made, CAEP, KEY, *revoke) is Merged.CHANGED
+    assert merge_revocation(made, CAEP, KEY, *revoke) is Merged.SAME
+    assert merge_revocation(made, CAEP, KEY, NOW - 20, "c", "x", NOW) is Merged.OLDER
+    late = (NOW + MOST_AHEAD_S + 1, "c", "x", NOW)
+    assert merge_revocation(made, CAEP, KEY, *late) is Merged.FUTURE
+    assert known(made, CAEP).revoked == NOW - 10
+    assert known(made, CAEP).state is State.AT_RISK
+    assert known(made, CAEP).event_id == ""
+    merge(made, CAEP, KEY, risk(NOW, State.NONE, Level.NONE), NOW)
+    assert known(made, CAEP).revoked == NOW - 10
