@@ -21,8 +21,9 @@ from bench.rig import UNCACHED, Rig, rig
 from bench.sandbox import NEW
 from core.risk import Family, Level, RiskEntry, State
 from core.risk_shards import SHARD_KEY, encode_base
-from core.risk_snapshot import Coverage, Draft, Head, RiskSnapshot, rebased
+from core.risk_snapshot import Coverage, Draft, Head, RiskSnapshot
 from core.risk_wire import HEAD_NAME, encode_head, head_of, shard_name
+from tests.unit.core.risk_samples import rebased
 
 _PEOPLE: Final = 20_000
 _GENERATION: Final = "a"

@@ -23,9 +23,9 @@ import msgspec
 from bench.risk_gate import Gate, Stored
 from core.risk import Family, RiskEntry, key_of
 from core.risk_shards import encode_base
-from core.risk_snapshot import Draft, RiskSnapshot, rebased
+from core.risk_snapshot import Draft, RiskSnapshot
 from tests.harness.evidence import record
-from tests.unit.core.risk_samples import filled
+from tests.unit.core.risk_samples import filled, rebased
 
 PEOPLE: Final = 100_000
 LOOKUP_US: Final = 5.0

@@ -20,9 +20,8 @@ from core.risk import (
     RiskEntry,
     key_of,
 )
-from core.risk_base import SHARDS, Base, sections_of, shard_of
+from core.risk_base import Base
 from core.risk_records import (
-    WIDTHS,
     Sort,
     pack_acting,
     pack_application,
@@ -169,15 +168,15 @@ class Draft:
         record = self._now(_FAMILIES[family] + key)
         return unpack_entry(record, tuple(self._types)) if record is not None else None
 
-    def most(self, family: Family) -> int:
-        """Give of how many identities a family says something, at most; nothing is read for it.
-
-        One that is both in the base and changed since counts twice.
-        """
+    def says_of_fewer(self, family: Family, than: int) -> bool:
+        """Say whether a family says something of fewer identities; counted only where needed."""
         prefix, base = _FAMILIES[family], self.before.base
         held = base.count(family) if isinstance(base, Base) else len(base)
-        beside = (self.before.changes, self._changes)
-        return held + sum(key.startswith(prefix) for changes in beside for key in changes)
+        if held + len(self.before.changes) + len(self._changes) < than:
+            return True
+        changes = {**self.before.changes, **self._changes}
+        of_it = ((key, record) for key, record in changes.items() if key.startswith(prefix))
+        return held + sum((record is not None) - (key in base) for key, record in of_it) < than
 
     def put(self, family: Family, key: bytes, entry: RiskEntry) -> None:
         """Set what a family says of an identity."""
@@ -229,15 +228,6 @@ class Draft:
     def _set(self, key: bytes, record: bytes | None) -> None:
         if self._now(key) != record:
             self._changes[key] = record
-
-
-def rebased(snapshot: RiskSnapshot) -> RiskSnapshot:
-    """Give the same with everything in the base: what is written when changes have grown many."""
-    parts: list[list[tuple[bytes, bytes]]] = [[] for _ in range(SHARDS)]
-    for key, record in snapshot.records():
-        parts[shard_of(key)].append((key, record))
-    base = Base(tuple(sections_of(part, WIDTHS) for part in parts))
-    return replace(snapshot, base=base, changes={})
 
 
 def moved(

@@ -257,10 +257,8 @@ class Plan:
             self.waiting.answered(found.asking, _found(page, found.asking), now)
             return
         if found.full:
-            took, track.full_at = (
-                now - track.full_at,
-                track.full_at + self._full_every(track.resource),
-            )
+            took = now - track.full_at
+            track.full_at += self._full_every(track.resource)
             if track.is_unfiltered:
                 track.full_at = now + max(every, _UNFILTERED_FACTOR * took)
         else:

@@ -20,11 +20,16 @@ from core.risk_snapshot import Draft
 from identity.entra_words import object_id_of
 from identity.event_ids import kept_event_id
 from identity.merging import MOST_AHEAD_S, Merged, merge, merge_revocation
+from identity.standing import says_at_risk
 
 MOST_BYTES: Final = 64 * 1024
 """Of a token. Those of CAEP have about one kilobyte."""
 
 MOST_JTI: Final = 1024
+
+SETTLED_S: Final = 86_400.0
+"""After which a risk that is over, or sessions that were ended, count for nothing. Tokens are taken
+for `max_age_s` only, and revocations count for hours."""
 
 _CAEP: Final = "https://schemas.openid.net/secevent/caep/event-type/"
 RISK_LEVEL_CHANGE: Final = f"{_CAEP}risk-level-change"
@@ -146,6 +151,16 @@ class ReadToken:
     jti: str
     events: tuple[SecurityEvent, ...]
     """Empty where its events are of other types, or about something that is no person."""
+
+
+def forget_settled(draft: Draft, now: float) -> None:
+    """Forget of whom a transmitter says nothing that still counts.
+
+    A token that old is not taken again, so nothing old comes back.
+    """
+    for key, entry in list(draft.before.entries(Family.CAEP)):
+        if not says_at_risk(entry) and max(entry.updated, entry.revoked) < now - SETTLED_S:
+            draft.drop(Family.CAEP, key)
 
 
 def read_claims(

@@ -72,7 +72,8 @@ class Credentials:
             reason = describe(error)
             if isinstance(error, (AttributeError, TypeError, LookupError)):
                 reason = f"it does not have the shape of a kubeconfig ({reason})"
-            message = f"cannot connect by {where}: {reason}"
+            fix = "" if kubeconfig else "; outside a Pod, give --kubeconfig FILE"
+            message = f"cannot connect by {where}: {reason}{fix}"
             raise SettingsError(message) from None  # Their texts quote it.
         finally:
             _collected.reset(collecting)

@@ -91,13 +91,13 @@ def decode_state(content: bytes) -> dict[str, ClusterHabits]:
     unpacker = zlib.decompressobj()
     try:
         stored = _DECODER.decode(unpacker.decompress(body, _MOST_BYTES))
-    except (zlib.error, msgspec.DecodeError) as error:
+        if abs(stored.format - FORMAT) > 1:
+            text = f"what was learnt of behaviour has format {stored.format}: it is learnt anew"
+            raise LedgerError(text)
+        return {each.cluster: _cluster_of(each) for each in stored.clusters}
+    except (zlib.error, msgspec.DecodeError, TypeError, ValueError) as error:
         text = "what was learnt of behaviour cannot be read: it is learnt anew"
         raise LedgerError(text) from error
-    if abs(stored.format - FORMAT) > 1:
-        text = f"what was learnt of behaviour has format {stored.format}: it is learnt anew"
-        raise LedgerError(text)
-    return {each.cluster: _cluster_of(each) for each in stored.clusters}
 
 
 def write_state(path: Path, content: bytes) -> None:

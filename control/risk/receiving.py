@@ -31,6 +31,7 @@ from identity.security_events import (
     Reason,
     RefusedEvent,
     SecurityEventSettings,
+    forget_settled,
     read_claims,
 )
 from kube.risk_store import RiskStore
@@ -50,6 +51,7 @@ MOST_TOLD: Final = 100_000
 """Identities that a transmitter may tell of, half of those for which a snapshot has room. Nobody
 checks that they are people of the tenant: whoever has its key could keep Entra's own word out."""
 _FULL_S: Final = 60.0
+"""From one attempt to make room to the next: it looks at all of them."""
 
 _LOG_EVERY_S: Final = 10.0
 _MOST_SECRET: Final = 4096
@@ -124,6 +126,7 @@ class SecurityEventReceiver:
         self._seen: OrderedDict[str, bytes] = OrderedDict()
         self._held = 0
         self._log_at = 0.0
+        self._tidied_at = 0.0
 
     async def __call__(self, scope: _Message, receive: _Receive, send: _Send) -> None:
         """Answer one HTTP request."""
@@ -211,11 +214,20 @@ class SecurityEventReceiver:
 
         def change(draft: Draft) -> None:
             now = self._clock()
-            fits = all(_has_room(draft, event.key) for event in read.events)
+            fits = all(self._has_room(draft, event.key, now) for event in read.events)
             results[:] = [event.merge_into(draft, now) for event in read.events if fits]
 
         await self._store.update(change)
         return min(results, key=list(Merged).index, default=Outcome.FULL)
+
+    def _has_room(self, draft: Draft, key: bytes, now: float) -> bool:
+        """Say whether something may be said of an identity; now and then, room is made for it."""
+        if draft.entry(Family.CAEP, key) or draft.says_of_fewer(Family.CAEP, MOST_TOLD):
+            return True
+        if abs(now - self._tidied_at) >= _FULL_S:
+            self._tidied_at = now
+            forget_settled(draft, now)
+        return draft.says_of_fewer(Family.CAEP, MOST_TOLD)
 
     def _remember(self, jti: str, digest: bytes) -> None:
         self._seen[jti] = digest
@@ -232,11 +244,6 @@ class SecurityEventReceiver:
                 result=answer.result.value,
                 problem=answer.cause or answer.text,
             )
-
-
-def _has_room(draft: Draft, key: bytes) -> bool:
-    """Say whether something may be said of an identity."""
-    return draft.entry(Family.CAEP, key) is not None or draft.most(Family.CAEP) < MOST_TOLD
 
 
 def _length(scope: Mapping[str, Any], headers: Mapping[bytes, str]) -> int | _Answer:

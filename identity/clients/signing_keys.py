@@ -239,6 +239,7 @@ def _may_sign(key: Mapping[str, Any]) -> bool:
     operations = key.get("key_ops", ["verify"])
     return (
         key.get("kty") in ALGORITHMS.values()
+        and isinstance(key.get("kid"), str | None)
         and key.get("use", "sig") == "sig"
         and isinstance(operations, list)
         and "verify" in operations

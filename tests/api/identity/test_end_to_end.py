@@ -68,14 +68,14 @@ async def test_what_graph_says_is_refused_within_15_seconds(scene: Scene, admin:
 
 
 async def test_the_refusal_says_what_to_do_and_names_nobody(scene: Scene, admin: Client) -> None:
-    """Level, event and time; the person's name is in no part of it."""
+    """Level, since when, and what helps; the person's name is in no part of it."""
     object_id, person = await known_person(scene, admin)
-    event = new_id()
-    scene.entra.put_detection(event, object_id)
+    scene.entra.put_detection(new_id(), object_id)
     scene.entra.put_user(object_id, level="high", state="atRisk")
     await until_refused(person, POLLED_S)
     said = (await enter(person)).message
-    assert "high" in said
+    assert "is at risk (level high, since 20" in said
+    assert "Sign in again" in said
     assert object_id[:8] + "@" not in said
 
 

@@ -1,6 +1,7 @@
 """Security events while something does not work, and many of them at once."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Final
@@ -9,7 +10,9 @@ import pytest
 import pytest_asyncio
 
 from control.risk import receiving as module
-from core.risk import Family, Level, key_of
+from core.risk import Family, Level, RiskEntry, State, key_of
+from core.risk_snapshot import Draft, RiskSnapshot
+from identity.merging import merge, merge_revocation
 from tests.harness.transmitter import claims
 from tests.unit.control.receiving import Memory, Receiving, receiving, request
 from tests.unit.webhooks.connection import until
@@ -112,3 +115,20 @@ async def test_a_transmitter_cannot_fill_the_snapshot(
     again = running.transmitter.token(claims(people[0], "session-revoked"))
     assert (await running.push(again)).status == 202
     assert running.counted() == {"changed": 4, "full": 1}
+
+
+async def test_room_is_made_of_what_counts_no_more(
+    running: Receiving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever is at risk stays; sessions that were ended the day before yesterday are forgotten."""
+    monkeypatch.setattr(module, "MOST_TOLD", 2)
+    people = [f"{number:08x}-d07b-44e5-bb0b-249f49569a8c" for number in range(4)]
+    draft, long_ago = Draft.of(RiskSnapshot()), 1_700_000_000
+    merge_revocation(draft, Family.CAEP, key_of(people[0]), long_ago, "", "", time.time())
+    entry = RiskEntry(level=Level.MEDIUM, state=State.AT_RISK, updated=long_ago)
+    merge(draft, Family.CAEP, key_of(people[1]), entry, time.time())
+    running.memory.snapshot = draft.finish(time.time())
+    tokens = [running.transmitter.token(claims(each)) for each in people[2:]]
+    assert [(await running.push(each)).status for each in tokens] == [202, 503]
+    levels = [level_of(running, each) for each in people]
+    assert levels == [None, Level.MEDIUM, Level.HIGH, None]

@@ -1,5 +1,6 @@
 """Snapshots as tests need them: random identities, from a seed."""
 
+import dataclasses
 import random
 from typing import Final
 
@@ -13,7 +14,9 @@ from core.risk import (
     RiskEntry,
     State,
 )
-from core.risk_snapshot import Draft, RiskSnapshot, rebased
+from core.risk_base import SHARDS, Base, sections_of, shard_of
+from core.risk_records import WIDTHS
+from core.risk_snapshot import Draft, RiskSnapshot
 
 NOW: Final = 1_790_000_000
 _YEAR_S: Final = 365 * 86_400
@@ -66,3 +69,12 @@ def of_every_sort() -> RiskSnapshot:
         draft.put(Family.CAEP, key, entry(chance, at_risk=True))
     draft.put_application("missing", Application(ApplicationKind.MISSING))
     return draft.finish(NOW + 1)
+
+
+def rebased(snapshot: RiskSnapshot) -> RiskSnapshot:
+    """Give the same with everything in the base, as `kube.risk_store` writes it now and then."""
+    parts: list[list[tuple[bytes, bytes]]] = [[] for _ in range(SHARDS)]
+    for key, record in snapshot.records():
+        parts[shard_of(key)].append((key, record))
+    base = Base(tuple(sections_of(part, WIDTHS) for part in parts))
+    return dataclasses.replace(snapshot, base=base, changes={})

@@ -15,7 +15,7 @@ from core.risk import Family, RiskEntry, State
 from core.risk_base import Base, sections_of, shard_of
 from core.risk_records import WIDTHS
 from core.risk_shards import MOST_SHARD, StoredBase, decode_shard, digest_of, encode_base, pack
-from core.risk_snapshot import Coverage, Draft, Head, RiskSnapshot, rebased
+from core.risk_snapshot import Coverage, Draft, Head, RiskSnapshot
 from core.risk_wire import (
     DIGEST_KEY,
     HEAD_KEY,
@@ -29,7 +29,7 @@ from core.risk_wire import (
     snapshot_of,
     without_base,
 )
-from tests.unit.core.risk_samples import NOW, filled, of_every_sort
+from tests.unit.core.risk_samples import NOW, filled, of_every_sort, rebased
 
 GOLDEN = Path(__file__).parent / "golden"
 

@@ -146,6 +146,7 @@ async def test_keys_that_may_not_sign_are_not_used(
         ({**rsa_key, "use": "enc"}, none),
         ({**rsa_key, "key_ops": ["encrypt"]}, none),
         ({**rsa_key, "key_ops": "verify"}, none),
+        ({**rsa_key, "kid": ["rsa"]}, none),
         ({**rsa_key, "kty": "oct", "k": "c2VjcmV0"}, none),
         ({**private, "kid": "rsa"}, none),
         ({**private, "kid": "rsa", "key_ops": ["sign", "verify"]}, none),

@@ -31,7 +31,7 @@ async def test_outside_a_cluster_there_is_no_service_account(
 ) -> None:
     """Without a kubeconfig and without a Pod's account there is nothing to connect by."""
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    with pytest.raises(SettingsError, match="the Pod's service account"):
+    with pytest.raises(SettingsError, match=r"the Pod's service account.*give --kubeconfig FILE"):
         await Connection(None).open()
 
 

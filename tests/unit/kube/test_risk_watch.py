@@ -11,13 +11,13 @@ import yaml
 from core.errors import InvalidObjectError
 from core.risk import Family
 from core.risk_shards import encode_base
-from core.risk_snapshot import RiskSnapshot, rebased
+from core.risk_snapshot import RiskSnapshot
 from core.risk_wire import HEAD_NAME, encode_head, head_of, shard_name
 from kube.connection import Connection
 from kube.folder import FolderCluster
 from kube.risk_watch import WatchedRisk, is_older
 from kube.settings import LiveSettings
-from tests.unit.core.risk_samples import filled, of_every_sort
+from tests.unit.core.risk_samples import filled, of_every_sort, rebased
 from tests.unit.kube.scripted import ScriptedServer, eventually, reply, stream
 
 
