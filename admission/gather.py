@@ -44,8 +44,8 @@ from egress.ground import ORDINARY as ORDINARY_GROUND
 from egress.ground import Ground
 from identity.kinds import SubjectKind, kind_of
 from identity.requester import PROFILE_PATH
-from identity.standing import ORDINARY as ORDINARY_FRESHNESS
-from identity.standing import Freshness
+from identity.risk.standing import ORDINARY as ORDINARY_FRESHNESS
+from identity.risk.standing import Freshness
 from identity.subjects import Controllers
 from policies.engine import Engine
 from sandbox.choosing import ORDINARY as ORDINARY_SITE

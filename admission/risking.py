@@ -26,10 +26,10 @@ from core.request import Request
 from core.risk import Assessed, Behaviour, Effect, OperationClass, Role
 from core.risk_snapshot import RiskSnapshot
 from core.subject import Subject
-from identity.deciding import NOWHERE, Place, decide
-from identity.principals import Principal, principal_of, principal_of_client, principal_of_note
-from identity.standing import Freshness
-from identity.table import SHIPPED, Table, parse_table
+from identity.risk.deciding import NOWHERE, Place, decide
+from identity.risk.principals import Principal, principal_of, principal_of_client, principal_of_note
+from identity.risk.standing import Freshness
+from identity.risk.table import SHIPPED, Table, parse_table
 from policies.context import Standings
 
 KEPT_S: Final = 1.0

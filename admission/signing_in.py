@@ -12,7 +12,7 @@ from admission.parts import Reading
 from core.cluster import Cluster, SignIn
 from core.pod import Pod
 from core.request import Request
-from identity.workload_identity import client_ids_of, is_for_entra, signs_in
+from identity.risk.workload_identity import client_ids_of, is_for_entra, signs_in
 
 MOST_SHOWN: Final = 32
 """Different ones that are told apart in all templates of an object; the rest counts as hidden."""

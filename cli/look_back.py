@@ -23,8 +23,8 @@ from core.errors import ClusterError, LedgerError, SettingsError
 from core.ids import uuid7
 from core.look_back import LookBackDocument
 from core.risk_snapshot import RiskSnapshot
-from identity.look_back_subjects import asked_of
-from identity.looking_back import Risen, clients_of, risen_of
+from identity.look_back.look_back_subjects import asked_of
+from identity.look_back.looking_back import Risen, clients_of, risen_of
 from kube.objects import Objects
 from kube.paging import open_objects
 from kube.risk_store import RiskStore

@@ -16,8 +16,8 @@ from cli.settings_sections import MIB, Evaluation, Sandbox
 from core.cluster import Cluster
 from core.errors import ClusterError, NotSyncedError, SettingsError
 from core.two_person import SHARED_ACCOUNTS, Terms
-from identity.people_at_risk import PeopleAtRisk
-from identity.standing import Freshness
+from identity.risk.people_at_risk import PeopleAtRisk
+from identity.risk.standing import Freshness
 from identity.subjects import configured
 from kube.connection import Connection
 from kube.folder import FolderCluster, read_profiles

@@ -8,10 +8,10 @@ from cli.settings import Settings
 from cli.settings_identity import Identity
 from core.errors import ClusterError, SettingsError
 from core.risk_snapshot import RiskSnapshot
-from identity.principals import GUID
-from identity.standing import Freshness
-from identity.table import CONFIG_MAP, SHIPPED, Table, parse_table
-from identity.table_reading import LABEL_VALUE
+from identity.risk.principals import GUID
+from identity.risk.standing import Freshness
+from identity.risk.table import CONFIG_MAP, SHIPPED, Table, parse_table
+from identity.risk.table_reading import LABEL_VALUE
 from kube.folder import FolderCluster
 from kube.paging import open_objects
 from kube.risk_store import RiskStore

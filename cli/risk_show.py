@@ -27,16 +27,16 @@ from core.risk import (
     key_of,
 )
 from core.risk_snapshot import RiskSnapshot
-from identity.deciding import Place, decide
-from identity.principals import (
+from identity.risk.deciding import Place, decide
+from identity.risk.principals import (
     GUID,
     Nature,
     Principal,
     principal_of_client,
     principal_of_note,
 )
-from identity.standing import Freshness, standing_of
-from identity.table import Table
+from identity.risk.standing import Freshness, standing_of
+from identity.risk.table import Table
 from kube.folder import FolderCluster
 from kube.paging import open_objects
 from kube.service_accounts import parse_written, sign_in_of

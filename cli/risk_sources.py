@@ -13,8 +13,8 @@ from control.risk.poll_settings import PollSettings
 from identity.clients.event_hub import EventHubSettings
 from identity.clients.graph import GraphSettings
 from identity.clients.tokens import CredentialKind, SignIn
-from identity.polling_times import Times
-from identity.security_events import SecurityEventSettings
+from identity.entra.polling_times import Times
+from identity.push.security_events import SecurityEventSettings
 
 TOKEN_FILE: Final = "AZURE_FEDERATED_TOKEN_FILE"  # noqa: S105  A variable's name.
 """What Azure's workload-identity webhook sets in Pods to which it gives a token."""

@@ -12,8 +12,8 @@ from rich.text import Text
 from cli.risk_text import effect_word, standing_word
 from cli.text import safe_line
 from core.risk import Effect, OperationClass, Role, Standing
-from identity.table import SHIPPED, Table
-from identity.table_rows import Row
+from identity.risk.table import SHIPPED, Table
+from identity.risk.table_rows import Row
 
 FORMAT: Final = 1
 """Version of what programs read."""

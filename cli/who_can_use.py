@@ -16,8 +16,8 @@ from core import names
 from core.cluster import Cluster
 from core.errors import AccessReviewError, SettingsError
 from core.subject import Subject
-from identity.holders import ANONYMOUS, Holder, as_subject, groups_of, holder_of
-from identity.who_can import EVERYWHERE, Reach, who_can_use
+from identity.rights.holders import ANONYMOUS, Holder, as_subject, groups_of, holder_of
+from identity.rights.who_can import EVERYWHERE, Reach, who_can_use
 from kube.paging import open_objects
 from kube.rbac_live import RbacObjects, read_folder_rbac, read_live_rbac
 

@@ -1,7 +1,7 @@
 """How risky an identity is: the words that Entra ID, snapshots, tables and decisions share. Pure.
 
 Levels and states are Microsoft Graph's (`riskyUser`, `riskyServicePrincipal`, v1.0). A *standing*
-is what they come to for a decision: the row of the table (`identity.standing`).
+is what they come to for a decision: the row of the table (`identity.risk.standing`).
 """
 
 import enum

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Final
 
 from core.risk import OperationClass, Role, Standing
-from identity.table import SHIPPED
-from identity.table_rows import ALL_OPERATIONS, ALL_ROLES, ALL_STANDINGS
-from identity.table_shipped import ARGUED
+from identity.risk.table import SHIPPED
+from identity.risk.table_rows import ALL_OPERATIONS, ALL_ROLES, ALL_STANDINGS
+from identity.risk.table_shipped import ARGUED
 
 PAGE: Final = Path(__file__).parent / "operate" / "risk-table.md"
 

@@ -1,1 +1,1 @@
-"""Who asks, and whose right counts."""
+"""Who asks, whose right counts, and how risky they are now."""

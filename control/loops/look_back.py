@@ -28,7 +28,7 @@ from core.errors import LedgerError, NotRecordedError
 from core.ids import uuid7
 from core.look_back import LookBackDocument
 from core.risk_snapshot import RiskSnapshot
-from identity.looking_back import Risen, at_risk, clients_of, due, risen_of
+from identity.look_back.looking_back import Risen, at_risk, clients_of, due, risen_of
 from kube.lease import Leadership
 
 INTERVAL_S: Final = 5.0

@@ -15,7 +15,7 @@ from core.errors import NotSyncedError
 from core.request import Request
 from core.risk import Role
 from core.risk_snapshot import RiskSnapshot
-from identity.principals import GUID
+from identity.risk.principals import GUID
 
 MOST: Final = 10_000
 """Of Pods: whoever can create Pods chooses what they name, and Graph is asked for each."""

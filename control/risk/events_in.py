@@ -16,8 +16,8 @@ from control.loop import Loop
 from control.risk.push_metrics import PushMetrics, Result, Source
 from core.risk_snapshot import Draft
 from identity.clients.event_hub import Batch, EventHub
-from identity.merging import Merged
-from identity.records import Detected, Refusal, Told, read_message
+from identity.push.records import Detected, Refusal, Told, read_message
+from identity.risk.merging import Merged
 from kube.lease import Leadership
 from kube.risk_store import RiskStore
 

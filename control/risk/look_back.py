@@ -17,10 +17,10 @@ from core.look_back import LiveObject, LookBackDocument
 from core.pod import decode_pod
 from core.workload import GroupKind
 from core.workloads import WORKLOADS
-from identity.look_back_report import document_of
-from identity.looking_back import Risen
-from identity.trails import Room, Trail, Trails
-from identity.workload_identity import client_ids_of
+from identity.look_back.look_back_report import document_of
+from identity.look_back.looking_back import Risen
+from identity.look_back.trails import Room, Trail, Trails
+from identity.risk.workload_identity import client_ids_of
 from kube.left_behind import Listing, Pace, find_listing, raw_pages, read_live
 from kube.objects import Objects
 
@@ -209,7 +209,8 @@ async def look_back(
 ) -> list[LookBackDocument]:
     """Give what each of these identities left behind, in their order; `id_of` names documents.
 
-    Memory is bounded for each identity (`identity.trails`); the cluster is listed once for all.
+    Memory is bounded for each identity (`identity.look_back.trails`); the cluster is listed once
+    for all.
 
     Raises:
         ClusterError: kube-apiserver does not answer.

@@ -17,7 +17,7 @@ import structlog
 
 from core.document import unix_ms
 from core.ids import uuid7
-from identity.looking_back import Risen
+from identity.look_back.looking_back import Risen
 from kube.lease import Leadership
 from kube.objects import Objects
 from kube.secrets import OPAQUE, Secret, Secrets

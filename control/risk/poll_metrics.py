@@ -9,8 +9,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from core.risk import Level
 from core.risk_snapshot import Coverage
-from identity.graph_resources import Resource
-from identity.merging import Merged
+from identity.entra.graph_resources import Resource
+from identity.risk.merging import Merged
 
 _REFUSED = (Merged.FUTURE,)
 _UNREADABLE = "unreadable"

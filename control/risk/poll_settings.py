@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from identity.clients.graph import GraphSettings
 from identity.clients.tokens import SignIn
-from identity.polling_times import Times
+from identity.entra.polling_times import Times
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ import msgspec
 from control.risk.poll_metrics import PollMetrics
 from core.risk import Family, Level
 from core.risk_snapshot import Coverage, Draft, RiskSnapshot
-from identity.application_ids import Waiting
-from identity.folding import (
+from identity.entra.application_ids import Waiting
+from identity.entra.folding import (
     Heard,
     Listed,
     belongs,
@@ -21,9 +21,9 @@ from identity.folding import (
     forget_unused,
     put_coverages,
 )
-from identity.graph_resources import Resource
-from identity.merging import Merged
-from identity.standing import says_at_risk
+from identity.entra.graph_resources import Resource
+from identity.risk.merging import Merged
+from identity.risk.standing import says_at_risk
 from kube.lease import Leadership
 from kube.risk_store import RiskStore
 

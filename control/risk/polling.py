@@ -20,11 +20,11 @@ from control.risk.problems import Problems
 from core.errors import EntraError
 from identity.clients.graph import Answer, Graph
 from identity.clients.tokens import Tokens
-from identity.folding import Heard, Listed, coverages_of
-from identity.graph_objects import read_page
-from identity.graph_resources import Resource
-from identity.passes import Pass
-from identity.polling import FIRST, Plan
+from identity.entra.folding import Heard, Listed, coverages_of
+from identity.entra.graph_objects import read_page
+from identity.entra.graph_resources import Resource
+from identity.entra.passes import Pass
+from identity.entra.polling import FIRST, Plan
 from kube.lease import Leadership
 from kube.risk_store import RiskStore
 

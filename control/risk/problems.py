@@ -9,8 +9,8 @@ import structlog
 
 from core.errors import EntraError
 from core.risk_snapshot import Coverage
-from identity.graph_errors import RESTING
-from identity.graph_resources import Resource
+from identity.entra.graph_errors import RESTING
+from identity.entra.graph_resources import Resource
 
 _AT_ONCE: Final = frozenset({"token", "unauthorized", "redirected"})
 """Kinds that waiting does not mend either, but that concern every resource."""

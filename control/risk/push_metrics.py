@@ -6,9 +6,9 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from identity.merging import Merged
-from identity.records import Refusal
-from identity.security_events import Reason
+from identity.push.records import Refusal
+from identity.push.security_events import Reason
+from identity.risk.merging import Merged
 
 
 class Source(Enum):
@@ -19,7 +19,7 @@ class Source(Enum):
 
 
 class Outcome(Enum):
-    """What becomes of a token, beside `identity.security_events.Reason` and `Merged`."""
+    """What becomes of a token, beside `identity.push.security_events.Reason` and `Merged`."""
 
     ACKNOWLEDGED = "acknowledged"
     """It is sound, and tells nothing of a person's risk."""

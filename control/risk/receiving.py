@@ -24,8 +24,7 @@ from core.errors import SallyportError
 from core.risk import Family
 from core.risk_snapshot import Draft
 from identity.clients.signing_keys import NoKeys, SigningKeys, Unverified, Verified
-from identity.merging import Merged
-from identity.security_events import (
+from identity.push.security_events import (
     MOST_BYTES,
     ReadToken,
     Reason,
@@ -34,6 +33,7 @@ from identity.security_events import (
     forget_settled,
     read_claims,
 )
+from identity.risk.merging import Merged
 from kube.risk_store import RiskStore
 
 PATH: Final = "/v1/security-events"

@@ -15,8 +15,8 @@ from prometheus_client import CollectorRegistry, Gauge
 from control.loop import Loop
 from core.errors import InvalidObjectError
 from core.risk_snapshot import Draft
-from identity.table import CONFIG_MAP, CONFIG_MAP_KEY
-from identity.table_reading import read_rows, write_rows
+from identity.risk.table import CONFIG_MAP, CONFIG_MAP_KEY
+from identity.risk.table_reading import read_rows, write_rows
 from kube.lease import Leadership
 from kube.objects import Objects
 from kube.risk_store import RiskStore

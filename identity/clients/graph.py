@@ -16,9 +16,9 @@ import yarl
 
 from core.errors import EntraError, NotLeaderError, SettingsError
 from identity.clients.tokens import GRAPH_SCOPE, Tokens
-from identity.graph_errors import RESTING, refusal
-from identity.graph_resources import Resource
-from identity.pacing import Pace, read_date, read_retry_after
+from identity.entra.graph_errors import RESTING, refusal
+from identity.entra.graph_resources import Resource
+from identity.entra.pacing import Pace, read_date, read_retry_after
 
 MOST_BYTES: Final = 8 * 1024 * 1024
 """Of one answer: 500 identities take some 100 KiB."""
@@ -112,7 +112,7 @@ class Graph:
 
         Args:
             resource: what it is part of.
-            url: one that `identity.graph_resources` made or found to be ours.
+            url: one that `identity.entra.graph_resources` made or found to be ours.
             require: raises where this process must not ask (any more); called right before.
 
         Raises:

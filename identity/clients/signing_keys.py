@@ -16,8 +16,8 @@ import aiohttp
 import jwt
 
 from core.errors import SettingsError
-from identity.security_events import MOST_BYTES, SecurityEventSettings
-from identity.strict_json import strict_json
+from identity.push.security_events import MOST_BYTES, SecurityEventSettings
+from identity.push.strict_json import strict_json
 from kube.connector import Connector
 from kube.foreign import describe
 

@@ -28,8 +28,8 @@ from aiohttp import web
 from control.risk.poll_settings import PollSettings
 from identity.clients.graph import GraphSettings
 from identity.clients.tokens import CredentialKind, SignIn
-from identity.graph_resources import Resource
-from identity.polling_times import Times
+from identity.entra.graph_resources import Resource
+from identity.entra.polling_times import Times
 from tests.harness.fake_entra_servers import Asked, Fault, GraphServer, TokenServer
 from tests.harness.fake_entra_sign_in import SignInDesk
 from tests.harness.fake_entra_tenant import FakeTenant
@@ -107,7 +107,7 @@ class FakeEntra(FakeTenant):
         guests: bool = False,
         **times: float,
     ) -> PollSettings:
-        """Give settings for the poller; `times` are fields of `identity.polling_times.Times`."""
+        """Give settings for the poller; `times` are fields of `polling_times.Times`."""
         files = {
             CredentialKind.FEDERATED: self.desk.token_file,
             CredentialKind.CERTIFICATE: self.desk.certificate_file,

@@ -15,7 +15,7 @@ from control.risk.polling import risk_polling
 from control.runner import Runner
 from identity.clients.graph import GraphSettings
 from identity.clients.tokens import SignIn
-from identity.polling_times import Times
+from identity.entra.polling_times import Times
 from kube.connection import Connection
 from kube.election import LeaseElection
 from kube.lease import LeaseSettings

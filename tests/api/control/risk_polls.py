@@ -15,7 +15,7 @@ from control.risk.poll_settings import PollSettings
 from control.risk.polling import RiskPolling, risk_polling
 from core.risk import Family, RiskEntry, key_of
 from core.risk_snapshot import Coverage, RiskSnapshot
-from identity.polling_times import Times
+from identity.entra.polling_times import Times
 from kube.lease import Leadership, boot_time
 from kube.objects import Objects
 from kube.risk_store import RiskStore

@@ -16,7 +16,7 @@ from core.ids import uuid7
 from core.look_back import Sort, State
 from core.risk import Application, ApplicationKind, key_of
 from core.risk_snapshot import Draft
-from identity.looking_back import risen_of
+from identity.look_back.looking_back import risen_of
 from kube.connection import Connection
 from kube.objects import Objects
 from tests.api.control.looked_back import CLUSTER, LEADER, Scene, new_scene, only

@@ -13,8 +13,8 @@ from structlog.testing import capture_logs
 from core.risk import Application, ApplicationKind, Family, Level, State, key_of
 from core.risk_snapshot import RiskSnapshot
 from identity.clients.tokens import CredentialKind
-from identity.graph_resources import Resource
-from identity.polling_times import Times
+from identity.entra.graph_resources import Resource
+from identity.entra.polling_times import Times
 from kube.objects import Objects
 from tests.api.control.risk_polls import QUICK, polled, quick, until
 from tests.harness.client import Client

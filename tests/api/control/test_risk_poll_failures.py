@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from core.risk import Family, State, key_of
 from core.risk_snapshot import RiskSnapshot
-from identity.graph_resources import Resource
+from identity.entra.graph_resources import Resource
 from kube.objects import Objects
 from tests.api.control.risk_polls import Polled, polled, quick, until
 from tests.api.kube.objects import new_name

@@ -13,8 +13,8 @@ import pytest
 
 from core.risk import Family, RiskEntry, key_of
 from core.risk_snapshot import RiskSnapshot
-from identity.entra_words import level_of, seconds_of, state_of
-from identity.graph_resources import Resource
+from identity.entra.graph_resources import Resource
+from identity.entra.words import level_of, seconds_of, state_of
 from kube.objects import Objects
 from kube.risk_store import RiskStore
 from tests.api.control.poll_contest import Contest, Pollers

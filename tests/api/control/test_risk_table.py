@@ -11,8 +11,8 @@ from structlog.testing import capture_logs
 from control.risk.tables import RiskTables
 from core.errors import NotLeaderError
 from core.risk import Family, RiskEntry, key_of
-from identity.table import parse_table
-from identity.table_reading import read_rows
+from identity.risk.table import parse_table
+from identity.risk.table_reading import read_rows
 from kube.lease import Leadership
 from kube.objects import Objects
 from kube.risk_store import RiskStore

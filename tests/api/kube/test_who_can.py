@@ -12,8 +12,8 @@ from cli.profile_suggest import suggest_profile
 from cli.settings import Settings, read_settings
 from cli.who_can_use import Answer, list_users
 from core.errors import ClusterError, NotSyncedError
-from identity.holders import Holder, as_subject
-from identity.who_can import who_can_use
+from identity.rights.holders import Holder, as_subject
+from identity.rights.who_can import who_can_use
 from kube.live import LiveCluster
 from kube.paging import each, open_objects
 from kube.rbac_live import read_live_rbac

@@ -24,7 +24,7 @@ from core.risk import (
 )
 from core.risk_snapshot import Coverage, Draft, Head, RiskSnapshot
 from core.subject import Subject, service_account
-from identity.standing import Freshness
+from identity.risk.standing import Freshness
 from identity.subjects import configured
 from policies.engine import Engine
 from tests.unit.admission.sandboxed import pod, runtime_class

@@ -14,7 +14,7 @@ from core.document_parts import MOST_ASSESSED, AssessedRisk
 from core.making import make_document
 from core.request import Request
 from core.risk import Behaviour, Level
-from identity.table import SHIPPED
+from identity.risk.table import SHIPPED
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.risks import (
     CAROL,

@@ -32,7 +32,7 @@ from core.risk import (
     key_of,
 )
 from core.risk_snapshot import Coverage, Draft, RiskSnapshot
-from identity.table import SHIPPED, parse_table
+from identity.risk.table import SHIPPED, parse_table
 from tests.unit.cli.conftest import Run
 
 NOW = 1_790_000_000.0

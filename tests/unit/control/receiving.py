@@ -15,7 +15,7 @@ from control.risk.receiving import PATH, SecurityEventReceiver
 from core.errors import ClusterError
 from core.risk_snapshot import Draft, RiskSnapshot
 from identity.clients.signing_keys import SigningKeys
-from identity.security_events import SecurityEventSettings
+from identity.push.security_events import SecurityEventSettings
 from kube.lease import Leadership
 from kube.risk_store import RiskStore
 from tests.harness.transmitter import AUDIENCE, ISSUER, Transmitter

@@ -12,7 +12,7 @@ from core.errors import ClusterError
 from core.ids import uuid7
 from core.look_back import LookBackDocument
 from core.risk import Standing, key_of
-from identity.looking_back import Risen, labels_of
+from identity.look_back.looking_back import Risen, labels_of
 from kube.objects import Objects
 
 NOW = 1_795_334_400

@@ -6,7 +6,7 @@ from structlog.testing import capture_logs
 from control.risk.problems import Problems
 from core.errors import EntraError
 from core.risk_snapshot import Coverage
-from identity.graph_resources import Resource
+from identity.entra.graph_resources import Resource
 
 USERS, THINGS = Resource.USERS, Resource.SERVICE_PRINCIPALS
 

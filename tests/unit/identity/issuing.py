@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from identity.clients.signing_keys import SigningKeys, Unverified
-from identity.security_events import SecurityEventSettings
+from identity.push.security_events import SecurityEventSettings
 from tests.harness.transmitter import AUDIENCE, ISSUER, Transmitter
 
 PERSON: Final = "51e26eae-d07b-44e5-bb0b-249f49569a8c"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from hypothesis import strategies as st
 
-from identity.holders import Holder, as_subject
+from identity.rights.holders import Holder, as_subject
 from kube.rbac import Question, Rbac
 from kube.rbac_objects import (
     GROUP,

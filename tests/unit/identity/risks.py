@@ -18,13 +18,13 @@ from core.risk import (
 )
 from core.risk_snapshot import Coverage, Draft, Head, RiskSnapshot
 from core.subject import Subject
-from identity.principals import (
+from identity.risk.principals import (
     Nature,
     Principal,
     principal_of_client,
     principal_of_note,
 )
-from identity.standing import Freshness
+from identity.risk.standing import Freshness
 
 NOW = 1_795_000_000.0
 TENANT = "aaaaaaaa-0000-4000-8000-000000000001"

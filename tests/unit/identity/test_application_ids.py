@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from identity.application_ids import BY_CLIENT, BY_OBJECT, MOST_IDS, Waiting
-from identity.polling_times import Times
+from identity.entra.application_ids import BY_CLIENT, BY_OBJECT, MOST_IDS, Waiting
+from identity.entra.polling_times import Times
 
 TIMES = Times(applications_s=1000.0, missing_s=100.0)
 

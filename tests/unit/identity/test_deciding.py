@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from core.risk import Assessed, Effect, Family, Level, OperationClass, Role, Standing, State
 from core.risk_snapshot import Coverage, RiskSnapshot
-from identity.deciding import NOWHERE, ROW_OF_NAMESPACE, Place, decide
-from identity.principals import Principal
-from identity.standing import Freshness
-from identity.table import SHIPPED, Table, parse_table
+from identity.risk.deciding import NOWHERE, ROW_OF_NAMESPACE, Place, decide
+from identity.risk.principals import Principal
+from identity.risk.standing import Freshness
+from identity.risk.table import SHIPPED, Table, parse_table
 from tests.unit.identity.risks import (
     CLIENT,
     FRESHNESS,

@@ -16,12 +16,12 @@ from core.risk import (
     key_of,
 )
 from core.risk_snapshot import Coverage, Draft, Head, RiskSnapshot
-from identity.application_ids import BY_CLIENT, BY_OBJECT, Asking, Waiting
-from identity.folding import Heard, Listed, belongs, fold, fold_listed, forget_unused
-from identity.graph_objects import Guest, Known, Risky
-from identity.graph_resources import Resource
-from identity.merging import Merged, merge
-from identity.polling_times import Times
+from identity.entra.application_ids import BY_CLIENT, BY_OBJECT, Asking, Waiting
+from identity.entra.folding import Heard, Listed, belongs, fold, fold_listed, forget_unused
+from identity.entra.graph_objects import Guest, Known, Risky
+from identity.entra.graph_resources import Resource
+from identity.entra.polling_times import Times
+from identity.risk.merging import Merged, merge
 
 NOW = 1_795_000_000
 ONE, TWO, THREE = (str(uuid.UUID(int=each)) for each in (1, 2, 3))

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from identity.graph_errors import refusal
-from identity.graph_resources import Resource
+from identity.entra.graph_errors import refusal
+from identity.entra.graph_resources import Resource
 
 SCOPES = "You cannot perform the requested operation, required scopes are missing in the token."
 UNLICENSED = "Your tenant is not licensed for this feature."

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.risk import ApplicationKind, Level, PrincipalKind, State, key_of
-from identity.graph_objects import (
+from identity.entra.graph_objects import (
     Detected,
     Guest,
     Known,
@@ -16,7 +16,7 @@ from identity.graph_objects import (
     Risky,
     read_page,
 )
-from identity.graph_resources import Resource
+from identity.entra.graph_resources import Resource
 
 TENANT = "0b0e2c5c-2f7a-4c40-9d6b-0a1a2c3d4e5f"
 ONE = "8d1d8d2c-1a9f-4c7e-9a57-5bb2b1a4a001"

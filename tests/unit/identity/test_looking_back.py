@@ -21,9 +21,8 @@ from core.risk import (
     key_of,
 )
 from core.risk_snapshot import Draft, RiskSnapshot
-from identity import standing
-from identity.look_back_subjects import asked_of
-from identity.looking_back import (
+from identity.look_back.look_back_subjects import asked_of
+from identity.look_back.looking_back import (
     DAY_S,
     MARGIN_S,
     Risen,
@@ -37,6 +36,7 @@ from identity.looking_back import (
     standing_of_entry,
     target_of,
 )
+from identity.risk import standing
 
 NOW = 1_795_000_000
 LATELY = NOW - LATEST_DETECTION_S
@@ -102,7 +102,7 @@ def test_the_window_covers_late_detections_and_has_its_limit(
 
 @given(st.sampled_from(Level), st.sampled_from(State))
 def test_whoever_counts_as_at_risk_is_looked_back_on(level: Level, state: State) -> None:
-    """The same identities whose approvals do not count (`identity.standing.at_risk`)."""
+    """The same identities whose approvals do not count (`identity.risk.standing.at_risk`)."""
     entry = RiskEntry(level=level, state=state, updated=NOW, since=NOW)
     snapshot = snapshot_of((ALICE, Family.ENTRA, entry))
     expected = standing.at_risk(snapshot, key_of(ALICE))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.risk import Family, Level, RiskEntry, State, key_of
 from core.risk_snapshot import Draft, RiskSnapshot
-from identity.merging import (
+from identity.risk.merging import (
     MOST_AHEAD_S,
     Detection,
     Merged,
@@ -17,7 +17,7 @@ from identity.merging import (
     merge_detection,
     merge_revocation,
 )
-from identity.standing import says_at_risk
+from identity.risk.standing import says_at_risk
 
 KEY = key_of("8d1d8d2c-1a9f-4c7e-9a57-5bb2b1a4a001")
 NOW = 1_795_000_000

@@ -6,7 +6,7 @@ import pytest
 from core.risk import LATEST_DETECTION_S, Family, Level, RiskEntry, State, key_of
 from core.risk_snapshot import Draft, RiskSnapshot
 from core.two_person import AtRisk
-from identity.people_at_risk import PeopleAtRisk
+from identity.risk.people_at_risk import PeopleAtRisk
 
 OID = "6e4b8f0a-1c2d-4e5f-8a9b-0c1d2e3f4a5b"
 SINCE = 1_790_000_000

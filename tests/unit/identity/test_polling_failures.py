@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from core.errors import EntraError
 from core.risk_snapshot import Coverage
-from identity.entra_words import seconds_of, time_text
-from identity.graph_objects import PageRead
-from identity.graph_resources import Resource
-from identity.passes import later
-from identity.polling import MOST_TRIES
+from identity.entra.graph_objects import PageRead
+from identity.entra.graph_resources import Resource
+from identity.entra.passes import later
+from identity.entra.polling import MOST_TRIES
+from identity.entra.words import seconds_of, time_text
 from tests.unit.identity.simulated_graph import (
     ALL,
     KNOWN,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core.risk import Role, key_of, key_of_subject
 from core.subject import Subject, service_account
-from identity.principals import (
+from identity.risk.principals import (
     Nature,
     principal_of,
     principal_of_client,

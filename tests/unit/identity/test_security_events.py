@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from core.errors import SettingsError
 from core.risk import Family, Level, State, key_of
 from core.risk_snapshot import Draft, RiskSnapshot
-from identity.event_ids import kept_event_id
-from identity.merging import Merged
-from identity.security_events import (
+from identity.entra.event_ids import kept_event_id
+from identity.push.security_events import (
     ReadToken,
     Reason,
     RefusedEvent,
@@ -20,6 +19,7 @@ from identity.security_events import (
     SessionRevoked,
     read_claims,
 )
+from identity.risk.merging import Merged
 
 ISSUER: Final = "https://transmitter.example/"
 AUDIENCE: Final = "https://sallyport.example/"

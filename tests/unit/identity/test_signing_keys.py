@@ -17,7 +17,7 @@ from identity.clients.signing_keys import (
     Unverified,
     Verified,
 )
-from identity.security_events import MOST_BYTES
+from identity.push.security_events import MOST_BYTES
 from tests.harness.transmitter import Transmitter, claims
 from tests.unit.identity.issuing import PERSON, public, refused, settings_of
 

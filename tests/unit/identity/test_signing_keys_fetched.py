@@ -10,7 +10,7 @@ from jwt.algorithms import RSAAlgorithm
 
 from core.errors import SettingsError
 from identity.clients.signing_keys import MOST_KEY_BYTES, NoKeys, SigningKeys, Unverified, Verified
-from identity.security_events import SecurityEventSettings
+from identity.push.security_events import SecurityEventSettings
 from tests.harness.transmitter import AUDIENCE, ISSUER, Transmitter, claims
 from tests.unit.identity.issuing import PERSON, Clock, public, refused, settings_of
 

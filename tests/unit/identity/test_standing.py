@@ -15,8 +15,8 @@ from core.risk import (
     key_of,
 )
 from core.risk_snapshot import Coverage, Draft, RiskSnapshot
-from identity.principals import Principal
-from identity.standing import AHEAD_S, Freshness, at_risk, standing_of
+from identity.risk.principals import Principal
+from identity.risk.standing import AHEAD_S, Freshness, at_risk, standing_of
 from tests.unit.identity.risks import (
     CLIENT,
     ELSEWHERE,

@@ -5,8 +5,8 @@ from itertools import product
 import pytest
 
 from core.risk import AT_RISK, Effect, OperationClass, Role, Standing
-from identity.table import SHIPPED, Table, parse_table
-from identity.table_rows import SANDBOXED, Row
+from identity.risk.table import SHIPPED, Table, parse_table
+from identity.risk.table_rows import SANDBOXED, Row
 
 OTHERWISE = "shipped/otherwise"
 CELLS = tuple(product(Standing, OperationClass, Role))

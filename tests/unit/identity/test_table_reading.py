@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from core.errors import InvalidObjectError
 from core.risk import Effect, OperationClass, Role, Standing
-from identity.table_reading import MOST_BYTES, MOST_ROWS, read_rows, write_rows
-from identity.table_rows import SANDBOXED, Row
+from identity.risk.table_reading import MOST_BYTES, MOST_ROWS, read_rows, write_rows
+from identity.risk.table_rows import SANDBOXED, Row
 from tests.harness.evidence import ROOT
 
 GROUP = "00000000-0000-4000-8000-0000000000AB"

@@ -6,9 +6,9 @@ from core.ids import uuid7
 from core.look_back import MOST_ITEMS, Act, Item, LiveObject, LookBackDocument, Sort, State
 from core.risk import Standing, key_of
 from core.workload import GroupKind
-from identity.look_back_report import document_of
-from identity.looking_back import Risen
-from identity.trails import MOST_OBJECTS, Room, Trail, Trails
+from identity.look_back.look_back_report import document_of
+from identity.look_back.looking_back import Risen
+from identity.look_back.trails import MOST_OBJECTS, Room, Trail, Trails
 
 NOW = 1_795_000_000
 BEGIN = NOW - 49 * 3600

@@ -2,8 +2,8 @@
 
 import pytest
 
-from identity.holders import Holder
-from identity.who_can import Reach, who_can_use
+from identity.rights.holders import Holder
+from identity.rights.who_can import Reach, who_can_use
 from kube.rbac_objects import (
     GROUP,
     AggregationRule,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.pod import Pod, decode_pod
-from identity.workload_identity import (
+from identity.risk.workload_identity import (
     MOST_CLIENT_IDS,
     ClientId,
     client_ids_of,

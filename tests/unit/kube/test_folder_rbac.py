@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from identity.holders import Holder
-from identity.who_can import who_can_use
+from identity.rights.holders import Holder
+from identity.rights.who_can import who_can_use
 from kube.rbac_bootstrap import bootstrap_roles
 from kube.rbac_live import read_folder_rbac
 from tests.harness import rbac

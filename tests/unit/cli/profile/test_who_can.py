@@ -8,7 +8,7 @@ import pytest
 from cli.who_can_use import compare_with_cluster
 from core.cluster import Cluster
 from core.errors import AccessReviewError
-from identity.who_can import who_can_use
+from identity.rights.who_can import who_can_use
 from kube.folder import FolderCluster
 from kube.rbac_live import read_folder_rbac
 from tests.harness import rbac

@@ -7,9 +7,9 @@ import msgspec
 
 from core.risk import Assessed, Effect, OperationClass, Standing
 from core.risk_snapshot import RiskSnapshot
-from identity.principals import Principal
-from identity.standing import Freshness, standing_of
-from identity.table import Table
+from identity.risk.principals import Principal
+from identity.risk.standing import Freshness, standing_of
+from identity.risk.table import Table
 
 ROW_OF_NAMESPACE: Final = "namespace/when-risk-stale"
 """What decided in the place of a row: the namespace's choice for data that is too old."""

@@ -7,7 +7,7 @@ from typing import Final
 from core.risk import LATEST_DETECTION_S, Family, State, key_of
 from core.risk_snapshot import RiskSnapshot
 from core.two_person import AtRisk
-from identity.standing import at_risk, says_at_risk
+from identity.risk.standing import at_risk, says_at_risk
 
 _EVER: Final = 2**32
 

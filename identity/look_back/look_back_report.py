@@ -10,7 +10,7 @@ from typing import Final
 from core.look_back import FORMAT, MOST_ITEMS, Item, LookBackDocument, Sort, State
 from core.times import second_text
 from core.workload import GroupKind
-from identity.trails import Trace, Trail
+from identity.look_back.trails import Trace, Trail
 
 MOST_TEXT: Final = 253
 """Characters of a name: what Kubernetes allows at most."""

@@ -13,7 +13,7 @@ import msgspec
 
 from core.risk import ApplicationKind, Family, Level, RiskEntry, Role, Standing, State, key_of
 from core.risk_snapshot import Coverage, RiskSnapshot
-from identity.principals import Nature, Principal
+from identity.risk.principals import Nature, Principal
 
 AHEAD_S: Final = 300.0
 """Seconds that clocks may differ: what is known as of a later time is not trusted."""

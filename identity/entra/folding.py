@@ -10,11 +10,11 @@ import msgspec
 from core.risk import Application, ApplicationKind, Family, PrincipalKind, key_of
 from core.risk_records import Sort
 from core.risk_snapshot import Coverage, Draft, Head
-from identity.application_ids import BY_OBJECT, Asking, Waiting
-from identity.graph_objects import Detected, Guest, Item, Known, Risky
-from identity.graph_resources import Resource
-from identity.merging import MOST_AHEAD_S, Merged, merge, merge_detection
-from identity.standing import says_at_risk
+from identity.entra.application_ids import BY_OBJECT, Asking, Waiting
+from identity.entra.graph_objects import Detected, Guest, Item, Known, Risky
+from identity.entra.graph_resources import Resource
+from identity.risk.merging import MOST_AHEAD_S, Merged, merge, merge_detection
+from identity.risk.standing import says_at_risk
 
 SETTLED_S: Final = 60.0
 """So long after a change nobody is still telling of another one of the same second."""

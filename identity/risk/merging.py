@@ -12,7 +12,7 @@ import msgspec
 
 from core.risk import LATEST_DETECTION_S, Family, Level, PrincipalKind, RiskEntry, State
 from core.risk_snapshot import Draft
-from identity.standing import says_at_risk
+from identity.risk.standing import says_at_risk
 
 MOST_AHEAD_S: Final = 300
 """What says that it happened later than this many seconds from now is refused."""

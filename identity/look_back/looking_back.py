@@ -110,7 +110,7 @@ class Risen:
 def standing_of_entry(entry: RiskEntry) -> Standing | None:
     """Give how much at risk one family says that an identity is; None where it does not.
 
-    Whoever is at risk for `identity.standing.at_risk` is so here.
+    Whoever is at risk for `identity.risk.standing.at_risk` is so here.
     """
     if entry.state is State.CONFIRMED_COMPROMISED:
         return Standing.COMPROMISED

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 import msgspec
 
 from core.risk_snapshot import Coverage
-from identity.application_ids import Asking
-from identity.entra_words import seconds_of
-from identity.graph_objects import Detected, Guest, PageRead, Risky
-from identity.graph_resources import Resource
-from identity.merging import MOST_AHEAD_S
+from identity.entra.application_ids import Asking
+from identity.entra.graph_objects import Detected, Guest, PageRead, Risky
+from identity.entra.graph_resources import Resource
+from identity.entra.words import seconds_of
+from identity.risk.merging import MOST_AHEAD_S
 
 
 @dataclass

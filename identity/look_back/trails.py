@@ -12,7 +12,7 @@ import msgspec
 from core.document import unix_ms
 from core.look_back import Act, LiveObject, Sort
 from core.workload import GroupKind
-from identity.looking_back import Risen, how_of, sort_of, target_of
+from identity.look_back.looking_back import Risen, how_of, sort_of, target_of
 
 MOST_OBJECTS: Final = 10_000
 """Objects of one identity that are told apart; acts on further ones are counted. About 7 MB."""

@@ -6,8 +6,8 @@ from typing import Final
 
 from core.risk import PrincipalKind, key_of
 from core.risk_snapshot import RiskSnapshot
-from identity.looking_back import Risen, labels_of
-from identity.principals import GUID
+from identity.look_back.looking_back import Risen, labels_of
+from identity.risk.principals import GUID
 
 _DIGEST: Final = re.compile(r"user:[0-9a-f]{16}", re.ASCII)
 _CLIENT: Final = "client:"

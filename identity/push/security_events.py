@@ -17,10 +17,10 @@ from urllib.parse import urlsplit
 from core.errors import SettingsError
 from core.risk import Family, Level, RiskEntry, State, key_of
 from core.risk_snapshot import Draft
-from identity.entra_words import object_id_of
-from identity.event_ids import kept_event_id
-from identity.merging import MOST_AHEAD_S, Merged, merge, merge_revocation
-from identity.standing import says_at_risk
+from identity.entra.event_ids import kept_event_id
+from identity.entra.words import object_id_of
+from identity.risk.merging import MOST_AHEAD_S, Merged, merge, merge_revocation
+from identity.risk.standing import says_at_risk
 
 MOST_BYTES: Final = 64 * 1024
 """Of a token. Those of CAEP have about one kilobyte."""
@@ -114,7 +114,7 @@ class RiskLevelChange:
     event_id: str
 
     def merge_into(self, draft: Draft, now: float) -> Merged:
-        """Take it in; see `identity.merging`."""
+        """Take it in; see `identity.risk.merging`."""
         entry = RiskEntry(
             level=self.level,
             state=State.REMEDIATED if self.level is Level.LOW else State.AT_RISK,
@@ -135,7 +135,7 @@ class SessionRevoked:
     event_id: str
 
     def merge_into(self, draft: Draft, now: float) -> Merged:
-        """Take it in; see `identity.merging`."""
+        """Take it in; see `identity.risk.merging`."""
         return merge_revocation(
             draft, Family.CAEP, self.key, self.at, self.event_id, "session-revoked", now
         )

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from identity.holders import Holder, group, groups_of, holder_of, is_implied
+from identity.rights.holders import Holder, group, groups_of, holder_of, is_implied
 from kube.rbac import MASTERS, Question, Rbac, rule_allows
 from kube.rbac_objects import GROUP, Binding, PolicyRule
 

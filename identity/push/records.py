@@ -18,9 +18,9 @@ import msgspec
 
 from core.risk import Family, PrincipalKind, RiskEntry, key_of
 from core.risk_snapshot import Draft
-from identity.entra_words import event_type_of, level_of, object_id_of, seconds_of, state_of
-from identity.event_ids import kept_event_id
-from identity.merging import Detection, Merged, merge, merge_detection
+from identity.entra.event_ids import kept_event_id
+from identity.entra.words import event_type_of, level_of, object_id_of, seconds_of, state_of
+from identity.risk.merging import Detection, Merged, merge, merge_detection
 
 MOST_BYTES: Final = 4 * 1024 * 1024
 """Of one message. Event Hubs takes 1 MB, and 20 MB only in dedicated clusters."""
@@ -52,7 +52,7 @@ class Told:
     entry: RiskEntry
 
     def merge_into(self, draft: Draft, now: float) -> Merged:
-        """Take it in; see `identity.merging`."""
+        """Take it in; see `identity.risk.merging`."""
         return merge(draft, Family.ENTRA, self.key, self.entry, now)
 
 
@@ -64,7 +64,7 @@ class Detected:
     detection: Detection
 
     def merge_into(self, draft: Draft, now: float) -> Merged:
-        """Take it in; see `identity.merging`."""
+        """Take it in; see `identity.risk.merging`."""
         return merge_detection(draft, Family.ENTRA, self.key, self.detection, now)
 
 

@@ -13,11 +13,11 @@ from core.risk import (
     RiskEntry,
     key_of,
 )
-from identity.application_ids import BY_CLIENT
-from identity.entra_words import event_type_of, level_of, object_id_of, seconds_of, state_of
-from identity.event_ids import kept_event_id
-from identity.graph_resources import Resource
-from identity.merging import Detection
+from identity.entra.application_ids import BY_CLIENT
+from identity.entra.event_ids import kept_event_id
+from identity.entra.graph_resources import Resource
+from identity.entra.words import event_type_of, level_of, object_id_of, seconds_of, state_of
+from identity.risk.merging import Detection
 
 
 @dataclass(frozen=True, slots=True)

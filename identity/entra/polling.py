@@ -13,19 +13,19 @@ import msgspec
 
 from core.errors import EntraError
 from core.risk_snapshot import Coverage
-from identity.application_ids import Asking, Waiting
-from identity.entra_words import seconds_of, time_text
-from identity.graph_errors import RESTING
-from identity.graph_objects import Known, PageRead
-from identity.graph_resources import (
+from identity.entra.application_ids import Asking, Waiting
+from identity.entra.graph_errors import RESTING
+from identity.entra.graph_objects import Known, PageRead
+from identity.entra.graph_resources import (
     Resource,
     all_of,
     applications_named,
     changed_since,
     is_ours,
 )
-from identity.passes import Pass, covered, later
-from identity.polling_times import Times
+from identity.entra.passes import Pass, covered, later
+from identity.entra.polling_times import Times
+from identity.entra.words import seconds_of, time_text
 
 MOST_PAGES: Final = 10_000
 """Of one pass: 5,000,000 identities."""

@@ -14,8 +14,8 @@ import msgspec
 
 from core.errors import InvalidObjectError
 from core.risk import Effect, OperationClass, Role, Standing
-from identity.principals import GUID
-from identity.table_rows import ALL_OPERATIONS, ALL_ROLES, ALL_STANDINGS, SANDBOXED, Row
+from identity.risk.principals import GUID
+from identity.risk.table_rows import ALL_OPERATIONS, ALL_ROLES, ALL_STANDINGS, SANDBOXED, Row
 from kube.strict_yaml import YamlError, load_all
 
 FORMAT: Final = 1

@@ -30,7 +30,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """What the site tells people whom it concerns."""
 
     def matches_place(self, namespace_class: str, groups: frozenset[str]) -> bool:
-        """Say whether namespace and groups fit; the rest is looked up (`identity.table`)."""
+        """Say whether namespace and groups fit; the rest is looked up (`identity.risk.table`)."""
         if self.namespaces is not None and namespace_class not in self.namespaces:
             return False
         return not self.groups or not self.groups.isdisjoint(groups)

@@ -6,7 +6,7 @@
 from typing import Final
 
 from core.risk import Effect, OperationClass, Role, Standing
-from identity.table_rows import Row
+from identity.risk.table_rows import Row
 
 _RUN: Final = frozenset({OperationClass.CREATE_WORKLOAD})
 _ENTER: Final = frozenset({OperationClass.EXEC})

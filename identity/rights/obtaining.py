@@ -11,8 +11,8 @@ from functools import cached_property
 from itertools import product
 from typing import Final
 
-from identity.becoming import Becoming
-from identity.grants import (
+from identity.rights.becoming import Becoming
+from identity.rights.grants import (
     CLUSTER,
     EVERY,
     EVERYTHING,
@@ -24,7 +24,7 @@ from identity.grants import (
     needs_another,
     where,
 )
-from identity.holders import AUTHENTICATED, Holder, groups_of, is_implied
+from identity.rights.holders import AUTHENTICATED, Holder, groups_of, is_implied
 from kube.rbac import Question
 from kube.rbac_objects import GROUP, PolicyRule
 

@@ -12,8 +12,8 @@ from typing import Final
 
 import msgspec
 
-from identity.grants import CLUSTER, EVERY, Grant, Grants, Held, both, named, where
-from identity.holders import (
+from identity.rights.grants import CLUSTER, EVERY, Grant, Grants, Held, both, named, where
+from identity.rights.holders import (
     AUTHENTICATED,
     EVERY_ACCOUNT,
     UNAUTHENTICATED,

@@ -14,10 +14,10 @@ from typing import Final
 import msgspec
 
 from core import names
-from identity.becoming import ways_to_become
-from identity.grants import CLUSTER, EVERY, Grant, Grants, given, needs_another
-from identity.holders import Holder, groups_of
-from identity.obtaining import Obtaining
+from identity.rights.becoming import ways_to_become
+from identity.rights.grants import CLUSTER, EVERY, Grant, Grants, given, needs_another
+from identity.rights.holders import Holder, groups_of
+from identity.rights.obtaining import Obtaining
 from kube.rbac import Question, Rbac
 from kube.rbac_objects import Binding, Role
 

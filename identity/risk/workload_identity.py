@@ -18,7 +18,7 @@ import msgspec
 
 from core.decoding import UNREADABLE
 from core.pod import Container, EnvVar, Pod
-from identity.principals import GUID
+from identity.risk.principals import GUID
 
 MOST_CLIENT_IDS: Final = 16
 """Different ones that are told apart; what else a Pod names counts as hidden."""

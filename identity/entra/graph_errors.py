@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from core.errors import EntraError
-from identity.graph_resources import Resource
+from identity.entra.graph_resources import Resource
 
 _UNLICENSED: Final = (
     "not licensed",

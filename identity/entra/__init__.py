@@ -1,0 +1,1 @@
+"""What Graph is asked, when, and what its answers say. Pure: `identity.clients` asks."""

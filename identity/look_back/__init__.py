@@ -1,0 +1,1 @@
+"""What somebody who came to be at risk has left behind. Pure."""

@@ -1,0 +1,1 @@
+"""Who has which right, and how they come to it: what `sallyport who-can` answers."""
