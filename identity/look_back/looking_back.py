@@ -23,6 +23,7 @@ from core.risk import (
 from core.risk_snapshot import RiskSnapshot
 from core.subject import Subject
 from core.workload import GroupKind
+from identity.risk.standing import says_at_risk
 
 MARGIN_S: Final = 3600
 """Looked back further still, for clocks and for what led up to it."""
@@ -44,9 +45,6 @@ _LEVELS: Final = {
     Level.MEDIUM: Standing.MEDIUM,
     Level.HIGH: Standing.HIGH,
 }
-
-_OPEN: Final = frozenset({State.NONE, State.UNKNOWN})
-"""States that do not say whether the level still holds."""
 
 _ENTERED: Final[Mapping[str, str]] = {
     "PodExecOptions": "Pod",
@@ -108,15 +106,12 @@ class Risen:
 
 
 def standing_of_entry(entry: RiskEntry) -> Standing | None:
-    """Give how much at risk one family says that an identity is; None where it does not.
-
-    Whoever is at risk for `identity.risk.standing.at_risk` is so here.
-    """
+    """Give how much at risk one family says that an identity is; None where it does not."""
+    if not says_at_risk(entry):
+        return None
     if entry.state is State.CONFIRMED_COMPROMISED:
         return Standing.COMPROMISED
-    if entry.state is State.AT_RISK:
-        return _LEVELS.get(entry.level, Standing.HIDDEN)
-    return _LEVELS.get(entry.level) if entry.state in _OPEN else None
+    return _LEVELS.get(entry.level, Standing.HIDDEN)
 
 
 def begin_of(active: int, since: int, now: float, days: int) -> int:

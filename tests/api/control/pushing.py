@@ -1,6 +1,7 @@
 """What reads a real event hub into a real risk store; run as a program, it can be killed."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -126,6 +127,7 @@ async def reading(
     server: ApiServer, namespace: str, settings: EventHubSettings, tokens: TokenSource | None
 ) -> AsyncIterator[Reading]:
     """Give a reader that has not begun."""
+    before = _sockets()
     connection = Connection(server.kubeconfig())
     await connection.open()
     store = RiskStore(Objects(connection), namespace)
@@ -136,6 +138,20 @@ async def reading(
     finally:
         await events.close()
         await connection.close()
+        await _said_goodbye(before)
+
+
+def _sockets() -> int:
+    """Count what the event loop listens to."""
+    return len(getattr(asyncio.get_running_loop(), "_selector").get_map())  # noqa: B009
+
+
+async def _said_goodbye(before: int) -> None:
+    """Wait for TLS to end: aiokafka does not, of connections that could not sign in."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(1):
+            while _sockets() > before:  # noqa: ASYNC110  Nothing tells when a socket is closed.
+                await asyncio.sleep(0.02)
 
 
 async def new_topic(kafka: Kafka, partitions: int = 1) -> str:

@@ -26,30 +26,21 @@ from tests.api.control.pushing import (
     risky,
 )
 from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
 from tests.harness.entra_records import DETECTION, EVENT, PERSON, TENANT, USER, changed, message
 from tests.harness.kafka import Kafka
 
 MANY = 300
 
 
-@pytest.fixture
-async def place(client: Client) -> str:
-    """A namespace of its own."""
-    name = f"push-{uuid.uuid4().hex[:8]}"
-    await client.create_namespace(name)
-    return name
-
-
 async def test_records_end_in_the_stored_snapshot(
-    apiserver: ApiServer, kafka: Kafka, place: str
+    apiserver: ApiServer, kafka: Kafka, namespace: str
 ) -> None:
     """A level and what it rests on, over a token of the namespace's scope; then the offset."""
     topic = await new_topic(kafka)
     tokens = Issued(kafka.issuer)
     await kafka.put(topic, message(USER, DETECTION))
     settings = hub_settings(kafka, topic)
-    async with reading(apiserver, place, settings, tokens) as reader:
+    async with reading(apiserver, namespace, settings, tokens) as reader:
 
         async def done() -> bool:
             return await kafka.committed(settings.group, topic) == 1
@@ -64,12 +55,12 @@ async def test_records_end_in_the_stored_snapshot(
 
 
 async def test_what_comes_while_it_reads_is_stored_at_once(
-    apiserver: ApiServer, kafka: Kafka, place: str
+    apiserver: ApiServer, kafka: Kafka, namespace: str
 ) -> None:
     """Ten records, one after the other: each is stored within two seconds; prints how long."""
     topic = await new_topic(kafka)
     async with (
-        reading(apiserver, place, hub_settings(kafka, topic), Issued(kafka.issuer)) as reader,
+        reading(apiserver, namespace, hub_settings(kafka, topic), Issued(kafka.issuer)) as reader,
         kafka.producer() as producer,
     ):
         running = asyncio.create_task(reader.until(lambda: False, 60))
@@ -90,7 +81,7 @@ async def test_what_comes_while_it_reads_is_stored_at_once(
 
 
 async def test_no_record_stops_the_others_and_refused_ones_change_nothing(
-    apiserver: ApiServer, kafka: Kafka, place: str
+    apiserver: ApiServer, kafka: Kafka, namespace: str
 ) -> None:
     """Poison between sound ones; then poison alone, at which the stored head stays as it is."""
     topic = await new_topic(kafka)
@@ -110,7 +101,7 @@ async def test_no_record_stops_the_others_and_refused_ones_change_nothing(
     wanted["skipped"] = 1
     settings = hub_settings(kafka, topic)
     await kafka.put(topic, message(risky(1)), *poison, message(risky(2)))
-    async with reading(apiserver, place, settings, Issued(kafka.issuer)) as reader:
+    async with reading(apiserver, namespace, settings, Issued(kafka.issuer)) as reader:
 
         async def committed(offset: int) -> bool:
             return await kafka.committed(settings.group, topic) == offset
@@ -118,17 +109,17 @@ async def test_no_record_stops_the_others_and_refused_ones_change_nothing(
         await reader.until(lambda: committed(11))
         assert await known(reader, 1, 2)
         assert reader.counted() == wanted
-        before = await head_version(reader.connection, place)
+        before = await head_version(reader.connection, namespace)
         old = risky(1, "none", "2022-08-22T18:11:50Z")
         await kafka.put(topic, *poison, message(old), message(risky(1)))
         await reader.until(lambda: committed(22))
-        assert await head_version(reader.connection, place) == before
+        assert await head_version(reader.connection, namespace) == before
         assert (reader.counted()["older"], reader.counted()["same"]) == (1, 1)
 
 
 @pytest.mark.parametrize("point", POINTS)
 async def test_a_leader_that_is_killed_loses_nothing(
-    apiserver: ApiServer, kafka: Kafka, place: str, tmp_path: Path, point: str
+    apiserver: ApiServer, kafka: Kafka, namespace: str, tmp_path: Path, point: str
 ) -> None:
     """SIGKILL between reading, storing and committing; the next one has all of it, once."""
     topic = await new_topic(kafka, 2)
@@ -143,7 +134,7 @@ async def test_a_leader_that_is_killed_loses_nothing(
         await kafka.put(topic, *messages, partition=partition)
     doomed = Doomed(  # It reads in small batches: the first is not all.
         kubeconfig=str(apiserver.kubeconfig()),
-        namespace=place,
+        namespace=namespace,
         server=kafka.server,
         trust=str(kafka.authority.certificate_path),
         topic=topic,
@@ -156,7 +147,7 @@ async def test_a_leader_that_is_killed_loses_nothing(
     )
     async with asyncio.timeout(60):
         assert await program.wait() == -9
-    async with reading(apiserver, place, settings, None) as reader:
+    async with reading(apiserver, namespace, settings, None) as reader:
         stored = len(list((await reader.store.read()).entries(Family.ENTRA)))
         assert stored < MANY
         assert (stored > 0) == (point != POINTS[0])
@@ -167,15 +158,15 @@ async def test_a_leader_that_is_killed_loses_nothing(
 
 
 async def test_the_next_leader_goes_on_where_the_last_one_stopped(
-    apiserver: ApiServer, kafka: Kafka, place: str, monkeypatch: pytest.MonkeyPatch
+    apiserver: ApiServer, kafka: Kafka, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One keeps the hub open from run to run, leaves it when its term ends, and the other reads."""
     monkeypatch.setattr(events_in, "RUN_S", 0.5)
     topic = await new_topic(kafka)
     settings = hub_settings(kafka, topic)
     async with (
-        reading(apiserver, place, settings, Issued(kafka.issuer)) as one,
-        reading(apiserver, place, settings, Issued(kafka.issuer)) as other,
+        reading(apiserver, namespace, settings, Issued(kafka.issuer)) as one,
+        reading(apiserver, namespace, settings, Issued(kafka.issuer)) as other,
     ):
         await kafka.put(topic, message(risky(1)))
         open_after = []

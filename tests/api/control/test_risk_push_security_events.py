@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,20 +14,11 @@ from kube.risk_store import RiskStore
 from tests.api.control.pushing import head_version, person
 from tests.api.kube.risk import connected, risky, store
 from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
 from tests.harness.transmitter import CAEP, Transmitter, claims
 from tests.unit.control.receiving import Receiving, receiving_from
 
 PEOPLE = 30
 STRANGER = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-
-
-@pytest.fixture
-async def place(client: Client) -> str:
-    """A namespace of its own."""
-    name = f"push-{uuid.uuid4().hex[:8]}"
-    await client.create_namespace(name)
-    return name
 
 
 @pytest.fixture
@@ -51,10 +41,10 @@ async def push(running: Receiving, token: bytes) -> float:
 
 
 async def test_an_acknowledged_event_is_stored(
-    apiserver: ApiServer, place: str, transmitter: Transmitter
+    apiserver: ApiServer, namespace: str, transmitter: Transmitter
 ) -> None:
     """What another process reads right after the answer has it, beside Entra's; prints times."""
-    async with store(apiserver, place) as ours, store(apiserver, place) as other:
+    async with store(apiserver, namespace) as ours, store(apiserver, namespace) as other:
         await other.update(risky(1))
         took = []
         async with receiving_from(transmitter, ours) as running:
@@ -70,14 +60,14 @@ async def test_an_acknowledged_event_is_stored(
 
 
 async def test_two_replicas_take_events_at_once_and_lose_none(
-    apiserver: ApiServer, place: str, transmitter: Transmitter
+    apiserver: ApiServer, namespace: str, transmitter: Transmitter
 ) -> None:
     """Neither leads, and a leader polls meanwhile: each write names what it read."""
-    async with store(apiserver, place) as one, store(apiserver, place) as two:
+    async with store(apiserver, namespace) as one, store(apiserver, namespace) as two:
         async with (
             receiving_from(transmitter, one) as here,
             receiving_from(transmitter, two) as there,
-            store(apiserver, place) as leader,
+            store(apiserver, namespace) as leader,
         ):
 
             async def poll() -> None:
@@ -98,16 +88,16 @@ async def test_two_replicas_take_events_at_once_and_lose_none(
 
 
 async def test_what_is_refused_leaves_the_stored_snapshot_as_it_is(
-    apiserver: ApiServer, place: str, transmitter: Transmitter
+    apiserver: ApiServer, namespace: str, transmitter: Transmitter
 ) -> None:
     """Forged, unsigned, old, ahead, replayed: not one write reaches kube-apiserver."""
     now = int(time.time())
     good = transmitter.token(claims(person(1)))
     ahead = {CAEP + "session-revoked": {"event_timestamp": now + 1000}}
-    async with store(apiserver, place) as ours, connected(apiserver) as connection:
+    async with store(apiserver, namespace) as ours, connected(apiserver) as connection:
         async with receiving_from(transmitter, ours) as running:
             await push(running, good)
-            before = await head_version(connection, place)
+            before = await head_version(connection, namespace)
             assert before
             for token, status in (
                 (transmitter.token(claims(person(2)), key=STRANGER), 400),
@@ -122,7 +112,7 @@ async def test_what_is_refused_leaves_the_stored_snapshot_as_it_is(
             ):
                 assert (await running.push(token)).status == status
             counted = running.counted()
-        assert await head_version(connection, place) == before
+        assert await head_version(connection, namespace) == before
     assert counted == {
         "changed": 1,
         "key": 3,
@@ -135,7 +125,7 @@ async def test_what_is_refused_leaves_the_stored_snapshot_as_it_is(
 
 
 async def test_an_event_waits_while_the_cluster_does_not_answer(
-    apiserver: ApiServer, place: str, transmitter: Transmitter
+    apiserver: ApiServer, namespace: str, transmitter: Transmitter
 ) -> None:
     """503 until the store can be reached again; then the same token is stored."""
     token = transmitter.token(claims(person(1)))
@@ -144,6 +134,6 @@ async def test_an_event_waits_while_the_cluster_does_not_answer(
         async with receiving_from(transmitter, lost) as running:
             answer = await running.push(token)
             assert (answer.status, answer.headers["retry-after"]) == (503, "1")
-            assert place not in answer.body.decode()
-    async with store(apiserver, place) as found, receiving_from(transmitter, found) as running:
+            assert namespace not in answer.body.decode()
+    async with store(apiserver, namespace) as found, receiving_from(transmitter, found) as running:
         assert (await running.push(token)).status == 202

@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-import uuid
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,29 +20,20 @@ from tests.api.control.pushing import (
     risky,
 )
 from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client
 from tests.harness.entra_records import message
 from tests.harness.kafka import Kafka
 
 MANY = 300
 
 
-@pytest.fixture
-async def place(client: Client) -> str:
-    """A namespace of its own."""
-    name = f"push-{uuid.uuid4().hex[:8]}"
-    await client.create_namespace(name)
-    return name
-
-
 async def test_what_could_not_be_stored_is_read_again(
-    apiserver: ApiServer, kafka: Kafka, place: str, monkeypatch: pytest.MonkeyPatch
+    apiserver: ApiServer, kafka: Kafka, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """kube-apiserver refuses the first write, the second one hangs and is cut off: both count."""
     topic = await new_topic(kafka)
     await kafka.put(topic, message(risky(1)))
     settings = hub_settings(kafka, topic)
-    async with reading(apiserver, place, settings, Issued(kafka.issuer)) as reader:
+    async with reading(apiserver, namespace, settings, Issued(kafka.issuer)) as reader:
         create = Objects.create
 
         async def fail(*_: object) -> dict[str, object]:
@@ -67,12 +57,12 @@ async def test_what_could_not_be_stored_is_read_again(
 
 
 async def test_a_broker_that_is_away_is_told_and_read_on_when_it_is_back(
-    apiserver: ApiServer, kafka: Kafka, place: str
+    apiserver: ApiServer, kafka: Kafka, namespace: str
 ) -> None:
     """Aiokafka would try for ever in silence; the loop fails with the reason, and begins anew."""
     topic = await new_topic(kafka)
     settings = hub_settings(kafka, topic, silent_s=2.0)
-    async with reading(apiserver, place, settings, Issued(kafka.issuer)) as reader:
+    async with reading(apiserver, namespace, settings, Issued(kafka.issuer)) as reader:
         await kafka.put(topic, message(risky(1)))
         await reader.until(lambda: known(reader, 1))
         await reader.until(lambda: reader.counted() == {"changed": 1})
@@ -91,12 +81,12 @@ async def test_a_broker_that_is_away_is_told_and_read_on_when_it_is_back(
 
 
 async def test_a_broker_that_falls_silent_is_given_up(
-    apiserver: ApiServer, kafka: Kafka, place: str, monkeypatch: pytest.MonkeyPatch
+    apiserver: ApiServer, kafka: Kafka, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It keeps its connections and answers nothing: aiokafka would see that after minutes only."""
     topic = await new_topic(kafka)
     settings = hub_settings(kafka, topic, silent_s=2.0)
-    async with reading(apiserver, place, settings, Issued(kafka.issuer)) as reader:
+    async with reading(apiserver, namespace, settings, Issued(kafka.issuer)) as reader:
         await kafka.put(topic, message(risky(1)))
         monkeypatch.setattr(events_in, "RUN_S", 1.0)
         await reader.events.run(reader.leadership)
@@ -112,7 +102,7 @@ async def test_a_broker_that_falls_silent_is_given_up(
 
 
 async def test_a_connection_string_is_taken_where_it_is_allowed(
-    apiserver: ApiServer, kafka: Kafka, place: str, tmp_path: Path
+    apiserver: ApiServer, kafka: Kafka, namespace: str, tmp_path: Path
 ) -> None:
     """And read anew at each connection: a wrong one, then the right one."""
     topic = await new_topic(kafka)
@@ -122,7 +112,7 @@ async def test_a_connection_string_is_taken_where_it_is_allowed(
         kafka, topic, connection_string_file=string, allow_connection_string=True
     )
     await kafka.put(topic, message(risky(1)))
-    async with reading(apiserver, place, settings, None) as reader:
+    async with reading(apiserver, namespace, settings, None) as reader:
         string.write_text("Endpoint=sb://127.0.0.1/;SharedAccessKey=s3cret-and-wrong")
         with pytest.raises(EntraError, match="the connection string") as refused:
             await reader.until(lambda: False)
@@ -132,28 +122,28 @@ async def test_a_connection_string_is_taken_where_it_is_allowed(
 
 
 async def test_a_token_that_the_broker_refuses_is_told_with_the_fix(
-    apiserver: ApiServer, kafka: Kafka, place: str
+    apiserver: ApiServer, kafka: Kafka, namespace: str
 ) -> None:
     """An expired one; one that Entra does not give is told in Entra's words. No token is quoted."""
     topic = await new_topic(kafka)
     tokens = Issued(kafka.issuer, lasts_s=-600)
-    async with reading(apiserver, place, hub_settings(kafka, topic), tokens) as reader:
+    async with reading(apiserver, namespace, hub_settings(kafka, topic), tokens) as reader:
         with pytest.raises(EntraError, match="Azure Event Hubs Data Receiver") as refused:
             await reader.events.run(reader.leadership)
         assert "eyJ" not in str(refused.value)
     none = _NoTokens()
-    async with reading(apiserver, place, hub_settings(kafka, topic), none) as reader:
+    async with reading(apiserver, namespace, hub_settings(kafka, topic), none) as reader:
         with pytest.raises(EntraError, match="there is no token today"):
             await reader.events.run(reader.leadership)
 
 
 async def test_reading_goes_on_when_tokens_expire(
-    apiserver: ApiServer, kafka: Kafka, place: str
+    apiserver: ApiServer, kafka: Kafka, namespace: str
 ) -> None:
     """Tokens of four seconds: the broker ends each connection with its token, for fifteen."""
     topic = await new_topic(kafka)
     tokens = Issued(kafka.issuer, lasts_s=4)
-    async with reading(apiserver, place, hub_settings(kafka, topic), tokens) as reader:
+    async with reading(apiserver, namespace, hub_settings(kafka, topic), tokens) as reader:
         running = asyncio.create_task(reader.until(lambda: False, 120))
         for number in range(10):
             await asyncio.sleep(1.5)
@@ -174,13 +164,13 @@ class _NoTokens:
 
 
 async def test_the_trust_of_the_broker_is_demanded(
-    apiserver: ApiServer, kafka: Kafka, place: str
+    apiserver: ApiServer, kafka: Kafka, namespace: str
 ) -> None:
     """A broker whose CA is not the one of the settings hears no token."""
     topic = await new_topic(kafka)
     tokens = Issued(kafka.issuer)
     settings = hub_settings(kafka, topic, trust=None)
-    async with reading(apiserver, place, settings, tokens) as reader:
+    async with reading(apiserver, namespace, settings, tokens) as reader:
         with pytest.raises(EntraError):
             await reader.events.run(reader.leadership)
     assert tokens.asked == []
