@@ -16,7 +16,7 @@ from identity.risk.table import SHIPPED, Table
 from identity.risk.table_rows import Row
 
 _LONG: Final = 16
-"""Characters of a standing that stand in one line."""
+"""Characters of a standing that stand in one line of a narrow terminal."""
 
 _WIDEST: Final = 100
 """Columns that the grid may take: a word that is cut off would say nothing."""
@@ -93,7 +93,8 @@ def print_matrix(matrix: Matrix, console: Console) -> None:
         where += f", groups {', '.join(matrix.groups)}"
     console.print(Text(safe_line(f"{matrix.source}, for the {matrix.role.value}, {where}")))
     console.print()
-    console.print(_grid(matrix), width=max(console.width, _WIDEST), crop=False)
+    narrow = console.is_terminal and console.width < _WIDEST
+    console.print(_grid(matrix, narrow=narrow), width=max(console.width, _WIDEST), crop=False)
     if matrix.site_rows:
         rows = ", ".join(matrix.site_rows)
         console.print(Text(f"\n* a row of the site's: {safe_line(rows)}"))
@@ -105,23 +106,18 @@ def print_matrix(matrix: Matrix, console: Console) -> None:
     console.print(Text(matrix.digest))
 
 
-def _grid(matrix: Matrix) -> Grid:
+def _grid(matrix: Matrix, *, narrow: bool) -> Grid:
     grid = Grid(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     grid.add_column("STANDING", vertical="bottom")
     for operation in OperationClass:
         grid.add_column(operation.value.replace("-", "-\n").upper(), vertical="bottom")
     for standing in Standing:
         cells = [cell for cell in matrix.cells if cell.standing is standing]
-        grid.add_row(_broken(standing), *(_shown(cell, matrix) for cell in cells))
+        word = standing_word(standing)
+        if narrow and len(word) > _LONG:
+            word.plain = word.plain.replace("-", "-\n", 1)
+        grid.add_row(word, *(_shown(cell, matrix) for cell in cells))
     return grid
-
-
-def _broken(standing: Standing) -> Text:
-    """Give a standing, in two lines where the grid would else not fit a terminal."""
-    word = standing_word(standing)
-    if len(word) > _LONG:
-        word.plain = word.plain.replace("-", "-\n", 1)
-    return word
 
 
 def _shown(cell: Cell, matrix: Matrix) -> Text:

@@ -227,6 +227,18 @@ def test_the_matrix_has_every_case(console: Console, capsys: pytest.CaptureFixtu
     assert "* a row of the site's: secret-work" in lines
 
 
+def test_no_word_of_the_matrix_is_cut_off_on_a_narrow_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """80 columns hold all of the shipped table: the longest standing takes two lines."""
+    narrow = Console(width=80, force_terminal=True, color_system=None, highlight=False)
+    print_matrix(make_matrix(SHIPPED, "shipped", Wanted()), narrow)
+    grid = capsys.readouterr().out.split("\n\n")[1]
+    assert "…" not in grid
+    assert "confirmed-\n" in "\n".join(line.rstrip() for line in grid.splitlines())
+    assert max(len(line.rstrip()) for line in grid.splitlines()) <= 80
+
+
 def test_table_prints_the_shipped_one(run: Run) -> None:
     """Without a file and a cluster, for programs too."""
     done = run("risk", "table", "-o", "json")
