@@ -4,7 +4,6 @@ It answers once all frames of a request are kept. Whoever asks must hold a certi
 cluster whose frames it brings.
 """
 
-import asyncio
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from typing import Any, Final
 import msgspec
 from structlog.typing import FilteringBoundLogger
 
+from audit.ledger.bodies import ClientGoneError, read_body
 from audit.ledger.destination import Destination, Receipt
 from audit.ledger.frames import DamagedFrameError, Frame, read_frames
 from audit.ledger.showing import (
@@ -76,7 +76,7 @@ class Receiver:
         """Answer one HTTP request."""
         try:
             body = await self._answer(scope, receive)
-        except _ClientGoneError:
+        except ClientGoneError:
             return
         except RefusedError as refused:
             self._note_refusal(refused)
@@ -110,17 +110,10 @@ class Receiver:
         )
 
     async def _read(self, receive: Receive, length: int) -> bytes:
-        body = bytearray()
         try:
-            async with asyncio.timeout(self._settings.body_seconds):
-                while len(body) < length:
-                    message = await receive()
-                    if message["type"] != "http.request":
-                        raise _ClientGoneError
-                    body += message["body"]
+            return await read_body(receive, length, self._settings.body_seconds)
         except TimeoutError:
             raise RefusedError(408, "the body did not arrive in time") from None
-        return bytes(body)
 
     async def _deliver(self, cluster: str, frames: list[Frame]) -> Receipt:
         try:
@@ -142,10 +135,6 @@ class Receiver:
             self._next_log = now + _REJECTION_LOG_S
             problem = refused.cause or str(refused)
             self._logger.warning("frames refused", status=refused.status, problem=problem)
-
-
-class _ClientGoneError(Exception):
-    """The client left before its request was whole; there is nobody to answer."""
 
 
 def _check(scope: Mapping[str, Any], max_body_bytes: int) -> tuple[str, int]:

@@ -11,7 +11,7 @@ import asyncio
 import hmac
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
@@ -19,6 +19,8 @@ from typing import Any, Final
 import msgspec
 from structlog.typing import FilteringBoundLogger
 
+from audit.ledger.bodies import ClientGoneError, read_body
+from audit.ledger.showing import Message, Receive, Send
 from control.risk.push_metrics import Outcome, PushMetrics, Result, Source
 from core.errors import SallyportError
 from core.risk import Family
@@ -60,10 +62,6 @@ _ACCEPTED: Final = 202
 _JSON: Final = (b"content-type", b"application/json")
 _CLOSE: Final = (b"connection", b"close")
 
-_Message = MutableMapping[str, Any]
-_Receive = Callable[[], Awaitable[_Message]]
-_Send = Callable[[_Message], Awaitable[None]]
-
 _ERRORS: Final[Mapping[Result, str]] = {
     Outcome.SENDER: "authentication_failed",
     Outcome.KEY: "invalid_key",
@@ -71,10 +69,6 @@ _ERRORS: Final[Mapping[Result, str]] = {
     Reason.AUDIENCE: "invalid_audience",
 }
 """RFC 8935, 2.4; anything else is `invalid_request`."""
-
-
-class _ClientGoneError(Exception):
-    """The client left before its request was whole; there is nobody to answer."""
 
 
 @dataclass(frozen=True)
@@ -128,11 +122,11 @@ class SecurityEventReceiver:
         self._log_at = 0.0
         self._tidied_at = 0.0
 
-    async def __call__(self, scope: _Message, receive: _Receive, send: _Send) -> None:
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
         try:
             answer = await self._answer(scope, receive)
-        except _ClientGoneError:
+        except ClientGoneError:
             return
         self._metrics.count(Source.SECURITY_EVENTS, answer.result, self._clock())
         self._note(answer)
@@ -140,7 +134,7 @@ class SecurityEventReceiver:
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         await send({"type": "http.response.body", "body": answer.body})
 
-    async def _answer(self, scope: Mapping[str, Any], receive: _Receive) -> _Answer:
+    async def _answer(self, scope: Mapping[str, Any], receive: Receive) -> _Answer:
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         length = _length(scope, headers)
         if isinstance(length, _Answer):
@@ -151,11 +145,12 @@ class SecurityEventReceiver:
             return _later(Outcome.BUSY, "too many requests are being read; try again")
         self._held += 1
         try:
-            body = await _read(receive, length)
-            if body is None:
+            try:
+                body = await read_body(receive, length, BODY_S)
+            except TimeoutError:
                 return _refused(Outcome.REQUEST, "the body did not arrive in time", 408)
             async with asyncio.timeout(STORE_S):
-                return await self._take(body)
+                return await self._take(body.strip())
         except TimeoutError:
             return _later(Outcome.NOT_STORED, "it takes too long now; try again")
         finally:
@@ -264,18 +259,3 @@ def _length(scope: Mapping[str, Any], headers: Mapping[bytes, str]) -> int | _An
     else:
         return int(length)
     return _refused(Outcome.REQUEST, text, status)
-
-
-async def _read(receive: _Receive, length: int) -> bytes | None:
-    """Give a body; None where it does not arrive in time."""
-    body = bytearray()
-    try:
-        async with asyncio.timeout(BODY_S):
-            while len(body) < length:
-                message = await receive()
-                if message["type"] != "http.request":
-                    raise _ClientGoneError
-                body += message["body"]
-    except TimeoutError:
-        return None
-    return bytes(body).strip()

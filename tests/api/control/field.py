@@ -34,6 +34,14 @@ NOISE_S: Final = 3.0
 _numbers = itertools.count()
 
 
+def through(port: int, kubeconfig: Path, file: Path) -> Path:
+    """Write a kubeconfig that reaches the same cluster through a proxy's port, and give it."""
+    content = json.loads(kubeconfig.read_text())
+    content["clusters"][0]["cluster"]["server"] = f"https://127.0.0.1:{port}"
+    file.write_text(json.dumps(content))
+    return file
+
+
 @dataclass(frozen=True, order=True)
 class Act:
     """One line of the shared log."""
@@ -73,10 +81,7 @@ class Field:
         identity = f"contender-{next(_numbers)}"
         kubeconfig = self._server.kubeconfig()
         if port:
-            content = json.loads(kubeconfig.read_text())
-            content["clusters"][0]["cluster"]["server"] = f"https://127.0.0.1:{port}"
-            kubeconfig = self._folder / f"{identity}.kubeconfig"
-            kubeconfig.write_text(json.dumps(content))
+            kubeconfig = through(port, kubeconfig, self._folder / f"{identity}.kubeconfig")
         task = Task(
             kubeconfig=str(kubeconfig),
             namespace=self.namespace,

@@ -1,6 +1,5 @@
 """Two processes that contend to be the one that polls, and an Entra that both ask."""
 
-import json
 import os
 import signal
 import sys
@@ -10,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from kube.objects import Objects
-from tests.api.control.field import SETTINGS, TAKEOVER_S
+from tests.api.control.field import SETTINGS, TAKEOVER_S, through
 from tests.api.control.risk_poller import Task
 from tests.api.control.risk_polls import until
 from tests.harness.apiserver import ApiServer
@@ -33,10 +32,7 @@ class Pollers:
         identity = f"poller-{len(self.processes)}"
         kubeconfig = self.server.kubeconfig()
         if port:
-            content = json.loads(kubeconfig.read_text())
-            content["clusters"][0]["cluster"]["server"] = f"https://127.0.0.1:{port}"
-            kubeconfig = self.folder / f"{identity}.kubeconfig"
-            kubeconfig.write_text(json.dumps(content))
+            kubeconfig = through(port, kubeconfig, self.folder / f"{identity}.kubeconfig")
         task = Task(
             kubeconfig=str(kubeconfig),
             namespace=self.namespace,

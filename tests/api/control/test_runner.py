@@ -1,7 +1,6 @@
 """Two runners: the leader's loops run, the other's wait, and each says how it fares."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from kube.connection import Connection
 from kube.election import LeaseElection
 from kube.lease import Leadership, LeaseSettings
 from kube.objects import Objects
-from tests.api.control.field import Field
+from tests.api.control.field import Field, through
 from tests.api.kube.objects import wait_for
 from tests.harness.apiserver import ApiServer
 from tests.harness.process import free_ports
@@ -98,11 +97,8 @@ async def test_without_kube_apiserver_it_is_not_ready_and_says_why(
     apiserver: ApiServer, contest: Field, tmp_path: Path
 ) -> None:
     """Leading or not: nobody knows."""
-    content = json.loads(apiserver.kubeconfig().read_text())
     (port,) = free_ports(1)
-    content["clusters"][0]["cluster"]["server"] = f"https://127.0.0.1:{port}"
-    path = tmp_path / "nowhere.kubeconfig"
-    path.write_text(json.dumps(content))
+    path = through(port, apiserver.kubeconfig(), tmp_path / "nowhere.kubeconfig")
     connection = Connection(path)
     await connection.open()
     process = Process(connection, contest, "alone")
