@@ -10,7 +10,10 @@ PYTHON_DIRS := admission audit certs cli control core egress identity kube polic
 BUNDLE := policies/compiled/builtin.tar.gz
 REGO := $(shell find policies/rego -name '*.rego' ! -name '*_test.rego')
 
-.PHONY: help setup run test check bench bench-recording bench-scaling bench-profiles bench-people bench-sandbox bench-risk bench-identity bench-one-client proof docs lock tools clean
+# Tests start hundreds of processes: let the first of them keep what it compiles for the others.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: help setup run test check bench bench-recording bench-scaling bench-profiles bench-people bench-sandbox bench-risk bench-identity bench-weights bench-ledger bench-one-client proof docs image image-lock lock tools clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -62,19 +65,36 @@ bench-risk: setup ## What 100,000 identities take in a gate; lookups, swaps
 bench-identity: setup ## The CPU that risk adds to a review, in interleaved pairs
 	@$(BIN)/python -m bench.identity $(BENCH)
 
+bench-weights: setup ## The CPU that guarding model weights adds to a review, in interleaved pairs
+	@$(BIN)/python -m bench.weights $(BENCH)
+
+bench-ledger: setup ## Accesses a second that the ledger keeps, with their leaves
+	@$(BIN)/python -m bench.ledger_log
+
 bench-one-client: setup ## What a webhook adds to a Pod's creation, through a real kube-apiserver
 	@$(BIN)/python -m bench.one_client $(BENCH)
 
 proof: setup ## The tests at full size; writes dated results to docs/evidence
 	@SALLYPORT_PROOF=1 $(BIN)/python -m pytest tests/proof
-	SALLYPORT_PROOF=1 $(BIN)/python -m pytest -m proof tests/unit tests/api tests/node
+	SALLYPORT_PROOF=1 $(BIN)/python -m pytest -m proof tests/unit tests/api tests/node tests/compat
 
 docs: setup ## Make the generated pages anew
 	@$(BIN)/python docs/make_names.py
 	$(BIN)/python docs/make_rules.py
+	$(BIN)/python docs/make_library.py
 	$(BIN)/python docs/make_schemas.py
+	$(BIN)/python docs/make_backstop.py
 	$(BIN)/python docs/make_chart.py
+	$(BIN)/python docs/make_dashboard.py
 	$(BIN)/python docs/make_risk_table.py
+	$(BIN)/python docs/make_builtins.py
+	$(BIN)/python docs/make_detections.py
+
+image: setup ## Make the container image and its bill of materials in dist/
+	@$(BIN)/python -m deploy.image
+
+image-lock: $(VENV)/.installed ## Pin the newest of Debian's packages for the image
+	@$(BIN)/python -m deploy.image --lock
 
 lock: $(VENV)/.installed ## Look up newer dependencies and lock them with hashes
 	@lock="$(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --no-header --python-version 3.11"

@@ -121,7 +121,8 @@ def _relaxable(request: Request, facts: Facts) -> bool:
     Not rights and credentials, which outlive it; not what lies in no namespace; not what runs,
     which the sweep reports as it is.
     """
-    if not request.namespace or facts.pod is None or facts.mode is not Mode.ENFORCE:
+    judged = facts.pod is not None or facts.ruled is not None
+    if not request.namespace or not judged or facts.mode is not Mode.ENFORCE:
         return False
     if request.running or request.asked_profile is not None or gives(request):
         return False

@@ -6,7 +6,7 @@ import msgspec
 
 from admission.parts import Part, Reading
 from core.sandbox import Signal
-from policies.engine import Answer, Engine
+from policies.engine import Answer, Engine, Shown
 from policies.projection import encode
 
 
@@ -58,7 +58,8 @@ async def judged(engine: Engine, part: EvaluatedPart, context: bytes) -> tuple[S
     Raises:
         EvaluationError: the policies failed.
     """
-    judgement = await engine.judge(part.projection, part.said, context)
+    shown = Shown(fields=part.part.fields)
+    judgement = await engine.judge(part.projection, part.said, context, shown)
     return _signals(judgement.signals, part.part) if judgement.signals else ()
 
 
@@ -80,7 +81,7 @@ def _of_part(answer: Answer, part: Part) -> Answer:
             for need in answer.needs
             if part.counts(need.path)
         ),
-        tuple(put(denial, path=template.place(denial.path)) for denial in answer.denials),
+        tuple(map(part.placed, answer.denials)),
         _signals(answer.signals, part),
         tuple(put(feature, path=template.place(feature.path)) for feature in answer.features),
     )

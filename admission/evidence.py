@@ -5,7 +5,16 @@ from itertools import islice, takewhile
 from typing import Final
 
 from admission.candidates import Candidate
-from admission.facts import Facts, OriginFacts, PodFacts, RiskFacts
+from admission.facts import (
+    Facts,
+    OriginFacts,
+    PodFacts,
+    RiskFacts,
+    RuledFacts,
+    SeenFacts,
+    WeightFacts,
+)
+from admission.replayable import context_of, fields_of, projection_of
 from core.decision import Evidence, Named, Traced, Tried
 from core.risk import OperationClass
 from identity.kinds import SubjectKind
@@ -16,17 +25,29 @@ _MOST_COVERING: Final = 8
 _NOBODYS: Final = RiskFacts(operation=OperationClass.CREATE_WORKLOAD)
 """Where nobody was asked for risk."""
 
+_NO_WEIGHTS: Final = WeightFacts()
+_UNSEEN: Final = SeenFacts(contexts=())
+_UNRULED: Final = RuledFacts()
+
 
 def evidence_of(facts: Facts, chosen: str | None, requester: SubjectKind) -> Evidence:
     """Give what the record keeps; `chosen` is the profile that the object is admitted under."""
     pod, risk = facts.pod, facts.risk or _NOBODYS
     ceiling = facts.namespace.ceiling if facts.namespace else None
     kept = tuple(sorted(ceiling)) if ceiling is not None else None
+    reached, ruled = facts.weights or _NO_WEIGHTS, facts.ruled or _UNRULED
+    seen = facts.seen or _UNSEEN
     if pod is None:
         return Evidence(
+            projection=projection_of(seen),
+            context=context_of(seen),
+            fields=fields_of(seen),
             requester_kind=requester.value,
+            exceptions=tuple(each.id for each in ruled.exceptions),
             ceiling=kept,
             left_alone=facts.left_alone,
+            weight_stores=reached.stores,
+            grants=reached.grants,
             object_uid=facts.object_uid,
             risk=risk.recorded,
             behaviour=risk.behaviour,
@@ -36,7 +57,7 @@ def evidence_of(facts: Facts, chosen: str | None, requester: SubjectKind) -> Evi
     tried = _tried(pod, chosen)
     return Evidence(
         needs=(*pod.needs, *pod.excused),
-        exceptions=tuple(each.id for each in pod.exceptions),
+        exceptions=tuple(dict.fromkeys(each.id for each in (*pod.exceptions, *ruled.exceptions))),
         break_glass=tuple(each.id for each in facts.relaxed_by),
         subjects=pod.subjects,
         named=Named(pod.named.name, pod.named.path) if pod.named else None,
@@ -46,6 +67,8 @@ def evidence_of(facts: Facts, chosen: str | None, requester: SubjectKind) -> Evi
         access=pod.access,
         namespace=pod.namespace,
         projection=pod.projection,
+        context=context_of(seen),
+        fields=fields_of(seen),
         object_uid=facts.object_uid,
         requester_kind=requester.value,
         root=facts.root,
@@ -54,6 +77,8 @@ def evidence_of(facts: Facts, chosen: str | None, requester: SubjectKind) -> Evi
         behaviour=risk.behaviour,
         risk_version=risk.version,
         risk_table=risk.table,
+        weight_stores=reached.stores,
+        grants=reached.grants,
         evaluation_seconds=pod.evaluation_seconds,
         access_seconds=pod.access_seconds,
     )

@@ -35,7 +35,8 @@ class Excepting:
         excused = await self.excuser.excuse(meant, answer.needs, answer.denials)
         denials = tuple(denied(denial, facts.rules) for denial in excused.denials)
         pod = msgspec.structs.replace(facts.pod, denials=denials)
-        asides = tuple(idle(name, why) for name, why in excused.idle)
+        told = (*facts.asides, *(idle(name, why) for name, why in excused.idle))
+        asides = tuple(dict.fromkeys(told))
         facts = msgspec.structs.replace(facts, pod=pod, asides=asides)
         return await self._left(excused, facts)
 

@@ -70,14 +70,22 @@ class Excuser:
         Raises:
             NotSyncedError: the exceptions are not known, and it would be refused without them.
         """
-        if not request.namespace or request.asked_profile is not None:
-            return ()
         try:
-            return self.cluster.exceptions.in_namespace(request.namespace)
+            return self.of_namespace(request)
         except NotSyncedError:
             if _refused(request, facts):
                 raise
             return ()
+
+    def of_namespace(self, request: Request) -> tuple[PolicyException, ...]:
+        """Give the same, where it would be refused without them.
+
+        Raises:
+            NotSyncedError: the exceptions are not known.
+        """
+        if not request.namespace or request.asked_profile is not None:
+            return ()
+        return self.cluster.exceptions.in_namespace(request.namespace)
 
     async def excuse(
         self,

@@ -54,6 +54,10 @@ def _headline(document: DecisionDocument) -> str:
         under = f" under the profile {document.profile}" if document.profile else ""
         if document.exceptions:
             under += f", excused by {printable(', '.join(document.exceptions), 300)}"
+        if document.grants:
+            reached = printable(", ".join(document.weight_stores), 100)
+            grants = printable(", ".join(document.grants), 300)
+            under += f", reaching the weights of {reached} by {grants}"
         beside = _later(document) if later else _told(document) if told else ""
         return f"{word}: {what}{under}{beside}."
     return f"{_refused(document)}: {what}: {_why(document)}"
@@ -87,7 +91,7 @@ def _refused(document: DecisionDocument) -> str:
         return "Runs, and would be refused" if not document.allowed else f"Runs, {_mode(document)}"
     if not document.allowed:
         return "Refused"
-    if document.verdict is Verdict.DENY:  # The mutating webhook refuses nothing itself.
+    if document.verdict is Verdict.DENY:  # The mutating webhook leaves most refusals to it.
         return "Left to the validating webhook to refuse"
     return f"Admitted, {_mode(document)}"
 

@@ -21,6 +21,8 @@ from core.risk import Assessed, Effect, OperationClass
 from core.sandbox import Feature, Isolation, Signal
 from core.subject import Subject
 from core.templates import Template
+from core.weight_grants import NOBODY, Asker
+from core.weight_reach import Ungranted, Way
 from identity.requester import NoteChange
 from policies.bundle import Rule
 from policies.context import NO_STANDINGS, Standings
@@ -120,6 +122,32 @@ class PodFacts(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     access_seconds: float = 0.0
 
 
+class SeenFacts(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """What policies are shown of a request: JSON, kept for the record (`admission.replayable`)."""
+
+    projections: tuple[bytes, ...] = ()
+    """Of its Pods."""
+    contexts: tuple[bytes, ...]
+    """Of its Pods, then of the object itself where rules are asked about it; without names of
+    groups."""
+    parts: tuple[bytes, ...] = ()
+    """The fields of its Pods that rules read; empty where they read none."""
+    own: bytes = b""
+    """The object's own; empty where no rule is asked about it, or an update leaves them as they
+    were."""
+    declared: Mapping[str, bytes] = {}
+    """Which fields those are, by kind."""
+
+
+class RuledFacts(msgspec.Struct, frozen=True, gc=False):
+    """What a site's rules say of an object, after exceptions."""
+
+    denied: tuple[Finding, ...] = ()
+    warned: tuple[Finding, ...] = ()
+    exceptions: tuple[PolicyException, ...] = ()
+    """What was used of what is excused."""
+
+
 class MarkFacts(msgspec.Struct, frozen=True, gc=False):
     """What is known of a change to the guarded marks of a Namespace."""
 
@@ -196,6 +224,25 @@ class OriginFacts(msgspec.Struct, frozen=True, gc=False):
     """What the profile noted on the root does not cover of what is needed; None: it is gone."""
 
 
+class WeightFacts(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """What is known of a request whose Pods reach model weights."""
+
+    ungranted: tuple[Ungranted, ...] = ()
+    """Ways that no live grant covers."""
+    around: tuple[Way, ...] = ()
+    """Ways that go past the private endpoints."""
+    findings: tuple[Finding, ...] = ()
+    """What speaks against a volume of weights, or against an object of theirs."""
+    grants: tuple[str, ...] = ()
+    """`AccessGrant.id` of those that cover the rest."""
+    noted: str = ""
+    """What is to be noted of them on a workload."""
+    stores: tuple[str, ...] = ()
+    """Names of the stores that are reached."""
+    namespace: str = ""
+    asker: Asker = NOBODY
+
+
 class Facts(msgspec.Struct, frozen=True, gc=False):
     """Everything a decision is made of besides the request: one revision of each."""
 
@@ -220,6 +267,12 @@ class Facts(msgspec.Struct, frozen=True, gc=False):
     risk: RiskFacts | None = None
     """None where the installation asks nobody for risk, or the request is not one that it is asked
     of."""
+    weights: WeightFacts | None = None
+    """None where nothing reaches model weights."""
+    ruled: RuledFacts | None = None
+    """None where no rule of a site says anything."""
+    seen: SeenFacts | None = None
+    """None where policies are shown no Pod, and nothing to a site's rules."""
     relaxed_by: tuple[BreakGlass, ...] = ()
     """What makes warnings of all that would refuse the request."""
     asides: tuple[str, ...] = ()

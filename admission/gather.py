@@ -7,43 +7,46 @@ about 1 MB) and what is kept of PersistentVolumes (20,000: about 6 MB).
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import msgspec
 
 from admission.breaking import Breaker
-from admission.candidates import Candidates, candidates
+from admission.candidates import candidates
 from admission.connecting import EntryReader, enters, in_entered
 from admission.evaluating import evaluate
 from admission.excepting import Excepting
 from admission.excusing import Excuser
-from admission.facts import Facts, NamedProfile, PodFacts
+from admission.facts import Facts, PodFacts
 from admission.granted import GrantReader, gives
+from admission.granting_weights import WeightGranting
 from admission.guarding import Guards
 from admission.isolating import Isolating, may_be_asked
 from admission.labelling import Labelling
 from admission.marking import with_marks
+from admission.naming_profiles import named_profile, of_namespace, stands
 from admission.needing import ask_usable, denied, since
-from admission.noting import Noting, keeps_profile, profile_of
+from admission.noting import Noting, keeps_profile
 from admission.parts import Reading
 from admission.policing import Policing
-from admission.reading import Reader, is_debug
+from admission.reading import Reader
 from admission.recorded import recorded_needs
 from admission.rights import Rights
 from admission.risking import Risking
+from admission.ruling import Ruling
 from admission.situation import Situations
 from core.cluster import Cluster
 from core.document import DecisionDocument
 from core.namespaces import Mode, Namespace
 from core.request import Operation, Request
+from core.rollout import Modes
 from core.subject import Subject
 from core.two_person import ORDINARY, Terms
 from egress.ground import ORDINARY as ORDINARY_GROUND
 from egress.ground import Ground
 from identity.kinds import SubjectKind, kind_of
-from identity.requester import PROFILE_PATH
 from identity.risk.standing import ORDINARY as ORDINARY_FRESHNESS
 from identity.risk.standing import Freshness
 from identity.subjects import Controllers
@@ -80,7 +83,10 @@ class Gatherer:
 
     def judges(self, request: Request) -> bool:
         """Say whether the privileges of the request's object are judged."""
-        return enters(request) or (request.operation in _JUDGED and self._reader.judges(request))
+        if enters(request):
+            return True
+        read = request.operation in _JUDGED and self._reader.judges(request)
+        return read or (request.namespace != "" and self._ruling.judges(request))
 
     async def namespace_of(self, request: Request) -> Namespace | None:
         """Give the namespace whose mode governs a request; None where no mode does.
@@ -104,17 +110,23 @@ class Gatherer:
         facts = Facts(
             self.cluster.profiles(), self.engine.revision, self.engine.rules, mode, namespace
         )
+        facts = await self._of_kind(request, facts)
+        if not self._ruling.judges(request):
+            return facts
+        return await self._breaker.facts_of(request, await self._ruling.of_object(request, facts))
+
+    async def _of_kind(self, request: Request, facts: Facts) -> Facts:
         if enters(request) or gives(request):
             return await self._of_reading(request, facts, await self._read(request, facts))
         if self._policing.judges(request):
             return await self._policing.facts_of(request, facts)
-        if request.operation in _JUDGED:
+        if request.operation in _JUDGED or self._guards.judges(request):
             return await self._of_written(request, facts)
         left_alone = f"{request.operation.value} is not judged"
         return msgspec.structs.replace(facts, left_alone=left_alone)
 
     async def _of_written(self, request: Request, facts: Facts) -> Facts:
-        if self._reader.judges(request):
+        if request.operation in _JUDGED and self._reader.judges(request):
             return await self._of_reading(request, facts, await self._read(request, facts))
         if self._guards.judges(request):
             guard = await self._guards.gather(request, facts)
@@ -148,9 +160,16 @@ class Gatherer:
         return Excepting(self._excuser)
 
     @cached_property
+    def _situations(self) -> Situations:
+        return Situations(self.cluster, self.kind_of, self.clock, self.site.new_account_s)
+
+    @cached_property
     def _isolating(self) -> Isolating:
-        situations = Situations(self.cluster, self.kind_of, self.clock, self.site.new_account_s)
-        return Isolating(self._excuser, self.engine, situations, self.site)
+        return Isolating(self._excuser, self.engine, self._situations, self.site)
+
+    @cached_property
+    def _ruling(self) -> Ruling:
+        return Ruling(self.engine, self._situations, self._excuser)
 
     @cached_property
     def _breaker(self) -> Breaker:
@@ -158,7 +177,7 @@ class Gatherer:
 
     @cached_property
     def _reader(self) -> Reader:
-        return Reader(self.cluster, self.controllers)
+        return Reader(self.cluster, self.controllers, self.engine.reads)
 
     @cached_property
     def _noting(self) -> Noting:
@@ -171,6 +190,10 @@ class Gatherer:
     @cached_property
     def _grants(self) -> GrantReader:
         return GrantReader(self.cluster)
+
+    @cached_property
+    def _weights(self) -> WeightGranting:
+        return WeightGranting(self.cluster, self.terms, self.clock)
 
     @cached_property
     def _risking(self) -> Risking:
@@ -186,6 +209,7 @@ class Gatherer:
     async def _of_reading(self, request: Request, facts: Facts, reading: Reading | str) -> Facts:
         facts = await self._noting.facts_of(request, reading, facts)
         facts = await self.labelling.facts_of(request, reading, facts)
+        facts = await self._weights.facts_of(request, reading, facts)
         if not isinstance(reading, str):
             before, facts = facts, self._risking.of_reading(request, reading, facts)
             isolates = facts.risk is not None and facts.risk.isolates
@@ -200,18 +224,20 @@ class Gatherer:
             answer = in_entered(answer, reading.entered)
         if reading.gives:
             answer = await self._grants.beyond(request, answer)
+        facts = await self._ruling.of_pods(request, reading, evaluated.parts, facts)
         ended = time.perf_counter()
         if not (answer.needs or answer.denials or reading.always):
-            harmless = "" if facts.risk and facts.risk.speaks else "it needs no privilege"
+            speaks = facts.weights or (facts.risk and facts.risk.speaks)
+            harmless = "" if speaks else "it needs no privilege"
             return msgspec.structs.replace(facts, left_alone=harmless)
-        named = _named_profile(request, reading, facts)
+        named = named_profile(request, reading, facts)
         ceiling = None if named and named.whoever_asks else facts.namespace
         privileges = since(answer.needs, facts.rules)
         tried = candidates(facts.profiles, ceiling, privileges)
         rights = Rights(self.cluster, reading.subjects, reading.namespace)
         usable = await ask_usable(named, tried, rights, facts.mode)
-        if named and keeps_profile(facts, request) and not _stands(named, tried, usable):
-            named = _of_namespace(facts.namespace)
+        if named and keeps_profile(facts, request) and not stands(named, tried, usable):
+            named = of_namespace(facts.namespace)
             usable |= await ask_usable(named, tried, rights, facts.mode)
         known = PodFacts(
             needs=answer.needs,
@@ -236,16 +262,14 @@ class Gatherer:
             facts = await self._isolating.facts_of(request, reading, evaluated.parts, facts)
         return await self._breaker.facts_of(request, facts)
 
-    async def regather(
-        self, document: DecisionDocument, request: Request, default_mode: Mode
-    ) -> Facts:
+    async def regather(self, document: DecisionDocument, request: Request, modes: Modes) -> Facts:
         """Give the facts of now about what a recorded decision says its Pod needs.
 
         Raises:
             CannotJudgeError: something that must be known cannot be.
         """
         namespace = await self.cluster.namespace(request.namespace)
-        mode = namespace.mode(default_mode)
+        mode = modes.of(namespace)
         revision = document.revisions.policy
         facts = Facts(self.cluster.profiles(), revision, self.engine.rules, mode, namespace)
         privileges = since(document.needs, facts.rules)
@@ -256,26 +280,3 @@ class Gatherer:
         facts = self._risking.again(request, document, msgspec.structs.replace(facts, pod=pod))
         facts = await self._excepting.facts_again(request, facts, document)
         return self._isolating.facts_again(request, facts, document)
-
-
-def _stands(named: NamedProfile, tried: Candidates, usable: Mapping[str, bool]) -> bool:
-    """Say whether the profile that is named would admit."""
-    one = tried.only(named.name).first()
-    return one is not None and not one.gaps and bool(usable.get(named.name))
-
-
-def _named_profile(request: Request, reading: Reading, facts: Facts) -> NamedProfile | None:
-    if request.asked_profile is not None:
-        return NamedProfile(request.asked_profile, "", whoever_asks=True)
-    if noted := profile_of(facts):
-        return NamedProfile(noted, PROFILE_PATH)
-    if reading.named is not None and not is_debug(request):
-        return NamedProfile(*reading.named)
-    return None if reading.gives else _of_namespace(facts.namespace)
-
-
-def _of_namespace(namespace: Namespace | None) -> NamedProfile | None:
-    if namespace is None or not (name := namespace.profile):
-        return None
-    path = f"{PROFILE_PATH} of Namespace {namespace.name}"
-    return NamedProfile(name, path, of_namespace=True)

@@ -13,15 +13,17 @@ import msgspec
 from admission.allowlisting import Allowlisting
 from admission.candidates import candidates
 from admission.facts import Facts, GuardFacts
+from admission.narrowing import Narrowing, is_of_store
 from admission.opening import Opening, annotations_of, ends_within, finding_of, writers_of
 from admission.rights import Rights
 from admission.widening import Widening
-from core import allowlists, approvals, break_glass, exceptions, names
+from core import access_grants, allowlists, approvals, break_glass, exceptions, names, weight_stores
+from core.access_grants import AccessGrant, parse_grant
 from core.allowlists import EgressAllowlist, EgressDestinations
 from core.approvals import Approval, ApprovedObject, account_of, parse_approval
 from core.break_glass import BreakGlass
 from core.cluster import Cluster
-from core.decision import Finding
+from core.decision import Action, Finding
 from core.errors import InvalidObjectError
 from core.exceptions import PolicyException, parse_exception
 from core.guarded import Written, read_written
@@ -38,13 +40,16 @@ from egress.ground import ORDINARY as GROUND
 from egress.ground import Ground
 
 _INTENTS: Final = frozenset({allowlists.KIND, allowlists.SET_KIND})
-_KINDS: Final = frozenset({exceptions.KIND, break_glass.KIND, *approvals.APPROVES, *_INTENTS})
+_KINDS: Final = frozenset(
+    {exceptions.KIND, break_glass.KIND, *approvals.APPROVES, *_INTENTS, access_grants.KIND}
+)
 
 _ROLES: Final = {
     names.EXCEPTIONS_TIER: "sallyport-approve",
     names.BREAK_GLASS_TIER: "sallyport-approve-break-glass",
     names.PROFILES_TIER: "sallyport-approve-profiles",
     names.EGRESS_TIER: "sallyport-approve-egress",
+    names.GRANTS_TIER: "sallyport-approve-grants",
 }
 """The shipped ClusterRoles that give the right to a tier."""
 
@@ -57,7 +62,7 @@ _ON_APPROVALS: Final = (
 )
 
 
-Approved = PolicyException | BreakGlass | EgressAllowlist | EgressDestinations
+Approved = PolicyException | BreakGlass | EgressAllowlist | EgressDestinations | AccessGrant
 
 
 @dataclass(frozen=True)
@@ -73,8 +78,11 @@ class Guards:
         """Say whether the request's object is one of them."""
         if request.kind.group != names.GROUP:
             return False
+        if request.kind.kind == weight_stores.KIND:
+            return is_of_store(request)
         widens = self.terms.profiles and request.kind.kind == approvals.PROFILE
-        return widens or request.kind.kind in _KINDS
+        written = request.operation in {Operation.CREATE, Operation.UPDATE}
+        return written and (widens or request.kind.kind in _KINDS)
 
     async def gather(self, request: Request, facts: Facts) -> GuardFacts:
         """Give what must be recorded, what is, and what speaks against the request.
@@ -83,22 +91,32 @@ class Guards:
             CannotJudgeError: something that must be known cannot be.
             InvalidObjectError: the object does not have its kind's shape.
         """
+        if (apart := self._apart(request.kind.kind)) is not None:
+            return await apart.gather(request)
         if request.object is None:
             raise InvalidObjectError(request.kind.kind, "object", "the review holds none")
-        if request.kind.kind == break_glass.KIND:
-            return await Opening(self.cluster, self.terms, self.clock).gather(request)
-        if request.kind.kind == approvals.PROFILE:
-            return await Widening(self.cluster, self.terms, self.clock).gather(request)
-        if request.kind.kind in _INTENTS:
-            return await Allowlisting(self.cluster, self.ground, self.clock).gather(request)
         raw, old = request.object, _before(request)
         if request.kind.kind == exceptions.KIND:
             exception = parse_exception(raw, request.namespace)
             return await self._of_exception(request, exception, old, facts)
+        if request.kind.kind == access_grants.KIND:
+            return self._of_grant(request, parse_grant(raw, request.namespace), old)
         approval = parse_approval(raw, request.namespace, request.kind.kind)
         if old is not None:
             return _unchanged(approval, old)
         return await self._of_approval(request, approval)
+
+    def _apart(self, kind: str) -> Opening | Widening | Narrowing | Allowlisting | None:
+        """Give who knows a kind that has rules of its own."""
+        if kind == break_glass.KIND:
+            return Opening(self.cluster, self.terms, self.clock)
+        if kind == approvals.PROFILE:
+            return Widening(self.cluster, self.terms, self.clock)
+        if kind == weight_stores.KIND:
+            return Narrowing(self.cluster, self.terms, self.clock)
+        if kind in _INTENTS:
+            return Allowlisting(self.cluster, self.ground, self.clock)
+        return None
 
     async def _of_exception(
         self, request: Request, exception: PolicyException, old: Written | None, facts: Facts
@@ -112,6 +130,16 @@ class Guards:
             findings += (_may_not_use(exception),)
         return GuardFacts(writers_of(old.meta if old else None, who), found, findings)
 
+    def _of_grant(self, request: Request, grant: AccessGrant, old: Written | None) -> GuardFacts:
+        found = annotations_of(grant.meta.annotations, _ON_EXCEPTIONS)
+        if old is not None and old.digest == grant.approvable.digest:
+            return GuardFacts(annotations_of(old.meta.annotations, _ON_EXCEPTIONS), found)
+        recorded = writers_of(old.meta if old else None, person_of(request.subject))
+        findings = ends_within(self.clock(), grant.expires, access_grants.MAX_DAYS)
+        if self.cluster.weights.stores().named(grant.spec.store) is None:
+            findings += (_no_store(grant),)
+        return GuardFacts(recorded, found, findings)
+
     async def _may_use(self, request: Request, exception: PolicyException, facts: Facts) -> bool:
         """Say whether the requester may use one profile that covers all that is excused."""
         namespace = await self.cluster.namespace(request.namespace)
@@ -124,18 +152,19 @@ class Guards:
         subject = request.subject
         wanted = approval.spec.for_
         tier = approvals.TIERS[wanted.kind]
-        proposed = wanted.kind == approvals.PROFILE
+        proposed = wanted.kind in approvals.PROPOSED
         what = None if proposed else await self._approved(request.namespace, wanted)
         uid, digest = (what.meta.uid, what.approvable.digest) if what else ("", "")
         if proposed:  # What is approved is not written yet: whoever writes it is compared then.
-            uid, digest = approvals.profile_uid(wanted.uid), wanted.digest or ""
+            uid = approvals.proposal_uid(wanted.kind, wanted.uid)
+            digest = wanted.digest or ""
         recorded = {
             names.APPROVER_ANNOTATION: write_person(person_of(subject)),
             names.APPROVER_ACCOUNT_ANNOTATION: msgspec.json.encode(account_of(subject)).decode(),
             names.APPROVED_UID_ANNOTATION: uid,
             names.APPROVED_DIGEST_ANNOTATION: digest,
         }
-        days = approvals.MAX_DAYS_OF_PROFILE if proposed else approvals.MAX_DAYS
+        days = approvals.MAX_DAYS_OF_PROPOSAL if proposed else approvals.MAX_DAYS
         findings = ends_within(self.clock(), approval.expires, days)
         if why := may_approve(subject, self.terms):
             remedy = "Let another person approve it."
@@ -156,6 +185,8 @@ class Guards:
             return await self.cluster.intents.allowlist(namespace, wanted.name)
         if wanted.kind == allowlists.SET_KIND:
             return await self.cluster.intents.destinations(wanted.name)
+        if wanted.kind == access_grants.KIND:
+            return await self.cluster.weights.read_grant(namespace, wanted.name)
         return await self.cluster.exceptions.read(namespace, wanted.name)
 
 
@@ -200,6 +231,12 @@ def _against(approval: Approval, what: Approved | None, who: Person) -> tuple[Fi
             remedy = "Look at it again, then approve it as it is now."
             found += (finding_of(rule, f"spec.for.{field}", message, remedy),)
     return found
+
+
+def _no_store(grant: AccessGrant) -> Finding:
+    message = f"{grant.spec.store} is no WeightStore of this cluster: it would give nothing"
+    remedy = "Name one that kubectl get weightstores shows."
+    return Finding("grants/store", Action.WARN, "spec.store", message, remedy)
 
 
 def _may_not_use(exception: PolicyException) -> Finding:

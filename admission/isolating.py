@@ -142,7 +142,7 @@ class Isolating:
         """
         subject, namespace = request.subject, facts.namespace
         seen = self.situations.seen(request, pod, mode)
-        large = len(part.projection) > MOST_BYTES
+        large = len(part.projection) + len(part.part.fields) > MOST_BYTES
         alone = facts.pod is None or facts.pod.excused or facts.pod.entered or part.part.template
         if alone or large or not subject.is_system:
             anew = await self._weigh_anew(request, facts, part, pod, seen)
@@ -151,7 +151,8 @@ class Isolating:
         asked = (request.operation, request.subresource, pod.spec.runtime_class_name, asks(pod))
         risk = facts.risk
         known_risk = risk and (risk.isolates, risk.standings, risk.behaviour)
-        key = (id(part.answer), id(namespace), seen, asker, asked, known_risk)
+        fields = part.part.fields
+        key = (id(part.answer), id(namespace), seen, asker, asked, known_risk, fields)
         known = self.gangs.find(key)
         if known is None:
             made, weighed = await self._weigh_anew(request, facts, part, pod, seen)

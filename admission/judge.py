@@ -13,6 +13,7 @@ from admission.chain import run
 from admission.checks.guards import without_unrecorded
 from admission.checks.notes import notes_to_record
 from admission.defaults import fill, note_of
+from admission.early import refuses_early
 from admission.evidence import evidence_of
 from admission.facts import Facts
 from admission.gather import Gatherer
@@ -34,6 +35,7 @@ from core.errors import CannotJudgeError, DeadlineError, InvalidObjectError
 from core.ids import uuid7
 from core.namespaces import Mode, Namespace
 from core.request import Phase, Request
+from core.rollout import ORDINARY, Modes, enforce_from
 from core.subject import Subject
 from core.within import within
 
@@ -68,8 +70,8 @@ class Judge:
     """Answers requests. Live admission and files both come through here."""
 
     gatherer: Gatherer
-    default_mode: Mode = Mode.ENFORCE
-    """The mode of namespaces without the label."""
+    modes: Modes = ORDINARY
+    """Which mode holds where."""
     new_id: Callable[[], str] = new_decision_id
     when_unrecorded: Unrecorded = Unrecorded.REFUSE
     """The rule of namespaces without the label."""
@@ -110,18 +112,16 @@ class Judge:
             return self._error(request, place, error)
 
     async def mutate(self, request: Request, *, budget: float) -> Decision:
-        """Judge a request, only to note the chosen profile on it and to fill in its defaults.
+        """Judge a request to note the chosen profile on it and to fill in its defaults.
 
-        It refuses nothing: what may not be is refused by the validating pass, which trusts
-        nothing that was done here.
+        It refuses what the back-stop would refuse, so that there is a decision of it. All else
+        that may not be is refused by the validating pass, which trusts nothing that was done here.
         """
         request = msgspec.structs.replace(request, phase=Phase.MUTATING)
         decision = without_unrecorded(await self.validate(request, budget=budget))
-        return msgspec.structs.replace(
-            decision,
-            allowed=True,
-            warnings=[],
-        )
+        if refuses_early(request, decision):
+            return decision
+        return msgspec.structs.replace(decision, allowed=True, warnings=[])
 
     async def again(
         self, document: DecisionDocument, subject: Subject, *, budget: float
@@ -137,7 +137,7 @@ class Judge:
         """
         request = request_of(document, subject)
         try:
-            work = self.gatherer.regather(document, request, self.default_mode)
+            work = self.gatherer.regather(document, request, self.modes)
             facts = await within(budget, work)
         except TimeoutError as error:
             raise DeadlineError(f"the cluster did not answer within {budget:.1f} s") from error
@@ -147,9 +147,9 @@ class Judge:
         namespace = await self.gatherer.namespace_of(request)
         if namespace is not None:
             place.namespace = namespace
-            place.mode = namespace.mode(self.default_mode)
+            place.mode = self.modes.of(namespace)
         elif self.gatherer.judges(request):
-            place.mode = self.default_mode
+            place.mode = self.modes.elsewhere
         return await self.gatherer.gather(request, namespace, place.mode)
 
     def _decide(self, request: Request, facts: Facts) -> Decision:
@@ -185,10 +185,11 @@ class Judge:
             message=refusal(request.what, refusing, decision_id, facts.asides)
             if denied
             else "\n".join(later),
-            warnings=_warnings(refusing, later, decision_id, mode),
+            warnings=_warnings(refusing, later, decision_id, _Place(mode, facts.namespace)),
             findings=findings,
             profile=profile,
             mode=facts.mode.value,
+            if_enforced="" if enforced else "refused" if denied else "admitted",
             policy_revision=facts.policy_revision,
             profiles_revision=facts.profiles.revision,
             subjects=[subject.label for subject in facts.pod.subjects] if facts.pod else [],
@@ -258,12 +259,13 @@ def _later(speaking: list[Outcome], profile: str | None, facts: Facts, decision:
     return [*told, *notices(rest, decision, facts.profiles.by_name[profile], catalogue)]
 
 
-def _warnings(refusing: list[Outcome], later: list[str], decision: str, mode: Mode) -> list[str]:
+def _warnings(refusing: list[Outcome], later: list[str], decision: str, place: _Place) -> list[str]:
     """Give what its author is warned of: a refusal that is not enforced, or privileges to come."""
-    if mode is Mode.AUDIT:
+    if place.mode is Mode.AUDIT:
         return []
     if refusing:
-        return warnings(refusing, decision) if mode is Mode.WARN else []
+        announced = enforce_from(place.namespace) if place.namespace else ""
+        return warnings(refusing, decision, announced) if place.mode is Mode.WARN else []
     return later
 
 

@@ -5,10 +5,11 @@ from collections.abc import Iterable, Mapping
 from admission.candidates import Candidates
 from admission.facts import NamedProfile
 from admission.rights import Rights
-from admission.wording import rule_message
+from admission.wording import printable, rule_message
 from core.decision import Action, Denial, Finding, Need
 from core.namespaces import Mode
 from policies.bundle import Rule
+from policies.engine.answers import MOST_OF_MESSAGE
 
 
 def since(needs: Iterable[Need], rules: Mapping[str, Rule]) -> dict[str, int]:
@@ -24,9 +25,14 @@ def since(needs: Iterable[Need], rules: Mapping[str, Rule]) -> dict[str, int]:
 def denied(denial: Denial, rules: Mapping[str, Rule]) -> Finding:
     """Word what a rule denies to everyone."""
     rule = rules.get(denial.rule)
-    message = rule_message(rule.message, denial.value) if rule else "may never be set"
+    if denial.message:
+        message = printable(denial.message, MOST_OF_MESSAGE)
+    else:
+        message = rule_message(rule.message, denial.value) if rule else "may never be set"
     remedy = rule.remedy if rule else "Remove it."
-    return Finding(denial.rule, Action.DENY, denial.path, message, remedy)
+    return Finding(
+        denial.rule, Action.DENY, denial.path, message, remedy, container=denial.container
+    )
 
 
 async def ask_usable(

@@ -3,10 +3,12 @@
 import msgspec
 
 from core import names
+from core.decision import Denial
 from core.pod import ObjectMeta, Pod
 from core.subject import Subject
 from core.templates import Template
 from policies.projection import Projection
+from policies.site.fields import NO_FIELDS
 
 
 def asks(pod: Pod) -> bool:
@@ -24,6 +26,8 @@ class Part(msgspec.Struct, frozen=True, gc=False):
     projection: Projection
     template: Template | None = None
     """The Pod, and where it lies; None for the object itself."""
+    fields: bytes = NO_FIELDS
+    """Of a Pod: those fields that a site's rules declare, as JSON."""
 
     def counts(self, path: str) -> bool:
         """Say whether a need at this path is certain.
@@ -36,6 +40,12 @@ class Part(msgspec.Struct, frozen=True, gc=False):
         if self.template.partial or path.endswith(".image"):
             return self.template.says(path)
         return True
+
+    def placed(self, denial: Denial) -> Denial:
+        """Give what is denied of the Pod with its path from the object's root."""
+        if self.template is None:
+            return denial
+        return msgspec.structs.replace(denial, path=self.template.place(denial.path))
 
 
 class Reading(msgspec.Struct, frozen=True, gc=False):

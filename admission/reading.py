@@ -13,6 +13,7 @@ import msgspec
 from admission.facts import Facts
 from admission.parts import Part, Reading
 from admission.unlisted import read_unlisted
+from admission.weighing_copies import SNAPSHOT
 from admission.workloads import noted, read_workload
 from core.cluster import Cluster
 from core.decoding import UNREADABLE, unreadable
@@ -36,6 +37,7 @@ from policies.kinds import OBJECT_KINDS, project_object, project_persistent
 from policies.projecting.added import mark_added
 from policies.projection import project
 from policies.rights import KINDS
+from policies.site.fields import NO_FIELDS, NO_READS, POD, Reads
 
 _BINDING: Final = "a volume is bound to a claim"
 _JUDGED_BEFORE: Final = "it is made from a template that was judged for its author"
@@ -47,6 +49,8 @@ class Reader:
 
     cluster: Cluster
     controllers: Controllers
+    reads: Reads = NO_READS
+    """What a site's rules read of Pods."""
 
     def judges(self, request: Request) -> bool:
         """Say whether objects of the request's kind are judged."""
@@ -67,8 +71,8 @@ class Reader:
         if reader is None:
             claimed = partial(self.claimed, request.namespace)
             if kind not in WORKLOADS:
-                return read_unlisted(request, claimed, self.controllers)
-            return read_workload(WORKLOADS[kind], request, claimed, self.controllers)
+                return read_unlisted(request, claimed, self.controllers, self.reads)
+            return read_workload(WORKLOADS[kind], request, claimed, self.controllers, self.reads)
         reading = reader(self, request, facts)
         if isinstance(reading, str) or not _is_update(request):
             return reading
@@ -91,7 +95,7 @@ class Reader:
             subjects = subjects[:1]  # As of whoever enters: of the Pod's account nothing is asked.
         name = noted(pod.metadata)
         return Reading(
-            (Part(projection),),
+            (Part(projection, fields=self._fields(request)),),
             subjects,
             request.namespace,
             metadata=pod.metadata,
@@ -100,6 +104,15 @@ class Reader:
             always=True,
             pods=(pod,),
         )
+
+    def _fields(self, request: Request) -> bytes:
+        if not self.reads.reads(POD):
+            return NO_FIELDS
+        try:
+            value = msgspec.json.decode(_json(request), type=dict)
+        except UNREADABLE as error:
+            raise unreadable("Pod", error) from error
+        return self.reads.fields(POD, value)
 
     def claimed(self, namespace: str, name: str, names: str) -> tuple[PersistentVolume, ...]:
         """Give the volumes of a claim: those on a node that it has, and one that it will name."""
@@ -174,6 +187,10 @@ class Reader:
         projection = project_persistent(volume, "spec.volumeName")
         return Reading((Part(projection),), (subject,), request.namespace)
 
+    def read_snapshot(self, _request: Request, _: Facts) -> Reading | str:
+        """Leave a snapshot alone: it gives no privilege. What it copies may be model weights."""
+        return "a snapshot needs no privilege"
+
     def read_other(self, request: Request, _: Facts) -> Reading | str:
         """Read a class, a driver or a claim for devices."""
         if request.subject.username in CLAIM_MAKERS:
@@ -194,6 +211,7 @@ _READERS: Final[Mapping[tuple[str, str], Callable[[Reader, Request, Facts], Read
     ("", "Pod"): Reader.read_pod,
     ("", "PersistentVolume"): Reader.read_volume,
     ("", "PersistentVolumeClaim"): Reader.read_claim,
+    SNAPSHOT: Reader.read_snapshot,
     **dict.fromkeys(sorted(OBJECT_KINDS), Reader.read_other),
 }
 
@@ -204,6 +222,7 @@ NAMESPACED_KINDS: Final = frozenset(
     {
         ("", "Pod"),
         ("", "PersistentVolumeClaim"),
+        SNAPSHOT,
         ("resource.k8s.io", "ResourceClaim"),
         ("resource.k8s.io", "ResourceClaimTemplate"),
         *(kind for kind in KINDS if not kind[1].startswith("Cluster")),

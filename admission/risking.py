@@ -43,7 +43,7 @@ _CLIENT: Final = "client:"
 _MEANWHILE: Final = tuple(
     each for each in OperationClass if each is not OperationClass.READ_WEIGHTS
 )
-"""What a person who is refused may want to do instead; nothing judges the weights yet."""
+"""What a person who is refused may want to do instead; weights are no consolation."""
 
 _log = structlog.get_logger(__name__)
 _with = msgspec.structs.replace
@@ -96,15 +96,20 @@ class Risking:
         lately, now = self._lately, self.clock()
         lately.turn_to(snapshot, now)
         operation = of_what_is_read(request)
+        reads = facts.weights is not None and bool(facts.weights.stores)
         shown = self._signing_in.of(request, reading)
         root, namespace = facts.root, facts.namespace
         author = root.requester if root else None
-        key = (_asker(request), author, id(operation), id(namespace), shown)
+        key = (_asker(request), author, id(operation), id(namespace), shown, reads)
         known = lately.found.get(key)
         if known is not None:
             return _with(facts, risk=known[0])
         people = _people(None if _unsaid(request) else request.subject, author)
         found = self._assess(snapshot, people, shown, operation, place_of(namespace))
+        if reads:  # Judged in both columns: the stricter one counts.
+            reading_them = OperationClass.READ_WEIGHTS
+            other = self._assess(snapshot, people, shown, reading_them, place_of(namespace))
+            found = max(found, other, key=lambda each: each.effect.severity)
         lately.keep(key, found, namespace)
         return _with(facts, risk=found)
 

@@ -12,7 +12,7 @@ import msgspec
 from admission.connecting import enters
 from admission.granted import gives
 from admission.reading import is_debug
-from core import allowlists, approvals, break_glass, exceptions, names
+from core import access_grants, allowlists, approvals, break_glass, exceptions, names, weight_stores
 from core.decoding import UNREADABLE
 from core.request import Operation, Request
 from core.risk import OperationClass
@@ -24,6 +24,8 @@ _OF_KINDS: Final[Mapping[str, OperationClass]] = {
     **dict.fromkeys(approvals.APPROVES, OperationClass.APPROVE),
     break_glass.KIND: OperationClass.BREAK_GLASS,
     approvals.PROFILE: OperationClass.CHANGE_RIGHTS,
+    access_grants.KIND: OperationClass.ASK,
+    weight_stores.KIND: OperationClass.CHANGE_RIGHTS,
 }
 """Sallyport's own kinds."""
 

@@ -12,7 +12,7 @@ from admission.parts import Reading
 from core.cluster import Cluster, SignIn
 from core.pod import Pod
 from core.request import Request
-from identity.risk.workload_identity import client_ids_of, is_for_entra, signs_in
+from identity.risk.workload_identity import ClientId, client_ids_of, is_for_entra, signs_in
 
 MOST_SHOWN: Final = 32
 """Different ones that are told apart in all templates of an object; the rest counts as hidden."""
@@ -54,8 +54,7 @@ class SigningIn:
         for part, pod in zip(reading.parts, reading.pods, strict=True):
             if not signs_in(pod):
                 continue
-            account = self._account(request.namespace, _name(pod))
-            for each in client_ids_of(pod, account.client_id, account.tenant):
+            for each in self.of_pod(request.namespace, pod):
                 path = part.template.place(each.path) if part.template else each.path
                 where = in_pod(path, reading.entered) if reading.entered else path
                 if len(found) >= MOST_SHOWN:
@@ -64,6 +63,15 @@ class SigningIn:
                 shown = Shown(each.client_id, each.tenant, where)
                 found.setdefault((shown.client_id, shown.tenant), shown)
         return tuple(found.values())
+
+    def of_pod(self, namespace: str, pod: Pod) -> tuple[ClientId, ...]:
+        """Give what one Pod can sign in as, with the fields that show it.
+
+        Raises:
+            NotSyncedError: as `of`.
+        """
+        account = self._account(namespace, account_of(pod))
+        return client_ids_of(pod, account.client_id, account.tenant)
 
     def _of_token(self, request: Request, reading: Reading) -> Iterable[Shown]:
         """Give what a token that is asked for would sign in as."""
@@ -83,5 +91,6 @@ class SigningIn:
         return self.cluster.service_account_sign_in(namespace, name) or _UNKNOWN
 
 
-def _name(pod: Pod) -> str:
+def account_of(pod: Pod) -> str:
+    """Give the name of a Pod's service account."""
     return pod.spec.service_account_name or pod.spec.service_account or _DEFAULT_ACCOUNT

@@ -3,17 +3,20 @@
 It reads memory: the Services that let traffic in from outside, and when service accounts were made.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
+
+import msgspec
 
 from admission.facts import Facts
 from core.cluster import Cluster
 from core.errors import NotSyncedError
+from core.namespaces import Namespace
 from core.pod import Pod
 from core.request import Request
 from core.sandbox import SandboxMode
-from core.subject import Subject
+from core.subject import Subject, unnamed_group
 from identity.kinds import SubjectKind
 from policies.context import ABSENT, ABSENT_BESIDES_RISK, NO_STANDINGS, Context, encode_context
 
@@ -22,6 +25,9 @@ _DEFAULT_ACCOUNT: Final = "default"
 
 _MOST_SERVICES: Final = 8
 """Services that are named: one is enough to count, and thousands may select a Pod."""
+
+_MOST_KEPT: Final = 512
+"""Contexts of what controllers ask; each takes about 1 KB."""
 
 _UNSEEN: Final = ("services", "service-accounts")
 
@@ -37,7 +43,8 @@ class Seen(NamedTuple):
     """What of these is not known."""
 
 
-_NOTHING: Final = Seen()
+NOTHING_SEEN: Final = Seen()
+"""Of what is no Pod."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,10 @@ class Situations:
     clock: Callable[[], float]
     new_account_s: float
     """Age in seconds below which a service account counts as new."""
+    _kept: dict[Hashable, tuple[Namespace | None, tuple[bytes, bytes]]] = field(
+        default_factory=dict
+    )
+    """Told by the namespace's identity too."""
 
     def seen(self, request: Request, pod: Pod, mode: SandboxMode) -> Seen:
         """Give what the cluster shows of a Pod of the request.
@@ -57,7 +68,7 @@ class Situations:
             NotSyncedError: it is not known, and the score decides.
         """
         if not request.namespace:
-            return _NOTHING
+            return NOTHING_SEEN
         try:
             services = self.cluster.exposing(request.namespace, pod.metadata.labels or {})
             return Seen(services[:_MOST_SERVICES], self._is_new(request.namespace, pod))
@@ -68,21 +79,48 @@ class Situations:
 
     def context(self, request: Request, facts: Facts, seen: Seen) -> bytes:
         """Give what policies see, as JSON."""
+        return self.contexts(request, facts, seen)[0]
+
+    def contexts(self, request: Request, facts: Facts, seen: Seen) -> tuple[bytes, bytes]:
+        """Give what policies see, and what is recorded of it: without names of groups.
+
+        What controllers ask again and again is made once.
+        """
+        subject, risk = request.subject, facts.risk
+        if not subject.is_system:
+            return self._made(request, facts, seen)
+        known_risk = risk and (risk.standings, risk.behaviour)
+        asked = (request.operation, request.subresource, request.namespace)
+        key = (asked, subject.username, *subject.groups, seen, known_risk)
+        kept = self._kept.get(key)
+        if kept is None or kept[0] is not facts.namespace:
+            kept = (facts.namespace, self._made(request, facts, seen))
+            self._kept[key] = kept
+            if len(self._kept) > _MOST_KEPT:
+                del self._kept[next(iter(self._kept))]
+        return kept[1]
+
+    def _made(self, request: Request, facts: Facts, seen: Seen) -> tuple[bytes, bytes]:
         subject, namespace, risk = request.subject, facts.namespace, facts.risk
-        return encode_context(
-            Context(
-                operation=request.operation.value,
-                subresource=request.subresource,
-                requester=self.kind_of(subject).value,
-                groups=tuple(sorted(subject.groups)),
-                namespace_labels=namespace.labels if namespace else {},
-                new_service_account=seen.new_account,
-                services=seen.services,
-                risk=risk.standings if risk else NO_STANDINGS,
-                behaviour=risk.behaviour if risk else (),
-                absent=(*(ABSENT_BESIDES_RISK if risk else ABSENT), *seen.absent),
-            )
+        groups = tuple(sorted(subject.groups))
+        context = Context(
+            operation=request.operation.value,
+            subresource=request.subresource,
+            namespace=request.namespace,
+            requester=self.kind_of(subject).value,
+            groups=groups,
+            namespace_labels=namespace.labels if namespace else {},
+            new_service_account=seen.new_account,
+            services=seen.services,
+            risk=risk.standings if risk else NO_STANDINGS,
+            behaviour=risk.behaviour if risk else (),
+            absent=(*(ABSENT_BESIDES_RISK if risk else ABSENT), *seen.absent),
         )
+        encoded = encode_context(context)
+        unnamed = tuple(map(unnamed_group, groups))
+        if unnamed == groups:
+            return encoded, encoded
+        return encoded, encode_context(msgspec.structs.replace(context, groups=unnamed))
 
     def _is_new(self, namespace: str, pod: Pod) -> bool:
         spec = pod.spec

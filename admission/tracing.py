@@ -73,5 +73,6 @@ async def trace(  # noqa: PLR0913  Where to look, from where, and what counts.
         notes.profile,
         group=last.group,
         straight=notes.requester == own,
+        grants=notes.grants,
     )
     return Origin(root, notes)

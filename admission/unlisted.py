@@ -14,16 +14,19 @@ from core.request import Request
 from core.workload import Workload
 from identity.subjects import Controllers
 from policies.projecting.volumes import Claimed
+from policies.site.fields import NO_READS, Reads
 
 OWNED: Final = "it is made for another object: its Pods are judged"
 NO_TEMPLATE: Final = "nothing in it has the shape of a Pod template"
 MISSHAPEN: Final = "what looks like a Pod template in it is none"
 
 
-def read_unlisted(request: Request, claimed: Claimed, controllers: Controllers) -> Reading | str:
+def read_unlisted(
+    request: Request, claimed: Claimed, controllers: Controllers, reads: Reads = NO_READS
+) -> Reading | str:
     """Give what is judged of an object of a kind that nobody listed, or why it is left alone."""
     try:
-        reading = read_workload(_as_workload(request), request, claimed, controllers)
+        reading = read_workload(_as_workload(request), request, claimed, controllers, reads)
     except InvalidObjectError as error:
         return f"{MISSHAPEN}: {error}"
     if isinstance(reading, str):

@@ -15,6 +15,9 @@ _LINE = 120
 _PATH = 300
 """Characters shown of a field's path or a privilege: its author chooses annotations' names."""
 
+_MOMENT = 35
+"""Characters of an RFC 3339 time; the line that shows it stays under 120."""
+
 _PLACES = 5
 """Further places shown of one finding."""
 
@@ -91,9 +94,17 @@ def not_judged(what: str, why: str, remedy: str, decision: str) -> str:
     )
 
 
-def warnings(outcomes: Sequence[Outcome], decision: str) -> list[str]:
-    """Give one short line for each finding, as kubectl prints warnings; remedies where they fit."""
+def warnings(outcomes: Sequence[Outcome], decision: str, announced: str = "") -> list[str]:
+    """Give one short line for each finding, as kubectl prints warnings; remedies where they fit.
+
+    `announced` is from when its namespace is to enforce, where that is said.
+    """
     last = f"Sallyport would refuse this in a namespace that enforces; decision {decision}"
+    if announced:
+        shown = printable(announced, _MOMENT)
+        last = (
+            f"This namespace is to enforce from {shown} on: it is refused then; decision {decision}"
+        )
     return [*shown_lines(outcomes), last]
 
 

@@ -24,6 +24,7 @@ from identity.requester import PROFILE_PATH
 from identity.subjects import Controllers, pod_service_account, subjects_of
 from policies.projecting.volumes import Claimed
 from policies.projection import project
+from policies.site.fields import NO_READS, POD, Reads
 
 SAME: Final = "the update changes no Pod template"
 
@@ -32,7 +33,11 @@ RESTARTED: Final = "kubectl.kubernetes.io/restartedAt"
 
 
 def read_workload(
-    workload: Workload, request: Request, claimed: Claimed, controllers: Controllers
+    workload: Workload,
+    request: Request,
+    claimed: Claimed,
+    controllers: Controllers,
+    reads: Reads = NO_READS,
 ) -> Reading | str:
     """Give what is judged of a workload's object, or say why it is left alone.
 
@@ -53,7 +58,11 @@ def read_workload(
     metadata = _metadata_of(workload.kind, value)
     return Reading(
         tuple(
-            Part(_project(workload.kind, pod, template, claimed), template)
+            Part(
+                _project(workload.kind, pod, template, claimed),
+                template,
+                reads.fields(POD, template.pod),
+            )
             for pod, template in zip(pods, templates, strict=True)
         ),
         _subjects(workload, request, metadata, pods, controllers),

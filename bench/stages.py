@@ -21,7 +21,7 @@ from audit.ledger.frames import FrameKind, decision_frame_id
 from audit.ledger.spool import Spool, SpoolSettings
 from bench.reviews import GANG, USUAL, Pods
 from bench.servers import stage_cluster
-from cli.parts import make_engine, make_judge
+from cli.parts import make_engine, make_judge, modes_of
 from cli.settings import Settings
 from core.decision import Decision
 from core.document import encode_document
@@ -75,7 +75,7 @@ class Bench:
         judge = make_judge(self.cluster, self.remembering, self.settings)
         request = decode_review(body)
         place = self.runner.run(self.cluster.namespace(request.namespace))
-        mode = place.mode(self.settings.default_mode)
+        mode = modes_of(self.settings).of(place)
         facts = self.runner.run(judge.gatherer.gather(request, place, mode))
         decision = self.runner.run(judge.validate(request, budget=_BUDGET_S))
         return Case(body, request, facts, decision)

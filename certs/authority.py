@@ -7,12 +7,13 @@ subjectAltName, key identifiers everywhere, extended key usage on every leaf).
 import datetime as dt
 import enum
 import ipaddress
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
@@ -21,6 +22,16 @@ SKEW: Final = dt.timedelta(minutes=5)
 """How far a certificate's beginning lies back: clocks of a cluster differ by less."""
 
 _PEM: Final = serialization.Encoding.PEM
+_BLOCK: Final = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
+_BROKEN: Final = (
+    ValueError,
+    TypeError,
+    UnsupportedAlgorithm,
+    x509.DuplicateExtension,
+    x509.InvalidVersion,
+    x509.UnsupportedGeneralNameType,
+)
+"""What a certificate or key of bytes that are damaged, or somebody's choice, may raise."""
 
 
 class Purpose(enum.Enum):
@@ -109,17 +120,21 @@ def read_certificate(pem: bytes) -> x509.Certificate:
     """Read the first certificate.
 
     Raises:
-        ValueError: there is none.
+        ValueError: there is none that can be used.
     """
-    return x509.load_pem_x509_certificates(pem)[0]
+    found = read_certificates(pem)
+    if not found:
+        message = "there is no certificate that can be read"
+        raise ValueError(message)
+    return found[0]
 
 
 def read_certificates(pem: bytes) -> Sequence[x509.Certificate]:
-    """Read all certificates of a bundle; none where it is empty or cannot be read."""
-    try:
-        return x509.load_pem_x509_certificates(pem)
-    except ValueError:
-        return ()
+    """Read all certificates of a bundle that can be used; none where there is none.
+
+    One that is damaged takes no other with it: what is trusted beside it stays trusted.
+    """
+    return tuple(one for block in _BLOCK.findall(pem) if (one := _read_whole(block)))
 
 
 def write_certificate(certificate: x509.Certificate) -> bytes:
@@ -131,7 +146,7 @@ def is_pair(pair: KeyPair) -> bool:
     """Say whether both can be read and belong together."""
     try:
         return read_certificate(pair.certificate).public_key() == _read_key(pair.key).public_key()
-    except (ValueError, TypeError):
+    except _BROKEN:
         return False
 
 
@@ -156,10 +171,22 @@ def is_valid(certificate: x509.Certificate, now: dt.datetime) -> bool:
     return certificate.not_valid_before_utc <= now < certificate.not_valid_after_utc
 
 
+def _read_whole(block: bytes) -> x509.Certificate | None:
+    """Give a certificate of which each part can be read, which happens at its first use."""
+    try:
+        one = x509.load_pem_x509_certificate(block)
+        one.public_key()
+        _ = one.subject, one.issuer, one.extensions
+        _ = one.not_valid_before_utc, one.not_valid_after_utc
+    except _BROKEN:
+        return None
+    return one
+
+
 def _signed(leaf: x509.Certificate, ca: x509.Certificate) -> bool:
     try:
         leaf.verify_directly_issued_by(ca)
-    except (ValueError, TypeError, InvalidSignature):
+    except (*_BROKEN, InvalidSignature):
         return False
     return True
 

@@ -2,16 +2,19 @@
 
 Two rules leave no gap. A new CA is first only added to the bundle; it signs once every place that
 holds the bundle has been seen with it for `distribution`, in which every party reads its place
-again. A former CA stays in the bundle until no leaf that it signed can be valid any more.
+again. A former CA stays in the bundle until no leaf that it signed can be valid any more: so a
+gate that is cut off for weeks, and shows its old leaf, is trusted as long as that leaf is valid.
 """
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from cryptography import x509
 
 from certs.authority import (
+    SKEW,
     KeyPair,
     LeafNames,
     is_for,
@@ -26,6 +29,12 @@ from certs.authority import (
     write_certificate,
 )
 
+_DISTRIBUTIONS_OF_A_LEAF: Final = 6
+"""A new leaf is made when a third is left, which must be enough to reach every gate twice over."""
+
+_LEAVES_OF_AN_AUTHORITY: Final = 2
+"""So many leaves' lifetimes fit into that of a CA: else leaves would end early, with their CA."""
+
 
 @dataclass(frozen=True)
 class RotationSettings:
@@ -37,6 +46,21 @@ class RotationSettings:
     """In which each party reads what changed: a kubelet brings a Secret's change to a volume
     within two minutes (its sync period of 1 minute and the age of its cache of another)."""
 
+    def problem(self) -> str:
+        """Say what of them cannot work together; empty where all can."""
+        if self.leaf_lifetime < self.distribution * _DISTRIBUTIONS_OF_A_LEAF:
+            return (
+                f"leaves of {self.leaf_lifetime} would expire while new ones are on their way; "
+                f"give them {_DISTRIBUTIONS_OF_A_LEAF} times the distribution of "
+                f"{self.distribution} or more"
+            )
+        if self.authority_lifetime < self.leaf_lifetime * _LEAVES_OF_AN_AUTHORITY:
+            return (
+                f"a CA of {self.authority_lifetime} would cut leaves of {self.leaf_lifetime} "
+                f"short; give it {_LEAVES_OF_AN_AUTHORITY} times that or more"
+            )
+        return ""
+
 
 @dataclass(frozen=True)
 class Authority:
@@ -47,6 +71,8 @@ class Authority:
     """None for one that signs nothing any more."""
     distributed: dt.datetime | None = None
     """Since when every place has been seen with it."""
+    signed_until: dt.datetime | None = None
+    """When the last leaf that it signed ends; None is not known, so its own end at the latest."""
 
 
 @dataclass(frozen=True)
@@ -78,16 +104,17 @@ def plan(
     places = _places(state, wanted)
     found = _read(state.authorities, now) or _salvage(places, now)
     found = _mark(found, places, now, settings)
-    if _is_due(found, now):
+    if _is_due(found, now, settings):
         pair = make_authority("Sallyport CA", validity(now, settings.authority_lifetime))
-        found.append(Authority(pair.certificate, pair.key))
+        found.append(Authority(pair.certificate, pair.key, None, now.replace(microsecond=0)))
     trust = _choose(found, now, settings)
     bundle = b"".join(each.certificate for each in trust.authorities)
     leaves = {
         name: Leaf(_renew(state.leaves.get(name), names, trust, now, settings), bundle)
         for name, names in wanted.items()
     }
-    return State(trust.authorities, leaves, (bundle,) * len(state.bundles))
+    made = [leaf.pair for name, leaf in leaves.items() if leaf.pair != _pair_of(state, name)]
+    return State(_note_signed(trust, made), leaves, (bundle,) * len(state.bundles))
 
 
 def _read(authorities: Iterable[Authority], now: dt.datetime) -> list[Authority]:
@@ -143,19 +170,22 @@ def _mark(
     return marked
 
 
-def _is_due(found: list[Authority], now: dt.datetime) -> bool:
+def _is_due(found: list[Authority], now: dt.datetime, settings: RotationSettings) -> bool:
     """Say whether a new CA is needed: there is none that can sign, or the newest is old."""
     able = [each for each in found if _can_sign(each, now)]
-    return not able or _is_old(read_certificate(able[-1].certificate), now)
+    if not able:
+        return True
+    return now >= due(read_certificate(able[-1].certificate), settings.authority_lifetime)
 
 
 def _can_sign(authority: Authority, now: dt.datetime) -> bool:
     return authority.key is not None and is_valid(read_certificate(authority.certificate), now)
 
 
-def _is_old(certificate: x509.Certificate, now: dt.datetime) -> bool:
-    since, until = certificate.not_valid_before_utc, certificate.not_valid_after_utc
-    return now >= since + (until - since) * 2 / 3
+def due(certificate: x509.Certificate, lifetime: dt.timedelta) -> dt.datetime:
+    """Say when it is replaced: after two thirds of its life, or of what a life is to be now."""
+    made = certificate.not_valid_before_utc + SKEW
+    return made + min(certificate.not_valid_after_utc - made, lifetime) * 2 / 3
 
 
 @dataclass(frozen=True)
@@ -173,15 +203,27 @@ def _choose(found: list[Authority], now: dt.datetime, settings: RotationSettings
 
     Then former CAs lose their keys, and leave once all that they signed has expired.
     """
-    able = [each for each in found if _can_sign(each, now)]
-    known = [each for each in able if _known_for(each, now) >= settings.distribution]
-    if not known:
-        return _Trust(tuple(found), able[0], everywhere=False)
-    signer = known[-1]
+    signer = signing(found, now, settings) or found[-1]  # `_is_due` saw to it that one can.
+    if _known_for(signer, now) < settings.distribution:
+        return _Trust(tuple(found), signer, everywhere=False)
     at = found.index(signer)
-    over = _known_for(signer, now) >= settings.distribution + settings.leaf_lifetime
-    former = () if over else (replace(each, key=None) for each in found[:at])
+    former = (replace(each, key=None) for each in found[:at] if trusted_until(each) > now)
     return _Trust((*former, *found[at:]), signer, everywhere=True)
+
+
+def signing(
+    authorities: Iterable[Authority], now: dt.datetime, settings: RotationSettings
+) -> Authority | None:
+    """Give the one that signs; None where none can."""
+    able = [each for each in authorities if _can_sign(each, now)]
+    known = [each for each in able if _known_for(each, now) >= settings.distribution]
+    return next(iter(known[-1:] or able), None)
+
+
+def trusted_until(authority: Authority) -> dt.datetime:
+    """Say until when one that signs nothing more must be trusted."""
+    end = read_certificate(authority.certificate).not_valid_after_utc
+    return min(end, authority.signed_until or end)
 
 
 def _known_for(authority: Authority, now: dt.datetime) -> dt.timedelta:
@@ -198,7 +240,7 @@ def _renew(
 ) -> KeyPair:
     """Keep a pair that works; one that is old is replaced once everyone trusts the signer."""
     if leaf and _works(leaf.pair, names, trust, now):
-        old = _is_old(read_certificate(leaf.pair.certificate), now)
+        old = now >= due(read_certificate(leaf.pair.certificate), settings.leaf_lifetime)
         if not (old and trust.everywhere):
             return leaf.pair
     signer = KeyPair(trust.signer.certificate, trust.signer.key or b"")
@@ -217,3 +259,18 @@ def _works(pair: KeyPair, names: LeafNames, trust: _Trust, now: dt.datetime) -> 
         and is_issued_by(certificate, valid)
         and is_for(certificate, names)
     )
+
+
+def _pair_of(state: State, name: str) -> KeyPair | None:
+    leaf = state.leaves.get(name)
+    return leaf.pair if leaf else None
+
+
+def _note_signed(trust: _Trust, made: Iterable[KeyPair]) -> tuple[Authority, ...]:
+    """Note on the signer how long it must be trusted for what it has just signed."""
+    known = trust.signer.signed_until
+    ends = [read_certificate(pair.certificate).not_valid_after_utc for pair in made]
+    if known is None or not ends:
+        return trust.authorities
+    signer = replace(trust.signer, signed_until=max(known, *ends))
+    return tuple(signer if each is trust.signer else each for each in trust.authorities)

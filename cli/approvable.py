@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from core import allowlists, approvals, break_glass, exceptions
+from core import access_grants, allowlists, approvals, break_glass, exceptions
+from core.access_grants import AccessGrant, parse_grant
 from core.allowlists import (
     EgressAllowlist,
     EgressDestinations,
@@ -18,6 +19,7 @@ from core.exceptions import Excuse, PolicyException, parse_exception
 from kube.break_glasses import BREAK_GLASSES_PATH, CLUSTER_APPROVALS_PATH
 from kube.egress_intents import SETS_PATH, allowlists_path
 from kube.exceptions import approvals_path, exceptions_path
+from kube.weight_grants import grants_path
 
 Line = tuple[str, str]
 """A line and its colour, if it has one."""
@@ -77,6 +79,20 @@ def _opened(one: EgressAllowlist) -> Iterator[Line]:
     only = f" (only {', '.join(narrowed)})" if narrowed else ""
     yield f"Pods of {', '.join(one.spec.service_accounts)}{only} may connect to", ""
     yield from map(_destination, one.spec.to)
+
+
+def _granted(one: AccessGrant) -> Iterator[Line]:
+    spec = one.spec
+    where = f"container {spec.container}" if spec.container else "all of it"
+    under = f", under {', '.join(spec.prefixes)}" if spec.prefixes else ""
+    yield f"begins:   {spec.not_before or 'at once'}", ""
+    yield f"+ {', '.join(spec.rights)} weights of {spec.store} ({where}{under})", "red"
+    accounts = ", ".join(spec.service_accounts or ()) or "no service account: no Pod may by it"
+    yield f"as {accounts}", ""
+    for person in spec.people or ():
+        yield f"+ {person}", "green"
+    for group in spec.groups or ():
+        yield f"+ whoever is in the group {group}", "green"
 
 
 def _shared(one: EgressDestinations) -> Iterator[Line]:
@@ -147,6 +163,15 @@ KINDS: Final = (
         approvals_path,
         parse_allowlist,
         _opened,
+    ),
+    ApprovableKind(
+        access_grants.KIND,
+        approvals.KIND,
+        ("accessgrant", "accessgrants", "agr", "grant"),
+        grants_path,
+        approvals_path,
+        parse_grant,
+        _granted,
     ),
     ApprovableKind(
         allowlists.SET_KIND,

@@ -1,7 +1,6 @@
 """`sallyport approve`: shows what is to be approved, and writes the Approval."""
 
 import asyncio
-import datetime as dt
 import sys
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -18,16 +17,19 @@ from rich.text import Text
 from cli import exits
 from cli.approvable import KINDS, ApprovableKind
 from cli.approve_profile import PROFILE_CALLED, Proposal
+from cli.approve_store import REMOVAL_CALLED, STORE_CALLED, StoreProposal
 from cli.output import Format, make_console, print_json
 from cli.profile_diff import read_one
 from cli.settings import Settings
 from cli.text import safe_line, safe_text
-from core import names
+from core import names, weight_stores
+from core.access_grants import AccessGrant
 from core.allowlists import EgressAllowlist, EgressDestinations
-from core.approvals import CLUSTER_KIND, MAX_DAYS_OF_PROFILE, PROFILE, Approval, parse_approval
+from core.approvals import CLUSTER_KIND, MAX_DAYS_OF_PROPOSAL, PROFILE, Approval, parse_approval
 from core.break_glass import BreakGlass
 from core.errors import ClusterError, SettingsError
 from core.exceptions import PolicyException
+from core.times import time_text
 from core.two_person import write_people, write_person
 from kube.break_glasses import CLUSTER_APPROVALS_PATH
 from kube.connection import Connection
@@ -36,6 +38,7 @@ from kube.objects import Objects
 _DAY_S: Final = 86_400
 _PAGE: Final = 500
 _FORBIDDEN: Final = 403
+_PROPOSED: Final = (*PROFILE_CALLED, *STORE_CALLED, *REMOVAL_CALLED)
 
 
 class Answer(msgspec.Struct, frozen=True, rename="camel"):
@@ -55,7 +58,7 @@ class Answer(msgspec.Struct, frozen=True, rename="camel"):
     """Why it was refused, in the gate's words."""
 
 
-Approvable = PolicyException | BreakGlass | EgressAllowlist | EgressDestinations
+Approvable = PolicyException | BreakGlass | EgressAllowlist | EgressDestinations | AccessGrant
 
 
 class Approving:
@@ -94,7 +97,7 @@ class Approving:
         ends = time.time() + days * _DAY_S - 60
         if not isinstance(self.what, BreakGlass) and self.what.expires is not None:
             ends = min(self.what.expires, ends)
-        body = self._approval(_expires(ends), reason)
+        body = self._approval(time_text(ends), reason)
         path = self.kind.approvals(meta.namespace)
         return await _create(self._objects, path, body, self.looked_at())
 
@@ -140,9 +143,9 @@ def answer_approval(settings: Settings, wish: Wish, output: Format) -> int:
     """
     table = output is Format.TABLE
     console = make_console() if table else None
-    if wish.kind.lower() in PROFILE_CALLED:
+    if wish.kind.lower() in _PROPOSED:
         approval = CLUSTER_KIND
-        answer = asyncio.run(_run_profile(settings, wish, console))
+        answer = asyncio.run(_run_proposal(settings, wish, console))
     else:
         kind = kind_of(wish.kind)
         approval = kind.approval
@@ -165,7 +168,7 @@ def kind_of(called: str) -> ApprovableKind:
     for each in KINDS:
         if called.lower() in each.called:
             return each
-    known = ", ".join((*(name for each in KINDS for name in each.called), *PROFILE_CALLED))
+    known = ", ".join((*(name for each in KINDS for name in each.called), *_PROPOSED))
     raise SettingsError(f"{called}: approve one of {known}")
 
 
@@ -191,26 +194,32 @@ async def run(
         return await approving.approve(wish.days, wish.reason)
 
 
-async def _run_profile(settings: Settings, wish: Wish, console: Console | None) -> Answer:
-    """Show what a file would make of a profile and, once that is wanted, approve just that.
+async def _run_proposal(settings: Settings, wish: Wish, console: Console | None) -> Answer:
+    """Show what a file would make of a profile or a store, and approve just that once it is wanted.
 
     Raises:
-        SettingsError: no cluster is named, or the file holds not one profile.
-        InvalidObjectError: the profile is broken.
+        SettingsError: no cluster is named, or the file holds not one of them.
+        InvalidObjectError: it is broken.
         ClusterError: kube-apiserver does not answer.
     """
-    profile = read_one(Path(wish.name))
+    called = wish.kind.lower()
+    profile = read_one(Path(wish.name)) if called in PROFILE_CALLED else None
     async with _opened(settings) as objects:
-        proposal = await Proposal.of(objects, profile)
+        proposal: Proposal | StoreProposal
+        if profile is not None:
+            kind, name, proposal = PROFILE, profile.name, await Proposal.of(objects, profile)
+        else:
+            proposal = await StoreProposal.of(objects, called, wish.name)
+            kind, name = weight_stores.KIND, proposal.name
         if console is not None:
             for line, colour in proposal.lines():
                 _line(console, line, colour)
         what = proposal.what
-        answer = Answer(PROFILE, "", profile.name, proposal.uid, what.digest, approved=False)
+        answer = Answer(kind, "", name, proposal.uid, what.digest, approved=False)
         if wish.show or not (wish.yes or _wanted()):
             return answer
-        days = min(wish.days, MAX_DAYS_OF_PROFILE)
-        expires = _expires(time.time() + days * _DAY_S - 60)
+        days = min(wish.days, MAX_DAYS_OF_PROPOSAL)
+        expires = time_text(time.time() + days * _DAY_S - 60)
         body = proposal.approval(expires, wish.reason)
         return await _create(objects, CLUSTER_APPROVALS_PATH, body, answer)
 
@@ -236,10 +245,6 @@ async def _create(objects: Objects, path: str, body: dict[str, Any], answer: Ans
         return msgspec.structs.replace(answer, message=str(error))
     name, expires = str(made["metadata"]["name"]), str(body["spec"]["expiresAt"])
     return msgspec.structs.replace(answer, approved=True, approval=name, expires_at=expires)
-
-
-def _expires(ends: float) -> str:
-    return f"{dt.datetime.fromtimestamp(int(ends), dt.UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def _wanted() -> bool:

@@ -1,14 +1,11 @@
 """`sallyport auditor`: keeps what the gates of a cluster record."""
 
 import asyncio
-import datetime as dt
 import sys
-import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
 
 import uvloop
 from prometheus_client import CollectorRegistry
@@ -19,28 +16,25 @@ from audit.behaviour.metrics import BehaviourCollector
 from audit.behaviour.wire import PATH as BEHAVIOUR_PATH
 from audit.ledger.acts import acts_answering
 from audit.ledger.acts_wire import PATH as ACTS_PATH
-from audit.ledger.destination import Receipt
-from audit.ledger.frames import Frame
+from audit.ledger.log.metrics import LogCollector
 from audit.ledger.metrics import ReceiverCollector
 from audit.ledger.receiver import Receiver
 from audit.ledger.serving import Serving
-from audit.ledger.store.query import Query
-from audit.ledger.store.store import Store
-from cli.ledger import ledger_url
+from audit.weights.ingest.ingesting import Ingest
+from audit.weights.ingest.metrics import WeightsCollector
+from audit.weights.reads import reads_answering
+from audit.weights.reads_wire import PATH as READS_PATH
+from cli.auditor_weights import open_weights
+from cli.kept_ledger import KeptLedger, open_kept_ledger
 from cli.settings import Settings
 from cli.settings_errors import name_setting
-from core.errors import LedgerError, SettingsError
+from core.errors import SettingsError
 from webhooks.logs import LogSettings, configure_logs, get_logger
 from webhooks.metrics import process_registry
 from webhooks.readiness import Readiness
 from webhooks.server import Served, ServerSettings, serve
 from webhooks.status import build_status_app
 from webhooks.tls import PairWatcher, TlsSettings
-
-LOOK_EVERY_S: Final = 2.0
-"""How often the ledger is asked whether it is there, and opened again where it was not."""
-
-_RETAIN_EVERY_S: Final = 3600.0
 
 
 def serve_auditor(settings: Settings) -> None:
@@ -70,13 +64,20 @@ async def _serve(settings: Settings, tls: TlsSettings) -> int:
         async with AsyncExitStack() as stack:
             ledger = await stack.enter_async_context(open_kept_ledger(settings, logger))
             learning = await stack.enter_async_context(open_learning(ledger, logger))
+            weights = await stack.enter_async_context(open_weights(settings, ledger.store, logger))
             receiver = Receiver(learning, logger)
-            questions = {BEHAVIOUR_PATH: learning.answer, ACTS_PATH: acts_answering(ledger.find)}
+            questions = {
+                BEHAVIOUR_PATH: learning.answer,
+                ACTS_PATH: acts_answering(ledger.find),
+                READS_PATH: reads_answering(ledger.store),
+            }
             serving = Serving(receiver, questions, logger)
             readiness = Readiness({"certificate": pair.missing, "ledger": ledger.missing})
             return await serve(
                 Served(serving, "auditor", name_setting("receive.port")),
-                build_status_app(readiness, _registry(receiver, serving, learning)),
+                build_status_app(
+                    readiness, _registry(ledger, receiver, serving, learning, weights)
+                ),
                 _server_settings(settings),
                 pair,
                 readiness,
@@ -84,115 +85,6 @@ async def _serve(settings: Settings, tls: TlsSettings) -> int:
             )
     finally:
         writer.flush()
-
-
-class KeptLedger:
-    """A store that is opened when it can be, and kept to its whole days (a `Destination`)."""
-
-    def __init__(self, store: Store, keep_days: int, logger: FilteringBoundLogger) -> None:
-        self.path = store.path
-        """The ledger's file, where it is one."""
-        self._store = store
-        self._keep_days = keep_days
-        self._logger = logger
-        self._problem = "it has not been opened yet"
-        self._retain_at = 0.0
-
-    def missing(self) -> list[str]:
-        """Say why nothing can be kept; empty when it can."""
-        return [self._problem] if self._problem else []
-
-    async def deliver(self, cluster: str, frames: Sequence[Frame]) -> Receipt:
-        """Keep frames of a cluster, and note for `missing` whether that goes.
-
-        Raises:
-            LedgerError: they are not kept.
-        """
-        try:
-            receipt = await self._store.deliver(cluster, frames)
-        except Exception as error:
-            if not self._problem:  # Else it is known, and better said.
-                self._note(error)
-            raise
-        self._note(None)
-        return receipt
-
-    async def find(self, query: Query) -> list[bytes]:
-        """Give the documents (JSON) that a query means, in its order.
-
-        Raises:
-            LedgerError: the database fails.
-        """
-        return await self._store.find(query)
-
-    async def look_after(self) -> None:
-        """Open the store, again whenever it failed, and forget each hour what is too old."""
-        while True:
-            try:
-                await self._step()
-            except Exception as error:  # noqa: BLE001  Nobody else would hear of it before the end.
-                self._note(error)
-            await asyncio.sleep(LOOK_EVERY_S)
-
-    async def close(self) -> None:
-        """Finish what was begun, and close."""
-        await self._store.close()
-
-    async def _step(self) -> None:
-        await self._store.open(make=bool(self._problem))
-        self._note(None)
-        now = time.monotonic()
-        if now >= self._retain_at:
-            self._retain_at = now + _RETAIN_EVERY_S
-            await self._retain()
-
-    def _note(self, error: Exception | None) -> None:
-        """Note how it goes, and say so when that changes."""
-        known = isinstance(error, LedgerError)
-        before, self._problem = self._problem, _describe(error)
-        if self._problem == before:
-            return
-        if error is None:
-            self._logger.info("ledger open")
-        else:
-            details = {} if known else {"exc_info": error}
-            self._logger.error("ledger fails", problem=self._problem, **details)
-
-    async def _retain(self) -> None:
-        try:
-            removed = await self._store.retain(self._keep_days, dt.datetime.now(dt.UTC).date())
-        except LedgerError as error:
-            self._logger.warning("retention failed; it is tried again", problem=str(error))
-            return
-        if removed.days:
-            days = [day.isoformat() for day in removed.days]
-            self._logger.info("days removed", days=days, projections=removed.projections)
-
-
-def _describe(error: Exception | None) -> str:
-    if error is None:
-        return ""
-    return str(error) if isinstance(error, LedgerError) else f"unexpected {type(error).__name__}"
-
-
-@asynccontextmanager
-async def open_kept_ledger(
-    settings: Settings, logger: FilteringBoundLogger
-) -> AsyncIterator[KeptLedger]:
-    """Give the ledger of the settings, opened as soon as that can be.
-
-    Raises:
-        SettingsError: `ledger.url` is none.
-    """
-    keep_days = settings.ledger.keep_days
-    ledger = KeptLedger(Store(ledger_url(settings), keep_days=keep_days), keep_days, logger)
-    task = asyncio.create_task(ledger.look_after())
-    try:
-        yield ledger
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        await ledger.close()
 
 
 @asynccontextmanager
@@ -210,8 +102,16 @@ async def open_learning(
         await asyncio.gather(task, return_exceptions=True)
 
 
-def _registry(receiver: Receiver, serving: Serving, learning: Learning) -> CollectorRegistry:
+def _registry(
+    ledger: KeptLedger,
+    receiver: Receiver,
+    serving: Serving,
+    learning: Learning,
+    weights: Ingest | None,
+) -> CollectorRegistry:
     registry = process_registry(version("sallyport"))
+    registry.register(LogCollector(lambda: ledger.publishing, lambda: ledger.outside))
+    registry.register(WeightsCollector(lambda: weights))
     registry.register(ReceiverCollector(lambda: receiver.received, lambda: receiver.answers))
     registry.register(BehaviourCollector(lambda: learning.clusters, lambda: serving.answers))
     return registry

@@ -12,17 +12,24 @@ from typing import Final
 import uvloop
 from structlog.typing import FilteringBoundLogger
 
+from admission.following import Following
 from audit.clients.auditor import AuditorClient
 from audit.ledger.recorder import LedgerRecorder
 from audit.ledger.spool import Spool
+from cli.bundles import begin
 from cli.egress_control import make_egress
-from cli.parts import make_engine, make_judge, open_live, runtimes_of
+from cli.parts import make_judge, modes_of, open_live, runtimes_of
+from cli.record_control import ClusterRecord
 from cli.recording import Recording, cluster_id, known, open_auditor, open_recording
 from cli.risk_control import RiskControl, Surroundings, open_risk
 from cli.settings import Settings
 from cli.settings_errors import name_setting
+from cli.weights_control import WeightsControl, open_weights
 from control.loop import Loop
+from control.loops.backstop import Backstop
+from control.loops.bundles import Activating
 from control.loops.capacity import CapacitySettings, SandboxCapacity
+from control.loops.certificate_signs import CertificateSigns
 from control.loops.certificates import Certificates
 from control.loops.crds import Definitions
 from control.loops.discovered import Wanted
@@ -39,6 +46,7 @@ from control.sweep.publish import ReportWriter
 from control.sweep.settings import SweepSettings
 from control.sweep.sweep import Sweep
 from core.errors import SettingsError
+from identity.subjects import configured
 from kube.accessreview import AccessReviews
 from kube.connection import Connection
 from kube.egress_world import EgressWorld
@@ -48,6 +56,7 @@ from kube.live import LiveCluster
 from kube.objects import Objects
 from kube.settings import LiveSettings
 from policies.engine import Engine
+from webhooks.bundle_metrics import BundleCollector
 from webhooks.logs import LogSettings, configure_logs, get_logger
 from webhooks.metrics import process_registry
 from webhooks.readiness import Readiness
@@ -80,12 +89,14 @@ class _Control:
     settings: Settings
     logger: FilteringBoundLogger
     cluster: LiveCluster
-    engine: Engine
+    following: Following
     objects: Objects
     egress: Egress
     recording: Recording | None
     metrics: LoopMetrics
     risk: RiskControl | None
+    record: ClusterRecord
+    weights: WeightsControl
     runner: Runner | None = field(default=None, init=False)
 
     def missing(self) -> list[str]:
@@ -101,6 +112,8 @@ class _Control:
         work = [asyncio.create_task(self.runner.run())]
         if self.risk is not None:
             work.append(asyncio.create_task(self.risk.listen()))
+        if self.recording is not None and self.recording.spool is not None:
+            work.append(asyncio.create_task(self.record.follow()))
         try:
             await asyncio.gather(*work)
         finally:
@@ -108,13 +121,17 @@ class _Control:
                 task.cancel()
             await asyncio.gather(*work, return_exceptions=True)
 
+    @property
+    def _engine(self) -> Engine:
+        return self.following.bundles.in_force.engine
+
     def _election(self) -> LeaseElection:
         return LeaseElection(self.objects, self.settings.namespace, LEASE, platform.node())
 
     def _loops(self, cluster: str) -> list[Loop]:
         namespace = self.settings.namespace
         loops = [
-            Certificates(self.objects, namespace, cluster).loop,
+            self._certificates(cluster),
             Signing(self.objects, namespace).loop,
             Definitions(self.objects, self.metrics.registry).loop,
             Discovery(self.objects, self.metrics.registry, self._wanted()).loop,
@@ -125,15 +142,49 @@ class _Control:
                 self.metrics.registry,
             ).loop,
         ]
-        loops += [self._capacity(), *self.egress.loops]
+        loops += [self._backstop(), self._capacity(), self._bundles(), *self.egress.loops]
         if self.risk is not None:
             loops += self.risk.loops(cluster, self.recording)
+        recorder = self.recording.recorder if self.recording else None
+        loops += self.weights.loops(cluster, recorder)
         if self.recording is None or self.recording.spool is None:
-            self.logger.warning("nothing is swept", fix=f"set {name_setting('spool.folder')}")
+            fix = f"set {name_setting('spool.folder')}"
+            self.logger.warning("nothing is swept, and nothing recorded of the cluster", fix=fix)
             return loops
+        loops += self.record.loops(cluster, self.recording.recorder, self.recording.spool)
         sweep = Sweep(self._sweep_parts(cluster, self.recording.recorder, self.recording.spool))
         forget = sweep.parts.metrics.forget
         return [*loops, Loop("sweep", _LOOK_S, sweep.run, _LONGEST_SWEEP_S, forget)]
+
+    def _certificates(self, cluster: str) -> Loop:
+        section, namespace = self.settings.certificates, self.settings.namespace
+        signs = CertificateSigns(self.objects, namespace, self.metrics.registry)
+        return Certificates(
+            self.objects,
+            namespace,
+            cluster,
+            section.rotation(),
+            signs=signs,
+            writes=section.source == "sallyport",
+        ).loop
+
+    def _backstop(self) -> Loop:
+        return Backstop(
+            self.objects,
+            self.settings.namespace,
+            profiles=self.cluster.profiles,
+            excepted=self.cluster.exceptions,
+            sealed=self.cluster.break_glasses,
+            modes=modes_of(self.settings),
+            controllers=configured(self.settings.controllers).kinds,
+            since=lambda: {rule.id: rule.since for rule in self._engine.rules.values()},
+            registry=self.metrics.registry,
+        ).loop
+
+    def _bundles(self) -> Loop:
+        standing = self.following.standing
+        registry = self.metrics.registry
+        return Activating(self.objects, self.settings.namespace, standing, registry).loop
 
     def _capacity(self) -> Loop:
         section = self.settings.capacity
@@ -153,7 +204,7 @@ class _Control:
     def _sweep_parts(self, cluster: str, recorder: LedgerRecorder, spool: Spool) -> SweepParts:
         metrics = SweepMetrics(self.metrics.registry)
         section = self.settings.sweep
-        judge = make_judge(self.cluster, self.engine, self.settings)
+        judge = self.following.bundles.in_force
         return SweepParts(
             objects=self.objects,
             judge=judge if self.risk is None else self.risk.noting(judge),
@@ -169,7 +220,7 @@ class _Control:
         )
 
     def _severity(self, rule: str) -> str:
-        known = self.engine.rules.get(rule)
+        known = self._engine.rules.get(rule)
         return known.severity if known else ""
 
 
@@ -190,10 +241,17 @@ async def _serve(settings: Settings) -> int:
     logger = get_logger()
     write_line = writer.msg if settings.record.lines else None
     metrics = LoopMetrics(process_registry(version("sallyport")))
-    engine = make_engine(settings.bundle, settings.evaluation)
+    beginning = begin(settings)
     try:
         async with AsyncExitStack() as stack:
             cluster = await stack.enter_async_context(open_live(settings))
+            following = await stack.enter_async_context(
+                beginning.following(lambda engine: make_judge(cluster, engine, settings))
+            )
+            in_force = following.bundles.in_force
+            metrics.registry.register(
+                BundleCollector(following.standing, lambda: following.bundles.counts)
+            )
             connection = Connection(settings.kubeconfig)
             await connection.open()
             stack.push_async_callback(connection.close)
@@ -210,15 +268,23 @@ async def _serve(settings: Settings) -> int:
             channel = auditor.channel if isinstance(auditor, AuditorClient) else None
             around = Surroundings(settings, objects, cluster, metrics.registry, logger, channel)
             risk = await stack.enter_async_context(open_risk(around))
-            control = _Control(
-                settings, logger, cluster, engine, objects, egress, recording, metrics, risk
+            record = ClusterRecord(
+                settings,
+                connection,
+                objects,
+                cluster,
+                lambda: in_force.engine.revision,
+                metrics.registry,
             )
-            readiness = Readiness({"loops": control.missing})
+            weights = await stack.enter_async_context(open_weights(around))
+            parts = (objects, egress, recording, metrics, risk, record, weights)
+            control = _Control(settings, logger, cluster, following, *parts)
+            readiness = Readiness({"loops": control.missing, "policies": following.ended})
             status = build_status_app(readiness, metrics.registry)
             address = settings.status
             return await serve_status(
                 status, address.host, address.port, readiness, logger, control.work()
             )
     finally:
-        engine.close()
+        beginning.engine.close()
         writer.flush()

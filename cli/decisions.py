@@ -87,7 +87,7 @@ def make_query(filters: Mapping[str, Any], user: str | None, since: str | None) 
     given = {name: value for name, value in filters.items() if value is not None}
     return Query(
         requesters=() if user is None else _names_of(user),
-        since_ms=None if since is None else _read_since(since, _now_ms()),
+        since_ms=None if since is None else read_since(since, _now_ms()),
         **given,
     )
 
@@ -97,7 +97,12 @@ def _names_of(user: str) -> tuple[str, ...]:
     return (user,) if user.startswith(_LABELS) else (Subject(username=user).label, user)
 
 
-def _read_since(since: str, now_ms: int) -> int:
+def read_since(since: str, now_ms: int, flag: str = "--since") -> int:
+    """Give a time that was typed, in milliseconds since the epoch.
+
+    Raises:
+        SettingsError: it is none.
+    """
     ago = _AGO.fullmatch(since)
     if ago:
         return now_ms - int(ago[1]) * _UNIT_MS[ago[2]]
@@ -107,7 +112,7 @@ def _read_since(since: str, now_ms: int) -> int:
         time_of_day = None
     if time_of_day is None or time_of_day.tzinfo is None:
         raise SettingsError(
-            f"--since {since}: give how long ago (15m, 2h, 3d) or a time with its zone "
+            f"{flag} {since}: give how long ago (15m, 2h, 3d) or a time with its zone "
             "(2026-11-21T09:00:00Z)"
         )
     return max(int(time_of_day.timestamp() * 1000), 0)

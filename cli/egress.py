@@ -225,6 +225,21 @@ def graph(  # noqa: PLR0913, PLR0917 (one parameter a flag)
         print_json(picture)
 
 
+@app.command(epilog=texts.RELEASE)
+def release(
+    kubeconfig: KubeconfigFlag = None, config: ConfigFlag = None, output: OutputFlag = Format.TABLE
+) -> None:
+    """Let allowlists be deleted once Sallyport has been uninstalled."""
+    from cli import egress_release  # noqa: PLC0415 (keeps --help and completion quick)
+
+    done = asyncio.run(egress_release.release(_settings(config, None, kubeconfig, None, None)))
+    if output is Format.JSON:
+        print_json(done)
+    else:
+        egress_release.print_released(done, make_console())
+    raise typer.Exit(egress_release.exit_code(done))
+
+
 def _settings(
     config: Path | None,
     cluster: Path | None,

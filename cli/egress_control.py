@@ -23,6 +23,7 @@ from control.egress.remembering import LearntStore
 from control.egress.state import State
 from control.egress.tagging import TagFile
 from control.egress.wanting import Wanting
+from control.egress.weights import WeightOpenings
 from control.egress.writing import Writer
 from control.loops.egress import Egress
 from core import names
@@ -85,7 +86,12 @@ def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
     return Egress(
         state,
         Reconciler(
-            state, wanting, writer, Evictions(objects, writer), section.foreign_policies == "delete"
+            state,
+            wanting,
+            writer,
+            Evictions(objects, writer),
+            section.foreign_policies == "delete",
+            WeightOpenings(objects, settings.namespace, cluster.weights),
         ),
         naming,
         TagFile(section.tags),

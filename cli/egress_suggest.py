@@ -19,6 +19,7 @@ from cli.text import safe_line
 from core import names
 from core.allowlists import KIND
 from core.errors import SettingsError
+from core.times import time_text
 from egress.flows import Read, Reader
 from egress.flows_azure import read_azure
 from egress.flows_csv import read_csv
@@ -207,7 +208,7 @@ def _times(evidence: Evidence) -> str:
 
 def _time(seconds: float) -> str:
     try:
-        return f"{dt.datetime.fromtimestamp(seconds, dt.UTC):%Y-%m-%dT%H:%M:%SZ}"
+        return time_text(seconds)
     except (OverflowError, ValueError, OSError):  # Beyond what a date can be.
         return "a time that is no date"
 

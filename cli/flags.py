@@ -22,15 +22,20 @@ ConfigFlag = Annotated[
 BundleFlag = Annotated[
     Path | None, typer.Option(help="A policy bundle instead of the built-in one.", metavar="FILE")
 ]
+LedgerFlag = Annotated[
+    str | None,
+    typer.Option(help="The ledger's URL; one with a password belongs in SALLYPORT_LEDGER__URL."),
+]
 OutputFlag = Annotated[Format, typer.Option("--output", "-o", help="How to print.")]
 
 
-def read_flags(config: Path | None, **flags: Any) -> "Settings":
-    """Give the settings of flags, environment and file.
+def read_flags(config: Path | None, *, ledger: str | None = None, **flags: Any) -> "Settings":
+    """Give the settings of flags, environment and file; `ledger` is a LedgerFlag.
 
     Raises:
         SettingsError: naming the setting that is wrong.
     """
     from cli.settings import read_settings  # noqa: PLC0415 (keeps --help and completion quick)
 
-    return read_settings(config, flags)
+    url = None if ledger is None else {"url": ledger}
+    return read_settings(config, {**flags, "ledger": url})

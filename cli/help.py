@@ -80,11 +80,19 @@ APPROVE = """**Examples**
 
     sallyport approve profile gpu.yaml --kubeconfig ~/.kube/config
 
-Short names: `pex` (PolicyException), `eal` (EgressAllowlist), `eds` (EgressDestinations).
+    sallyport approve grant llama -n research --kubeconfig ~/.kube/config
 
-It ends with what is approved, or after --days (a profile's after 7). What changed since it was
-shown is not approved. `kubectl delete approval NAME`, or `clusterapproval NAME` of an
-EgressDestinations, a BreakGlass or a profile, takes an approval back.
+    sallyport approve store llama.yaml --kubeconfig ~/.kube/config
+
+    sallyport approve store-removal llama --kubeconfig ~/.kube/config
+
+Short names: `pex` (PolicyException), `eal` (EgressAllowlist), `eds` (EgressDestinations), `agr`
+or `grant` (AccessGrant). Of `profile` and `store` (WeightStore) NAME is a file: what it will be is
+approved before it is applied.
+
+It ends with what is approved, or after --days (a profile's or a store's after 7). What changed
+since it was shown is not approved. `kubectl delete approval NAME`, or `clusterapproval NAME` of an
+EgressDestinations, a BreakGlass, a profile or a store, takes an approval back.
 
 **Exit codes**: 0 approved, or shown; 1 refused, or you said no; 2 the cluster
 does not answer; 64 wrong usage, or no such object."""
@@ -134,29 +142,6 @@ $XDG_STATE_HOME/sallyport/run (~/.local/state/sallyport/run).
 
 **Exit codes**: 0 stopped in order; 1 requests were cut off; 2 could not
 start; 64 wrong usage."""
-
-POLICY = """**Examples**
-
-    sallyport policy build
-
-    sallyport policy build --help
-
-**Exit codes**: 0 done; 2 the policies were refused; 64 wrong usage."""
-
-BUILD = """**Examples**
-
-    sallyport policy build
-
-    sallyport policy build --opa ./opa --output builtin.tar.gz
-
-    sallyport policy build --site my-signals --output my-bundle.tar.gz
-
-    sallyport run --bundle my-bundle.tar.gz
-
-A folder of --site holds Rego in packages sallyport.sandbox.FAMILY.NAME, and
-helpers in site.NAME. Tests (NAME_test.rego) stay out of the bundle.
-
-**Exit codes**: 0 built; 2 the policies were refused; 64 wrong usage."""
 
 PROFILE = """**Examples**
 

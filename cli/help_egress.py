@@ -99,3 +99,17 @@ Pod for each service account. Only TCP is tried.
 
 **Exit codes**: 0 all is as intents say; 1 something differs; 2 something could
 not be tried, or the cluster does not answer; 64 wrong usage."""
+
+RELEASE = """**Examples**
+
+    sallyport egress release --kubeconfig ~/.kube/config
+
+    sallyport egress release -o json --kubeconfig ~/.kube/config
+
+Takes the finalizer off that `control` puts on allowlists, of all namespaces:
+without `control` neither they nor their namespaces could be deleted. Policies
+stay as they are. `helm uninstall` does it by itself; run it where that was told
+to leave hooks out, or failed. With Sallyport installed the gate refuses it.
+
+**Exit codes**: 0 none is held any more; 1 some still are, with why; 2 the
+cluster does not answer; 64 wrong usage."""

@@ -4,7 +4,8 @@ import datetime as dt
 import os
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -12,9 +13,11 @@ import uvloop
 
 from audit.ledger.destination import Destination
 from certs.selfsigned import make_pair
-from cli.auditor import open_kept_ledger
+from cli.kept_ledger import open_kept_ledger
+from cli.sample import bringing_sample, needs_sample
 from cli.serve import Where, serve_until_told
 from cli.settings import Settings
+from cli.settings_anchors import AnchorPlace
 from cli.showcase import Showcase
 from cli.state import state_folder
 from core.errors import SettingsError
@@ -45,19 +48,32 @@ def serve_here(settings: Settings, *, examples: bool) -> None:
             "set XDG_STATE_HOME to a folder that you can write to"
         ) from error
     reviews = _EXAMPLES / "reviews" if examples else None
-    showcase = Showcase(reviews, pair.ca, log, _next_file())
-    where = Where(pair, LogSettings(descriptor=descriptor), 0.0, showcase.start, _open_store)
+    sample = state if examples and settings.ledger.url is None else None
+    showcase = Showcase(reviews, pair.ca, log, _next_file(), with_sample=sample is not None)
+    opened = partial(_open_store, sample=sample if sample and needs_sample(sample) else None)
+    where = Where(pair, LogSettings(descriptor=descriptor), 0.0, showcase.start, opened)
     sys.exit(uvloop.run(serve_until_told(settings, where)))
 
 
 @asynccontextmanager
-async def _open_store(settings: Settings) -> AsyncIterator[Destination]:
-    """Keep the records in this process: no auditor runs on a laptop."""
-    async with open_kept_ledger(settings, get_logger()) as ledger:
+async def _open_store(settings: Settings, sample: Path | None) -> AsyncIterator[Destination]:
+    """Keep the records in this process: no auditor runs on a laptop.
+
+    The made-up month goes into the ledger of the folder `sample`.
+    """
+    async with AsyncExitStack() as stack:
+        ledger = await stack.enter_async_context(open_kept_ledger(settings, get_logger()))
+        if sample is not None:
+            await stack.enter_async_context(bringing_sample(sample, get_logger()))
         yield ledger
 
 
 def _with_ledger(settings: Settings, state: Path) -> Settings:
+    """Keep the spool, and the anchor of the state folder's own ledger, in that folder."""
+    if settings.ledger.url is None and not settings.ledger.anchors:
+        anchors = [AnchorPlace(file=state / "anchor.jsonl")]
+        ledger = settings.ledger.model_copy(update={"anchors": anchors})
+        settings = settings.model_copy(update={"ledger": ledger})
     if settings.spool.folder is not None:
         return settings
     spool = settings.spool.model_copy(update={"folder": state / "spool"})

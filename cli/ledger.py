@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from audit.ledger.store.store import Store
 from cli.settings import Settings
@@ -13,6 +14,11 @@ def ledger_url(settings: Settings) -> str:
     if settings.ledger.url is not None:
         return settings.ledger.url.get_secret_value()
     return f"sqlite:///{state_folder() / 'ledger.db'}"
+
+
+def signing_key(settings: Settings) -> Path:
+    """Give where the key lies that signs the ledger's heads."""
+    return settings.ledger.signing_key or state_folder() / "ledger.key"
 
 
 @asynccontextmanager

@@ -10,9 +10,12 @@ from typing import Final
 
 from audit.clients.acts import AuditorActs
 from audit.clients.channel import AuditorChannel
+from audit.clients.weight_reads import AuditorReads
 from audit.ledger.acts import LedgerActs
 from audit.ledger.acts_wire import ActsSource
 from audit.ledger.store.store import Store
+from audit.weights.reads import LedgerReads
+from audit.weights.reads_wire import ReadsSource
 from cli import exits
 from cli.decisions import make_query
 from cli.ledger import ledger_url, open_ledger
@@ -66,7 +69,7 @@ async def look_back_on(
         risen = _risen(asked(snapshot), snapshot, now, days)
         if begin is not None:
             risen = replace(risen, begin=min(begin, int(now)))
-        acts = await stack.enter_async_context(_open_acts(settings, cluster))
+        acts, reads = await stack.enter_async_context(_open_records(settings, cluster))
         if acts is None:
             gaps.append(NO_RECORDS)
         elif settings.record.people == "name":
@@ -76,6 +79,7 @@ async def look_back_on(
             acts,
             cluster,
             tuple(gaps),
+            reads,
             suspends=settings.identity.suspend_exceptions and risen.standing is not None,
             on_progress=_Progress().tell,
         )
@@ -130,7 +134,9 @@ async def _snapshot(objects: Objects, settings: Settings) -> tuple[RiskSnapshot 
 
 
 @asynccontextmanager
-async def _open_acts(settings: Settings, cluster: str) -> AsyncIterator[ActsSource | None]:
+async def _open_records(
+    settings: Settings, cluster: str
+) -> AsyncIterator[tuple[ActsSource | None, ReadsSource | None]]:
     """Give where the records are: the auditor that is set, else the ledger; None without either."""
     shipping = settings.shipping
     if shipping.url is not None:
@@ -138,7 +144,7 @@ async def _open_acts(settings: Settings, cluster: str) -> AsyncIterator[ActsSour
         ca, cert, key = (Path(path) for path in files if path is not None) if all(files) else _no()
         channel = AuditorChannel(shipping.url, ca, cert, key)
         try:
-            yield AuditorActs(channel, cluster)
+            yield AuditorActs(channel, cluster), AuditorReads(channel, cluster)
         finally:
             await channel.close()
         return
@@ -149,9 +155,9 @@ async def _open_acts(settings: Settings, cluster: str) -> AsyncIterator[ActsSour
         except LedgerError:
             if settings.ledger.url is not None:
                 raise
-            yield None
+            yield None, None
         else:
-            yield LedgerActs(store.find, cluster)
+            yield LedgerActs(store.find, cluster), LedgerReads(store, cluster)
     finally:
         await store.close()
 

@@ -8,9 +8,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from audit.weights.findings import size_text
 from cli.output import name_object
 from cli.text import safe_line
-from core.look_back import Item, LookBackDocument, Sort, State
+from core.look_back import Item, LookBackDocument, Sort, State, StoreReads
 
 _SHORT_ID: Final = 18
 """Characters of an id: its millisecond, and one of 4096 within it."""
@@ -19,6 +20,7 @@ _WIDEST: Final = 120
 _COLOURS: Final = {
     Sort.ENTERED: "red",
     Sort.CREDENTIAL: "red",
+    Sort.GRANTED: "red",
     Sort.RIGHTS: "red",
     Sort.APPROVAL: "yellow",
     Sort.OPENING: "yellow",
@@ -41,6 +43,8 @@ def print_look_backs(documents: Sequence[LookBackDocument], console: Console) ->
             console.print()
             console.print(_table(document.items))
             console.print()
+        for read in document.reads:
+            _say(_read(read), console)
         for line in _foot(document):
             _say(line, console)
 
@@ -58,6 +62,18 @@ def _head(document: LookBackDocument) -> Iterator[str]:
     else:
         yield f"{document.subject}: nothing says that it is at risk."
     yield f"From {document.begin} to {document.end}:"
+
+
+def _read(read: StoreReads) -> str:
+    """Say what it read of one store."""
+    doubts = {
+        "without a live grant": read.ungranted,
+        "by Pods that it asked for": read.by_pods,
+        "of which may have been another's Pod": read.unsure,
+    }
+    told = "".join(f", {count:,} {what}" for what, count in doubts.items() if count)
+    much = f"{read.reads:,} reads, {size_text(read.bytes)}"
+    return f"Read weights of {read.store}: {much}, from {read.first} to {read.last}{told}."
 
 
 def _table(items: Sequence[Item]) -> Table:

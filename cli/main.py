@@ -2,27 +2,40 @@
 
 import asyncio
 from importlib.metadata import version
-from pathlib import Path
 from typing import Annotated, Any, NoReturn, Optional
 
 import typer
 from typer.exceptions import TyperException
 
-from cli import exits
+from cli import exits, help_report, help_verify, processes
 from cli import help as texts
+from cli.certs import app as certs_app
 from cli.egress import app as egress_app
-from cli.flags import BundleFlag, ClusterFlag, ConfigFlag, KubeconfigFlag, OutputFlag, read_flags
+from cli.flags import (
+    BundleFlag,
+    ClusterFlag,
+    ConfigFlag,
+    KubeconfigFlag,
+    LedgerFlag,
+    OutputFlag,
+    read_flags,
+)
+from cli.ledger_app import app as ledger_app
 from cli.logs import log_to_stderr
 from cli.output import Format, ReviewFormat, make_console, print_json
 from cli.policy import app as policy_app
 from cli.profile import app as profile_app
+from cli.report import report
 from cli.risk import app as risk_app
+from cli.rollout import app as rollout_app
 from cli.sandbox import app as sandbox_app
 from cli.text import safe_text
+from cli.weights import app as weights_app
 from cli.who_can import app as who_can_app
 from core.decision import Verdict
 from core.document import Source
 from core.errors import SallyportError, SettingsError
+from core.namespaces import Mode
 
 app = typer.Typer(
     name="sallyport",
@@ -33,17 +46,17 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=texts.ROOT,
 )
+app.add_typer(certs_app, name="certs")
 app.add_typer(egress_app, name="egress")
+app.add_typer(ledger_app, name="ledger")
 app.add_typer(policy_app, name="policy")
 app.add_typer(profile_app, name="profile")
 app.add_typer(risk_app, name="risk")
+app.add_typer(rollout_app, name="rollout")
 app.add_typer(sandbox_app, name="sandbox")
+app.add_typer(weights_app, name="weights")
 app.add_typer(who_can_app, name="who-can")
 
-LedgerFlag = Annotated[
-    str | None,
-    typer.Option(help="The ledger's URL; one with a password belongs in SALLYPORT_LEDGER__URL."),
-]
 GroupFlag = Annotated[
     Optional[list[str]], typer.Option(help="A group of that user's; may be repeated.")  # noqa: UP045 (typer)
 ]
@@ -129,14 +142,43 @@ def explain(
     from cli.subjects import make_terms  # noqa: PLC0415
 
     terms = make_terms(None, as_user, tuple(as_group or ()), namespace)
-    url = {} if ledger is None else {"url": ledger}
-    settings = read_flags(config, ledger=url, cluster=cluster, kubeconfig=kubeconfig, bundle=bundle)
+    settings = read_flags(
+        config, ledger=ledger, cluster=cluster, kubeconfig=kubeconfig, bundle=bundle
+    )
     explanations = asyncio.run(explain_target(settings, target, terms))
     if output is Format.JSON:
         print_json(explanations)
     else:
         print_explanations(explanations, make_console())
     raise typer.Exit(exit_code(explanations))
+
+
+@app.command(epilog=help_verify.VERIFY)
+def verify(
+    namespace: Annotated[
+        str, typer.Option("--namespace", "-n", help="One that is judged and exists.")
+    ] = "default",
+    default_mode: Annotated[
+        Mode | None,
+        typer.Option(help="Of namespaces without the label; else as the gate's ConfigMap says."),
+    ] = None,
+    kubeconfig: KubeconfigFlag = None,
+    config: ConfigFlag = None,
+    output: OutputFlag = Format.TABLE,
+) -> None:
+    """Ask a cluster by dry runs whether what arrives is judged; in a Pod, its own."""
+    log_to_stderr()
+    from cli.verify import exit_code, print_verified  # noqa: PLC0415 (keeps --help quick)
+    from cli.verify import verify as run_verify  # noqa: PLC0415
+
+    settings = read_flags(config, kubeconfig=kubeconfig, default_mode=default_mode)
+    by_settings = default_mode is not None
+    verified = asyncio.run(run_verify(settings, namespace, by_settings=by_settings))
+    if output is Format.JSON:
+        print_json(verified)
+    else:
+        print_verified(verified, make_console())
+    raise typer.Exit(exit_code(verified))
 
 
 @app.command(epilog=texts.DECISIONS)
@@ -175,17 +217,15 @@ def decisions(
     filters = {"namespace": namespace, "rule": rule, "kind": kind, "name": name, "source": source}
     chosen = {**filters, "verdicts": frozenset(verdict or ()), "limit": limit}
     query = listed.make_query({**chosen, "cluster": cluster_id}, user, since)
-    settings = read_flags(config, ledger={} if ledger is None else {"url": ledger})
+    settings = read_flags(config, ledger=ledger)
     ask = listed.follow if follow else listed.show
     asyncio.run(ask(settings, query, output, make_console(400)))
 
 
 @app.command(epilog=texts.APPROVE)
 def approve(
-    kind: Annotated[
-        str, typer.Argument(metavar="KIND", help="pex, eal, eds, breakglass or profile: see below.")
-    ],
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name; of a profile a file.")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="pex, grant, eal, store …: below.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name, or its file: below.")],
     namespace: Annotated[str, typer.Option("--namespace", "-n", help="Its namespace.")] = "default",
     days: Annotated[int, typer.Option(min=1, max=90, help="For so many days at most.")] = 90,
     reason: Annotated[str, typer.Option(help="What you say to it; others can read it.")] = "",
@@ -199,74 +239,15 @@ def approve(
     log_to_stderr()
     from cli.approve import Wish, answer_approval  # noqa: PLC0415 (keeps --help and completion quick)
 
-    settings = read_flags(config, kubeconfig=kubeconfig)
     wish = Wish(kind, namespace, name, days=days, reason=reason, yes=yes, show=show)
-    raise typer.Exit(answer_approval(settings, wish, output))
+    raise typer.Exit(answer_approval(read_flags(config, kubeconfig=kubeconfig), wish, output))
 
 
-@app.command(epilog=texts.GATE)
-def gate(
-    cert: Annotated[
-        Path | None, typer.Option(help="Serving certificate (PEM).", metavar="FILE")
-    ] = None,
-    key: Annotated[Path | None, typer.Option(help="Its private key (PEM).", metavar="FILE")] = None,
-    host: Annotated[str | None, typer.Option(help="Address of the webhooks.")] = None,
-    port: Annotated[int | None, typer.Option(help="Port of the webhooks; 0 for any.")] = None,
-    cluster: ClusterFlag = None,
-    kubeconfig: KubeconfigFlag = None,
-    bundle: BundleFlag = None,
-    config: ConfigFlag = None,
-) -> None:
-    """Serve the webhooks for kube-apiserver: /validate and /mutate."""
-    from cli.serve import serve_gate  # noqa: PLC0415 (keeps --help and completion quick)
-
-    listen = {"cert": cert, "key": key, "host": host, "port": port}
-    settings = read_flags(
-        config,
-        cluster=cluster,
-        kubeconfig=kubeconfig,
-        bundle=bundle,
-        listen={name: value for name, value in listen.items() if value is not None},
-    )
-    serve_gate(settings)
-
-
-@app.command(epilog=texts.CONTROL)
-def control(
-    kubeconfig: KubeconfigFlag = None,
-    bundle: BundleFlag = None,
-    config: ConfigFlag = None,
-) -> None:
-    """Look after a cluster: certificates, keys, definitions, sweeps. One replica leads."""
-    from cli.control import serve_control  # noqa: PLC0415 (keeps --help and completion quick)
-
-    serve_control(read_flags(config, kubeconfig=kubeconfig, bundle=bundle))
-
-
-@app.command(epilog=texts.AUDITOR)
-def auditor(
-    ledger: LedgerFlag = None,
-    config: ConfigFlag = None,
-) -> None:
-    """Keep what the gates record: takes it over mutual TLS, stores it once, forgets old days."""
-    from cli.auditor import serve_auditor  # noqa: PLC0415 (keeps --help and completion quick)
-
-    serve_auditor(read_flags(config, ledger={} if ledger is None else {"url": ledger}))
-
-
-@app.command(epilog=texts.RUN)
-def run(
-    cluster: ClusterFlag = None,
-    kubeconfig: KubeconfigFlag = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Send no example reviews.")] = False,
-    bundle: BundleFlag = None,
-    config: ConfigFlag = None,
-) -> None:
-    """Run everything in one process on this machine, with a folder of YAML for a cluster."""
-    from cli.here import serve_here  # noqa: PLC0415 (keeps --help and completion quick)
-
-    settings = read_flags(config, cluster=cluster, kubeconfig=kubeconfig, bundle=bundle)
-    serve_here(settings, examples=not quiet)
+app.command(epilog=help_report.REPORT)(report)
+app.command(epilog=texts.GATE)(processes.gate)
+app.command(epilog=texts.CONTROL)(processes.control)
+app.command(epilog=texts.AUDITOR)(processes.auditor)
+app.command(epilog=texts.RUN)(processes.run)
 
 
 def main(arguments: list[str] | None = None, name: str = "sallyport") -> NoReturn:

@@ -11,10 +11,12 @@ from admission.gather import Gatherer
 from admission.judge import Judge
 from cli.egress_ground import ground_of
 from cli.settings import Settings
+from cli.settings_engine import Opa
 from cli.settings_identity import Identity, require_tenant
 from cli.settings_sections import MIB, Evaluation, Sandbox
 from core.cluster import Cluster
 from core.errors import ClusterError, NotSyncedError, SettingsError
+from core.rollout import Modes
 from core.two_person import SHARED_ACCOUNTS, Terms
 from identity.risk.people_at_risk import PeopleAtRisk
 from identity.risk.standing import Freshness
@@ -25,9 +27,10 @@ from kube.live import NAMESPACES_PATH, PROFILES_PATH, LiveCluster
 from kube.settings import DefaultDeny, LiveSettings
 from kube.volumes import VOLUMES_PATH
 from policies import BUILT_IN_BUNDLE, SHIPPED_PROFILES
-from policies.bundle import read_bundle
+from policies.bundle import Bundle, read_bundle
 from policies.engine import Engine
 from policies.engine.embedded import EmbeddedEngine, Limits
+from policies.engine.opa import OpaServer
 from policies.engine.remembered import RememberingEngine
 from sandbox.choosing import Site
 
@@ -48,9 +51,36 @@ def make_engine(
     Raises:
         BundleRefusedError: it cannot be put in force.
     """
+    return load_engine(read_bundle(bundle or BUILT_IN_BUNDLE), evaluation, observe)
+
+
+def load_engine(
+    bundle: Bundle, evaluation: Evaluation, observe: Callable[[float], None] = lambda _: None
+) -> RememberingEngine:
+    """Load a bundle that was read; `observe` gets the seconds of each evaluation.
+
+    Raises:
+        BundleRefusedError: it cannot be put in force.
+        SettingsError: an OPA server is to evaluate it, and none is named.
+    """
     limits = Limits(seconds=evaluation.seconds, memory_bytes=evaluation.memory_mib * MIB)
-    engine = EmbeddedEngine(read_bundle(bundle or BUILT_IN_BUNDLE), limits, observe)
+    engine: Engine
+    if evaluation.engine == "opa":
+        from policies.clients.opa_server import OpaServerEngine  # noqa: PLC0415 (a slow import)
+
+        engine = OpaServerEngine(bundle, server_of(evaluation.opa), limits, observe)
+    else:
+        engine = EmbeddedEngine(bundle, limits, observe)
     return RememberingEngine(engine, evaluation.remembered)
+
+
+def server_of(section: Opa) -> OpaServer:
+    """Give the OPA server that the settings name.
+
+    Raises:
+        SettingsError: they name none.
+    """
+    return OpaServer(section.url, section.push, section.token_file, section.ca_file)
 
 
 def tell_progress(count: int, done: str) -> None:
@@ -101,7 +131,12 @@ def make_judge(cluster: Cluster, engine: Engine, settings: Settings) -> Judge:
         ground=ground_of(settings.egress, settings.namespace),
         freshness=_freshness(settings.identity),
     )
-    return Judge(gatherer, settings.default_mode, when_unrecorded=settings.record.when_full)
+    return Judge(gatherer, modes_of(settings), when_unrecorded=settings.record.when_full)
+
+
+def modes_of(settings: Settings) -> Modes:
+    """Give which mode holds where."""
+    return settings.rollout.modes(settings.default_mode)
 
 
 def _freshness(section: Identity) -> Freshness:

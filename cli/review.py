@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from admission.judge import Judge
-from admission.reading import JUDGED_KINDS, NAMESPACED_KINDS
+from admission.reading import JUDGED_KINDS
 from cli import exits
 from cli.filling import fills_of
 from cli.formats.report import Report
@@ -36,7 +36,6 @@ from cli.review_files import Files, read_files
 from cli.settings import Settings
 from cli.subjects import Terms, account_of_pod
 from core.decision import Action, Finding, Verdict
-from core.definitions import Definition
 from core.errors import InvalidObjectError, SettingsError
 from core.request import Kind, Operation, Request
 from core.subject import Subject
@@ -169,7 +168,7 @@ async def _one(judge: Judge, manifest: Manifest, terms: Terms, files: Files) -> 
 
 def prepare(manifest: Manifest, terms: Terms, files: Files) -> tuple[Reviewed, Request | Unjudged]:
     """Give the object's element, and the request that would create it, or why none is judged."""
-    element = _describe(manifest, terms, files.definition(manifest))
+    element = _describe(manifest, terms, files)
     subject = _subject(manifest, element, terms, files)
     if isinstance(subject, Unjudged):
         return element, subject
@@ -190,12 +189,10 @@ def prepare(manifest: Manifest, terms: Terms, files: Files) -> tuple[Reviewed, R
     )
 
 
-def _describe(manifest: Manifest, terms: Terms, definition: Definition | None) -> Reviewed:
+def _describe(manifest: Manifest, terms: Terms, files: Files) -> Reviewed:
     metadata = manifest.value.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
-    namespaced = (manifest.group, manifest.kind) in NAMESPACED_KINDS or (
-        definition is not None and definition.scope == "Namespaced"
-    )
+    namespaced = files.lies_in_a_namespace(manifest)
     return Reviewed(
         file=as_unicode(manifest.file),
         api_version=manifest.api_version,
@@ -228,6 +225,8 @@ def _subject(
     if kind in JUDGED_KINDS:
         whoever = Unjudged.SUBMITTER if terms.profile is None else Subject()
         return terms.subject or whoever
+    if files.is_ruled(manifest):
+        return terms.subject or Subject()
     return files.passed_over(manifest)
 
 

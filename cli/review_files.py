@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from admission.judge import Judge
+from admission.reading import NAMESPACED_KINDS
 from admission.unlisted import MISSHAPEN
 from cli.output import Result, Unjudged
 from cli.subjects import Terms
@@ -20,7 +21,9 @@ from kube.beside import BesideFiles, FileRoles
 from kube.folder import FolderCluster
 from kube.folder_reading import read_kind
 from kube.manifests import Manifest
+from policies.known_kinds import in_no_namespace
 from policies.rights import BINDINGS, RBAC
+from policies.site.fields import kind_name
 
 _UNKNOWN_ROLE: Final = "rights/unknown-role"
 
@@ -60,6 +63,8 @@ class Files:
     """The definitions of the files, and of the folder in the place of a cluster."""
     carrying: Mapping[tuple[str, str], Definition]
     """Those of them, as far as they matter, by which objects carry Pods."""
+    ruled: frozenset[str]
+    """The kinds that a site's rules are asked about."""
 
     def judge(self, judge: Judge) -> Judge:
         """Give a judge who knows the roles of the files."""
@@ -69,6 +74,19 @@ class Files:
     def definition(self, manifest: Manifest) -> Definition | None:
         """Give the definition of an object's kind, where its objects carry Pods."""
         return self.carrying.get(_kind(manifest))
+
+    def is_ruled(self, manifest: Manifest) -> bool:
+        """Say whether some rule of the site is asked about objects of this kind."""
+        return kind_name(manifest.group, manifest.kind) in self.ruled
+
+    def lies_in_a_namespace(self, manifest: Manifest) -> bool:
+        """Say whether an object that names no namespace is taken to lie in one."""
+        kind = manifest.group, manifest.kind
+        if kind in NAMESPACED_KINDS:
+            return True
+        if definition := self.definition(manifest):
+            return definition.scope == "Namespaced"
+        return self.is_ruled(manifest) and not in_no_namespace([kind_name(*kind)])
 
     def passed_over(self, manifest: Manifest) -> Unjudged:
         """Say why an object of a kind that is in no table is left alone."""
@@ -120,7 +138,8 @@ def read_files(items: Iterable[Manifest | Result], judge: Judge, terms: Terms) -
     known = folder.roles if folder else ()
     there = {_kind(manifest) for manifest in manifests} & kinds.keys()
     carrying = {kind: kinds[kind] for kind in there if may_carry(*kind) and kinds[kind].paths()}
-    return Files(FileRoles(manifests, terms.namespace, known), kinds, carrying)
+    roles = FileRoles(manifests, terms.namespace, known)
+    return Files(roles, kinds, carrying, judge.gatherer.engine.reads.kinds)
 
 
 def _kind(manifest: Manifest) -> tuple[str, str]:

@@ -9,7 +9,7 @@ import typer
 
 from cli import exits
 from cli import help_risk as texts
-from cli.flags import ClusterFlag, ConfigFlag, KubeconfigFlag, OutputFlag, read_flags
+from cli.flags import ClusterFlag, ConfigFlag, KubeconfigFlag, LedgerFlag, OutputFlag, read_flags
 from cli.logs import log_to_stderr
 from cli.output import Format, make_console, print_json
 from cli.text import safe_text
@@ -129,12 +129,7 @@ def look_back(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     recorded: Annotated[  # noqa: FBT002 (typer's flag)
         bool, typer.Option("--recorded", help="Show what control found, as the ledger keeps it.")
     ] = False,
-    ledger: Annotated[
-        str | None,
-        typer.Option(
-            help="The ledger's URL; one with a password belongs in SALLYPORT_LEDGER__URL."
-        ),
-    ] = None,
+    ledger: LedgerFlag = None,
     kubeconfig: KubeconfigFlag = None,
     config: ConfigFlag = None,
     output: OutputFlag = Format.TABLE,
@@ -143,8 +138,7 @@ def look_back(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     from cli import look_back as looking  # noqa: PLC0415 (keeps --help and completion quick)
     from cli.look_back_text import print_look_backs  # noqa: PLC0415
 
-    url = {} if ledger is None else {"url": ledger}
-    settings = read_flags(config, ledger=url, kubeconfig=kubeconfig)
+    settings = read_flags(config, ledger=ledger, kubeconfig=kubeconfig)
     if recorded:
         found = asyncio.run(looking.recorded_of(settings, subject, settings.cluster_id or None))
     else:

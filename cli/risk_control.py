@@ -13,6 +13,7 @@ from structlog.typing import FilteringBoundLogger
 from audit.clients.acts import AuditorActs
 from audit.clients.behaviour import BehaviourClient
 from audit.clients.channel import AuditorChannel
+from audit.clients.weight_reads import AuditorReads
 from cli.recording import Recording
 from cli.risk_sources import (
     event_hub_of,
@@ -120,6 +121,7 @@ class RiskControl:
                 acts,
                 cluster_id,
                 tuple(gaps),
+                AuditorReads(auditor, cluster_id) if auditor else None,
                 suspends=settings.identity.suspend_exceptions,
             ),
             MemoryStore(around.objects, settings.namespace),

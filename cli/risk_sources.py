@@ -33,7 +33,23 @@ def poll_settings_of(section: Identity, environment_token: Path | None) -> PollS
         SettingsError: something is missing, or contradicts something else.
     """
     require_sources(section, environment_token)
-    sign_in = SignIn(
+    sign_in = sign_in_of(section, environment_token)
+    graph = GraphSettings(section.graph, section.trust, section.rate)
+    times = Times(
+        every_s=section.poll_every,
+        full_s=section.full_every,
+        heartbeat_s=min(Times().heartbeat_s, section.max_age / 3),
+    )
+    return PollSettings(sign_in, graph, times, section.guests)
+
+
+def sign_in_of(section: Identity, environment_token: Path | None) -> SignIn:
+    """Give as whom, and where, one signs in.
+
+    Raises:
+        SettingsError: something is missing, or contradicts something else.
+    """
+    return SignIn(
         section.tenant.lower(),
         section.client_id.lower(),
         CredentialKind(section.credential),
@@ -42,13 +58,6 @@ def poll_settings_of(section: Identity, environment_token: Path | None) -> PollS
         section.authority,
         section.trust,
     )
-    graph = GraphSettings(section.graph, section.trust, section.rate)
-    times = Times(
-        every_s=section.poll_every,
-        full_s=section.full_every,
-        heartbeat_s=min(Times().heartbeat_s, section.max_age / 3),
-    )
-    return PollSettings(sign_in, graph, times, section.guests)
 
 
 def event_hub_of(section: Identity) -> EventHubSettings | None:

@@ -1,12 +1,12 @@
 """Times, effects and standings, as `sallyport risk` prints them."""
 
-import datetime as dt
 from collections.abc import Mapping
 from typing import Final
 
 from rich.text import Text
 
 from core.risk import Effect, Standing
+from core.times import time_text
 
 _COLOURS: Final[Mapping[Effect, str]] = {
     Effect.ALLOW: "green",
@@ -28,7 +28,7 @@ def ago(seconds: float) -> str:
 
 def shown_time(seconds: float) -> str:
     """Give a time (Unix seconds) as RFC 3339 has it, in UTC."""
-    return dt.datetime.fromtimestamp(int(seconds), dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return time_text(seconds)
 
 
 def effect_word(effect: Effect) -> Text:

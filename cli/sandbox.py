@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from cli import help as texts
-from cli.flags import ConfigFlag, OutputFlag, read_flags
+from cli.flags import ConfigFlag, LedgerFlag, OutputFlag, read_flags
 from cli.logs import log_to_stderr
 from cli.output import Format, make_console, print_json
 
@@ -27,12 +27,7 @@ def report(
         str | None, typer.Option("--namespace", "-n", help="In this namespace.")
     ] = None,
     cluster_id: Annotated[str | None, typer.Option(help="Of the cluster with this id.")] = None,
-    ledger: Annotated[
-        str | None,
-        typer.Option(
-            help="The ledger's URL; one with a password belongs in SALLYPORT_LEDGER__URL."
-        ),
-    ] = None,
+    ledger: LedgerFlag = None,
     config: ConfigFlag = None,
     output: OutputFlag = Format.TABLE,
 ) -> None:
@@ -40,7 +35,7 @@ def report(
     from cli.sandbox_report import exit_code, read_report  # noqa: PLC0415 (keeps --help quick)
     from cli.sandbox_text import print_report  # noqa: PLC0415
 
-    settings = read_flags(config, ledger={} if ledger is None else {"url": ledger})
+    settings = read_flags(config, ledger=ledger)
     found = asyncio.run(read_report(settings, cluster_id, namespace))
     if output is Format.JSON:
         print_json(found)

@@ -3,24 +3,30 @@
 import gc
 import sys
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, ExitStack
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 
 import uvloop
 
+from admission.following import Following
+from admission.judge import Judge
 from audit.ledger.destination import Destination
 from certs.selfsigned import PairFiles
+from cli.bundles import begin
 from cli.egress_ground import default_deny_of
 from cli.huge_pages import use_huge_pages
-from cli.parts import make_engine, make_judge, open_cluster
+from cli.parts import make_judge, open_cluster
 from cli.recording import Recording, open_auditor, open_recording
 from cli.settings import Settings
 from cli.settings_errors import name_setting
+from cli.shadow import open_shadow
 from core.cluster import Cluster
 from core.errors import NotSyncedError, SettingsError
 from policies.engine.remembered import RememberingEngine
 from webhooks.app import AdmissionApp, AppSettings
+from webhooks.bundle_metrics import BundleCollector
 from webhooks.lines import LineWriter
 from webhooks.logs import LogSettings, configure_logs, get_logger
 from webhooks.metrics import Metrics, Sources
@@ -51,6 +57,9 @@ def serve_gate(settings: Settings) -> None:
     if listen.cert is None or listen.key is None:
         names = " and ".join(map(name_setting, ("listen.cert", "listen.key")))
         raise SettingsError(f"{names}: kube-apiserver speaks TLS only; give both")
+    if listen.client_names and listen.client_ca is None:
+        names = " and ".join(map(name_setting, ("listen.client_names", "listen.client_ca")))
+        raise SettingsError(f"{names}: nobody shows a certificate without a CA; give both")
     pair = PairFiles(ca=listen.cert, certificate=listen.cert, key=listen.key)
     log = LogSettings(form=settings.log_format)
     where = Where(pair, log, listen.drain_seconds)
@@ -62,25 +71,38 @@ async def serve_until_told(settings: Settings, where: Where) -> int:
     writer = configure_logs(where.log)
     logger = get_logger()
     metrics = Metrics(version("sallyport"))
-    engine = make_engine(settings.bundle, settings.evaluation, metrics.observe_evaluation)
+    beginning = begin(settings, metrics.observe_evaluation, announces=True)
     tls = TlsSettings(where.pair.certificate, where.pair.key, settings.listen.client_ca)
     pair = PairWatcher(tls, logger)
     write_line = writer.msg if settings.record.lines else None
+    shadows = ExitStack()
     try:
         async with (
             open_cluster(settings, default_deny=default_deny_of(settings.egress)) as cluster,
             where.open_destination(settings) as destination,
             open_recording(settings, cluster, logger, destination, write_line) as recording,
+            beginning.following(partial(_judge, cluster, settings)) as following,
         ):
-            readiness = Readiness({"certificate": pair.missing, "cluster": cluster.missing})
-            _watch(metrics, readiness, cluster, engine, pair, writer, recording)
+            shadow = shadows.enter_context(
+                open_shadow(settings, cluster, partial(_engine, following), metrics.registry)
+            )
+            readiness = Readiness(
+                {
+                    "certificate": pair.missing,
+                    "cluster": cluster.missing,
+                    "policies": following.missing,
+                    "engine": partial(_engine_missing, following),
+                }
+            )
+            _watch(metrics, readiness, cluster, following, pair, writer, recording)
             app = AdmissionApp(
-                make_judge(cluster, engine, settings),
+                following.bundles.in_force,
                 readiness,
                 metrics,
                 logger,
                 _app_settings(settings),
                 recording.recorder if recording else None,
+                shadow,
             )
             # What is here now stays: a full collection looked at it all, for 40 ms and more.
             gc.collect()
@@ -94,6 +116,7 @@ async def serve_until_told(settings: Settings, where: Where) -> int:
                     app.max_body_bytes,
                     app.count_dropped,
                     app.answer,
+                    frozenset(settings.listen.client_names),
                 ),
                 build_status_app(readiness, metrics.registry),
                 _server_settings(settings, where),
@@ -103,25 +126,39 @@ async def serve_until_told(settings: Settings, where: Where) -> int:
                 on_started=where.on_started,
             )
     finally:
-        engine.close()
+        shadows.close()
+        beginning.engine.close()
         writer.flush()
+
+
+def _judge(cluster: Cluster, settings: Settings, engine: RememberingEngine) -> Judge:
+    return make_judge(cluster, engine, settings)
+
+
+def _engine(following: Following) -> RememberingEngine:
+    return following.bundles.in_force.engine
+
+
+def _engine_missing(following: Following) -> list[str]:
+    return _engine(following).missing()
 
 
 def _watch(  # noqa: PLR0913, PLR0917  All that Prometheus hears of.
     metrics: Metrics,
     readiness: Readiness,
     cluster: Cluster,
-    engine: RememberingEngine,
+    following: Following,
     pair: PairWatcher,
     writer: LineWriter,
     recording: Recording | None,
 ) -> None:
+    in_force = following.bundles.in_force
     metrics.watch(
         Sources(
             missing=readiness.missing,
             access_reviews=cluster.access_reviews,
-            evaluations=lambda: {"remembered": engine.hits, "evaluated": engine.misses},
-            policy_revision=lambda: engine.revision,
+            evaluations=in_force.evaluations,
+            policy_revision=lambda: in_force.engine.revision,
             profiles_revision=lambda: _revision(cluster),
             certificate_not_after=lambda: pair.not_after,
             certificate_reloads=lambda: pair.reloads,
@@ -129,6 +166,7 @@ def _watch(  # noqa: PLR0913, PLR0917  All that Prometheus hears of.
         )
     )
     metrics.registry.register(RiskCollector(cluster.risk))
+    metrics.registry.register(BundleCollector(following.standing, lambda: following.bundles.counts))
     if recording is not None:
         recording.show(metrics.registry)
 

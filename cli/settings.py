@@ -15,10 +15,13 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
+from cli.settings_bundles import Bundles
+from cli.settings_certificates import Certificates
 from cli.settings_egress import Egress
 from cli.settings_errors import explain, name_setting, refuse_unknown_variables, unreadable_variable
 from cli.settings_file import read_file
 from cli.settings_identity import Identity
+from cli.settings_rollout import Rollout
 from cli.settings_sections import (
     LIVE,
     Access,
@@ -36,6 +39,8 @@ from cli.settings_sections import (
     Status,
     SweepSection,
 )
+from cli.settings_shadow import Shadow
+from cli.settings_weights import Weights
 from core.errors import SettingsError
 from core.namespaces import Mode
 
@@ -59,9 +64,12 @@ class Settings(BaseSettings):
     discovery: Discovery = Discovery()
     approvals: Approvals = Approvals()
     sandbox: Sandbox = Sandbox()
+    shadow: Shadow = Shadow()
     capacity: CapacitySection = CapacitySection()
     egress: Egress = Egress()
     identity: Identity = Identity()
+    weights: Weights = Weights()
+    certificates: Certificates = Certificates()
     cluster_id: str = Field(
         "",
         max_length=63,
@@ -72,7 +80,9 @@ class Settings(BaseSettings):
     cluster: Path | None = Field(None, description="A folder of YAML that stands in for a cluster.")
     kubeconfig: Path | None = Field(None, description="Without it and `cluster`: in-cluster.")
     bundle: Path | None = Field(None, description="A policy bundle; without it the built-in one.")
+    bundles: Bundles = Bundles()
     default_mode: Mode = Field(Mode.ENFORCE, description="For namespaces without the label.")
+    rollout: Rollout = Rollout()
     max_staleness: float = Field(
         LIVE.max_staleness_s,
         ge=5,
@@ -120,7 +130,7 @@ def read_settings(file: Path | None, flags: dict[str, Any]) -> Settings:
         SettingsError: naming each wrong setting and what it must be.
     """
     refuse_unknown_variables(Settings.model_fields)
-    given = {name: value for name, value in flags.items() if value not in (None, {})}
+    given = {name: value for name, value in flags.items() if value is not None}
     try:
         settings = _with_file(read_file(file) if file else {})(**given)
     except ValidationError as error:

@@ -8,6 +8,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
+from cli.settings_anchors import AnchorPlace
+from cli.settings_engine import Opa
 from core.decision import Unrecorded
 from kube.settings import LiveSettings
 from policies.engine.embedded import Limits
@@ -16,8 +18,6 @@ from sandbox.choosing import HANDLERS, THRESHOLD
 from sandbox.compatibility import Kind
 from webhooks.app import AppSettings
 from webhooks.server import ServerSettings
-
-_CLASS_NAME = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$", max_length=253)]
 
 _STRICT = ConfigDict(extra="forbid", frozen=True)
 
@@ -37,6 +37,11 @@ class Listen(BaseModel):
     key: Path | None = Field(None, description="Its private key (PEM).")
     client_ca: Path | None = Field(
         None, description="Demand a client certificate of this CA (PEM) from kube-apiserver."
+    )
+    client_names: list[str] = Field(
+        default_factory=list,
+        description="Whom such a certificate must name (CN or SAN); without any, whomever the CA "
+        "vouches for.",
     )
     max_body_bytes: int = Field(
         AppSettings().max_body_bytes,
@@ -88,9 +93,13 @@ class Access(BaseModel):
 
 
 class Evaluation(BaseModel):
-    """What one evaluation of the policies may take."""
+    """What evaluates the policies, and what one evaluation may take."""
 
     model_config = _STRICT
+    engine: Literal["embedded", "opa"] = Field(
+        "embedded", description="`embedded` in this process, or `opa`: an OPA server."
+    )
+    opa: Opa = Opa()
     seconds: float = Field(_LIMITS.seconds, gt=0, le=5, description="Wall time.")
     memory_mib: int = Field(
         _LIMITS.memory_bytes // MIB,
@@ -165,6 +174,19 @@ class Ledger(BaseModel):
         "`sallyport run`.",
     )
     keep_days: int = Field(90, ge=1, le=3650, description="Whole days (UTC) that are kept.")
+    signing_key: Path | None = Field(
+        None,
+        description="Private key (PEM, Ed25519) that signs the log's heads; without it "
+        "`ledger.key` in the state folder, which is made where there is none.",
+    )
+    head_every_s: float = Field(
+        60.0, ge=1.0, le=3600.0, description="How often a head of the log is signed and anchored."
+    )
+    anchors: list[AnchorPlace] = Field(
+        default_factory=list,
+        description="Where heads are kept out of the ledger's reach, as `file`, `blob` or "
+        "`config_map`: without any the ledger can be written anew by whoever has its key.",
+    )
 
 
 class Approvals(BaseModel):

@@ -27,6 +27,8 @@ class Showcase:
     next_file: str
     """What to review next."""
     console: Console = field(default_factory=lambda: Console(highlight=False, soft_wrap=True))
+    with_sample: bool = False
+    """Whether the ledger has, or gets now, a made-up month to report of."""
     _task: asyncio.Task[None] | None = None
 
     def start(self, addresses: Addresses) -> None:
@@ -77,3 +79,8 @@ class Showcase:
             f"{escape(safe_line(str(self.log)))}. Ctrl-C stops.\n"
             f"Next: [bold]{escape(safe_line(f'sallyport review {self.next_file}'))}[/]"
         )
+        if self.with_sample:
+            self.console.print(
+                "Then: [bold]sallyport report --sample[/] (who read which weights, in a made-up "
+                "month; in the ledger within half a minute)"
+            )

@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from core import allowlists, names
+from core import access_grants, allowlists, names, weight_stores
 from core.decoding import UNREADABLE
 from core.errors import InvalidObjectError
 from core.guarded import DIGEST, Meta, convert_spec, parse_time, read_written
@@ -17,9 +17,12 @@ CLUSTER_KIND: Final = "ClusterApproval"
 
 PROFILE: Final = "ContainerProfile"
 
+PROPOSED: Final = {PROFILE: "profile", weight_stores.KIND: "store"}
+"""Kinds whose change is approved before it is written, by its digest, and how its UID begins."""
+
 APPROVES: Final = {
-    KIND: ("PolicyException", allowlists.KIND),
-    CLUSTER_KIND: ("BreakGlass", PROFILE, allowlists.SET_KIND),
+    KIND: ("PolicyException", allowlists.KIND, access_grants.KIND),
+    CLUSTER_KIND: ("BreakGlass", PROFILE, allowlists.SET_KIND, weight_stores.KIND),
 }
 """What each of both approves."""
 
@@ -29,17 +32,19 @@ TIERS: Final = {
     PROFILE: names.PROFILES_TIER,
     allowlists.KIND: names.EGRESS_TIER,
     allowlists.SET_KIND: names.EGRESS_TIER,
+    access_grants.KIND: names.GRANTS_TIER,
+    weight_stores.KIND: names.GRANTS_TIER,
 }
 """The tier that the approver must have the right to, by the kind that is approved."""
 
 MAX_DAYS: Final = 90
 """An approval ends within so many days: so long may a group that its approver left still count."""
 
-MAX_DAYS_OF_PROFILE: Final = 7
-"""One of a profile is for a change that comes now, and could be made again until it ends."""
+MAX_DAYS_OF_PROPOSAL: Final = 7
+"""One of a change is for one that comes now, and could be made again until it ends."""
 
 _NOT_YET: Final = "none"
-"""Stands for the UID of a profile that does not exist yet."""
+"""Stands for the UID of what does not exist yet."""
 
 _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
 _UID: Final = re.compile(r"[A-Za-z0-9-]+")
@@ -55,6 +60,8 @@ class ApprovedObject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         "ContainerProfile",
         "EgressAllowlist",
         "EgressDestinations",
+        "AccessGrant",
+        "WeightStore",
     ]
     name: Annotated[str, msgspec.Meta(max_length=253)]
     uid: Annotated[str, msgspec.Meta(max_length=64)] | None = None
@@ -107,8 +114,8 @@ def parse_approval(raw: bytes | msgspec.Raw, namespace: str = "", kind: str = KI
     what = f"{kind} {written.meta.name}"
     if spec.for_.kind not in APPROVES[kind]:
         raise InvalidObjectError(what, "spec.for.kind", f"must be {' or '.join(APPROVES[kind])}")
-    if spec.for_.kind == PROFILE and spec.for_.digest is None:
-        message = "is missing: a profile is approved before it is written (sallyport approve)"
+    if spec.for_.kind in PROPOSED and spec.for_.digest is None:
+        message = "is missing: the change is approved before it is written (sallyport approve)"
         raise InvalidObjectError(what, "spec.for.digest", message)
     if not _NAME.fullmatch(spec.for_.name):
         raise InvalidObjectError(what, "spec.for.name", f"{spec.for_.name!r} must be its name")
@@ -123,11 +130,16 @@ def parse_approval(raw: bytes | msgspec.Raw, namespace: str = "", kind: str = KI
 
 
 def profile_uid(uid: str | None) -> str:
-    """Give by what an approval of a profile is found; empty for one that does not exist yet.
+    """Give by what an approval of a profile is found; empty for one that does not exist yet."""
+    return proposal_uid(PROFILE, uid)
+
+
+def proposal_uid(kind: str, uid: str | None) -> str:
+    """Give by what an approval of a change is found; empty for what does not exist yet.
 
     No UID has a colon, so it is never taken for an approval of something else.
     """
-    return f"profile:{uid or _NOT_YET}"
+    return f"{PROPOSED[kind]}:{uid or _NOT_YET}"
 
 
 def account_of(subject: Subject) -> Account:

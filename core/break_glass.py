@@ -1,6 +1,5 @@
 """BreakGlasses: sealed beforehand by two people, opened once, for some hours, loudly."""
 
-import datetime as dt
 import re
 from collections.abc import Sequence
 from typing import Annotated, Final
@@ -12,6 +11,7 @@ from core.errors import InvalidObjectError
 from core.guarded import Meta, approvable_of, convert_spec, parse_time, read_written
 from core.privileges import covers, validate_pattern
 from core.sandbox import ENTERED
+from core.times import time_text
 from core.two_person import Approvable
 
 KIND: Final = "BreakGlass"
@@ -29,7 +29,7 @@ _RULE: Final = re.compile(r"(privileges|rules)(/[a-z0-9_]+)+|identity/(risk|stal
 
 _NAMED: Final = ("privileges/", "rules/", "identity/")
 """What a rule that is named can be."""
-_ALL: Final = (*_NAMED, "profiles/")
+_ALL: Final = (*_NAMED, "profiles/", "weights/")
 _OF_ROOTS: Final = frozenset({"notes/root", "notes/unnoted"})
 """What is said of the workload that a Pod comes from; other notes are the gate's own record."""
 
@@ -88,7 +88,7 @@ class BreakGlass(msgspec.Struct, frozen=True):
     @property
     def until(self) -> str:
         """The same for a person."""
-        return f"{dt.datetime.fromtimestamp(self.ends, dt.UTC):%Y-%m-%dT%H:%M:%SZ}"
+        return time_text(self.ends)
 
     def is_open(self, now: float) -> bool:
         """Say whether it was activated, and has neither ended nor is being deleted."""

@@ -22,6 +22,7 @@ from core.sandbox import RuntimeClass
 from core.storage import PersistentVolume
 from core.subject import Subject
 from core.two_person import Consent
+from core.weight_source import WeightSource
 
 
 class SignIn(msgspec.Struct, frozen=True, gc=False):
@@ -123,6 +124,10 @@ class Cluster(Protocol):
     def intents(self) -> IntentSource:
         """Where Pods may connect."""
 
+    @property
+    def weights(self) -> WeightSource:
+        """Where model weights lie, and who was given them."""
+
     def missing(self) -> list[str]:
         """Name what has not been loaded, for a person; empty when reviews can be judged."""
 
@@ -180,6 +185,22 @@ class Cluster(Protocol):
 
         Only volumes that show a path of the node are given: they are what a Pod could also
         have mounted by itself.
+
+        Raises:
+            NotSyncedError: as `volume`.
+        """
+
+    def showing(self, claim: str) -> tuple[PersistentVolume, ...]:
+        """Give the volumes of blobs that a claim, `namespace/name`, has or that are kept for it.
+
+        Raises:
+            NotSyncedError: as `volume`.
+        """
+
+    def kept_in(self, namespace: str) -> tuple[PersistentVolume, ...]:
+        """Give all volumes that claims of a namespace have, or that are kept for some.
+
+        It looks at all of them.
 
         Raises:
             NotSyncedError: as `volume`.

@@ -1,7 +1,7 @@
 """What a review ends in: needs, findings, and the decision made of them."""
 
 import enum
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -9,6 +9,10 @@ from core.document_parts import AssessedRisk
 from core.notes import Root
 from core.sandbox import Isolation
 from core.subject import Subject
+
+IfEnforced = Literal["", "admitted", "refused"]
+"""Where a namespace does not enforce: what would become of the request if it did. Empty where it
+enforces, where it could not be judged, and in records of earlier releases."""
 
 Patch = dict[str, Any]
 """An operation of a JSONPatch (RFC 6902)."""
@@ -33,6 +37,9 @@ class Denial(msgspec.Struct, frozen=True, gc=False):
     path: str
     value: str = ""
     """What the rule's message speaks of, such as an annotation's name."""
+    message: str = ""
+    """The rule's own words, where it has some for each thing that it denies."""
+    container: str | None = None
 
 
 class Action(enum.Enum):
@@ -122,6 +129,10 @@ class Evidence(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Where the rights were asked; empty for all namespaces."""
     projection: bytes = b""
     """JSON that the policies were evaluated on; empty where they were not."""
+    context: bytes = b""
+    """JSON of what `judge` sees of the request; empty where no Pod and no site's rule is judged."""
+    fields: bytes = b""
+    """JSON of what a site's rules see of the object besides; empty where they read nothing."""
     object_uid: str = ""
     requester_kind: str = ""
     """What sort of identity asked: the values of `identity.kinds.SubjectKind`."""
@@ -142,6 +153,10 @@ class Evidence(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Of the snapshot; 0 where nobody was asked for risk."""
     risk_table: str = ""
     """Digest of the table."""
+    weight_stores: tuple[str, ...] = ()
+    """Names of the WeightStores that it reaches."""
+    grants: tuple[str, ...] = ()
+    """`namespace/name@uid` of the AccessGrants under which it reaches them."""
     evaluation_seconds: float = 0.0
     access_seconds: float = 0.0
 
@@ -169,6 +184,7 @@ class Decision(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     profile: str | None = None
     """The profile it was admitted under, or was judged by."""
     mode: str = "enforce"
+    if_enforced: IfEnforced = ""
     error_kind: str | None = None
     reason: str = ""
     """With Verdict.ERROR: why nobody could judge."""

@@ -11,9 +11,9 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from core.decision import Finding, Named, Need, Running, Verdict
+from core.decision import Finding, IfEnforced, Named, Need, Running, Verdict
 from core.document_parts import AssessedRisk, Isolated
-from core.times import second_text
+from core.times import milli_text
 
 FORMAT: Final = 1
 """Version of the document. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
@@ -36,6 +36,11 @@ _REMEMBERED_BYTES: Final = 8192
 
 Source = Literal["validate", "mutate", "sweep"]
 """Which judgement it was: of the final state, of the change on the way to it, of what runs."""
+
+
+def is_final(source: str, *, allowed: bool) -> bool:
+    """Say whether a decision ended a request: one of the mutating pass does where it refuses."""
+    return source == "validate" or (source == "mutate" and not allowed)
 
 
 class _Part(
@@ -141,6 +146,9 @@ class DecisionDocument(_Part, frozen=True):
     subjects: list[str] = []
     """Whose rights counted, as `requester`."""
     mode: str = "enforce"
+    if_enforced: IfEnforced = ""
+    """Where the mode is not `enforce`: what that would make of the request; empty in records of
+    earlier releases, and where it could not be judged."""
     profile: str | None = None
     named: Named | None = None
     """The one profile that it was to be judged by, and the field that names it."""
@@ -178,12 +186,21 @@ class DecisionDocument(_Part, frozen=True):
     more_risk: int = 0
     behaviour: list[str] = []
     """What the people behind it did that they had not done before: `new-namespace` and so on."""
+    weight_stores: list[str] = []
+    """Names of the WeightStores that its Pods reach."""
+    grants: list[str] = []
+    """`namespace/name@uid` of the AccessGrants under which they do."""
     running: Running | None = None
     """Of a sweep: what the Pod shows of itself."""
     revisions: Revisions = Revisions()
     durations: Durations = Durations()
     projection: str = ""
     """`sha256:` and the digest of the projection, which is stored once; empty without one."""
+    context: str = ""
+    """The same of what `judge` sees of the request (`admission.replayable`), which is stored beside
+    the projections; empty in records of earlier releases."""
+    fields: str = ""
+    """The same of the fields that a site's rules read; empty where they read none."""
 
 
 _ENCODER = msgspec.json.Encoder()
@@ -227,8 +244,7 @@ _remembered_digest = lru_cache(maxsize=512)(_digest)
 
 def time_of(decision_id: str) -> str:
     """Give the time that a UUIDv7 holds, as RFC 3339 with milliseconds."""
-    seconds, milliseconds = divmod(unix_ms(decision_id), 1000)
-    return f"{second_text(seconds)}.{milliseconds:03d}Z"
+    return milli_text(unix_ms(decision_id))
 
 
 def unix_ms(decision_id: str) -> int:
@@ -252,6 +268,9 @@ class SweepDocument(_Part, frozen=True):
     namespaces: int
     sandbox_missing: int = 0
     """Pods that should run in a sandbox and do not."""
+    pods: dict[str, int] = {}
+    """How many were judged in each namespace; of more namespaces than are kept, and in records of
+    earlier releases, none."""
     consistent: bool = True
     """Whether all pages showed the cluster at one moment."""
     interruptions: int = 0

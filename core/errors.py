@@ -13,11 +13,15 @@ and what to do about it.
     ├── PolicyError                compiled policies cannot be loaded, or failed
     ├── CannotBindError            a certificate or an address cannot be used to listen
     ├── LedgerError                the ledger did not take, or did not give, what was asked
+    ├── UnreadableRecordError      a record of a log is none, or none that can be read
+    ├── SourceError                a log's source did not give what was asked
+    ├── ReportError                a report cannot be made in the form that was asked for
     ├── ClusterError               kube-apiserver did not answer, or answered with a failure
     ├── EntraError                 Entra ID or Graph did not give what was asked
     ├── NotLeaderError             what only the leader may do was begun by one who is not
     └── CannotJudgeError           a review cannot be decided; always ends in a refusal
         ├── EvaluationError        … because the policies failed on it
+        │   └── EngineAwayError    … because what evaluates them is not there
         ├── AccessReviewError      … because the cluster did not say who may do what
         ├── OwnerUnknownError      … because the cluster did not say what owns the object
         ├── PodUnknownError        … because the cluster did not give the Pod that is entered
@@ -73,6 +77,10 @@ class CannotBindError(SallyportError):
     """A certificate, key or address cannot be used to listen."""
 
 
+class ReportError(SallyportError):
+    """A report cannot be made in the form that was asked for; the message says what to do."""
+
+
 class ClusterError(SallyportError):
     """kube-apiserver did not answer (`status` is 0), or answered with the HTTP `status`.
 
@@ -106,6 +114,29 @@ class LedgerError(SallyportError):
     """The ledger did not take, or did not give, what was asked; the message says what to do."""
 
 
+class UnreadableRecordError(SallyportError):
+    """A record of a log is none, or none that can be read: it goes to quarantine.
+
+    `field` is the path of what is wrong, empty where all of it is. Nothing of the record is quoted.
+    """
+
+    def __init__(self, reason: str, field: str = "") -> None:
+        self.reason = reason
+        self.field = field
+        super().__init__(f"{field}: {reason}" if field else reason)
+
+
+class SourceError(SallyportError):
+    """A log's source did not give what was asked; nothing that it wrote is quoted.
+
+    `retry_after_s` is what it asked to wait, 0 where it said nothing.
+    """
+
+    def __init__(self, message: str, retry_after_s: float = 0.0) -> None:
+        self.retry_after_s = retry_after_s
+        super().__init__(message)
+
+
 class CannotJudgeError(SallyportError):
     """A review cannot be decided. Never a denial, never silence: it ends in a refusal.
 
@@ -119,6 +150,12 @@ class EvaluationError(CannotJudgeError):
     """The policies failed, took too long or took too much memory on this input."""
 
     kind = "evaluation"
+
+
+class EngineAwayError(EvaluationError):
+    """What evaluates the policies cannot be reached, or does not have them."""
+
+    kind = "engine-away"
 
 
 class AccessReviewError(CannotJudgeError):

@@ -1,5 +1,6 @@
-"""Decision ids: UUIDs that sort by time."""
+"""Ids of what is recorded: UUIDs that sort by time."""
 
+import hashlib
 import os
 from typing import Final
 
@@ -30,6 +31,12 @@ def uuid7(unix_ms: int, bits: int | None = None) -> str:
     value = unix_ms << 80 | 7 << 76 | bits >> 62 << 64 | 2 << 62 | bits & (1 << 62) - 1
     text = f"{value:032x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def same_id(unix_ms: int, kind: str, *words: str) -> str:
+    """Give the id of what these words tell from all else of its kind: the same each time."""
+    digest = hashlib.sha256("\n".join((kind, *words)).encode()).digest()
+    return uuid7(unix_ms, int.from_bytes(digest[:_BYTES], "big") >> (8 * _BYTES - _BITS))
 
 
 def _draw() -> int:

@@ -17,6 +17,9 @@ MOST_ITEMS: Final = 1000
 """Items kept of one identity, the gravest; the rest is counted."""
 
 
+MOST_STORES: Final = 100
+
+
 class Sort(enum.Enum):
     """What an item is. The gravest first: so they are listed."""
 
@@ -25,6 +28,8 @@ class Sort(enum.Enum):
     containers."""
     CREDENTIAL = "credential"
     """A token or certificate, which outlives whatever becomes of its maker."""
+    GRANTED = "granted"
+    """An AccessGrant that names it, whoever wrote that: it may open model weights."""
     RIGHTS = "rights"
     """Roles, bindings, profiles, marks of namespaces."""
     APPROVAL = "approval"
@@ -80,6 +85,8 @@ class LiveObject(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """UID of the object that controls it."""
     client_ids: frozenset[str] = frozenset()
     """Lower case: of a Pod, those that it can sign in as."""
+    granted: frozenset[str] = frozenset()
+    """Lower case: of an AccessGrant, the labels of whom it names, and client ids as `client:…`."""
 
     @property
     def group_kind(self) -> GroupKind:
@@ -101,7 +108,8 @@ class Item(_Part, frozen=True):
     at: str
     """RFC 3339: of the last act, or, without one, when the object was made or last changed."""
     how: str
-    """`started`, `changed`, `entered`, `approved`, or of an identity `can-sign-in`."""
+    """`started`, `changed`, `entered`, `approved`, of an identity `can-sign-in`, of a grant
+    `may-open`."""
     kind: str
     group: str = ""
     namespace: str = ""
@@ -113,6 +121,38 @@ class Item(_Part, frozen=True):
     """The last of them; `sallyport explain` says more of it."""
     pods: int = 0
     """Live Pods that come from it."""
+
+
+class StoreReads(_Part, frozen=True, kw_only=True):
+    """What an identity read of one WeightStore, itself or by Pods that it had asked for."""
+
+    store: str
+    reads: int
+    """Requests that gave it weights, copies too; what storage refused is none."""
+    bytes: int = 0
+    first: str
+    """RFC 3339."""
+    last: str
+    ungranted: int = 0
+    """Of these, without a live grant."""
+    by_pods: int = 0
+    """Of these, by Pods that it had asked for."""
+    unsure: int = 0
+    """Of those, where it may have been another's Pod."""
+
+
+def joined_reads(one: StoreReads, other: StoreReads) -> StoreReads:
+    """Give both together, of the same store."""
+    return StoreReads(
+        store=one.store,
+        reads=one.reads + other.reads,
+        bytes=one.bytes + other.bytes,
+        first=min(one.first, other.first),
+        last=max(one.last, other.last),
+        ungranted=one.ungranted + other.ungranted,
+        by_pods=one.by_pods + other.by_pods,
+        unsure=one.unsure + other.unsure,
+    )
 
 
 class LookBackDocument(_Part, frozen=True):
@@ -149,12 +189,14 @@ class LookBackDocument(_Part, frozen=True):
     """`namespace/name` of the PolicyExceptions that are not in force while the risk lasts."""
     gaps: list[str] = []
     """What could not be looked at, and why."""
+    reads: list[StoreReads] = []
+    """What it read of the weights since `begin`; the most bytes first, at most MOST_STORES."""
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing at all was found, gone or there."""
         found = self.items or self.gone or self.older or self.more_acts or self.suspended
-        return not found
+        return not (found or self.reads)
 
 
 def fitting(document: LookBackDocument, most: int) -> LookBackDocument:

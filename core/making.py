@@ -38,8 +38,13 @@ def make_document(  # noqa: PLR0913  A decision and all that surrounds it.
     name_subject: Callable[[Subject], str],
     patches: Sequence[Mapping[str, Any]] = (),
     digest: str = "",
+    context: str = "",
+    fields: str = "",
 ) -> DecisionDocument:
-    """Put a decision and its request into a document; `digest` is its projection's. Pure."""
+    """Put a decision and its request into a document; `digest` is its projection's. Pure.
+
+    `context` and `fields` are the digests of what else the policies saw.
+    """
     evidence = decision.evidence
     requester = name_subject(request.subject)
 
@@ -72,6 +77,7 @@ def make_document(  # noqa: PLR0913  A decision and all that surrounds it.
         verdict=decision.verdict,
         allowed=decision.allowed,
         mode=decision.mode,
+        if_enforced=decision.if_enforced,
         profile=decision.profile and decision.profile[:MOST_TEXT],
         named=evidence.named and Named(evidence.named.profile[:MOST_TEXT], evidence.named.path),
         ceiling=list(evidence.ceiling) if evidence.ceiling is not None else None,
@@ -111,6 +117,8 @@ def make_document(  # noqa: PLR0913  A decision and all that surrounds it.
         risk=list(evidence.risk[:MOST_ASSESSED]),
         more_risk=max(len(evidence.risk) - MOST_ASSESSED, 0),
         behaviour=list(evidence.behaviour),
+        weight_stores=list(evidence.weight_stores),
+        grants=list(evidence.grants),
         running=evidence.running,
         revisions=_revisions(decision, evidence),
         durations=Durations(
@@ -119,6 +127,8 @@ def make_document(  # noqa: PLR0913  A decision and all that surrounds it.
             access=round(evidence.access_seconds * 1000, 3),
         ),
         projection=digest,
+        context=context,
+        fields=fields,
     )
 
 

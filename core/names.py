@@ -12,6 +12,9 @@ API_VERSION = f"{GROUP}/v1alpha1"
 MODE_LABEL = f"{GROUP}/mode"
 """On a Namespace: `enforce`, `warn` or `audit`. Guarded by the verb `exempt`."""
 
+ENFORCE_FROM_ANNOTATION = f"{GROUP}/enforce-from"
+"""On a Namespace: the day or time from which it is to enforce, told in warnings. Guarded."""
+
 UNRECORDED_LABEL = f"{GROUP}/when-unrecorded"
 """On a Namespace: `refuse` or `admit` when decisions cannot be recorded. Guarded by `exempt`."""
 
@@ -44,8 +47,8 @@ PROFILE_ANNOTATION = f"{GROUP}/profile"
 for all."""
 
 AUTHOR_ANNOTATION = f"{GROUP}/author"
-"""On what others approve (PolicyException, BreakGlass, EgressAllowlist, EgressDestinations): who
-created it, as marks (`oid:…`, `user:…`). Written by the webhook."""
+"""On what others approve (PolicyException, BreakGlass, EgressAllowlist, EgressDestinations,
+AccessGrant): who created it, as marks (`oid:…`, `user:…`). Written by the webhook."""
 
 EDITORS_ANNOTATION = f"{GROUP}/editors"
 """On the same objects: others who changed its `spec`. Written by the webhook."""
@@ -119,6 +122,10 @@ CLOSE_VERB = "close"
 """RBAC verb on `egressallowlists.sallyport.dev/<name>` in all namespaces: may take the finalizer of
 one away that is being deleted. `control` may; whoever gives up Sallyport may."""
 
+GRANTS_ANNOTATION = f"{GROUP}/grants"
+"""On a workload whose Pods reach model weights: the AccessGrants under which it was submitted, each
+`name@uid#` and a digest of whom it names. Written by the webhook."""
+
 EXCEPTIONS_TIER = "exceptions"
 """The tier of PolicyExceptions."""
 
@@ -128,11 +135,17 @@ BREAK_GLASS_TIER = "break-glass"
 PROFILES_TIER = "profiles"
 """The tier of ContainerProfiles, where their widening needs approval (`approvals.profiles`)."""
 
+GRANTS_TIER = "grants"
+"""The tier of AccessGrants, and of what narrows or removes a WeightStore."""
+
 PROFILES_RESOURCE = "containerprofiles"
 EXCEPTIONS_RESOURCE = "policyexceptions"
 ALLOWLISTS_RESOURCE = "egressallowlists"
 DESTINATIONS_RESOURCE = "egressdestinations"
 APPROVALS_RESOURCE = "approvals"
+WEIGHT_STORES_RESOURCE = "weightstores"
+ACCESS_GRANTS_RESOURCE = "accessgrants"
+BACKSTOPS_RESOURCE = "backstops"
 BREAK_GLASSES_RESOURCE = "breakglasses"
 CLUSTER_APPROVALS_RESOURCE = "clusterapprovals"
 TIERS_RESOURCE = "approvaltiers"

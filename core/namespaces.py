@@ -38,6 +38,8 @@ class Namespace(msgspec.Struct, frozen=True):
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     uid: str = ""
+    created: str = ""
+    """RFC 3339, by kube-apiserver's clock; empty where it is not known."""
 
     def mode(self, default: Mode) -> Mode:
         """Give the mode: the label's; `default` without one; ENFORCE for a word unknown."""
@@ -126,10 +128,11 @@ def guarded_marks(labels: Mapping[str, str], annotations: Mapping[str, str]) -> 
         for key, value in labels.items()
         if key in _GUARDED_LABELS or key.startswith(names.AKS_LABEL_PREFIX)
     }
-    if names.CEILING_ANNOTATION in annotations:
-        path = f"metadata.annotations[{names.CEILING_ANNOTATION}]"
-        marks[path] = annotations[names.CEILING_ANNOTATION]
-    return marks
+    return marks | {
+        f"metadata.annotations[{key}]": annotations[key]
+        for key in (names.CEILING_ANNOTATION, names.ENFORCE_FROM_ANNOTATION)
+        if key in annotations
+    }
 
 
 class Enrolment(msgspec.Struct, frozen=True):

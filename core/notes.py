@@ -16,6 +16,8 @@ class Notes(msgspec.Struct, frozen=True, gc=False):
     """`Subject.label` of who created it, or last changed its templates."""
     profile: str | None = None
     """The profile that it was admitted under then."""
+    grants: str | None = None
+    """The AccessGrants that named its requester then, where its Pods reach model weights."""
 
 
 NO_NOTES = Notes()
@@ -27,7 +29,8 @@ def read_notes(annotations: Mapping[str, str | None] | None) -> Notes:
         return NO_NOTES
     requester = annotations.get(names.REQUESTER_ANNOTATION) or None
     profile = annotations.get(names.PROFILE_ANNOTATION) or None
-    return Notes(requester, profile) if requester or profile else NO_NOTES
+    grants = annotations.get(names.GRANTS_ANNOTATION) or None
+    return Notes(requester, profile, grants) if requester or profile or grants else NO_NOTES
 
 
 def controller_reference(references: Iterable[OwnerReference] | None) -> OwnerReference | None:
@@ -70,3 +73,5 @@ class Root(msgspec.Struct, frozen=True, gc=False):
     """Of its kind."""
     straight: bool = False
     """Whether nobody else is noted on the way: what lies between was made by controllers."""
+    grants: str | None = None
+    """Noted with the requester."""

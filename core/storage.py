@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from core.blob_volumes import Mount, blobs_of
 from core.decoding import UNREADABLE, unreadable
 
 _NO_SOURCES: Final = frozenset(
@@ -26,6 +27,12 @@ _NO_SOURCES: Final = frozenset(
 
 _NULL: Final = b"null"
 
+_OPTIONS: Final = "volume.beta.kubernetes.io/mount-options"
+"""Annotation that stands for `mountOptions`: kubelets heed it still (pkg/volume/util/util.go)."""
+
+_OF_BLOBS: Final = frozenset({"csi", "flexVolume", "nfs"})
+"""Sources that can show blobs of Azure Storage."""
+
 
 class PersistentVolume(msgspec.Struct, frozen=True, gc=False):
     """What is kept of a PersistentVolume: about 300 bytes."""
@@ -43,11 +50,16 @@ class PersistentVolume(msgspec.Struct, frozen=True, gc=False):
     """Of a csi one."""
     claim: str = ""
     """`namespace/name` of the claim that it is bound to, or kept for; empty for anyone's."""
+    claim_uid: str = ""
+    """Of the claim that it is bound to; empty where it is only kept for one."""
+    mounts: tuple[Mount, ...] = ()
+    """The blobs of Azure Storage that it shows; paths are of the volume."""
 
 
 class _Reference(msgspec.Struct):
     namespace: str = ""
     name: str = ""
+    uid: str = ""
 
 
 class _Path(msgspec.Struct):
@@ -61,6 +73,7 @@ class _Csi(msgspec.Struct):
 
 class _Meta(msgspec.Struct, frozen=True):
     name: str = ""
+    annotations: dict[str, str] | None = None
 
 
 class _Envelope(msgspec.Struct):
@@ -73,6 +86,7 @@ class _Sources(msgspec.Struct, frozen=True, rename="camel"):
     host_path: _Path | None = None
     local: _Path | None = None
     csi: _Csi | None = None
+    mount_options: list[str] | None = None
 
 
 class _Typed(msgspec.Struct):
@@ -101,6 +115,9 @@ def parse_persistent_volume(raw: bytes | msgspec.Raw) -> PersistentVolume:
     }
     on_node = spec.host_path or spec.local
     claim = spec.claim_ref
+    annotated = (envelope.metadata.annotations or {}).get(_OPTIONS, "")
+    options = " ".join((*(spec.mount_options or ()), annotated))
+    of_blobs = bool(found & _OF_BLOBS)
     return PersistentVolume(
         name=envelope.metadata.name,
         types=tuple(sorted({"hostPath" if key == "local" else key for key in found})),
@@ -109,4 +126,6 @@ def parse_persistent_volume(raw: bytes | msgspec.Raw) -> PersistentVolume:
         local=found == {"local"},
         driver=spec.csi.driver if spec.csi else "",
         claim=f"{claim.namespace}/{claim.name}" if claim else "",
+        claim_uid=claim.uid if claim else "",
+        mounts=blobs_of(envelope.spec, "spec", inline=False, options=options) if of_blobs else (),
     )

@@ -2,6 +2,8 @@
 
 import hashlib
 import re
+from functools import lru_cache
+from typing import Final
 
 import msgspec
 
@@ -59,6 +61,21 @@ def unnamed(name: str) -> str:
     if name in {"", "*"} or name.startswith("system:") or _OBJECT_ID.fullmatch(name):
         return name
     return Subject(name).label
+
+
+GROUP_PREFIX: Final = "group:"
+
+
+@lru_cache(maxsize=4096)
+def unnamed_group(name: str) -> str:
+    """Give the name of a group fit for the record: people name groups after themselves.
+
+    Those of the cluster (`system:…`) and Entra object ids stay; any other becomes `group:` and the
+    first 16 hex digits of its SHA-256, so that whoever has the name finds it again.
+    """
+    if name.startswith(_SYSTEM_PREFIX) or _OBJECT_ID.fullmatch(name):
+        return name
+    return GROUP_PREFIX + hashlib.sha256(name.encode()).hexdigest()[:16]
 
 
 def service_account(namespace: str, name: str) -> Subject:

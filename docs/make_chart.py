@@ -20,6 +20,8 @@ ROOT = Path(__file__).resolve().parents[1]
 CHART = ROOT / "helm" / "sallyport"
 
 COPIES = {
+    "files/backstop.yaml": ROOT / "deploy" / "backstop.yaml",
+    "files/kinds-guard.yaml": ROOT / "deploy" / "kinds-guard.yaml",
     "files/namespace-guard.yaml": ROOT / "deploy" / "namespace-guard.yaml",
     "files/revision-guard.yaml": ROOT / "deploy" / "revision-guard.yaml",
     "files/revision-owner-guard.yaml": ROOT / "deploy" / "revision-owner-guard.yaml",
@@ -41,6 +43,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; 1 if stale")
     check = parser.parse_args().check
     wanted = {name: path.read_text() for name, path in COPIES.items()}
+    wanted["files/kinds.yaml"] = _kinds()
     wanted["README.md"] = _readme((CHART / "README.md").read_text())
     present = {
         path.relative_to(CHART).as_posix(): path.read_text()
@@ -60,6 +63,17 @@ def main() -> int:
         else:
             (CHART / name).unlink()
     return 1 if check and changed else 0
+
+
+def _kinds() -> str:
+    """Give the fields that this release reads of each kind's spec, as YAML."""
+    fields = {}
+    for path in sorted((ROOT / "helm" / "sallyport-crds" / "templates").glob("*.yaml")):
+        definition = yaml.safe_load(path.read_text())
+        (version,) = definition["spec"]["versions"]
+        parts = version["schema"]["openAPIV3Schema"]["properties"]
+        fields[definition["metadata"]["name"]] = sorted(parts["spec"].get("properties", {}))
+    return f"# Made by docs/make_chart.py.\n{yaml.safe_dump(fields)}"
 
 
 def _readme(text: str) -> str:

@@ -6,22 +6,29 @@ import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from prometheus_client import CollectorRegistry
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
+from admission.bundles import Counts
+from admission.shadowing import Shadow
 from audit.behaviour.metrics import BehaviourCollector
 from audit.clients.behaviour import BehaviourClient
 from audit.clients.channel import AuditorChannel
 from audit.ledger.destination import Receipt
+from audit.ledger.log.metrics import LogCollector
 from audit.ledger.metrics import ReceiverCollector, SpoolCollector
 from audit.ledger.shipper import ShipperStatus
 from audit.ledger.spool import SpoolStatus
+from audit.weights.ingest.metrics import WeightsCollector
 from cli.settings import Settings
 from control.egress.metrics import EgressMetrics
+from control.loops.backstop import BackstopMetrics
+from control.loops.bundles import Activating
 from control.loops.capacity import SandboxCapacity
+from control.loops.certificate_signs import CertificateSigns
 from control.loops.crds import Definitions
 from control.loops.discovery import Discovery
 from control.loops.endings import Endings
@@ -32,15 +39,19 @@ from control.risk.poll_metrics import PollMetrics
 from control.risk.push_metrics import PushMetrics
 from control.risk.tables import RiskTables
 from control.sweep.metrics import SweepMetrics
+from control.weights.life_metrics import LifeMetrics
 from core import names
+from core.bundle_head import BASE, Announcement
 from core.risk_snapshot import RiskSnapshot
 from kube.break_glasses import BreakGlasses
 from kube.connection import Connection
 from kube.exceptions import Exceptions
 from kube.objects import Objects
 from kube.risk_store import RiskStore
+from webhooks.bundle_metrics import BundleCollector
 from webhooks.metrics import Metrics, Sources
 from webhooks.risk_metrics import RiskCollector
+from webhooks.shadow_metrics import ShadowCollector
 
 PAGE = Path(__file__).parent / "reference" / "names.md"
 
@@ -77,6 +88,7 @@ kube-apiserver puts the webhook's name before each (`validate.sallyport.dev/deci
 | Decision document | `docs/reference/decision.schema.json` |
 | `sallyport review -o json`, and with `--diff` | `docs/reference/review.schema.json`, `review-diff.schema.json` |
 | `sallyport risk look-back -o json`, a list; and what the ledger keeps of look backs | `docs/reference/look-back.schema.json` |
+| `sallyport policy replay -o json`, and `policy shadow status` | `docs/reference/policy-replay.schema.json`, `policy-shadow.schema.json` |
 | `sallyport sandbox report -o json` | `docs/reference/sandbox-report.schema.json` |
 | `sallyport risk status`, `show` and `table` with `-o json` | `docs/reference/risk-status.schema.json`, `risk-show.schema.json`, `risk-table.schema.json` |
 | Projection, the input of policies | `policies/rego/schema/projection.json` |
@@ -115,6 +127,13 @@ def _settings(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
         yield f"| `{path}` | `{variable}` | {shown} | {field.description or ''} |"
 
 
+def _shadow() -> Shadow:
+    def never() -> NoReturn:
+        raise AssertionError
+
+    return Shadow(never, never, never, 1.0)
+
+
 def _registry() -> CollectorRegistry:
     """Give a registry with the metrics of all processes."""
     metrics = Metrics("0")
@@ -122,13 +141,20 @@ def _registry() -> CollectorRegistry:
     spool = SpoolStatus(0, 0, 0, 0, 0, 0, 0.0, "", 0, 0)
     metrics.registry.register(SpoolCollector(lambda: spool, lambda: ShipperStatus(0.0)))
     metrics.registry.register(ReceiverCollector(lambda: Receipt(0, 0, 0), dict))
+    metrics.registry.register(LogCollector(lambda: None, lambda: None))
+    metrics.registry.register(WeightsCollector(lambda: None))
     metrics.registry.register(RiskCollector(RiskSnapshot))
+    metrics.registry.register(ShadowCollector(_shadow()))
+    metrics.registry.register(BundleCollector(lambda: Announcement(BASE, ""), Counts))
     LoopMetrics(metrics.registry)
+    BackstopMetrics(metrics.registry)
+    LifeMetrics(metrics.registry)
     SweepMetrics(metrics.registry)
     LookBackMetrics(metrics.registry)
     PollMetrics(metrics.registry)
     PushMetrics(metrics.registry)
     metrics.registry.register(BehaviourCollector(dict, dict))
+    Activating(Objects(Connection(None)), "", lambda: Announcement(BASE, ""), metrics.registry)
     Definitions(Objects(Connection(None)), metrics.registry)
     Discovery(Objects(Connection(None)), metrics.registry)
     Endings(Objects(Connection(None)), Exceptions(), BreakGlasses(), metrics.registry)
@@ -139,6 +165,7 @@ def _registry() -> CollectorRegistry:
     channel = AuditorChannel("https://auditor", Path(), Path(), Path())
     Behaviours(BehaviourClient(channel, ""), store, metrics.registry)
     EgressMetrics(metrics.registry)
+    CertificateSigns(objects, "", metrics.registry)
     return metrics.registry
 
 

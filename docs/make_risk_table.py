@@ -56,7 +56,7 @@ _DONE: Final[Mapping[OperationClass, str]] = {
     "until others approve",
     OperationClass.APPROVE: "Approvals",
     OperationClass.BREAK_GLASS: "write or activate a BreakGlass",
-    OperationClass.READ_WEIGHTS: "AccessGrants on model weights (this release has none yet)",
+    OperationClass.READ_WEIGHTS: "what can reach model weights: Pods, workloads, shells, tokens",
 }
 
 _COUNT_BESIDES: Final[Mapping[OperationClass, tuple[Role, ...]]] = {

@@ -60,7 +60,7 @@ def main() -> int:
 def _pages() -> dict[str, str]:
     """Give the text of each page by its path below docs."""
     rules = {
-        folder.relative_to(REGO).as_posix(): _metadata(folder / f"{folder.name}.rego")
+        folder.relative_to(REGO).as_posix(): read_metadata(folder / f"{folder.name}.rego")
         for area in AREAS
         for folder in sorted((REGO / area).glob("*/*"))
         if folder.is_dir()
@@ -80,7 +80,7 @@ def _place(rule: str) -> str:
     return f"{rule if rule.startswith(SIGNALS) else rule.partition('/')[2]}.md"
 
 
-def _metadata(source: Path) -> dict[str, Any]:
+def read_metadata(source: Path) -> dict[str, Any]:
     """Read the METADATA with which a rule's file begins: YAML in comments (OPA, Annotations)."""
     lines = source.read_text().splitlines()
     if lines[0] != "# METADATA":

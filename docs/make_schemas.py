@@ -13,14 +13,24 @@ import msgspec
 from cli.formats.difference import FORMAT as DIFFERENCE
 from cli.formats.difference import Difference
 from cli.output import Reviewed
+from cli.replaying.counts import FORMAT as REPLAY
+from cli.replaying.counts import Replayed
 from cli.risk_show import FORMAT as RISK_SHOW
 from cli.risk_show import Shown
 from cli.risk_status import FORMAT as RISK_STATUS
 from cli.risk_status import Status
 from cli.risk_table import FORMAT as RISK_TABLE
 from cli.risk_table import Matrix
+from cli.rollout_plan import FORMAT as ROLLOUT_PLAN
+from cli.rollout_plan import Plan
+from cli.rollout_set import FORMAT as ROLLOUT_SET
+from cli.rollout_set import Answer
+from cli.rollout_standing import FORMAT as ROLLOUT_STATUS
+from cli.rollout_standing import Status as RolloutStatus
 from cli.sandbox_report import FORMAT as SANDBOX_REPORT
 from cli.sandbox_report import Report
+from cli.shadow_status import FORMAT as SHADOW
+from cli.shadow_status import ShadowStatus
 from core.document import FORMAT as DECISION
 from core.document import DecisionDocument
 from core.look_back import FORMAT as LOOK_BACK
@@ -37,6 +47,16 @@ SCHEMAS: dict[str, tuple[str, str, Any]] = {
         f"look-back-{LOOK_BACK}",
         f"What an identity at risk left behind, format {LOOK_BACK}",
         LookBackDocument,
+    ),
+    "policy-replay.schema.json": (
+        f"policy-replay-{REPLAY}",
+        f"sallyport policy replay -o json, format {REPLAY}",
+        Replayed,
+    ),
+    "policy-shadow.schema.json": (
+        f"policy-shadow-{SHADOW}",
+        f"sallyport policy shadow status -o json, format {SHADOW}",
+        ShadowStatus,
     ),
     "review.schema.json": ("review", "sallyport review -o json", list[Reviewed]),
     "review-diff.schema.json": (
@@ -58,6 +78,21 @@ SCHEMAS: dict[str, tuple[str, str, Any]] = {
         f"risk-table-{RISK_TABLE}",
         f"sallyport risk table -o json, format {RISK_TABLE}",
         Matrix,
+    ),
+    "rollout-plan.schema.json": (
+        f"rollout-plan-{ROLLOUT_PLAN}",
+        f"sallyport rollout plan -o json, format {ROLLOUT_PLAN}",
+        Plan,
+    ),
+    "rollout-set.schema.json": (
+        f"rollout-set-{ROLLOUT_SET}",
+        f"sallyport rollout set -o json, format {ROLLOUT_SET}",
+        Answer,
+    ),
+    "rollout-status.schema.json": (
+        f"rollout-status-{ROLLOUT_STATUS}",
+        f"sallyport rollout status -o json, format {ROLLOUT_STATUS}",
+        RolloutStatus,
     ),
     "sandbox-report.schema.json": (
         f"sandbox-report-{SANDBOX_REPORT}",

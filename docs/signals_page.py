@@ -118,7 +118,7 @@ were looked at.
 |---|---|
 | no egress rules, or one to everywhere; the metadata service reachable (T1552.005) | the room egress |
 | an Ingress or a gateway before it (a Service that lets in the outside is counted) | routes, which gates do not watch |
-| a workload identity that reaches weights | the weights' stores and who may read them |
+| a workload identity that reaches weights | policies to be given it; [grants](../operate/weights.md) and the risk table hold it instead |
 
 Of a Pod that runs, to be entered counts (exec and attach; not port-forward and proxy, which reach \
 what it serves anyway and start nothing), and so does a debug container, but the runtime cannot \

@@ -1,14 +1,14 @@
 """Words for what openings say: who, where to, on which ports. Pure."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Final
 
 import msgspec
 
 from core import names
-from core.allowlists import EgressAllowlist
+from core.allowlists import EgressAllowlist, EgressDestinations
 from core.destinations import Destination, PortRange
 from core.dns_names import ANY, shown
 from core.egress_labels import NO_WORKLOAD
@@ -119,9 +119,16 @@ def ports_shown(ports: Iterable[PortRange]) -> str:
 
 def entry_of(opening: Opening, allowlist: EgressAllowlist, snapshot: Snapshot) -> Destination:
     """Give the entry that an opening was read from, of the allowlist or of the set in it."""
+    return entry_in(opening, allowlist, snapshot.sets)
+
+
+def entry_in(
+    opening: Opening, allowlist: EgressAllowlist, sets: Mapping[str, EgressDestinations]
+) -> Destination:
+    """Give the same, where only the sets are at hand."""
     index, name, inner = _parts(opening.path)
     entry = allowlist.spec.to[index]
-    return entry if not name else snapshot.sets[name].spec.to[inner]
+    return entry if not name else sets[name].spec.to[inner]
 
 
 def set_of(opening: Opening) -> str:

@@ -18,8 +18,10 @@ from core.notes import NO_NOTES, Notes
 RULE_REQUESTER = "notes/requester"
 RULE_PROFILE = "notes/profile"
 RULE_OWNER = "notes/owner"
+RULE_GRANTS = "notes/grants"
 
 REQUESTER_PATH = f"metadata.annotations[{names.REQUESTER_ANNOTATION}]"
+GRANTS_PATH = f"metadata.annotations[{names.GRANTS_ANNOTATION}]"
 PROFILE_PATH = f"metadata.annotations[{names.PROFILE_ANNOTATION}]"
 
 _AGAIN = (
@@ -60,8 +62,10 @@ class NoteChange(msgspec.Struct, frozen=True, gc=False):
     """Whether its requester, who is no controller, puts it under a controller that made it not."""
 
 
-def notes_due(change: NoteChange, profile: str | None) -> dict[str, str]:
+def notes_due(change: NoteChange, profile: str | None, grants: str = "") -> dict[str, str]:
     """Give the annotations that the mutating webhook has to set; `profile` is the chosen one.
+
+    `grants` is what is to be noted of AccessGrants; an empty value takes an annotation away.
 
     What somebody changed without changing the templates is not put right silently: that is
     refused. What was only dropped, as `kubectl replace` drops it, is put back.
@@ -70,18 +74,21 @@ def notes_due(change: NoteChange, profile: str | None) -> dict[str, str]:
         return {}
     if change.change is Change.RENEWED:
         due = {names.REQUESTER_ANNOTATION: change.requester}
+        if grants or change.new.grants:
+            due[names.GRANTS_ANNOTATION] = grants
         return due | {names.PROFILE_ANNOTATION: profile} if profile else due
     if not change.workload:
         return {}
     pairs = (
         (names.REQUESTER_ANNOTATION, change.old.requester, change.new.requester),
         (names.PROFILE_ANNOTATION, change.old.profile, change.new.profile),
+        (names.GRANTS_ANNOTATION, change.old.grants, change.new.grants),
     )
     return {key: old for key, old, new in pairs if old and new is None}
 
 
 def wrong_notes(
-    change: NoteChange, profile: str | None, *, refused: bool = False
+    change: NoteChange, profile: str | None, *, refused: bool = False, grants: str = ""
 ) -> tuple[Finding, ...]:
     """Give what is wrong with the notes of the final state; `profile` is the one admitted under.
 
@@ -89,7 +96,11 @@ def wrong_notes(
     the mutating webhook noted nothing on it for the same reason.
     """
     if change.change is Change.RENEWED:
-        return tuple(_after_renewal(change, profile, missed=change.workload and not refused))
+        missed = change.workload and not refused
+        return (
+            *_after_renewal(change, profile, missed=missed),
+            *_grants_after_renewal(change, grants, missed=missed),
+        )
     if change.change is Change.MADE:
         return tuple(_after_making(change))
     return tuple(_after_keeping(change))
@@ -109,6 +120,17 @@ def _after_renewal(change: NoteChange, profile: str | None, *, missed: bool) -> 
         yield _finding(RULE_PROFILE, PROFILE_PATH, missing, _AGAIN)
 
 
+def _grants_after_renewal(change: NoteChange, grants: str, *, missed: bool) -> Iterator[Finding]:
+    new = change.new.grants or ""
+    if new and new != grants:
+        wrong = "names other AccessGrants than those that name who asks; only the gate writes it"
+        remedy = f"Leave the annotation out of your manifest. {_AGAIN}"
+        yield _finding(RULE_GRANTS, GRANTS_PATH, wrong, remedy)
+    elif grants and not new and missed:
+        missing = "does not say which AccessGrants name who asks: the gate notes that"
+        yield _finding(RULE_GRANTS, GRANTS_PATH, missing, _AGAIN)
+
+
 def _after_keeping(change: NoteChange) -> Iterator[Finding]:
     old, new = change.old, change.new
     if not change.workload:
@@ -119,6 +141,8 @@ def _after_keeping(change: NoteChange) -> Iterator[Finding]:
         yield _changed(RULE_REQUESTER, REQUESTER_PATH, old.requester)
     if new.profile != old.profile:
         yield _changed(RULE_PROFILE, PROFILE_PATH, old.profile)
+    if new.grants != old.grants:
+        yield _changed(RULE_GRANTS, GRANTS_PATH, old.grants)
     if change.taken and new.requester is None:
         message = "puts it under a controller that did not make it; its Pods would pass for others'"
         remedy = "Leave the owner references as they are, or create the object anew."

@@ -7,7 +7,13 @@ from typing import Final
 import msgspec
 
 from core.capacity import Capacity
-from core.cluster import BreakGlassSource, Cluster, ExceptionSource, IntentSource, SignIn
+from core.cluster import (
+    BreakGlassSource,
+    Cluster,
+    ExceptionSource,
+    IntentSource,
+    SignIn,
+)
 from core.errors import InvalidObjectError
 from core.namespaces import Namespace
 from core.notes import Owned
@@ -18,6 +24,7 @@ from core.roles import RoleRule
 from core.sandbox import RuntimeClass
 from core.storage import PersistentVolume
 from core.subject import Subject
+from core.weight_source import WeightSource
 from kube.folder import role_rule
 from kube.folder_reading import read_role
 from kube.manifests import Manifest
@@ -148,6 +155,11 @@ class BesideFiles:
         """The cluster's."""
         return self._cluster.intents
 
+    @property
+    def weights(self) -> WeightSource:
+        """The cluster's."""
+        return self._cluster.weights
+
     def missing(self) -> list[str]:
         """Name what the cluster has not loaded."""
         return self._cluster.missing()
@@ -183,6 +195,14 @@ class BesideFiles:
     def claimed(self, claim: str) -> tuple[PersistentVolume, ...]:
         """Give the cluster's."""
         return self._cluster.claimed(claim)
+
+    def showing(self, claim: str) -> tuple[PersistentVolume, ...]:
+        """Give the cluster's."""
+        return self._cluster.showing(claim)
+
+    def kept_in(self, namespace: str) -> tuple[PersistentVolume, ...]:
+        """Give the cluster's."""
+        return self._cluster.kept_in(namespace)
 
     def runtime_class(self, name: str) -> RuntimeClass | None:
         """Give the cluster's."""

@@ -24,6 +24,7 @@ from core.errors import ClusterError, SettingsError
 from kube.connector import Connector
 from kube.credentials import Credentials
 from kube.foreign import describe
+from kube.server_clock import ServerClock
 
 MAX_LINE: Final = 16 * 1024 * 1024
 """Bytes of one watch event: etcd stores at most 1.5 MiB, which JSON escapes may swell."""
@@ -84,6 +85,7 @@ class Connection:
         self._credentials: Credentials | None = None
         self._client: ApiClient | None = None
         self._connector: Connector | None = None
+        self.server_clock = ServerClock()
 
     async def open(self) -> None:
         """Read the credentials. Nothing is sent yet.
@@ -191,6 +193,7 @@ class Connection:
             async with asyncio.timeout(answer_s):
                 answer = await self._send(call, limits)
             async with answer:
+                self.server_clock.note(answer.headers.get("Date"))
                 if answer.status >= HTTPStatus.BAD_REQUEST:
                     raise await _failure(call, answer)
                 yield answer

@@ -21,8 +21,8 @@ from http import HTTPStatus
 
 import structlog
 
+from core.defects import places
 from core.errors import ClusterError, NotLeaderError, SettingsError
-from kube.foreign import places
 from kube.lease import (
     Clocks,
     Leadership,

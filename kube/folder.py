@@ -1,10 +1,10 @@
 """A folder of YAML in the place of a cluster: for laptops, pipelines and tests.
 
-Read: ContainerProfile, PolicyException, BreakGlass, EgressAllowlist, EgressDestinations and their
-approvals, Namespace, PersistentVolume, RuntimeClass, Service, ServiceAccount, Role, ClusterRole and
-their bindings, CustomResourceDefinition, Pods, the summary of the sandbox's nodes, the Secrets of
-the risk snapshot, and workloads as the owners of others, as `kubectl get -o yaml` or their authors
-write them.
+Read: ContainerProfile, PolicyException, BreakGlass, EgressAllowlist, EgressDestinations,
+AccessGrant and their approvals, WeightStore, Namespace, PersistentVolume, RuntimeClass, Service,
+ServiceAccount, Role, ClusterRole and their bindings, CustomResourceDefinition, Pods, the summary of
+the sandbox's nodes, the Secrets of the risk snapshot, and workloads as the owners of others, as
+`kubectl get -o yaml` or their authors write them.
 Other kinds are left alone.
 """
 
@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 import structlog
 
-from core import allowlists, names
+from core import access_grants, allowlists, names, weight_stores
 from core.approvals import CLUSTER_KIND
 from core.capacity import Capacity
 from core.cluster import SignIn
@@ -46,6 +46,7 @@ from kube.risk_secrets import snapshot_in
 from kube.service_accounts import made_of, sign_in_of
 from kube.services import Services
 from kube.volumes import Volumes
+from kube.weight_grants import WeightGrants
 
 _MOST_REMEMBERED: Final = 16_384
 """Answers kept: a folder's rights never change."""
@@ -95,6 +96,7 @@ class FolderCluster:
         self.exceptions = Exceptions(guarded["PolicyException"], guarded["Approval"])
         self.break_glasses = BreakGlasses(guarded["BreakGlass"], guarded[CLUSTER_KIND])
         self.intents = Intents(guarded[allowlists.KIND], guarded[allowlists.SET_KIND])
+        self.weights = WeightGrants(guarded[weight_stores.KIND], guarded[access_grants.KIND])
         self.roles = tuple(reading.roles)
         """The roles of the folder, without those that every cluster has."""
         self.definitions: Mapping[tuple[str, str], Definition] = reading.definitions
@@ -145,6 +147,14 @@ class FolderCluster:
     def claimed(self, claim: str) -> tuple[PersistentVolume, ...]:
         """Give the volumes on a node that a claim, `namespace/name`, has."""
         return self._volumes.claimed(claim)
+
+    def showing(self, claim: str) -> tuple[PersistentVolume, ...]:
+        """Give the volumes of blobs that a claim, `namespace/name`, has."""
+        return self._volumes.showing(claim)
+
+    def kept_in(self, namespace: str) -> tuple[PersistentVolume, ...]:
+        """Give the volumes that claims of a namespace have."""
+        return self._volumes.kept_in(namespace)
 
     def runtime_class(self, name: str) -> RuntimeClass | None:
         """Give a RuntimeClass of the folder."""

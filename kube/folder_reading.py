@@ -7,7 +7,8 @@ from typing import Any, Final, TypeVar
 import msgspec
 import structlog
 
-from core import allowlists, definitions, names
+from core import access_grants, allowlists, definitions, names, weight_stores
+from core.access_grants import parse_grant
 from core.allowlists import parse_allowlist, parse_destinations
 from core.approvals import CLUSTER_KIND, parse_approval
 from core.break_glass import parse_break_glass
@@ -22,6 +23,7 @@ from core.profiles import ContainerProfile, parse_profile
 from core.risk_wire import SECRET_NAMES
 from core.sandbox import RuntimeClass
 from core.storage import PersistentVolume, parse_persistent_volume
+from core.weight_stores import parse_store
 from core.workloads import workload_of
 from kube import capacities, runtime_classes, service_accounts, services
 from kube.manifests import Manifest
@@ -40,6 +42,8 @@ _GUARDED: Final[Mapping[str, Callable[[bytes], Any]]] = {
     CLUSTER_KIND: partial(parse_approval, kind=CLUSTER_KIND),
     allowlists.KIND: parse_allowlist,
     allowlists.SET_KIND: parse_destinations,
+    access_grants.KIND: parse_grant,
+    weight_stores.KIND: parse_store,
 }
 """What needs approval, and what approves it."""
 

@@ -11,16 +11,11 @@ import os
 import re
 import socket
 import ssl
-import traceback
-from pathlib import Path
 from typing import Final
 
 import aiohttp
 import yaml
 from kubernetes.aio.config import ConfigException
-
-_FRAMES: Final = 5
-"""Places of a traceback that are named, the innermost last."""
 
 _CONFIG: Final = (
     (r"Expected key ([a-z-]+) in ", "key {} is missing"),
@@ -54,12 +49,6 @@ def describe_config(text: str) -> str:
         if match := re.search(pattern, text):
             return says.format(*(group.lower() for group in match.groups()))
     return ""
-
-
-def places(error: BaseException) -> list[str]:
-    """Give where an exception was raised: a traceback without lines and without values."""
-    frames = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
-    return [f"{Path(one.filename).name}:{one.lineno} {one.name}" for one in frames]
 
 
 def _reason(error: BaseException) -> str:

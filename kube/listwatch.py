@@ -17,9 +17,10 @@ from typing import Generic, TypeVar
 import msgspec
 import structlog
 
+from core.defects import places
 from core.errors import ClusterError, InvalidObjectError, NotSyncedError
 from kube.connection import Connection
-from kube.foreign import places
+from kube.restored import went_back
 from kube.settings import LiveSettings
 from kube.wire import Event, List, Object, Status
 
@@ -88,6 +89,8 @@ class ListWatch(Generic[T]):
         """How many times the objects were listed."""
         self.unserved = False
         """Whether the cluster does not know the kind: its definition is not installed."""
+        self.forbidden = False
+        """Whether the cluster refused the last attempt that failed: a right is missing."""
 
     @property
     def objects(self) -> Mapping[str, T]:
@@ -139,6 +142,8 @@ class ListWatch(Generic[T]):
     async def _attempt(self) -> None:
         log = _log.bind(watch=self._resource.what)
         try:
+            if self._version:
+                await self._find_restored()
             if not self._version:
                 await self._list()
             await self._watch()
@@ -146,6 +151,7 @@ class ListWatch(Generic[T]):
             self._error = str(error)
             known = self.unserved
             self.unserved = error.status == HTTPStatus.NOT_FOUND
+            self.forbidden = error.status == HTTPStatus.FORBIDDEN
             if error.status:
                 self._version = ""
             if error.status == HTTPStatus.GONE:
@@ -186,6 +192,18 @@ class ListWatch(Generic[T]):
         self.unserved = False
         self.lists += 1
         self._deliver()
+
+    async def _find_restored(self) -> None:
+        """Forget the version where kube-apiserver is not as far: etcd was restored."""
+        resource, timeout_s = self._resource, self._settings.request_timeout_s
+        version = self._version
+        now = await went_back(
+            self._connection, resource.path, version, timeout_s, resource.selecting
+        )
+        if now:
+            what = {"watch": resource.what, "was": version, "now": now}
+            _log.warning("kube-apiserver went back: was etcd restored? listing again", **what)
+            self._version = ""
 
     async def _watch(self) -> None:
         settings = self._settings

@@ -19,7 +19,6 @@ from core.profiles import (
     Version,
     build_profile_set,
 )
-from core.storage import PersistentVolume
 from core.subject import Subject
 from kube.access import AccessCache, AccessQuestion
 from kube.accessreview import AccessReviews
@@ -42,7 +41,8 @@ from kube.service_accounts import WatchedServiceAccounts
 from kube.services import WatchedServices
 from kube.settings import LiveSettings
 from kube.version import read_version
-from kube.volumes import VOLUMES_PATH, Volumes
+from kube.volumes import WatchedVolumes
+from kube.weight_grants import WatchedWeights
 
 PROFILES_PATH: Final = f"/apis/{names.API_VERSION}/{names.PROFILES_RESOURCE}"
 NAMESPACES_PATH: Final = "/api/v1/namespaces"
@@ -80,13 +80,11 @@ class LiveCluster:
             self._take_namespaces,
             self._settings,
         )
-        self._volumes = Volumes()
-        self._volume_watch = ListWatch(
-            self._connection,
-            Resource("PersistentVolumes", VOLUMES_PATH, self._volumes.read),
-            self._volumes.take,
-            self._settings,
-        )
+        self._volumes = WatchedVolumes(self._connection, self._settings)
+        self.volume = self._volumes.named
+        self.claimed = self._volumes.claimed
+        self.showing = self._volumes.showing
+        self.kept_in = self._volumes.kept_in
         self._capacities = WatchedCapacities(self._connection, self._settings)
         self.capacity = self._capacities.of
         self._risk = WatchedRisk(self._connection, self._settings)
@@ -103,7 +101,9 @@ class LiveCluster:
         self.break_glasses = WatchedBreakGlasses(self._connection, self._settings)
         denies = WatchedDefaultDenies(self._connection, self._settings)
         self.closed = denies.closed
-        self._for_few = (classes, services, accounts, denies, self.exceptions, self.break_glasses)
+        self.weights = WatchedWeights(self._connection, self._settings)
+        few = (classes, services, accounts, denies, self.exceptions, self.break_glasses)
+        self._for_few = (*few, self.weights)
         reviews = AccessReviews(self._connection, self._settings)
         self.access = AccessCache(
             reviews.ask,
@@ -128,7 +128,7 @@ class LiveCluster:
             SettingsError: the credentials are missing or broken.
         """
         await self._connection.open()
-        watches = (self._profiles, self._namespaces, self._volume_watch)
+        watches = (self._profiles, self._namespaces, self._volumes)
         runs = (
             self._follow_version(),
             self._capacities.run(),
@@ -166,8 +166,8 @@ class LiveCluster:
     def missing(self) -> list[str]:
         """Name what has not been loaded, or is too old; empty when reviews can be judged."""
         found = ["" if self._version else f"version of the cluster: {self._version_error}"]
-        found += [self._profiles.problem, self._namespaces.problem, self._volume_watch.problem]
-        found += [self._risk.missing]
+        found += [self._profiles.problem, self._namespaces.problem, self._volumes.problem]
+        found += [self._risk.missing, self.weights.problem]
         return [problem for problem in found if problem]
 
     def identity(self) -> str:
@@ -216,24 +216,6 @@ class LiveCluster:
             message = f"namespace {name} is not known yet, after a wait of {wait_s:g} s: try again"
             raise NotSyncedError(message) from None
         return found
-
-    def volume(self, name: str) -> PersistentVolume | None:
-        """Give a PersistentVolume.
-
-        Raises:
-            NotSyncedError: they have not been loaded, or the watch has been down too long.
-        """
-        self._volume_watch.require()
-        return self._volumes.named(name)
-
-    def claimed(self, claim: str) -> tuple[PersistentVolume, ...]:
-        """Give the volumes on a node that a claim, `namespace/name`, has.
-
-        Raises:
-            NotSyncedError: as `volume`.
-        """
-        self._volume_watch.require()
-        return self._volumes.claimed(claim)
 
     def known(
         self, subject: Subject, verb: str, resource: str, name: str, namespace: str

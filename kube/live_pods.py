@@ -59,15 +59,18 @@ _DECODER: Final = msgspec.json.Decoder(_Pod)
 
 
 async def live_pods(
-    objects: Objects, namespace: str, selector: Mapping[str, str] | None = None
+    objects: Objects, namespace: str, selector: Mapping[str, str] | None = None, account: str = ""
 ) -> list[LivePod]:
     """Give the live Pods of a namespace that have all labels of `selector`.
+
+    With `account`, only those that run as that service account.
 
     Raises:
         ClusterError: kube-apiserver does not answer, or refuses.
     """
     labels = ",".join(f"{key}={value}" for key, value in sorted((selector or {}).items()))
-    parameters = {**_FROM_MEMORY, "fieldSelector": _LIVE}
+    fields = f"{_LIVE},spec.serviceAccountName={account}" if account else _LIVE
+    parameters = {**_FROM_MEMORY, "fieldSelector": fields}
     if labels:
         parameters["labelSelector"] = labels
     path = f"/api/v1/namespaces/{namespace}/pods"

@@ -1,4 +1,4 @@
-"""Reading a Namespace object: its name, UID, labels and annotations."""
+"""Reading a Namespace object: its name, UID, age, labels and annotations."""
 
 import msgspec
 
@@ -12,6 +12,7 @@ class _Meta(msgspec.Struct):
     uid: str = ""
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
+    creation_timestamp: str | None = msgspec.field(default=None, name="creationTimestamp")
 
 
 class _Envelope(msgspec.Struct):
@@ -34,4 +35,5 @@ def parse_namespace(raw: bytes | msgspec.Raw) -> Namespace:
     if not metadata.name:
         raise InvalidObjectError("Namespace", "metadata.name", "is missing")
     labels, annotations = metadata.labels or {}, metadata.annotations or {}
-    return Namespace(metadata.name, labels, annotations, metadata.uid)
+    created = metadata.creation_timestamp or ""
+    return Namespace(metadata.name, labels, annotations, metadata.uid, created)

@@ -6,6 +6,7 @@ meanwhile; `delete` can name a UID. `apply` alone knows no precondition: it is f
 the last writer is right, such as reports.
 """
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -55,6 +56,11 @@ class Objects:
     def timeout_s(self) -> float:
         """Seconds after which a request for a single object is given up."""
         return self._timeout_s
+
+    @property
+    def server_time(self) -> dt.datetime | None:
+        """kube-apiserver's time, to a few seconds; None before its first answer."""
+        return self._connection.server_clock.now()
 
     async def get(self, path: str) -> dict[str, Any] | None:
         """Give an object; None where there is none.

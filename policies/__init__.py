@@ -9,5 +9,8 @@ SHIPPED_PROFILES = _HERE / "profiles"
 
 BUILT_IN_REGO = _HERE / "rego"
 
+LIBRARY = _HERE / "library"
+"""Rules that a site may choose, each optional: `<category>/<name>/`."""
+
 BUILT_IN_BUNDLE = _HERE / "compiled" / "builtin.tar.gz"
 """The built-in policies, compiled: made by `make setup`, part of the wheel and the image."""

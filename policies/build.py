@@ -11,21 +11,33 @@ from typing import Any
 
 import msgspec
 
-from core.errors import BundleRefusedError, EvaluationError
+from core.errors import BundleRefusedError
 from policies.bundle import FORMAT, JUDGE, NEEDS, Manifest, Rule, read_bundle, with_manifest
 from policies.engine.embedded import EmbeddedEngine
+from policies.engine.outside import refuse_outside
 from policies.opa import run_opa
-from policies.site import stage_sites
+from policies.site.choices import NO_CHOICES, Choices
+from policies.site.staging import FIELDS_SCHEMA, stage_sites
+from policies.writing import write_whole
 
 _AREAS = tuple(["data", "sallyport", area] for area in ("privileges", "rules", "sandbox"))
 """Where packages are rules. A site's helper may be called `site.sandbox.…`, and is none."""
 
 
-def build(opa: Path, folder: Path, output: Path, sites: Sequence[Path] = ()) -> None:
+def build(  # noqa: PLR0913  What a bundle is made of, and for.
+    opa: Path,
+    folder: Path,
+    output: Path,
+    sites: Sequence[Path] = (),
+    choices: Choices = NO_CHOICES,
+    *,
+    embedded: bool = True,
+) -> None:
     """Compile the Rego of `folder` into a bundle at `output`, written in one step.
 
-    `sites` are folders of a site's own signals, put beside it. A bundle with any is loaded once
-    before it is written, so that what a gate would refuse is refused here.
+    `sites` are folders of a site's own rules and signals, put beside it with what `choices` names
+    of the library. A bundle with any is loaded once before it is written, so that what a gate would
+    refuse is refused here. Without `embedded` it is for an OPA server: what no engine takes is.
 
     Raises:
         BundleRefusedError: OPA refuses it, a rule lacks METADATA, or a site's Rego is none that may
@@ -33,39 +45,55 @@ def build(opa: Path, folder: Path, output: Path, sites: Sequence[Path] = ()) -> 
     """
     with tempfile.TemporaryDirectory(prefix="sallyport-build-") as scratch:
         staged = Path(scratch)
-        _stage(folder, staged / "rego")
-        own = _add(opa, staged, sites, folder / "schema") if sites else []
-        entries = [argument for name in (NEEDS, JUDGE) for argument in ("-e", name)]
-        run_opa(opa, staged, "build", "-t", "wasm", *entries, "-o", "out.tar.gz", "-b", "rego")
-        archive = with_manifest(
-            (staged / "out.tar.gz").read_bytes(),
-            Manifest(FORMAT, sorted(_rules(opa, staged, own), key=lambda rule: rule.id)),
-            {str(p.relative_to(staged)): p.read_bytes() for p in staged.rglob("*.rego")},
-        )
+        stage_built_in(folder, staged / "rego")
+        wanted = sites or choices.rules
+        own = stage_own(opa, staged, sites, choices, folder / "schema") if wanted else []
+        archive = pack(opa, staged, own)
         if own:
-            _prove(staged / "whole.tar.gz", archive)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    partial = output.with_suffix(".partial")
-    partial.write_bytes(archive)
-    partial.replace(output)
+            _prove(staged / "whole.tar.gz", archive, embedded=embedded)
+    write_whole(output, archive)
 
 
-def _add(opa: Path, staged: Path, sites: Sequence[Path], schemas: Path) -> list[Rule]:
-    """Stage the sites' Rego; a field that the input does not have is an error of theirs."""
-    rules = stage_sites(opa, staged, sites, {rule.id for rule in _rules(opa, staged, ())})
-    run_opa(opa, staged, "check", "--strict", "-s", schemas.resolve(), "rego")
+def pack(opa: Path, staged: Path, own: Sequence[Rule]) -> bytes:
+    """Compile what is staged in the folder `rego` of `staged`, with the site's `own` rules.
+
+    Raises:
+        BundleRefusedError: OPA refuses it; the message has the place.
+    """
+    entries = [argument for name in (NEEDS, JUDGE) for argument in ("-e", name)]
+    run_opa(opa, staged, "build", "-t", "wasm", *entries, "-o", "out.tar.gz", "-b", "rego")
+    return with_manifest(
+        (staged / "out.tar.gz").read_bytes(),
+        Manifest(FORMAT, sorted(_rules(opa, staged, own), key=lambda rule: rule.id)),
+        {str(p.relative_to(staged)): p.read_bytes() for p in staged.rglob("*.rego")},
+    )
+
+
+def stage_own(
+    opa: Path, staged: Path, sites: Sequence[Path], choices: Choices, schemas: Path
+) -> list[Rule]:
+    """Stage the sites' Rego, and check it: a field that the input does not have is an error.
+
+    Raises:
+        BundleRefusedError: it is none that may stand beside the built-in one, or OPA refuses it.
+    """
+    built_in = {rule.id for rule in _rules(opa, staged, ())}
+    rules = stage_sites(opa, staged, sites, built_in, choices)
+    shutil.copytree(schemas, staged / "schema")
+    shutil.move(staged / FIELDS_SCHEMA, staged / "schema" / FIELDS_SCHEMA)
+    run_opa(opa, staged, "check", "--strict", "-s", "schema", "rego")
     return rules
 
 
-def _prove(path: Path, archive: bytes) -> None:
+def _prove(path: Path, archive: bytes, *, embedded: bool) -> None:
     path.write_bytes(archive)
-    try:
-        EmbeddedEngine(read_bundle(path)).close()
-    except EvaluationError as error:
-        raise BundleRefusedError(f"judging a Pod with the bundle fails: {error}") from error
+    if not embedded:
+        refuse_outside(read_bundle(path))
+        return
+    EmbeddedEngine(read_bundle(path)).close()
 
 
-def _stage(folder: Path, target: Path) -> None:
+def stage_built_in(folder: Path, target: Path) -> None:
     """Copy the Rego that is not a test; fixtures and schemas are no part of a bundle."""
     found = [path for path in sorted(folder.rglob("*.rego")) if not path.stem.endswith("_test")]
     if not found:

@@ -11,22 +11,26 @@ import io
 import stat
 import tarfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Literal
 
 import msgspec
 
 from core.errors import BundleRefusedError
 from core.privileges import covers
+from policies.signing import NO_KEYS, SIGNATURES, Keys, Signing, sign, verify
 
-FORMAT: Final = 2
-"""Version of what is under `metadata.sallyport`, and of the entry points that there are.
+FORMAT: Final = 3
+"""Version of what is under `metadata.sallyport`, and of what the entry points answer.
 
 Version 1 had no `judge`: to read it would be to find fewer signals without a word
-(docs/adr/0029-judge-and-site-signals.md).
+(docs/adr/0029-judge-and-site-signals.md). Version 2 had no rules of a site that deny: all that it
+says is read (docs/adr/0051-rules-of-a-site.md).
 """
+
+_READABLE: Final = (2, 3)
 
 NEEDS: Final = "sallyport/needs/answer"
 """The entry point `needs`: a projection in; for each rule, what the object needs."""
@@ -37,6 +41,10 @@ read it; for each rule, what makes the request riskier."""
 
 MAX_BYTES: Final = 16 * 1024 * 1024
 """Largest bundle, packed and unpacked; ours take under 1 MiB."""
+
+
+Effect = Literal["deny", "warn"]
+"""What becomes of what a site's rule denies."""
 
 
 class Rule(msgspec.Struct, frozen=True, rename="camel"):
@@ -61,7 +69,13 @@ class Rule(msgspec.Struct, frozen=True, rename="camel"):
     """The same of the privileges that a pattern covers, where it is another."""
     sources: list[str] = []
     site: bool = False
-    """Whether it is a site's own."""
+    """Whether it is a site's own, or one of the library that the site has chosen."""
+    kinds: list[str] = []
+    """Of a site's rule: what it is asked about, `Pod` or `networking.k8s.io/Ingress`."""
+    fields: list[str] = []
+    """Of a site's rule: what it reads of these besides the projection."""
+    action: Effect = "deny"
+    """Of a site's rule: what becomes of what it denies."""
 
     def risk_of(self, privilege: str) -> int:
         """Give the points of a privilege of this rule that is had by an exception only."""
@@ -69,11 +83,30 @@ class Rule(msgspec.Struct, frozen=True, rename="camel"):
         return max(found, default=self.risk)
 
 
-class Manifest(msgspec.Struct, frozen=True, rename="camel"):
+class Case(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A test that a bundle carries: an input, and what must be found in it (rule ids)."""
+
+    name: str
+    projection: dict[str, Any]
+    """The input of `needs`."""
+    needs: list[str] | None = None
+    """Privileges; None where they do not matter."""
+    context: dict[str, Any] | None = None
+    """Of `judge`; None where it is not asked."""
+    kind: str = "Pod"
+    fields: dict[str, Any] = {}
+    denials: list[str] = []
+    """Rules that `judge` says deny, each once."""
+    warnings: list[str] = []
+
+
+class Manifest(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """`metadata.sallyport` of a bundle's manifest."""
 
     format: int
     rules: list[Rule]
+    cases: list[Case] = []
+    """Judged wherever the bundle is loaded, before it is put in force."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +119,12 @@ class Bundle:
     """Rego by path, for messages that must name a place."""
     revision: str
     """First 12 hex digits of the SHA-256 of the policy and its METADATA."""
+    digest: str = field(default="", compare=False)
+    """SHA-256 of the whole file, in hex."""
+    cases: Sequence[Case] = ()
+    """Tests that it carries."""
+    signed_by: str = field(default="", compare=False)
+    """Id of the key by which it is signed; empty where none is demanded."""
 
     @property
     def has_site_rules(self) -> bool:
@@ -101,13 +140,24 @@ class _OpaManifest(msgspec.Struct):
     metadata: _Metadata
 
 
-def read_bundle(path: Path) -> Bundle:
-    """Read a bundle from a `.tar.gz`.
+def read_bundle(path: Path, keys: Keys = NO_KEYS) -> Bundle:
+    """Read a bundle from a `.tar.gz`, which one of `keys` must have signed where there are any.
 
     Raises:
-        BundleRefusedError: it is missing, damaged, too large, or made by another format version.
+        BundleRefusedError: it is missing, damaged, too large, made by another format version, or
+            not signed as it must be.
     """
-    files = _files(path)
+    return parse_bundle(_packed(path), str(path), keys)
+
+
+def parse_bundle(packed: bytes, path: str, keys: Keys = NO_KEYS) -> Bundle:
+    """Read a bundle from the bytes of a `.tar.gz`; `path` is what messages call it.
+
+    Raises:
+        BundleRefusedError: as `read_bundle`.
+    """
+    files = unpack(packed, path)
+    signed_by = verify(files, keys, path) if keys else ""
     try:
         wasm, manifest_json = files["policy.wasm"], files[".manifest"]
     except KeyError as error:
@@ -118,10 +168,10 @@ def read_bundle(path: Path) -> Bundle:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         message = f"{path}: .manifest: {error}; make it with 'sallyport policy build'"
         raise BundleRefusedError(message) from error
-    if manifest.format != FORMAT:
+    if manifest.format not in _READABLE:
         message = (
-            f"{path}: format {manifest.format}; this release reads {FORMAT}: make it again with "
-            "'sallyport policy build'"
+            f"{path}: format {manifest.format}; this release reads {FORMAT - 1} and {FORMAT}: make "
+            "it again with 'sallyport policy build'"
         )
         raise BundleRefusedError(message)
     rules = {rule.id: rule for rule in manifest.rules}
@@ -134,25 +184,40 @@ def read_bundle(path: Path) -> Bundle:
         wasm=wasm,
         rules=rules,
         sources={n: b.decode(errors="replace") for n, b in files.items() if n.endswith(".rego")},
-        revision=hashlib.sha256(wasm + msgspec.json.encode(manifest)).hexdigest()[:12],
+        revision=_revision(wasm, manifest),
+        digest=hashlib.sha256(packed).hexdigest(),
+        cases=tuple(manifest.cases),
+        signed_by=signed_by,
     )
 
 
-def _files(path: Path) -> dict[str, bytes]:
+def _packed(path: Path) -> bytes:
     try:
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):
             raise BundleRefusedError(f"{path}: cannot be read as a bundle: not a regular file")
         if found.st_size > MAX_BYTES:
             raise BundleRefusedError(f"{path}: larger than {MAX_BYTES >> 20} MiB")
-        with gzip.open(path) as packed:
-            content = packed.read(MAX_BYTES + 1)
-        if len(content) > MAX_BYTES:
-            raise BundleRefusedError(f"{path}: unpacks to more than {MAX_BYTES >> 20} MiB")
-        return dict(_entries(content))
+        return path.read_bytes()
     except FileNotFoundError as error:
         message = f"{path}: no such bundle; make it with 'sallyport policy build'"
         raise BundleRefusedError(message) from error
+    except OSError as error:
+        raise BundleRefusedError(f"{path}: cannot be read as a bundle: {error}") from error
+
+
+def unpack(packed: bytes, path: str) -> dict[str, bytes]:
+    """Give the files of a packed bundle, by name; `path` is what messages call it.
+
+    Raises:
+        BundleRefusedError: it is damaged, or too large.
+    """
+    try:
+        with gzip.open(io.BytesIO(packed)) as unpacked:
+            content = unpacked.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
+            raise BundleRefusedError(f"{path}: unpacks to more than {MAX_BYTES >> 20} MiB")
+        return dict(_entries(content))
     except (OSError, EOFError, ValueError, tarfile.TarError, zlib.error) as error:
         raise BundleRefusedError(f"{path}: cannot be read as a bundle: {error}") from error
 
@@ -178,28 +243,52 @@ def _entries(content: bytes) -> Iterator[tuple[str, bytes]]:
         at = end + -end % tarfile.BLOCKSIZE
 
 
+def signed(packed: bytes, signing: Signing, path: str) -> bytes:
+    """Give a packed bundle with a signature; one that it has already is replaced.
+
+    Raises:
+        BundleRefusedError: it cannot be read.
+    """
+    files = unpack(packed, path)
+    return _pack(files | {SIGNATURES: sign(files, signing)})
+
+
+def _revision(wasm: bytes, manifest: Manifest) -> str:
+    return hashlib.sha256(wasm + msgspec.json.encode(manifest)).hexdigest()[:12]
+
+
 def with_manifest(archive: bytes, manifest: Manifest, sources: Mapping[str, bytes]) -> bytes:
     """Give OPA's bundle with `manifest` put into its `.manifest`; same in, same out.
 
     `sources` are the Rego files as their authors wrote them, by path: OPA puts its own
     formatting of them into the bundle, in which lines have other numbers.
     """
+    files: dict[str, bytes] = {}
+    with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as old:
+        for member in old:
+            stream = old.extractfile(member)
+            name = member.name.lstrip("/")
+            content = sources.get(name) or (stream.read() if stream else b"")
+            files[name] = content
+    opa = msgspec.json.decode(files[".manifest"])
+    opa["metadata"] = {"sallyport": manifest}
+    # An OPA server that loads it says the revision, and evaluates the Rego: only some builds of it
+    # evaluate WebAssembly, and the others refuse a bundle that names some.
+    opa["revision"] = _revision(files["policy.wasm"], manifest)
+    opa.pop("wasm", None)
+    files[".manifest"] = msgspec.json.encode(opa)
+    return _pack(files)
+
+
+def _pack(files: Mapping[str, bytes]) -> bytes:
     out = io.BytesIO()
     with (
-        tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as old,
         # Without a time in the header, which tarfile's own "w:gz" would put there.
         gzip.GzipFile(fileobj=out, mode="wb", compresslevel=9, mtime=0) as packed,
         tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as new,
     ):
-        for member in sorted(old, key=lambda member: member.name):
-            stream = old.extractfile(member)
-            name = member.name.lstrip("/")
-            content = sources.get(name) or (stream.read() if stream else b"")
-            if name == ".manifest":
-                opa = msgspec.json.decode(content)
-                opa["metadata"] = {"sallyport": manifest}
-                content = msgspec.json.encode(opa)
-            entry = tarfile.TarInfo(member.name)
+        for name, content in sorted(files.items()):
+            entry = tarfile.TarInfo(f"/{name}")
             entry.size = len(content)
             new.addfile(entry, io.BytesIO(content))
     return out.getvalue()

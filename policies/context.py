@@ -39,6 +39,8 @@ class Context(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """CREATE, UPDATE or CONNECT."""
     subresource: str = ""
     """`exec`, `attach`, `ephemeralcontainers` …; empty for the object itself."""
+    namespace: str = ""
+    """The object's; empty for what lies in none."""
     requester: str = ""
     """What kind of identity asks: a value of `identity.kinds.SubjectKind`."""
     groups: tuple[str, ...] = ()

@@ -2,6 +2,9 @@
 
 import subprocess
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from core.errors import BundleRefusedError
 
@@ -15,6 +18,22 @@ def run_opa(opa: Path, folder: Path, *arguments: str | Path) -> bytes:
     command: list[str | Path] = [opa.resolve(), *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
     if done.returncode:
-        text = (done.stderr or done.stdout).decode(errors="replace").strip()
+        text = errors_in(done.stderr or done.stdout)
         raise BundleRefusedError(f"opa {arguments[0]} refused the policies:\n{text}")
     return done.stdout
+
+
+def errors_in(printed: bytes) -> str:
+    """Give what OPA says is wrong, a line for each; it says it as JSON where that was asked for."""
+    text = printed.decode(errors="replace").strip()
+    try:
+        errors: Any = msgspec.json.decode(text)["errors"]
+        return "\n".join(map(_worded, errors))
+    except (msgspec.DecodeError, LookupError, TypeError):
+        return text
+
+
+def _worded(error: Any) -> str:
+    at = error.get("location") or {}
+    place = f"{at['file']}:{at['row']}:{at['col']}: " if at.get("file") else ""
+    return f"{place}{error['message']}"

@@ -1,24 +1,32 @@
 """Fixtures for tests against a real kube-apiserver, and what holds for every test."""
 
 import gc
+import os
 import signal
 from collections.abc import AsyncIterator, Generator, Iterator
+from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, settings
 from xdist.remote import Producer  # type: ignore[import-untyped]
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
+from xdist.workermanage import WorkerController  # type: ignore[import-untyped]
 
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client, connect
 from tests.harness.helm import Helm
 from tests.harness.kafka import Kafka, require_kafka
+from tests.harness.own_apiserver import own_apiserver
 from tests.harness.postgres import Postgres, require_postgres
 from tests.harness.programs import require
 
 # How fast a busy machine makes examples says nothing about what is tested.
 settings.register_profile("busy", settings(), suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
+
+FEWEST_WITH_ONE_BESIDE: Final = 3
+NICE: Final = 5
+"""Of the worker beside the others: a third of their weight, where a processor is short."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -56,11 +64,8 @@ def _own_garbage(_frozen: None) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def apiserver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
     """A kube-apiserver with etcd, one for the whole run: use namespaces of your own."""
-    for program in ("etcd", "kube-apiserver"):
-        require(program)
-    server = ApiServer(tmp_path_factory.mktemp("apiserver"))
-    yield server
-    server.stop()
+    with own_apiserver(tmp_path_factory.mktemp("apiserver")) as server:
+        yield server
 
 
 @pytest.fixture
@@ -95,11 +100,34 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
 class FolderScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types.
     """Hands out whole folders, in the order of their names: each has its own gates and namespaces.
 
-    Those with a kube-apiserver come first (`testpaths`): they take longest.
+    Those with a kube-apiserver come first (`testpaths`): they take longest, and mostly wait. What
+    only computes is handed out from the other end, to one worker beside them.
     """
 
     def _split_scope(self, nodeid: str) -> str:
         return nodeid.partition("::")[0].rpartition("/")[0]
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        if is_beside(node.gateway.id, self.numnodes):
+            self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)
+        super()._assign_work_unit(node)
+
+
+def is_beside(worker: str, workers: int) -> bool:
+    """Say whether a worker takes what the others leave of the processors: the last one, from 3."""
+    return workers >= FEWEST_WITH_ONE_BESIDE and worker == f"gw{workers - 1}"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let what only computes go behind what others wait for."""
+    own = getattr(config, "workerinput", None)
+    if own and is_beside(own["workerid"], own["workercount"]):
+        os.nice(NICE)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Have a worker more than processors: half of the time of the others is waiting."""
+    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else 2
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FolderScheduling:

@@ -14,6 +14,7 @@ holds under `failurePolicy: Ignore` too. `/mutate` answers a 500 without Retry-A
 it to the failurePolicy: the final state is judged from scratch by `/validate`.
 """
 
+import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
@@ -48,7 +49,7 @@ from webhooks.judge import Judge
 from webhooks.logs import log_decision, warn_of_break_glass
 from webhooks.metrics import Metrics
 from webhooks.readiness import Readiness
-from webhooks.recorder import Recorder
+from webhooks.recorder import Recorder, Shadow
 from webhooks.wire import decode_review
 
 REJECTION_LOG_SECONDS = 1.0
@@ -98,9 +99,11 @@ class AdmissionApp:
         logger: FilteringBoundLogger,
         settings: AppSettings | None = None,
         recorder: Recorder | None = None,
+        shadow: Shadow | None = None,
     ) -> None:
         self._settings = settings or AppSettings()
         self._recorder = recorder
+        self._shadow = shadow
         self._bodies = BodyBudget(max(self._settings.max_held_bytes, self._settings.max_body_bytes))
         self._missing = judge.missing
         self._readiness = readiness
@@ -175,10 +178,10 @@ class AdmissionApp:
                 seconds = min(budget, BODY_SECONDS)
                 body = await read_body(body, length, self.max_body_bytes, seconds, share)
             request = decode_review(body, patched=webhook.patches is not no_patches)
-            return await self._judge(webhook, request, start, budget)
+            return await self._judge(webhook, request, start, budget, len(body))
 
     async def _judge(
-        self, webhook: _Webhook, request: Request, start: float, budget: float
+        self, webhook: _Webhook, request: Request, start: float, budget: float, size: int
     ) -> Reply:
         try:
             left = max(budget - (time.perf_counter() - start), 0.001)
@@ -198,6 +201,9 @@ class AdmissionApp:
             warn_of_break_glass(self._logger, request, decision)
         if self._settings.log_recorded or not recorded:
             log_decision(self._logger, webhook.name, request, decision, seconds)
+        if self._shadow is not None and webhook.refuses_on_failure and not request.dry_run:
+            # After the answer: it is written before the loop turns to anything else.
+            asyncio.get_running_loop().call_soon(self._shadow.offer, request, decision, size)
         return Reply(_OK, body)
 
     def _record(
@@ -210,10 +216,10 @@ class AdmissionApp:
     ) -> tuple[Decision, bool]:
         """Have the decision kept; give the one to answer with, and whether it was kept.
 
-        Dry runs have no side effects. Of `/mutate` only what changes an object is kept: the
-        final state is judged, and kept, by `/validate`.
+        Dry runs have no side effects. Of `/mutate` only what changes an object, or refuses it, is
+        kept: the final state is judged, and kept, by `/validate`.
         """
-        refusing = webhook.refuses_on_failure
+        refusing = webhook.refuses_on_failure or not decision.allowed
         if self._recorder is None or request.dry_run or not (refusing or patches):
             return decision, False
         seconds = time.perf_counter() - start

@@ -89,9 +89,10 @@ class Listener(uvicorn.Server):
         max_body_bytes: int = DEFAULT_MAX_BODY_BYTES,
         on_dropped: Callable[[str], None] | None = None,
         answer: Answering | None = None,
+        client_names: frozenset[str] = frozenset(),
     ) -> None:
         super().__init__(config)
-        self.server_state: Connections = Connections(max_body_bytes, answer)
+        self.server_state: Connections = Connections(max_body_bytes, answer, client_names)
         self.address: tuple[str, int] = bound.getsockname()[:2]
         self.cut_requests = 0
         """Requests that were not finished in time."""

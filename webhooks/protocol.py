@@ -17,6 +17,7 @@ from uvicorn.server import ServerState
 
 from webhooks.asgi import HttpRequest, refuse
 from webhooks.exchange import Answering, Exchange, render, split_target
+from webhooks.strangers import is_stranger, turned_away
 
 MAX_HEAD_BYTES = 64 * 1024
 """Request line and headers; kube-apiserver's take about 400 bytes."""
@@ -43,8 +44,15 @@ FRESH_SECONDS = 1.0
 class Connections(ServerState):
     """What the connections of one listener share."""
 
-    def __init__(self, max_body_bytes: int, answer: Answering | None = None) -> None:
+    def __init__(
+        self,
+        max_body_bytes: int,
+        answer: Answering | None = None,
+        client_names: frozenset[str] = frozenset(),
+    ) -> None:
         super().__init__()
+        self.client_names = client_names
+        """Whom clients' certificates must name; empty: whomever the client CA vouches for."""
         self.answer = answer
         """Answers requests that come whole with their head; None where all go through ASGI."""
         self.max_wire_bytes = max_body_bytes + WIRE_SLACK_BYTES
@@ -91,6 +99,8 @@ class AdmissionProtocol(HttpToolsProtocol):
         self._wire_bytes = 0
         self._arrived: bytes | None = None
         """What came of a body with its head, while it may still be whole; None otherwise."""
+        self._is_stranger = False
+        """Whether the client's certificate names nobody who may come."""
         self._peer: dict[str, Any] | None = None
         """The ASGI extensions of each request on the connection."""
         self._began = int(self.waits_since)
@@ -101,6 +111,7 @@ class AdmissionProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         self.waits_since = time.monotonic()
         if certificate := transport.get_extra_info("peercert"):
+            self._is_stranger = is_stranger(certificate, self.server_state.client_names)
             self._peer = {"sallyport.peer": {"uris": _uris(certificate)}}
         shaking = self.server_state.shaking
         if self._began in shaking:
@@ -135,8 +146,19 @@ class AdmissionProtocol(HttpToolsProtocol):
             self.server_state.dropped[reason] += 1
         self.transport.abort()
 
+    def _turn_away(self) -> None:
+        """Tell one who may not come, whatever is asked, and close."""
+        if not self.transport.is_closing():
+            self.server_state.dropped["stranger"] += 1
+            headers = self.server_state.default_headers
+            self.transport.write(render(turned_away(), headers, closes=True))
+            self.transport.close()
+
     def data_received(self, data: bytes) -> None:
         """Feed the parser, and refuse a head, a body or trailers without end."""
+        if self._is_stranger:
+            self._turn_away()
+            return
         super().data_received(data)
         if self.transport.is_closing():
             return

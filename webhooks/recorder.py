@@ -1,4 +1,4 @@
-"""What the webhooks ask of the record: to keep each decision before it is answered."""
+"""Who hears of decisions: the record, before each is answered, and a candidate bundle, after."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -24,3 +24,10 @@ class Recorder(Protocol):
         Raises:
             NotRecordedError: it cannot be kept, or too much waits already.
         """
+
+
+class Shadow(Protocol):
+    """Judges again what has been answered. Implemented by `admission.shadowing`."""
+
+    def offer(self, request: Request, decision: Decision, size: int) -> None:
+        """Take a review of so many bytes, if there is room; returns at once, and never fails."""

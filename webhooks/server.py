@@ -58,6 +58,8 @@ class Served:
     """Gets the reason for which a connection was cut."""
     answer: Answering | None = None
     """Answers requests that come whole, without ASGI."""
+    client_names: frozenset[str] = frozenset()
+    """Whom clients' certificates must name, where they must have one; empty: anybody."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,7 @@ async def serve(  # noqa: PLR0913, PLR0917  The composition root hands over all 
             served.max_body_bytes,
             served.on_dropped,
             served.answer,
+            served.client_names,
         )
         status = Listener(make_config(status_app, None, keep_alive), status_bound, 1.0)
         logger = logger.bind(served=served.name)

@@ -25,9 +25,8 @@ class TlsSettings:
     key: Path
     """PEM, without a password."""
     client_ca: Path | None = None
-    """PEM: with it, every client must show a certificate of these CAs. CAs that are added are
-    trusted when the files are looked at; one that is taken away is trusted until the process ends.
-    """
+    """PEM: with it, every client must show a certificate of these CAs, as the file holds them when
+    it is looked at. A connection that is open stays so."""
     poll_seconds: float = 1.5
     """How often the pair's content is looked at. Secret volumes swap a symlink: no mtime."""
 
@@ -87,7 +86,7 @@ def read_pair(certificate: Path, key: Path) -> Pair:
             leaf.not_valid_after_utc.timestamp(),
         )
         load_pair(build_context(), pair)
-    except (ValueError, ssl.SSLError) as error:
+    except (ValueError, x509.InvalidVersion, ssl.SSLError) as error:
         message = f"{certificate} and {key} are no pair, or half-written: {error}"
         raise CannotBindError(message) from error
     return pair
@@ -128,6 +127,8 @@ class PairWatcher:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.context = build_context(settings.client_ca)
+        if settings.client_ca is not None:
+            self.context.sni_callback = self._choose
         self.reloads = {"ok": 0, "error": 0}
         self._settings = settings
         self._logger = logger
@@ -137,6 +138,7 @@ class PairWatcher:
         self._loaded = b""
         self._refused = b""
         self._client_cas = b""
+        self._trusting = self.context
 
     @property
     def not_after(self) -> float | None:
@@ -164,7 +166,8 @@ class PairWatcher:
         except CannotBindError as error:
             self._note_failure(digest, str(error))
             return False
-        load_pair(self.context, pair)
+        for context in {self.context, self._trusting}:
+            load_pair(context, pair)
         self._pair, self._problem = pair, ""
         self._loaded = _digest(pair.certificate, pair.key)
         self.reloads["ok"] += 1
@@ -177,19 +180,36 @@ class PairWatcher:
             await asyncio.sleep(self._settings.poll_seconds)
             self.look()
 
+    def _choose(
+        self, connection: ssl.SSLObject | ssl.SSLSocket, _name: str | None, _: ssl.SSLContext
+    ) -> None:
+        """Have a handshake go on with the CAs in force: OpenSSL takes none out of a context.
+
+        It is asked without a name too, as kube-apiserver comes to an address.
+        """
+        connection.context = self._trusting
+
     def _look_at_client_cas(self) -> None:
-        """Trust the CAs that were added to the file. What cannot be read changes nothing."""
+        """Trust the CAs that the file holds now. What cannot be read changes nothing."""
         if self._settings.client_ca is None:
             return
         try:
             content = self._settings.client_ca.read_bytes()
-            if content != self._client_cas:
-                self.context.load_verify_locations(cadata=content.decode("ascii"))
-                self._client_cas = content
+            if content == self._client_cas:
+                return
+            trusting = build_context()
+            trusting.load_verify_locations(cadata=content.decode("ascii"))
+            trusting.verify_mode = ssl.CERT_REQUIRED
         except (OSError, ValueError) as error:  # of OSError, SSLError is one
             if self._client_cas:
-                self._logger.warning("client CA refused", error=type(error).__name__)
+                kept = "the CAs of before stay trusted"
+                problem = type(error).__name__
+                self._logger.warning("client CA refused", error=problem, consequence=kept)
                 self._client_cas = b""
+            return
+        if self._pair is not None:
+            load_pair(trusting, self._pair)
+        self._trusting, self._client_cas = trusting, content
 
     def _digest(self) -> bytes:
         try:

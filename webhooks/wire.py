@@ -30,7 +30,8 @@ MAX_EXTRA_VALUES = 1_000
 MAX_IDENTITY_CHARACTERS = 1_024
 
 # Kept, logged and shown, so bounded as Kubernetes bounds them (RFC 1123 and 1035).
-_DnsName = Annotated[str, msgspec.Meta(max_length=253)]
+_LONGEST_NAME = 253
+_DnsName = Annotated[str, msgspec.Meta(max_length=_LONGEST_NAME)]
 _DnsLabel = Annotated[str, msgspec.Meta(max_length=63)]
 
 _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_IDENTITY_CHARACTERS)]
@@ -82,7 +83,16 @@ class _PodReview(msgspec.Struct, rename="camel", gc=False):
     request: _PodRequest
 
 
+class _Metadata(msgspec.Struct, rename="camel", frozen=True, gc=False):
+    generate_name: str | None = None
+
+
+class _Named(msgspec.Struct, gc=False):
+    metadata: _Metadata = _Metadata()
+
+
 _DECODER = msgspec.json.Decoder(_Review)
+_NAMED = msgspec.json.Decoder(_Named)
 _POD_DECODER = msgspec.json.Decoder(_PodReview)
 
 _OF_POD = b'"kind":{"group":"","version":"v1","kind":"Pod"}'
@@ -114,8 +124,24 @@ def decode_review(body: bytes, *, patched: bool = False) -> Request:
         raise InvalidReviewError(message)
     wire = review.request
     if isinstance(wire, _PodRequest) and wire.object is not None:
+        wire.name = wire.name or _generated(wire.object.metadata.generate_name)
         return _to_request(wire, ReadPod(wire.object, partial(_object_of, body)))
+    wire.name = wire.name or _generated(_beginning_of(wire.object))
     return _to_request(wire, _to_object(wire.object, "object"))
+
+
+def _generated(beginning: str | None) -> str:
+    """Name what has no name yet, on the way to its final state: no object can be called so."""
+    return f"{beginning}*" if beginning and len(beginning) <= _LONGEST_NAME else ""
+
+
+def _beginning_of(raw: msgspec.Raw) -> str | None:
+    if not memoryview(raw):
+        return None
+    try:
+        return _NAMED.decode(raw).metadata.generate_name
+    except (msgspec.DecodeError, RecursionError):
+        return None  # Who judges it says what is wrong with its shape.
 
 
 def _decode_with_pod(body: bytes) -> _PodReview | None:

@@ -2,6 +2,7 @@
 
 from admission.checks.profiles import profiles
 from admission.checks.risk import risk
+from admission.checks.weights import weights
 from admission.facts import Facts, OriginFacts, PodFacts
 from admission.outcome import NOTHING, Outcome
 from admission.wording import listed, printable
@@ -29,7 +30,7 @@ def notes(request: Request, facts: Facts) -> Outcome:
         findings = _of_origin(facts.origin, facts.namespace)
     if facts.notes is not None and request.phase is not Phase.MUTATING:
         profile, refused = _otherwise(request, facts)
-        findings += wrong_notes(facts.notes, profile, refused=refused)
+        findings += wrong_notes(facts.notes, profile, refused=refused, grants=_granted(facts))
     if not findings:
         return NOTHING
     return Outcome(findings, "What is noted of who asked for it is not right.")
@@ -46,7 +47,13 @@ def notes_to_record(
     """
     if facts.notes is None or request.phase is not Phase.MUTATING or refused:
         return {}
-    return notes_due(facts.notes, profile if _says_all(facts.pod) else None)
+    return notes_due(facts.notes, profile if _says_all(facts.pod) else None, _granted(facts))
+
+
+def _granted(facts: Facts) -> str:
+    """Give what is to be noted of grants: on workloads alone, to which Pods are traced."""
+    listed_kind = facts.notes is not None and facts.notes.workload
+    return facts.weights.noted if facts.weights is not None and listed_kind else ""
 
 
 def _otherwise(request: Request, facts: Facts) -> tuple[str | None, bool]:
@@ -59,7 +66,7 @@ def _otherwise(request: Request, facts: Facts) -> tuple[str | None, bool]:
         return None, False
     outcome = profiles(request, facts)
     refused = outcome.denies or bool(pod.denials) or _cannot_be_isolated(pod)
-    refused = refused or risk(request, facts).denies
+    refused = refused or risk(request, facts).denies or weights(request, facts).denies
     noted = not refused and _says_all(pod)
     return outcome.profile if noted else None, refused
 

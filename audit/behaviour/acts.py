@@ -7,7 +7,7 @@ import msgspec
 
 from audit.ledger.frames import Frame, FrameKind
 from core.decision import Verdict
-from core.document import unix_ms
+from core.document import is_final, unix_ms
 from core.risk import key_of
 from core.subject import Subject
 
@@ -104,7 +104,7 @@ def act_of_document(content: bytes) -> Act | None:
     is_machine = kind in _MACHINES
     if not is_machine and kind not in _PEOPLE:
         return None
-    if document.source != "validate" or asked.dry_run or document.traced:
+    if not is_final(document.source, allowed=document.allowed) or asked.dry_run or document.traced:
         return None
     if document.verdict is Verdict.ERROR:
         return None

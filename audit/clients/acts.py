@@ -1,10 +1,8 @@
 """The acts of an identity, asked of the auditor over mutual TLS, a page at a time."""
 
-import msgspec
-
 from audit.clients.channel import AuditorChannel
+from audit.clients.pages import read_page
 from audit.ledger.acts_wire import FORMAT, MOST_ANSWER, PATH, ActsPage
-from core.errors import LedgerError
 
 
 class AuditorActs:
@@ -24,13 +22,4 @@ class AuditorActs:
         if after:
             parameters["after"] = after
         answer = await self._channel.get(PATH, self._cluster, parameters, MOST_ANSWER)
-        name = self._channel.name
-        try:
-            page = msgspec.json.decode(answer, type=ActsPage)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            raise LedgerError(f"the auditor {name}: its answer cannot be read") from None
-        if abs(page.format - FORMAT) > 1:
-            raise LedgerError(f"the auditor {name} answers in format {page.format}: upgrade this")
-        if page.next and page.next <= after:
-            raise LedgerError(f"the auditor {name}: pages without an end")
-        return page
+        return read_page(self._channel, answer, ActsPage, FORMAT, after)

@@ -28,11 +28,31 @@ class FrameKind(enum.IntEnum):
     DECISION = 1
     """`core.document.DecisionDocument` as JSON; the id is the decision's UUID, 16 bytes."""
     PROJECTION = 2
-    """A projection as JSON; the id is its SHA-256, 32 bytes."""
+    """A projection as JSON, or what else policies saw; the id is its SHA-256, 32 bytes."""
     SWEEP = 3
     """`core.document.SweepDocument` as JSON; the id is the sweep's UUID, 16 bytes."""
     LOOK_BACK = 4
     """`core.look_back.LookBackDocument` as JSON; the id is the document's UUID, 16 bytes."""
+    ACCESS = 5
+    """`core.weight_access.Access` as JSON; the id is its UUID, as of all that follow."""
+    ACTIVITY = 6
+    """`core.weight_events.Activity`."""
+    FINDING = 7
+    """`core.weight_events.Finding`."""
+    LOG_GAP = 8
+    """`core.weight_events.LogGap`."""
+    POD_LIFE = 9
+    """`core.lifecycle.PodLife`."""
+    CHANGE = 10
+    """`core.lifecycle.ObjectChange`."""
+    REFUSED = 11
+    """`core.intake.RefusedRecord`."""
+    INTAKE = 12
+    """`core.intake.Intake`."""
+    RETENTION = 13
+    """What was removed by policy: `audit.ledger.log`."""
+    ADOPTION = 14
+    """What was taken in of an earlier release: `audit.ledger.log`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Puts each decision into the spool, and its projection before it, once a day; or into the log."""
+"""Puts what policies saw, once a day, and each decision into the spool; or decisions in the log."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,10 +15,12 @@ from core.document import (
     projection_digest,
     unix_ms,
 )
+from core.lifecycle import ObjectChange, PodLife, encode_change, encode_life
 from core.look_back import LookBackDocument, encode_look_back, fitting
 from core.making import make_document
 from core.request import Request
 from core.subject import Subject
+from core.weight_events import LogGap, encode_event
 
 MAX_PROJECTION: Final = 64 * 1024
 """Bytes; of a larger projection only the digest is kept. Ordinary ones have 1 to 4 KiB."""
@@ -77,7 +79,8 @@ class LedgerRecorder:
         Raises:
             NotRecordedError: the spool does not take it.
         """
-        digest = self._record_projection(decision)
+        evidence, day = decision.evidence, unix_ms(decision.id) // _DAY_MS
+        most = MAX_PROJECTION if decision.allowed else MAX_REFUSED_PROJECTION
         document = make_document(
             source,
             request,
@@ -86,7 +89,9 @@ class LedgerRecorder:
             seconds=seconds,
             name_subject=self.name_subject,
             patches=patches,
-            digest=digest,
+            digest=self._record_seen(evidence.projection, day, most),
+            context=self._record_seen(evidence.context, day, most),
+            fields=self._record_seen(evidence.fields, day, most),
         )
         content = encode_document(document)
         if len(content) > MAX_DOCUMENT:
@@ -110,32 +115,54 @@ class LedgerRecorder:
         content = encode_look_back(fitting(document, MAX_LOOK_BACK))
         self._keep(FrameKind.LOOK_BACK, document.id, content)
 
+    def record_life(self, document: PodLife) -> None:
+        """Keep what became known of a Pod's life.
+
+        Raises:
+            NotRecordedError: the spool does not take it.
+        """
+        self._keep(FrameKind.POD_LIFE, document.id, encode_life(document))
+
+    def record_change(self, document: ObjectChange) -> None:
+        """Keep that an object which people decide with was made, changed, or is gone.
+
+        Raises:
+            NotRecordedError: the spool does not take it.
+        """
+        self._keep(FrameKind.CHANGE, document.id, encode_change(document))
+
+    def record_gap(self, document: LogGap) -> None:
+        """Keep that a record may lack something.
+
+        Raises:
+            NotRecordedError: the spool does not take it.
+        """
+        self._keep(FrameKind.LOG_GAP, document.id, encode_event(document))
+
     def _keep(self, kind: FrameKind, document_id: str, content: bytes) -> None:
         if self.spool is not None:
             self.spool.append(kind, decision_frame_id(document_id), content)
         if self.write_line is not None:
             self.write_line(content)
 
-    def _record_projection(self, decision: Decision) -> str:
-        """Keep the projection of a decision, unless that was done today; give its digest.
+    def _record_seen(self, content: bytes, day: int, most: int) -> str:
+        """Keep what policies saw, unless that was done on this day; give its digest.
 
-        It comes again each day, so that a store may forget what no kept day refers to.
+        It comes again each day, so that a store may forget what no kept day refers to. Of more than
+        `most` bytes only the digest is kept.
 
         Raises:
             NotRecordedError: the spool does not take it.
         """
-        projection = decision.evidence.projection
-        if not projection:
+        if not content:
             return ""
-        digest = projection_digest(projection)
-        today = unix_ms(decision.id) // _DAY_MS
-        most = MAX_PROJECTION if decision.allowed else MAX_REFUSED_PROJECTION
-        if self.spool is None or self._sent.get(digest) == today:
+        digest = projection_digest(content)
+        if self.spool is None or self._sent.get(digest) == day:
             return digest
-        if len(projection) <= most:
+        if len(content) <= most:
             frame_id = bytes.fromhex(digest.removeprefix("sha256:"))
-            self.spool.append(FrameKind.PROJECTION, frame_id, projection)
-            self._remember(digest, today)
+            self.spool.append(FrameKind.PROJECTION, frame_id, content)
+            self._remember(digest, day)
         return digest
 
     def _remember(self, digest: str, day: int) -> None:

@@ -94,7 +94,7 @@ def _descriptor(rule: str, metadata: Rule | None) -> Json:
     """Describe a rule for people; of those in Python there is the title alone."""
     if metadata is None:
         title = _CHECKS.get(rule, "It could not be judged")
-        return {"id": rule, "shortDescription": {"text": title}} | _weight("high")
+        return {"id": rule, "shortDescription": {"text": title}} | weight("high")
     sources = [source for source in metadata.sources if source.startswith("https://")]
     links = "\n".join(f"- <{source}>" for source in sources)
     described: Json = {
@@ -108,10 +108,11 @@ def _descriptor(rule: str, metadata: Rule | None) -> Json:
         },
     }
     described |= {"helpUri": sources[0]} if sources else {}
-    return described | _weight(metadata.severity)
+    return described | weight(metadata.severity)
 
 
-def _weight(severity: str) -> Json:
+def weight(severity: str) -> Json:
+    """Give what a rule's severity is to code scanning."""
     score = _SCORES.get(severity, _SCORES["medium"])
     return {
         "defaultConfiguration": {"level": _LEVELS.get(severity, "warning")},
@@ -132,13 +133,18 @@ def _result(each: Located, finding: Finding, place: Place | None) -> Json:
     result: Json = {
         "ruleId": finding.rule,
         "level": "error" if finding.action is Action.DENY else "warning",
-        "message": {"text": _SYNTAX.sub(" ", safe_text(text))},
+        "message": {"text": plain(safe_text(text))},
         "locations": [location],
     }
     if finding.privilege is not None:
         bag = {"privilege": finding.privilege, "coveredBy": finding.covered_by}
         result["properties"] = bag
     return result
+
+
+def plain(text: str) -> str:
+    """Give a message that holds no links or placeholders."""
+    return _SYNTAX.sub(" ", text)
 
 
 def _physical(path: str, place: Place | None) -> Json:

@@ -1,23 +1,19 @@
 """Evicts the Pods of an allowlist that has expired and says so: connections outlive policies."""
 
 from dataclasses import dataclass
-from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 from control.egress.telling import EVICTED, event_of
 from control.egress.writing import Writer
+from control.evicting import evict
 from core import names
 from core.allowlists import EgressAllowlist
-from core.errors import ClusterError
 from core.selectors import matches
 from egress.meaning import selects_of
 from kube.egress_world import Condition, Intent
 from kube.lease import Leadership
-from kube.live_pods import LivePod, live_pods
+from kube.live_pods import live_pods
 from kube.objects import Objects
-
-AGAIN_S: Final = 10.0
-"""A Pod that a PodDisruptionBudget keeps is asked for again after so long."""
 
 _SHOWN: Final = 5
 
@@ -60,7 +56,7 @@ class Evictions:
         kept, evicted = [], 0
         for pod in pods:
             leadership.require()
-            if why := await self._evict(intent.namespace, pod):
+            if why := await evict(self.objects, intent.namespace, pod):
                 kept.append(f"{pod.name}: {why}")
             else:
                 evicted += 1
@@ -74,24 +70,3 @@ class Evictions:
             )
             return Condition(EVICTED, "False", "Waiting", message[:1000])
         return Condition(EVICTED, "True", "Done", "no Pod from before it expired is left")
-
-    async def _evict(self, namespace: str, pod: LivePod) -> str:
-        """Ask for one; say why it stays, empty where it does not."""
-        path = f"/api/v1/namespaces/{namespace}/pods/{pod.name}/eviction"
-        body: dict[str, Any] = {
-            "apiVersion": "policy/v1",
-            "kind": "Eviction",
-            "metadata": {"name": pod.name, "namespace": namespace},
-            "deleteOptions": {"preconditions": {"uid": pod.uid}},
-        }
-        try:
-            await self.objects.create(path, body)
-        except ClusterError as error:
-            if error.status in {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT}:
-                return ""
-            if error.status == HTTPStatus.TOO_MANY_REQUESTS:
-                return "a PodDisruptionBudget keeps it"
-            if not error.status:
-                raise
-            return str(error)
-        return ""

@@ -12,6 +12,7 @@ from control.egress.planning import Apply, Delete, Json, Step, plan_of
 from control.egress.state import State
 from control.egress.telling import Situation
 from control.egress.wanting import Wanted, Wanting
+from control.egress.weights import WeightOpenings
 from control.egress.writing import NameTakenError, Writer
 from core import names
 from core.errors import ClusterError
@@ -89,6 +90,8 @@ class Reconciler:
     evictions: Evictions
     deletes: bool = False
     """Whether what others' policies open beyond allowlists is taken away, not only told."""
+    weights: WeightOpenings | None = None
+    """Who tells the gate what leads to model weights; None where nobody does."""
     _told: dict[str, dict[str, str]] = field(default_factory=dict)
     """What was told of others' policies: by namespace, by UID."""
 
@@ -107,13 +110,16 @@ class Reconciler:
         if place is None:
             self.wanting.forget(namespace)
             return Outcome()
-        intents = dict(self.state.intents.get(namespace, {}))
-        look = _Look(namespace, self.state.enrolled(namespace), intents)
+        look = _Look(namespace, self.state.enrolled(namespace), self.state.intents_of(namespace))
         look.wanted = self.wanting.forget(namespace)
         if look.enrolled:
             if not place.terminating:
                 await self._deny(leadership, look)
-            look.wanted = await self.wanting.of(namespace, intents, known, failed)
+                await self._hold_all(leadership, look)
+            look.wanted = await self.wanting.of(namespace, look.intents, known, failed)
+        if self.weights is not None:  # Before anything opens: whoever is let in is asked for more.
+            sound = {name: one.allowlist for name, one in look.intents.items() if one.allowlist}
+            await self.weights.tell(leadership, namespace, look.wanted, sound, self.state.sets)
         await self._write(leadership, look, makes=not place.terminating)
         await self._close(leadership, look)
         await self._evict(leadership, look, known.now)
@@ -168,17 +174,25 @@ class Reconciler:
     async def _hold(self, leadership: Leadership, intent: Intent) -> None:
         """Keep an allowlist from going before its policies."""
         there = self.state.intents.get(intent.namespace, {}).get(intent.name, intent)
-        if names.EGRESS_FINALIZER not in there.finalizers:
+        if not there.deleting and names.EGRESS_FINALIZER not in there.finalizers:
             await self.writer.add_finalizer(leadership, intent)
             self.state.finalized(intent, names.EGRESS_FINALIZER)
 
+    async def _hold_all(self, leadership: Leadership, look: _Look) -> None:
+        """Hold those again that were let go (`sallyport egress release`) and have policies."""
+        for name in self.state.opened(look.namespace) & look.intents.keys():
+            try:
+                await self._hold(leadership, look.intents[name])
+            except ClusterError as error:
+                look.fail(name, str(error))
+        look.intents = self.state.intents_of(look.namespace)
+
     async def _close(self, leadership: Leadership, look: _Look) -> None:
         """Let allowlists go that are being deleted, and have no policies any more."""
-        held = {each.allowlist for each in self._live(look.namespace) if each.ours}
+        held = self.state.opened(look.namespace)
         for intent in look.intents.values():
-            if not intent.deleting or names.EGRESS_FINALIZER not in intent.finalizers:
-                continue
-            if intent.name not in held:
+            ends = intent.deleting and names.EGRESS_FINALIZER in intent.finalizers
+            if ends and intent.name not in held:
                 try:
                     await self.writer.remove_finalizer(leadership, intent)
                 except ClusterError as error:

@@ -111,6 +111,16 @@ class State:
         """Give the DNS names that somebody depends on."""
         return self.referred().names
 
+    def intents_of(self, namespace: str) -> dict[str, Intent]:
+        """Give the allowlists of a namespace by name, as they are now."""
+        return dict(self.intents.get(namespace, {}))
+
+    def opened(self, namespace: str) -> frozenset[str]:
+        """Give the allowlists of a namespace that policies of ours say."""
+        return frozenset(
+            each.allowlist for each in self.policies.get(namespace, {}).values() if each.ours
+        )
+
     def wrote(self, policy: LivePolicy) -> None:
         """Note what a write left there; the watch shows it later."""
         self.policies[policy.namespace][policy.kind, policy.name] = policy

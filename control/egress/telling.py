@@ -1,6 +1,5 @@
 """Says how an allowlist stands: conditions of its status, and Events on their changes. Pure."""
 
-import datetime as dt
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,8 +7,10 @@ from typing import Any, Final
 
 import msgspec
 
+from control.event_body import event_body
 from core import names
 from core.allowlists import KIND
+from core.times import time_text
 from egress.openings import Addresses, Meaning, Name, Opening, Problem, Service
 from kube.egress_world import Condition, Intent, IntentStatus
 
@@ -112,7 +113,7 @@ def _cut(texts: Sequence[str]) -> str:
 def _stamped(condition: Condition, intent: Intent, now: float) -> Condition:
     """Add generation and time; the time is that of the last change of `status` alone."""
     before = intent.status.condition(condition.type)
-    time = f"{dt.datetime.fromtimestamp(now, dt.UTC):%Y-%m-%dT%H:%M:%SZ}"
+    time = time_text(now)
     if before is not None and before.status == condition.status and before.last_transition_time:
         time = before.last_transition_time
     return msgspec.structs.replace(
@@ -166,22 +167,12 @@ def event_of(intent: Intent, what: tuple[str, str, str], now: float) -> dict[str
 def event(involved: dict[str, Any], what: tuple[str, str, str], now: float) -> dict[str, Any]:
     """Give an Event about an object; Kubernetes keeps it for an hour, and the same only once."""
     kind, reason, message = what
-    time = f"{dt.datetime.fromtimestamp(now, dt.UTC):%Y-%m-%dT%H:%M:%SZ}"
     digest = hashlib.sha256(f"{involved.get('uid')} {reason} {message}".encode()).hexdigest()[:16]
-    return {
-        "metadata": {
-            "name": f"{str(involved['name'])[:180].rstrip('.-')}.{reason.lower()[:40]}.{digest}",
-            "namespace": involved.get("namespace") or "default",
-        },
-        "involvedObject": involved,
-        "type": kind,
-        "reason": reason,
-        "message": message[:1000],
-        "source": {"component": "sallyport-control"},
-        "firstTimestamp": time,
-        "lastTimestamp": time,
-        "count": 1,
+    metadata = {
+        "name": f"{str(involved['name'])[:180].rstrip('.-')}.{reason.lower()[:40]}.{digest}",
+        "namespace": involved.get("namespace") or "default",
     }
+    return event_body(metadata, involved, (kind, reason, message[:1000]), now)
 
 
 def openings_of(meaning: Meaning) -> dict[str, tuple[Opening, ...]]:

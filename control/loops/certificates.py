@@ -1,115 +1,91 @@
 """Keeps the CA, the pairs that it signs, and the CA bundle in the webhook configurations."""
 
 import base64
-import binascii
 import datetime as dt
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Final
 
-import msgspec
 import structlog
 
-from certs.authority import KeyPair, LeafNames, Purpose
-from certs.rotation import Authority, Leaf, RotationSettings, State, plan
+from certs.authority import SKEW
+from certs.rotation import RotationSettings, State, plan
+from certs.standing import inspect
 from control.loop import Loop
+from control.loops.certificate_signs import CertificateSigns
+from control.loops.certificate_store import (
+    AUTHORITIES,
+    CONFIGURATIONS,
+    RECORD,
+    Found,
+    bundle_of,
+    look,
+    wanted_leaves,
+    webhooks_of,
+    write_leaf,
+    write_record,
+)
 from core.errors import ClusterError
-from core.names import process_uri
 from kube.lease import Leadership, wall_time
 from kube.objects import Objects
-from kube.secrets import OPAQUE, TLS, Secret, Secrets
+from kube.secrets import OPAQUE, TLS, Secrets
 
-AUTHORITIES: Final = "sallyport-ca"
-WEBHOOKS: Final = "sallyport"
 INTERVAL_S: Final = 30.0
 
-_RECORD: Final = "authorities.json"
-_FORMAT: Final = 1
-_ADMISSION: Final = "/apis/admissionregistration.k8s.io/v1"
-_CONFIGURATIONS: Final = tuple(
-    f"{_ADMISSION}/{kind}webhookconfigurations/{WEBHOOKS}" for kind in ("validating", "mutating")
-)
+LARGEST_OFFSET: Final = SKEW - dt.timedelta(minutes=1)
+"""Clocks that differ by more might not take what is made now for valid."""
 
 _log = structlog.get_logger(__name__)
-
-
-class _StoredAuthority(msgspec.Struct, frozen=True):
-    certificate: str
-    key: str | None = None
-    distributed: int | None = None
-    """Unix time in seconds."""
-
-
-class _Stored(msgspec.Struct, frozen=True):
-    """The record of the CAs, `authorities.json` in the Secret `sallyport-ca`."""
-
-    authorities: list[_StoredAuthority]
-    format: int = _FORMAT
-
-
-def wanted_leaves(namespace: str, cluster: str) -> dict[str, LeafNames]:
-    """Give the Secrets with pairs, and whom each names."""
-    return {
-        "sallyport-gate-tls": LeafNames(Purpose.SERVER, _hosts("sallyport-gate", namespace)),
-        "sallyport-auditor-tls": LeafNames(Purpose.SERVER, _hosts("sallyport-auditor", namespace)),
-        **{
-            f"sallyport-shipping-{process}": LeafNames(
-                Purpose.CLIENT, uris=(process_uri(cluster, process),)
-            )
-            for process in ("gate", "control")
-        },
-    }
-
-
-def _hosts(service: str, namespace: str) -> tuple[str, ...]:
-    """Give a Service's names, and `localhost` for `kubectl port-forward`.
-
-    kube-apiserver asks for `service.namespace.svc`.
-    """
-    full = f"{service}.{namespace}.svc"
-    return (full, f"{full}.cluster.local", f"{service}.{namespace}", service, "localhost")
-
-
-@dataclass(frozen=True)
-class _Found:
-    """What is in the cluster, and as of when."""
-
-    state: State
-    secrets: Mapping[str, Secret | None] = field(repr=False)
-    configurations: Mapping[str, dict[str, Any]]
-    """By path; those that exist."""
 
 
 class Certificates:
     """Each run brings everything to what `certs.rotation.plan` says. `loop` is its loop."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (each is one thing that differs between installations or tests)
         self,
         objects: Objects,
         namespace: str,
         cluster: str,
         settings: RotationSettings | None = None,
         clock: Callable[[], dt.datetime] = wall_time,
+        *,
+        signs: CertificateSigns | None = None,
+        writes: bool = True,
     ) -> None:
-        self.loop = Loop("certificates", INTERVAL_S, self.run)
+        """Take its settings; without `writes` somebody else keeps them all, and it only looks."""
         self._objects = objects
         self._secrets = Secrets(objects, namespace)
         self._wanted = wanted_leaves(namespace, cluster)
         self._settings = settings or RotationSettings()
         self._clock = clock
+        self._signs = signs
+        self._writing = writes
         self._absent: set[str] = set()
+        forget = signs.forget if signs else lambda: None
+        self.loop = Loop("certificates", INTERVAL_S, self.run, forget=forget)
 
     async def run(self, leadership: Leadership) -> None:
         """Look at everything, and write what differs: the CAs, then the pairs, then the bundle.
 
         Raises:
-            ClusterError: something could not be read or written; the next run goes on.
+            ClusterError: something could not be read or written, or clocks differ; the next run
+                goes on.
             NotLeaderError: leadership was lost on the way.
         """
-        found = await self._look()
-        planned = plan(found.state, self._wanted, self._clock(), self._settings)
+        found = await look(self._objects, self._secrets, self._wanted)
+        self._note_absent(found)
+        now = self._clock()
+        if self._signs:
+            seen = found.seen(foreign=not self._writing)
+            standing = inspect(seen, self._wanted, now, self._settings)
+            await self._signs.show(leadership, standing, now)
+        if self._writing:
+            self._require_same_time(now)
+            await self._write(leadership, found, now)
+
+    async def _write(self, leadership: Leadership, found: Found, now: dt.datetime) -> None:
+        planned = plan(found.state, self._wanted, now, self._settings)
         if planned.authorities != found.state.authorities:
-            content = {_RECORD: write_record(planned.authorities)}
+            content = {RECORD: write_record(planned.authorities)}
             before = found.secrets[AUTHORITIES]
             await self._secrets.write(leadership, AUTHORITIES, before, content, OPAQUE)
         failed = [
@@ -117,11 +93,13 @@ class Certificates:
             for write in self._writes(leadership, found, planned)
             if (error := await _attempt(write))
         ]
+        if self._signs:
+            await self._signs.tell_of_changes(leadership, found.state, planned, now)
         if failed:
             raise failed[0]
 
     def _writes(
-        self, leadership: Leadership, found: _Found, planned: State
+        self, leadership: Leadership, found: Found, planned: State
     ) -> Iterator[Awaitable[object]]:
         """Give what is to be written once the CAs are: each for itself, whatever fails."""
         for name, leaf in planned.leaves.items():
@@ -132,21 +110,20 @@ class Certificates:
         for path, configuration in found.configurations.items():
             yield self._trust(leadership, path, configuration, bundle)
 
-    async def _look(self) -> _Found:
-        secrets = {name: await self._secrets.read(name) for name in (AUTHORITIES, *self._wanted)}
-        configurations = {}
-        for path in _CONFIGURATIONS:
-            configuration = await self._objects.get(path)
-            self._note(path, absent=configuration is None)
-            if configuration is not None:
-                configurations[path] = configuration
-        record = secrets[AUTHORITIES]
-        state = State(
-            read_record(record.content.get(_RECORD, b"") if record else b""),
-            {name: read_leaf(each) for name in self._wanted if (each := secrets[name])},
-            tuple(_bundle(one) for each in configurations.values() for one in _webhooks(each)),
-        )
-        return _Found(state, secrets, configurations)
+    def _require_same_time(self, now: dt.datetime) -> None:
+        """Pass only where kube-apiserver's clock says the same.
+
+        By a clock that is off everything may seem to have expired: what is thrown away then is
+        what everyone else still trusts. What is there stays valid for weeks without a rotation.
+        """
+        theirs = self._objects.server_time
+        if theirs is not None and abs(now - theirs) > LARGEST_OFFSET:
+            seconds = (now - theirs).total_seconds()
+            raise ClusterError(
+                f"this clock is {abs(seconds):.0f} s {'ahead of' if seconds > 0 else 'behind'} "
+                "kube-apiserver's: no certificate is touched until both agree; mend the time of "
+                "the node that is off"
+            )
 
     async def _trust(
         self, leadership: Leadership, path: str, configuration: dict[str, Any], bundle: bytes
@@ -155,8 +132,8 @@ class Certificates:
         value = base64.b64encode(bundle).decode()
         changes = [
             {"op": "add", "path": f"/webhooks/{at}/clientConfig/caBundle", "value": value}
-            for at, webhook in enumerate(_webhooks(configuration))
-            if _bundle(webhook) != bundle
+            for at, webhook in enumerate(webhooks_of(configuration))
+            if bundle_of(webhook) != bundle
         ]
         if not changes:
             return
@@ -166,13 +143,12 @@ class Certificates:
         await self._objects.change(path, [precondition, *changes])
         _log.info("CA bundle put into the webhook configuration", path=path, webhooks=len(changes))
 
-    def _note(self, path: str, *, absent: bool) -> None:
+    def _note_absent(self, found: Found) -> None:
         """Say once that a configuration is not there: nothing is judged without it."""
-        if absent and path not in self._absent:
+        absent = {path for path in CONFIGURATIONS if path not in found.configurations}
+        for path in sorted(absent - self._absent):
             _log.warning("no webhook configuration: apply the chart's, or deploy/", path=path)
-            self._absent.add(path)
-        elif not absent:
-            self._absent.discard(path)
+        self._absent = absent
 
 
 async def _attempt(write: Awaitable[object]) -> ClusterError | None:
@@ -181,71 +157,3 @@ async def _attempt(write: Awaitable[object]) -> ClusterError | None:
     except ClusterError as error:
         return error
     return None
-
-
-def read_record(content: bytes) -> tuple[Authority, ...]:
-    """Read the record of the CAs; nothing where it cannot be read.
-
-    Raises:
-        ClusterError: a later release wrote it in a format that this one must not overwrite.
-    """
-    try:
-        stored = msgspec.json.decode(content, type=_Stored)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return ()
-    if stored.format > _FORMAT + 1:
-        raise ClusterError(
-            f"Secret {AUTHORITIES} has the format {stored.format} of a later release; run that"
-        )
-    return tuple(
-        Authority(
-            each.certificate.encode(),
-            None if each.key is None else each.key.encode(),
-            _time(each.distributed),
-        )
-        for each in stored.authorities
-    )
-
-
-def write_record(authorities: tuple[Authority, ...]) -> bytes:
-    """Give the record of the CAs as it is stored."""
-    stored = [
-        _StoredAuthority(
-            each.certificate.decode(),
-            None if each.key is None else each.key.decode(),
-            None if each.distributed is None else int(each.distributed.timestamp()),
-        )
-        for each in authorities
-    ]
-    return msgspec.json.encode(_Stored(stored))
-
-
-def read_leaf(secret: Secret) -> Leaf:
-    """Read a pair and its bundle out of a Secret; what is missing is empty."""
-    certificate, key, bundle = (
-        secret.content.get(name, b"") for name in ("tls.crt", "tls.key", "ca.crt")
-    )
-    return Leaf(KeyPair(certificate, key), bundle)
-
-
-def write_leaf(leaf: Leaf) -> dict[str, bytes]:
-    """Give a pair and its bundle as they lie in a Secret."""
-    return {"tls.crt": leaf.pair.certificate, "tls.key": leaf.pair.key, "ca.crt": leaf.bundle}
-
-
-def _webhooks(configuration: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return configuration.get("webhooks") or []
-
-
-def _bundle(webhook: Mapping[str, Any]) -> bytes:
-    try:
-        return base64.b64decode(webhook["clientConfig"].get("caBundle") or "")
-    except (binascii.Error, ValueError):
-        return b""
-
-
-def _time(seconds: int | None) -> dt.datetime | None:
-    try:
-        return None if seconds is None else dt.datetime.fromtimestamp(seconds, dt.UTC)
-    except (OverflowError, ValueError, OSError):
-        return None

@@ -23,6 +23,9 @@ NEEDED: Final = tuple(
         names.DESTINATIONS_RESOURCE,
         names.BREAK_GLASSES_RESOURCE,
         names.CLUSTER_APPROVALS_RESOURCE,
+        names.ACCESS_GRANTS_RESOURCE,
+        names.WEIGHT_STORES_RESOURCE,
+        names.BACKSTOPS_RESOURCE,
     )
 )
 """The definitions that this release reads."""

@@ -15,6 +15,7 @@ import msgspec
 import structlog
 from prometheus_client import CollectorRegistry, Gauge
 
+from control.event_body import NORMAL, event_body
 from control.loop import Loop
 from control.loops.discovered import (
     NAME,
@@ -228,21 +229,15 @@ def event_of(found: Found, now: dt.datetime) -> dict[str, Any]:
     """Give the Event (core v1) that says that a kind is covered from now on."""
     where = f"at {', '.join(found.paths[:_SHOWN])}" if found.paths else "that its schema hides"
     more = f" and {len(found.paths) - _SHOWN} more" if len(found.paths) > _SHOWN else ""
-    time = f"{now:%Y-%m-%dT%H:%M:%SZ}"
-    return {
-        "metadata": {"generateName": f"{NAME}-", "namespace": "default"},
-        "involvedObject": {
-            "apiVersion": "apiextensions.k8s.io/v1",
-            "kind": "CustomResourceDefinition",
-            "name": found.definition,
-            "uid": found.uid,
-        },
-        "type": "Normal",
-        "reason": "PodTemplatesFound",
-        "message": f"Its objects carry Pod templates, {where}{more}: Sallyport judges them when "
-        "they are submitted.",
-        "source": {"component": "sallyport-control"},
-        "firstTimestamp": time,
-        "lastTimestamp": time,
-        "count": 1,
+    message = (
+        f"Its objects carry Pod templates, {where}{more}: Sallyport judges them when they are "
+        "submitted."
+    )
+    involved = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "name": found.definition,
+        "uid": found.uid,
     }
+    metadata = {"generateName": f"{NAME}-", "namespace": "default"}
+    return event_body(metadata, involved, (NORMAL, "PodTemplatesFound", message), now.timestamp())

@@ -21,9 +21,9 @@ from control.egress.reconciling import Outcome, Reconciler
 from control.egress.state import CLUSTER, State
 from control.egress.tagging import TagFile
 from control.loop import Loop, describe
+from core.defects import places
 from core.errors import NotLeaderError, NotSyncedError, SallyportError
 from egress.known import Known
-from kube.foreign import places
 from kube.lease import Leadership
 
 INTERVAL_S: Final = 0.2

@@ -50,8 +50,8 @@ _BREATH: Final = 500
 _RECORD_AGAIN_S: Final = 1.0
 _SETTLED_S: Final = 0.02
 _AUDITOR_AWAY: Final = (
-    "the auditor did not answer: who entered what, which credentials and rights were made, and "
-    "what is gone is not known; ask again with `sallyport risk look-back`"
+    "the auditor did not answer: who entered what, which credentials and rights were made, what is "
+    "gone and what was read of the weights is not known; ask again with `sallyport risk look-back`"
 )
 
 _log = structlog.get_logger(__name__)
@@ -189,7 +189,9 @@ class LookBacks:
             if self.now() < unix_ms(memory.running) / 1000 + PATIENCE_S:
                 raise
             _log.error("looking back goes on without the auditor", why=str(error))
-        without = replace(self.sources, acts=None, gaps=(*self.sources.gaps, _AUDITOR_AWAY))
+        without = replace(
+            self.sources, acts=None, reads=None, gaps=(*self.sources.gaps, _AUDITOR_AWAY)
+        )
         return await look_back(without, risen, id_of, self.now())
 
     async def _keep(self, leadership: Leadership, document: LookBackDocument) -> None:
@@ -201,6 +203,7 @@ class LookBacks:
             standing=document.standing,
             look_back=document.id,
             items=len(document.items) + document.more_items,
+            stores_read=len(document.reads),
             namespaces=len(document.namespaces),
             untold=untold,
             see=f"sallyport risk look-back {document.subject}",

@@ -5,13 +5,17 @@ The loop (`control.loops.look_back`) and `sallyport risk look-back` do the same 
 
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
 from typing import Final
 
 import msgspec
 
 from audit.ledger.acts_wire import ActsSource
-from core import allowlists, approvals, break_glass, exceptions, names
+from audit.weights.reads_wire import ReadsSource
+from control.risk.look_back_reads import weight_reads
+from control.risk.look_back_shapes import ACCOUNT_NAME, ANNOTATED, NAMING
+from core import access_grants, allowlists, approvals, break_glass, exceptions, names
 from core.errors import ClusterError, InvalidObjectError
 from core.look_back import LiveObject, LookBackDocument
 from core.pod import decode_pod
@@ -46,6 +50,9 @@ NAMES_KEPT: Final = (
 _CLIENT_ID: Final = "azure.workload.identity/client-id"
 _TENANT: Final = "azure.workload.identity/tenant-id"
 
+_GRANT: Final = Listing(
+    names.GROUP, access_grants.KIND, names.ACCESS_GRANTS_RESOURCE, ("v1alpha1",)
+)
 _POD: Final = Listing("", "Pod", "pods", ("v1",))
 _ACCOUNT: Final = Listing("", "ServiceAccount", "serviceaccounts", ("v1",))
 _RBAC: Final = "rbac.authorization.k8s.io"
@@ -87,7 +94,7 @@ _KNOWN: Final[Mapping[GroupKind, Listing]] = {
 """Others, which are listed where somebody acted on one."""
 
 
-ALWAYS: Final = (*_NOTED, *_WRITTEN, _ACCOUNT, _POD)
+ALWAYS: Final = (*_NOTED, *_WRITTEN, _GRANT, _ACCOUNT, _POD)
 """All that is listed whatever somebody did; the service accounts only for service principals."""
 
 
@@ -101,6 +108,8 @@ class Sources:
     cluster: str
     gaps: tuple[str, ...] = ()
     """What is known beforehand not to be seen: NO_RECORDS and the like."""
+    reads: ReadsSource | None = None
+    """None with `acts`."""
     suspends: bool = False
     """Whether exceptions of whoever is at risk are not in force."""
     per_second: float = 5000.0
@@ -126,6 +135,8 @@ class _Reading:
             await self._listed(listing, self._see)
         if self.trails.client_ids:
             await self._listed(_ACCOUNT, self._see_account)
+        await self._listed(_GRANT, self._see_grant, metadata_only=False)
+        if self.trails.client_ids:
             await self._listed(_POD, self._see_pod, metadata_only=False)
         else:
             await self._listed(_POD, self._see)
@@ -153,13 +164,22 @@ class _Reading:
         self.trails.see(read_live(raw, listing.group, listing.kind))
 
     def _see_account(self, raw: msgspec.Raw, listing: Listing) -> None:
-        account = _ANNOTATED.decode(raw).metadata
+        account = ANNOTATED.decode(raw).metadata
         annotations = account.annotations or {}
         client_id = annotations.get(_CLIENT_ID, "").lower()
         if client_id in self.trails.client_ids:
             tenant = annotations.get(_TENANT, "")
             self.accounts[account.namespace, account.name] = (client_id, tenant)
             self._see_signing_in(read_live(raw, listing.group, listing.kind), {client_id})
+
+    def _see_grant(self, raw: msgspec.Raw, listing: Listing) -> None:
+        live = read_live(raw, listing.group, listing.kind)
+        named = NAMING.decode(raw).spec
+        accounts = ((live.namespace, each) for each in named.service_accounts or ())
+        clients = {self.accounts[each][0] for each in accounts if each in self.accounts}
+        people = {each.lower() for each in named.people or ()}
+        granted = people | {f"client:{each}" for each in clients}
+        self.trails.see(msgspec.structs.replace(live, granted=frozenset(granted)))
 
     def _see_pod(self, raw: msgspec.Raw, listing: Listing) -> None:
         live = read_live(raw, listing.group, listing.kind)
@@ -171,7 +191,7 @@ class _Reading:
 
     def _client_ids(self, raw: msgspec.Raw, live: LiveObject) -> set[str]:
         text = bytes(raw).lower()
-        account = _ACCOUNT_NAME.decode(raw).spec.service_account_name or "default"
+        account = ACCOUNT_NAME.decode(raw).spec.service_account_name or "default"
         annotated, tenant = self.accounts.get((live.namespace, account), ("", ""))
         if not annotated and not any(each.encode() in text for each in self.trails.client_ids):
             return set()
@@ -180,28 +200,6 @@ class _Reading:
         except InvalidObjectError:
             return set()
         return {each.client_id for each in found}
-
-
-class _AnnotatedMeta(msgspec.Struct, frozen=True):
-    name: str = ""
-    namespace: str = ""
-    annotations: dict[str, str] | None = None
-
-
-class _Annotated(msgspec.Struct):
-    metadata: _AnnotatedMeta = _AnnotatedMeta()
-
-
-class _AccountSpec(msgspec.Struct, frozen=True, rename="camel"):
-    service_account_name: str = ""
-
-
-class _AccountPod(msgspec.Struct):
-    spec: _AccountSpec = _AccountSpec()
-
-
-_ANNOTATED: Final = msgspec.json.Decoder(_Annotated)
-_ACCOUNT_NAME: Final = msgspec.json.Decoder(_AccountPod)
 
 
 async def look_back(
@@ -227,6 +225,9 @@ async def look_back(
             _tell(sources, f"reading what is recorded: identity {number} of {len(risen)}")
             if not await _read_acts(sources.acts, trail, versions, now):
                 cut[each.key] = "there are too many decisions: the latest are not in here"
+    until_ms = int((now + AHEAD_S) * 1000)
+    reads, some = await weight_reads(sources.reads, risen, until_ms, partial(_tell, sources))
+    gaps += some
     joined = Trails(trails, recorded=sources.acts is not None, suspends=sources.suspends)
     joined.index()
     reading = _Reading(sources, joined, _pace(sources), gaps=gaps)
@@ -238,6 +239,7 @@ async def look_back(
             cluster=sources.cluster,
             end=int(now),
             unlisted=reading.unlisted,
+            reads=reads.get(trail.risen.key, ()),
             gaps=[*gaps, *([cut[trail.risen.key]] if trail.risen.key in cut else [])],
         )
         for trail in trails

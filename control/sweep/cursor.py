@@ -22,7 +22,7 @@ FORMAT: Final = 1
 """Version of what is stored. Release N reads N - 1 and N + 1 as well; fields only come on top."""
 
 MOST_BYTES: Final = 512 * 1024
-"""Of what is stored, before it is packed; less than half of it is ever written."""
+"""Of what is stored, before it is packed; less is ever written."""
 
 _MOST_COUNT: Final = 2**53
 _UUID_VERSION: Final = 7

@@ -12,12 +12,19 @@ from control.sweep.pods import ListedPod, request_for
 from control.sweep.progress import decision_id
 from control.sweep.settings import SweepSettings
 from core.decision import Decision, Running
-from core.errors import AccessReviewError, DeadlineError, NotSyncedError, OwnerUnknownError
+from core.errors import (
+    AccessReviewError,
+    DeadlineError,
+    EngineAwayError,
+    NotSyncedError,
+    OwnerUnknownError,
+)
 from core.request import Request
 from kube.objects import Objects
 
 _PASSING: Final = frozenset(
     {NotSyncedError.kind, AccessReviewError.kind, DeadlineError.kind, OwnerUnknownError.kind}
+    | {EngineAwayError.kind}
 )
 """Kinds of errors that may be over in a moment."""
 

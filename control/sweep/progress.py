@@ -21,6 +21,9 @@ MOST_OF_OWNER: Final = 10
 MOST_UNWRITTEN: Final = 100
 """Namespaces remembered because their Reports could not be written."""
 
+MOST_NAMESPACES: Final = 2500
+"""Namespaces whose Pods are counted one by one: 180 KB of the longest names."""
+
 Count = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
 """Pods of a cluster, and more than there will ever be. What is stored elsewhere is refused."""
 
@@ -65,6 +68,8 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     namespaces: Count = 0
     sandbox_missing: Count = 0
     """Pods that should run in a sandbox and do not."""
+    pods: Annotated[dict[Namespace, Count], msgspec.Meta(max_length=MOST_NAMESPACES)] = {}
+    """Pods that were judged, of the namespaces that are done; at most MOST_NAMESPACES."""
     unwritten: Count = 0
     """Reports that should be there and could not be written."""
     unwritten_in: Annotated[list[Namespace], msgspec.Meta(max_length=MOST_UNWRITTEN)] = []
@@ -96,7 +101,7 @@ def enter(progress: Progress, namespace: str) -> tuple[Progress, NamespaceTally 
     if before is not None and before.namespace == namespace:
         return progress, None
     entered = msgspec.structs.replace(
-        progress, current=NamespaceTally(namespace), namespaces=progress.namespaces + 1
+        _done(progress), current=NamespaceTally(namespace), namespaces=progress.namespaces + 1
     )
     return entered, before
 
@@ -135,7 +140,7 @@ def count_unwritten(progress: Progress, namespace: str) -> Progress:
 
 def leave(progress: Progress) -> tuple[Progress, NamespaceTally | None]:
     """End the last namespace, and give its tally."""
-    return msgspec.structs.replace(progress, current=None), progress.current
+    return msgspec.structs.replace(_done(progress), current=None), progress.current
 
 
 def document_of(progress: Progress, cluster: str, finished_s: float) -> SweepDocument:
@@ -151,6 +156,7 @@ def document_of(progress: Progress, cluster: str, finished_s: float) -> SweepDoc
         verdicts={verdict.value: count for verdict, count in sorted_counts(progress.verdicts)},
         namespaces=progress.namespaces,
         sandbox_missing=progress.sandbox_missing,
+        pods=progress.pods if len(progress.pods) < MOST_NAMESPACES else {},
         consistent=progress.consistent,
         interruptions=progress.interruptions,
         revisions=progress.revisions,
@@ -169,6 +175,15 @@ def decision_id(sweep: str, object_uid: str) -> str:
     """
     digest = hashlib.sha256(f"{sweep}/{object_uid}".encode()).digest()
     return uuid7(unix_ms(sweep), int.from_bytes(digest[:10], "big") >> 6)
+
+
+def _done(progress: Progress) -> Progress:
+    """Keep how many Pods were judged in the namespace that ends here."""
+    tally, known = progress.current, progress.pods
+    if tally is None or len(known) >= MOST_NAMESPACES:
+        return progress
+    judged = known.get(tally.namespace, 0) + sum(tally.verdicts.values())
+    return msgspec.structs.replace(progress, pods={**known, tally.namespace: judged})
 
 
 def _current(progress: Progress) -> NamespaceTally:

@@ -179,7 +179,8 @@ class SweepRun:
         document = counting.document_of(progress, self._cursor.cluster, parts.now())
         await self._publish_totals(document)
         await self._record(lambda: parts.recorder.record_sweep(document))
-        await self._store(Cursor(cluster=self._cursor.cluster, last=document))
+        last = replace(document, pods={})  # The ledger has them; here they would only take room.
+        await self._store(Cursor(cluster=self._cursor.cluster, last=last))
         parts.metrics.show_finished(document)
         _log.info(
             "the sweep is finished",

@@ -23,16 +23,13 @@ from aiokafka.errors import (  # type: ignore[import-untyped]
 )
 
 from core.errors import EntraError, SettingsError
+from kube.event_hubs import by_connection_string, by_token, consuming, scope_of, stop_consumer
 from kube.foreign import describe
-
-CONNECTION_STRING_USER: Final = "$ConnectionString"
-"""As which a connection string signs in (Event Hubs, "Apache Kafka endpoint")."""
 
 MOST_MESSAGES: Final = 200
 """Of one batch; each is one write of the snapshot at most, and at most 1 MB."""
 
 _MOST_FETCHED: Final = 4 * 1024 * 1024
-_MOST_STRING: Final = 4096
 _START_S: Final = 30.0
 _SILENT_S: Final = 60.0
 """A broker that is asked twice a second and has not answered for so long is gone."""
@@ -80,7 +77,7 @@ class EventHubSettings:
     @property
     def scope(self) -> str:
         """What a token is asked for: `https://NAMESPACE.servicebus.windows.net/.default`."""
-        return f"https://{self.servers[0].rpartition(':')[0]}/.default"
+        return scope_of(self.servers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,53 +162,21 @@ class EventHub:
     async def close(self) -> None:
         """Leave the group, so that the next one need not wait, and close every connection."""
         consumer, self._consumer = self._consumer, None
-        if consumer is None:
-            return
-        stopping = asyncio.ensure_future(consumer.stop())
-        await asyncio.wait({stopping})
-        if stopping.cancelled() or stopping.exception() is not None:
-            # aiokafka 0.14 stops half-way where it cancels a fetch of its own that pauses.
-            fetches = list(consumer._fetcher._pending_tasks) if consumer._fetcher else []  # noqa: SLF001
-            for fetch in fetches:
-                fetch.cancel()
-            await asyncio.gather(*fetches, return_exceptions=True)
-            await consumer._client.close()  # noqa: SLF001
+        if consumer is not None:
+            await stop_consumer(consumer)
 
     def _options(self) -> dict[str, Any]:
-        """Give aiokafka's settings; times as Microsoft recommends them for Event Hubs."""
-        options: dict[str, Any] = {
-            "bootstrap_servers": list(self._settings.servers),
-            "client_id": "sallyport",
+        options = consuming(self._settings.servers, self._context, _MOST_FETCHED) | {
             "group_id": self._settings.group,
-            "enable_auto_commit": False,
-            "auto_offset_reset": "earliest",
-            "fetch_max_bytes": _MOST_FETCHED,
-            "fetch_max_wait_ms": 500,
-            "metadata_max_age_ms": 180_000,
-            "connections_max_idle_ms": 180_000,
-            "request_timeout_ms": 30_000,
             "session_timeout_ms": 10_000,
             "heartbeat_interval_ms": 3_000,
-            "security_protocol": "SASL_SSL",
-            "ssl_context": self._context,
         }
         if self._sign_in is not None:
-            return options | {
-                "sasl_mechanism": "OAUTHBEARER",
-                "sasl_oauth_token_provider": self._sign_in,
-            }
-        return options | {
-            "sasl_mechanism": "PLAIN",
-            "sasl_plain_username": CONNECTION_STRING_USER,
-            "sasl_plain_password": self._connection_string(),
-        }
-
-    def _connection_string(self) -> str:
-        """Read it anew: it may have been renewed."""
-        assert self._settings.connection_string_file is not None  # noqa: S101  Checked before.
+            return options | by_token(self._sign_in)
+        file = self._settings.connection_string_file
+        assert file is not None  # noqa: S101  Checked before.
         try:
-            with self._settings.connection_string_file.open(encoding="utf-8") as file:
-                return file.read(_MOST_STRING).strip()
+            return options | by_connection_string(file)
         except (OSError, UnicodeDecodeError) as error:
             name = "identity.event_hub.connection_string_file"
             raise EntraError(f"{name} cannot be read ({type(error).__name__})", "token") from error

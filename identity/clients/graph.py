@@ -15,6 +15,8 @@ import aiohttp
 import yarl
 
 from core.errors import EntraError, NotLeaderError, SettingsError
+from identity.clients.reading import read_answer
+from identity.clients.session import open_session
 from identity.clients.tokens import GRAPH_SCOPE, Tokens
 from identity.entra.graph_errors import RESTING, refusal
 from identity.entra.graph_resources import Resource
@@ -172,7 +174,7 @@ class Graph:
         ) as response:
             here, took = time.time(), time.monotonic() - began
             date = read_date(response.headers.get("Date"))
-            body = await _read(response, resource)
+            body = await read_answer(response, MOST_BYTES, f"Graph, {resource.value}")
             if response.status == HTTPStatus.OK:
                 now = here if date is None else date
                 return Answer(body, now - took, now, here - now)
@@ -181,19 +183,12 @@ class Graph:
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
-            trust = self._settings.trust
-            try:
-                context = ssl.create_default_context(cafile=str(trust) if trust else None)
-            except (OSError, ssl.SSLError) as error:
-                text = f"identity.trust: no CA can be read ({type(error).__name__})"
-                raise EntraError(text, "unreachable") from error
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(ssl=context, limit=1, force_close=True),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                timeout=aiohttp.ClientTimeout(
-                    total=self._settings.timeout_s, connect=_CONNECT_S, sock_connect=_CONNECT_S
-                ),
-                trust_env=False,
+            self._session = open_session(
+                self._settings.trust,
+                "identity.trust",
+                total_s=self._settings.timeout_s,
+                connect_s=_CONNECT_S,
+                keeps=False,
             )
         return self._session
 
@@ -212,22 +207,6 @@ def _once(resource: Resource) -> aiohttp.ClientMiddlewareType:
         return await handler(request)
 
     return send
-
-
-async def _read(response: aiohttp.ClientResponse, resource: Resource) -> bytes:
-    """Read an answer, up to a limit.
-
-    Raises:
-        EntraError: it is longer.
-    """
-    chunks, size = [], 0
-    async for chunk in response.content.iter_chunked(64 * 1024):
-        size += len(chunk)
-        if size > MOST_BYTES:
-            text = f"Graph, {resource.value}: an answer of more than {MOST_BYTES} bytes"
-            raise EntraError(text, "too-large")
-        chunks.append(chunk)
-    return b"".join(chunks)
 
 
 def _broken(resource: Resource, error: Exception) -> EntraError:

@@ -13,6 +13,7 @@ import msgspec
 
 from core.errors import EntraError
 from core.risk_snapshot import Coverage
+from core.times import time_text
 from identity.entra.application_ids import Asking, Waiting
 from identity.entra.graph_errors import RESTING
 from identity.entra.graph_objects import Known, PageRead
@@ -25,7 +26,7 @@ from identity.entra.graph_resources import (
 )
 from identity.entra.passes import Pass, covered, later
 from identity.entra.polling_times import Times
-from identity.entra.words import seconds_of, time_text
+from identity.entra.words import seconds_of
 
 MOST_PAGES: Final = 10_000
 """Of one pass: 5,000,000 identities."""

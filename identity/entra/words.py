@@ -48,11 +48,6 @@ def seconds_of(text: str | None) -> int | None:
     return seconds if 0 < seconds <= _LATEST else None
 
 
-def time_text(seconds: float) -> str:
-    """Write a time as Graph's filters take it: `2026-11-22T08:00:00Z`."""
-    return dt.datetime.fromtimestamp(int(seconds), dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 def object_id_of(text: str | None) -> str | None:
     """Give an object id or client id, a GUID in lower case; None for anything else.
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from core.look_back import FORMAT, MOST_ITEMS, Item, LookBackDocument, Sort, State
+from core.look_back import FORMAT, MOST_ITEMS, Item, LookBackDocument, Sort, State, StoreReads
 from core.times import second_text
 from core.workload import GroupKind
 from identity.look_back.trails import Trace, Trail
@@ -28,11 +28,12 @@ def document_of(  # noqa: PLR0913  Each is one thing that the document says.
     end: int,
     unlisted: Collection[GroupKind],
     gaps: Sequence[str],
+    reads: Sequence[StoreReads] = (),
 ) -> LookBackDocument:
     """Give what is known of an identity once everything is read.
 
-    `end` is the window's, in Unix seconds; `unlisted` are the kinds that could not be listed, and
-    `gaps` say for people what could not be looked at.
+    `end` is the window's, in Unix seconds; `unlisted` are the kinds that could not be listed,
+    `gaps` say for people what could not be looked at, and `reads` what it read of the weights.
     """
     found = [(trace, _state(trace, unlisted)) for trace in trail.traces.values()]
     listed = [(trace, state) for trace, state in found if state is not None]
@@ -59,6 +60,7 @@ def document_of(  # noqa: PLR0913  Each is one thing that the document says.
         namespaces=dict(namespaces.most_common(_MOST_NAMESPACES)),
         suspended=sorted(set(trail.suspended))[:_MOST_SUSPENDED],
         gaps=list(gaps),
+        reads=list(reads),
     )
 
 

@@ -9,7 +9,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from core import allowlists, approvals, break_glass, exceptions, names
+from core import (
+    access_grants,
+    allowlists,
+    approvals,
+    break_glass,
+    exceptions,
+    names,
+    weight_stores,
+)
 from core.look_back import Act, Sort
 from core.risk import (
     LATEST_DETECTION_S,
@@ -71,6 +79,8 @@ _SORTS: Final[Mapping[GroupKind, Sort]] = {
     (names.GROUP, allowlists.KIND): Sort.OPENING,
     (names.GROUP, allowlists.SET_KIND): Sort.OPENING,
     (names.GROUP, break_glass.KIND): Sort.OPENING,
+    (names.GROUP, access_grants.KIND): Sort.OPENING,
+    (names.GROUP, weight_stores.KIND): Sort.RIGHTS,
     ("networking.k8s.io", "NetworkPolicy"): Sort.OPENING,
 }
 """Kinds that are no workloads; whatever else is judged gives something to a Pod."""

@@ -173,6 +173,8 @@ class Trails:
             self._claim(trail, live, known)
         for client_id in live.client_ids:
             self._claim_identity(self._by_client.get(client_id), live)
+        for label in live.granted:
+            self._claim_granted(label, live)
         if live.owner and live.group_kind == ("", "Pod"):
             for trace in self._roots_of(live.owner):
                 trace.pods += 1
@@ -216,6 +218,13 @@ class Trails:
         shared = msgspec.structs.replace(live, uid=live.owner or live.uid)
         trace = trail.add_live(shared, Sort.IDENTITY, "can-sign-in", live.created)
         trace.pods += live.group_kind == ("", "Pod")
+
+    def _claim_granted(self, label: str, live: LiveObject) -> None:
+        """Note a grant that names an identity: by a label, or by a client id."""
+        client = label.removeprefix("client:")
+        trail = self._by_label.get(label) or self._by_client.get(client)
+        if trail is not None:
+            trail.add_live(live, Sort.GRANTED, "may-open", live.created)
 
     def _note_owned(self, live: LiveObject, known: Collection[Trace]) -> None:
         if live.group_kind == ("", "Pod"):

@@ -1,13 +1,14 @@
 """Engines that evaluate a bundle. All give the same answer for the same projection."""
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Final, Protocol, runtime_checkable
 
 import msgspec
 
 from core.decision import Denial, Need
 from core.sandbox import Feature, Signal
 from policies.bundle import Rule
+from policies.site.fields import NO_FIELDS, POD, Reads
 
 
 class Answer(msgspec.Struct, frozen=True, gc=False):
@@ -28,6 +29,23 @@ class Judgement(msgspec.Struct, frozen=True, gc=False):
 
     signals: tuple[Signal, ...] = ()
     """What makes it riskier; ordered by path, then by rule."""
+    denials: tuple[Denial, ...] = ()
+    """What a site's rules deny; ordered so too."""
+    warnings: tuple[Denial, ...] = ()
+    """What they warn of; ordered so too."""
+
+
+class Shown(msgspec.Struct, frozen=True, gc=False):
+    """What a site's rules see of an object besides its projection."""
+
+    kind: str = POD
+    """`Pod`, also of a template of one; `Service`, `networking.k8s.io/Ingress` …."""
+    fields: bytes = NO_FIELDS
+    """The fields that they declare, as JSON."""
+
+
+A_POD: Final = Shown()
+"""A Pod of which no field is declared."""
 
 
 class Engine(Protocol):
@@ -41,6 +59,10 @@ class Engine(Protocol):
     def rules(self) -> Mapping[str, Rule]:
         """What the METADATA of its rules says, by rule id."""
 
+    @property
+    def reads(self) -> Reads:
+        """What the rules of the site in it look at."""
+
     async def ask(self, projection: bytes) -> Answer:
         """Give what an object needs, what it may never have, how risky it is and what it uses.
 
@@ -48,8 +70,10 @@ class Engine(Protocol):
             EvaluationError: the policies failed, or exceeded their time or memory.
         """
 
-    async def judge(self, projection: bytes, answer: Answer, context: bytes) -> Judgement:
-        """Give what makes a request risky that its object alone does not show.
+    async def judge(
+        self, projection: bytes, answer: Answer, context: bytes, shown: Shown = A_POD
+    ) -> Judgement:
+        """Give what makes a request risky that its object alone does not show, and what is wrong.
 
         `projection` is what `ask` was given, `answer` what it gave, and `context` what
         `policies.context.encode_context` makes.
@@ -60,3 +84,11 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Free what the engine holds."""
+
+
+@runtime_checkable
+class Remote(Protocol):
+    """Of an engine that evaluates elsewhere: it may be away."""
+
+    def missing(self) -> list[str]:
+        """Name what it lacks to evaluate, for a person; empty when nothing."""

@@ -13,6 +13,9 @@ from policies.engine import Answer, Judgement
 MOST_OF_JUDGEMENT: Final = 256 * 1024
 """Bytes of what `judge` may answer: more than all signals of a Pod of a thousand containers."""
 
+MOST_OF_MESSAGE: Final = 500
+"""Characters kept of what a rule says of one thing that it found."""
+
 _T = TypeVar("_T")
 
 
@@ -41,9 +44,19 @@ class _Answer(msgspec.Struct):
     features: list[Feature]
 
 
+class _Ruled(msgspec.Struct):
+    path: str
+    value: str = ""
+    message: str = ""
+    container: str | None = None
+
+
 class _Judged(msgspec.Struct):
     absent: int
     signals: dict[str, list[_Signalled]]
+    denials: dict[str, list[_Ruled]] = {}
+    """Not in what a bundle of format 2 answers."""
+    warnings: dict[str, list[_Ruled]] = {}
 
 
 class _AnswerResult(msgspec.Struct):
@@ -70,14 +83,14 @@ def read_answer(answer: bytes) -> Answer:
         for rule, entries in read.needs.items()
         for entry in entries
     ]
-    needs.sort(key=lambda need: (need.path, need.rule, need.privilege))
+    needs.sort(key=lambda need: (need.path, need.rule, need.privilege, need.container or ""))
     denials = [
         Denial(f"rules/{rule}", entry.path, entry.value)
         for rule, entries in read.denials.items()
         for entry in entries
     ]
     denials.sort(key=lambda denial: (denial.path, denial.rule, denial.value))
-    features = sorted(read.features, key=lambda feature: (feature.path, feature.name))
+    features = sorted(read.features, key=lambda it: (it.path, it.name, it.container or ""))
     return Answer(tuple(needs), tuple(denials), _signals(read.signals), tuple(features))
 
 
@@ -89,7 +102,24 @@ def read_judgement(answer: bytes) -> Judgement:
     """
     if len(answer) > MOST_OF_JUDGEMENT:
         raise EvaluationError(f"{JUDGE} answered with more than {MOST_OF_JUDGEMENT} bytes")
-    return Judgement(_signals(_decoded(_JUDGED, answer, JUDGE)[0].result.signals))
+    read = _decoded(_JUDGED, answer, JUDGE)[0].result
+    return Judgement(_signals(read.signals), _ruled(read.denials), _ruled(read.warnings))
+
+
+def _ruled(found: dict[str, list[_Ruled]]) -> tuple[Denial, ...]:
+    denials = [
+        Denial(
+            f"rules/{rule}",
+            entry.path,
+            entry.value,
+            entry.message[: MOST_OF_MESSAGE + 1],
+            entry.container,
+        )
+        for rule, entries in found.items()
+        for entry in entries
+    ]
+    denials.sort(key=lambda it: (it.path, it.rule, it.value, it.message, it.container or ""))
+    return tuple(denials)
 
 
 def _decoded(decoder: msgspec.json.Decoder[_T], answer: bytes, entrypoint: str) -> _T:
@@ -106,5 +136,5 @@ def _signals(found: dict[str, list[_Signalled]]) -> tuple[Signal, ...]:
         for rule, entries in found.items()
         for entry in entries
     ]
-    signals.sort(key=lambda signal: (signal.path, signal.rule, signal.value))
+    signals.sort(key=lambda it: (it.path, it.rule, it.value, it.container or ""))
     return tuple(signals)

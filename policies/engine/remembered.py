@@ -9,10 +9,13 @@ An engine has one bundle for its life, so a new revision is a new engine with an
 
 from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from policies.bundle import Rule
-from policies.engine import Answer, Engine, Judgement
+from policies.engine import A_POD, Answer, Engine, Judgement, Remote, Shown
+from policies.site.fields import Reads
 
 MOST_ENTRIES: Final = 4096
 """Different inputs: more than the workloads of most clusters that are created in an hour."""
@@ -26,8 +29,20 @@ _MOST_OF_ONE: Final = 64 * 1024
 _OF_NEED: Final = 200
 """Bytes of one need or denial beside its texts."""
 
-_Key = bytes | tuple[bytes, bytes]
-"""A projection; or a context and the projection, empty where it does not matter."""
+_Key = bytes | tuple[bytes, ...]
+"""A projection; or a context and, where it matters, the projection, the fields and the kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """An input and what an engine said of it, to compare another engine with."""
+
+    said: Answer | Judgement
+    projection: bytes | None
+    """None of a judgement that did not see the object."""
+    context: bytes = b""
+    """Of a judgement."""
+    shown: Shown = A_POD
 
 
 class RememberingEngine:
@@ -54,6 +69,11 @@ class RememberingEngine:
         """See Engine.rules."""
         return self._engine.rules
 
+    @property
+    def reads(self) -> Reads:
+        """See Engine.reads."""
+        return self._engine.reads
+
     async def ask(self, projection: bytes) -> Answer:
         """See Engine.ask. An evaluation that fails is not remembered."""
         found = self._remembered.get(projection)
@@ -66,16 +86,28 @@ class RememberingEngine:
         self._remember(projection, answer)
         return answer
 
-    async def judge(self, projection: bytes, answer: Answer, context: bytes) -> Judgement:
+    async def judge(
+        self, projection: bytes, answer: Answer, context: bytes, shown: Shown = A_POD
+    ) -> Judgement:
         """See Engine.judge. An evaluation that fails is not remembered."""
-        key = (context, projection if self._whole else b"")
+        whole = (context, projection, shown.fields, shown.kind.encode())
+        key = whole if self._whole else (context,)
         found = self._remembered.get(key)
         if isinstance(found, Judgement):
             self._remembered.move_to_end(key)
             return found
-        judgement = await self._engine.judge(projection, answer, context)
+        judgement = await self._engine.judge(projection, answer, context, shown)
         self._remember(key, judgement)
         return judgement
+
+    def recent(self, most: int) -> list["Sample"]:
+        """Give what was asked last, of inputs that differ, with what was answered."""
+        last = islice(reversed(self._remembered.items()), most)
+        return [_sample(key, said) for key, said in last]
+
+    def missing(self) -> list[str]:
+        """Name what the engine lacks to evaluate; what is remembered is answered without it."""
+        return self._engine.missing() if isinstance(self._engine, Remote) else []
 
     def close(self) -> None:
         """Free the engine and forget all."""
@@ -94,12 +126,25 @@ class RememberingEngine:
             self._size -= _size(*oldest)
 
 
+def _sample(key: _Key, said: Answer | Judgement) -> Sample:
+    if isinstance(key, bytes):
+        return Sample(said, key)
+    if len(key) == 1:
+        return Sample(said, None, key[0])
+    context, projection, fields, kind = key
+    return Sample(said, projection, context, Shown(kind.decode(), fields))
+
+
 def _size(key: _Key, said: Answer | Judgement) -> int:
     """Give about how many bytes it takes; a character may take four."""
     kept = len(key) if isinstance(key, bytes) else sum(map(len, key))
     characters = sum(len(signal.value) + len(signal.path) for signal in said.signals)
     count = 1 + len(said.signals)
-    if isinstance(said, Answer):
+    if isinstance(said, Judgement):
+        found = (*said.denials, *said.warnings)
+        characters += sum(len(one.value) + len(one.path) + len(one.message) for one in found)
+        count += len(found)
+    else:
         characters += sum(len(need.privilege) + len(need.path) for need in said.needs)
         characters += sum(len(denial.value) + len(denial.path) for denial in said.denials)
         characters += sum(len(feature.path) for feature in said.features)

@@ -19,6 +19,7 @@ from wasmtime import _ffi as ffi
 from wasmtime._func import maybe_raise_last_exn
 
 from core.errors import PolicyError
+from policies.engine.builtins.values import ask
 
 PAGE: Final = 64 * 1024
 _FIRST_PAGES: Final = 64
@@ -161,7 +162,8 @@ class Instance:
             self._exports = self._link(code).exports(self._store)
             self._eval = _Function(self._exported("opa_eval"), self._store, 7)
             self._dump = _Function(self._exported("opa_json_dump"), self._store, 1)
-            self._parse = _Function(self._exported("opa_json_parse"), self._store, 2)
+            self._dump_value = _Function(self._exported("opa_value_dump"), self._store, 1)
+            self._parse_value = _Function(self._exported("opa_value_parse"), self._store, 2)
             self._malloc = _Function(self._exported("opa_malloc"), self._store, 1)
             self.entrypoints: dict[str, int] = self._read_json(self._call("entrypoints"))
             self.required: dict[str, int] = self._read_json(self._call("builtins"))
@@ -238,15 +240,17 @@ class Instance:
         if name not in self._builtins:
             message = f"the policy calls {name or number}, which is not supplied"
             raise PolicyError(message)
-        arguments = [self._read_json(address) for address in addresses]
         try:
-            answer = msgspec.json.encode(self._builtins[name](*arguments))
-        except (TypeError, ValueError) as error:
+            written = [self._read_text(self._dump_value(address)) for address in addresses]
+            answer = ask(self._builtins[name], written)
+        except (TypeError, ValueError, ArithmeticError, RecursionError) as error:
             raise PolicyError(f"{name}: {error}") from error
+        if answer is None:
+            return 0
         address = self._malloc(len(answer))
         self._look()
         ctypes.memmove(self._base + address, answer, len(answer))
-        return self._parse(address, len(answer))
+        return self._parse_value(address, len(answer))
 
     def _exported(self, name: str) -> wasmtime.Func:
         found = self._exports.get(name)

@@ -38,7 +38,7 @@ _CLAIMS: Final = ("persistentVolumeClaim", "ephemeral")
 
 _SILENT: Final = HARMLESS_VOLUMES - {"csi", "image", "projected", *_CLAIMS}
 
-_WRITING_TYPES: Final = frozenset(
+WRITING_TYPES: Final = frozenset(
     {"DirectoryOrCreate", "FileOrCreate", "Socket", "CharDevice", "BlockDevice"}
 )
 """hostPath types that no read-only mount makes harmless: they create, or take what is sent to
@@ -154,7 +154,7 @@ def of_persistent(volume: PersistentVolume, path: str, *, read_only: bool) -> Vo
     on_node = None
     if "hostPath" in volume.types:
         _check_path(volume.path, path)
-        on_node = HostPath(volume.path, read_only and volume.path_type not in _WRITING_TYPES)
+        on_node = HostPath(volume.path, read_only and volume.path_type not in WRITING_TYPES)
     csi = Csi(volume.driver) if "csi" in volume.types else None
     return Volume(path, list(volume.types), on_node, csi)
 
@@ -209,7 +209,7 @@ def _volume(
     if "hostPath" in types:
         path = _decode(volume["hostPath"], _HostPathSource, f"{place}.hostPath")
         _check_path(path.path, f"{place}.hostPath.path")
-        host_path = HostPath(path.path, pod.only_read(name) and path.type not in _WRITING_TYPES)
+        host_path = HostPath(path.path, pod.only_read(name) and path.type not in WRITING_TYPES)
     if "csi" in types:
         csi = _decode(volume["csi"], Csi, f"{place}.csi")
     if "image" in types:

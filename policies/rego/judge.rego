@@ -4,7 +4,7 @@
 # description: >-
 #   The entry point for the context of a request (schema/judge.json). Every built-in signal that
 #   reads the context is listed here, and a test fails for a folder that neither this file nor
-#   needs.rego lists; a site's signals come from sallyport.site, which the build writes.
+#   needs.rego lists; a site's signals and rules come from sallyport.site, which the build writes.
 # schemas:
 # - input: schema.judge
 package sallyport.judge
@@ -21,6 +21,8 @@ import data.sallyport.site
 answer := {
 	"absent": count(input.context.absent),
 	"signals": object.union(signals, site.signals),
+	"denials": site.denials,
+	"warnings": site.warnings,
 }
 
 # METADATA

@@ -1,9 +1,13 @@
 # METADATA
 # scope: package
-# title: A site's signals
+# title: What a site adds
 # description: >-
-#   None here: `sallyport policy build --site` writes this file anew, with the signals of the site
-#   by rule.
+#   Nothing here: `sallyport policy build` writes this file anew, with the signals and the rules of
+#   the site by rule.
 package sallyport.site
 
 signals := {}
+
+denials := {}
+
+warnings := {}

@@ -54,10 +54,12 @@ class ApiServer:
         users: Iterable[User] = TEST_USERS,
         environment: Mapping[str, str] | None = None,
         flags: Iterable[str] = (),
+        *,
+        program: str = "kube-apiserver",
     ) -> None:
         """Start both in `folder`, which must be empty, and wait until they are ready.
 
-        `environment` and `flags` are added to kube-apiserver's own.
+        `environment` and `flags` are added to kube-apiserver's own; `program` is another minor's.
 
         Raises:
             ServerFailedError: one did not come up; the message has its log's tail.
@@ -67,6 +69,7 @@ class ApiServer:
         self.authority = Authority(folder)
         self._environment = dict(environment or {})
         self._flags = tuple(flags)
+        self._program = program
         self._users = {user.name: user for user in (ADMIN, *users)}
         self._serving = self.authority.issue_loopback_server("kube-apiserver")
         self._write_inputs()
@@ -153,7 +156,7 @@ class ApiServer:
         # Both at once: kube-apiserver waits for etcd by itself.
         self._kube_apiserver = ServerProcess(
             "kube-apiserver",
-            [provide("kube-apiserver"), *self._kube_apiserver_flags(etcd_port), *self._flags],
+            [provide(self._program), *self._kube_apiserver_flags(etcd_port), *self._flags],
             self.folder / "kube-apiserver.log",
             self._environment,
         )

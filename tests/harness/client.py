@@ -74,7 +74,7 @@ class _Resource:
 
 def read_objects(path: Path) -> list[Json]:
     """Return the objects of a YAML file, as `Client.apply` takes them."""
-    return [item for item in yaml.safe_load_all(path.read_text()) if item]
+    return [item for item in yaml.load_all(path.read_text(), Loader=yaml.CSafeLoader) if item]
 
 
 class _Options(TypedDict, total=False):

@@ -131,7 +131,7 @@ class Kafka:
             self._ports = self._ports or free_ports(3)
             properties = self._write_properties()
             if not self._formatted:
-                cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
+                cluster = str(uuid.uuid4())
                 tool = ["kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(properties)]
                 run([*self._java(), *tool])
                 self._formatted = True

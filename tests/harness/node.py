@@ -153,7 +153,7 @@ class Node:
         self._start_kubelet()
         images = folder / "images.tar"
         write_images(images, programs.busybox)
-        self._ctr("--namespace=k8s.io", "images", "import", images)
+        self.import_image(images)
         ends.callback(ControllerManager(folder, self.apiserver, *shape.controllers).stop)
         asyncio.run(self._wait_until_ready())
 
@@ -168,10 +168,17 @@ class Node:
 
     def command_in(self, pod: Json, *command: str | Path) -> list[str | Path]:
         """Return what runs a command of the node in the network of a Pod that runs on it."""
+        return self.command("nsenter", f"--net=/proc/{self.process_of(pod)}/ns/net", "--", *command)
+
+    def process_of(self, pod: Json) -> str:
+        """Return the number, among the node's processes, of the first container's."""
         container = pod["status"]["containerStatuses"][0]["containerID"].rpartition("/")[2]
         listed = self._run_ctr("--namespace=k8s.io", "tasks", "ls").stdout.split()
-        process = listed[listed.index(container) + 1]
-        return self.command("nsenter", f"--net=/proc/{process}/ns/net", "--", *command)
+        return listed[listed.index(container) + 1]
+
+    def import_image(self, archive: Path) -> None:
+        """Let Pods run the images of an archive, whose policy for pulling is then `Never`."""
+        self._ctr("--namespace=k8s.io", "images", "import", archive)
 
     def start(
         self, name: str, command: Sequence[str | Path], environment: dict[str, str] | None = None

@@ -52,11 +52,14 @@ def _name(common_name: str) -> x509.Name:
 class Authority:
     """A certificate authority whose files lie in one folder."""
 
-    def __init__(self, folder: Path) -> None:
-        """Make the authority's key and write its certificate to `folder`/ca.crt."""
+    def __init__(self, folder: Path, name: str = "sallyport-tests") -> None:
+        """Make the authority's key and write its certificate to `folder`/ca.crt.
+
+        Two that somebody trusts at once need two names: verifiers look issuers up by them.
+        """
         self._folder = folder
         self._key = new_key()
-        self._subject = _name("sallyport-tests")
+        self._subject = _name(name)
         self.certificate_path = folder / "ca.crt"
         self.certificate_path.write_bytes(
             self._sign(
@@ -73,10 +76,14 @@ class Authority:
         return self.certificate_path.read_bytes()
 
     def issue_loopback_server(self, name: str) -> KeyPair:
-        """Issue a serving certificate for 127.0.0.1 and localhost: `name`.crt, `name`.key."""
+        """Issue a serving certificate for 127.0.0.1 and localhost: `name`.crt, `name`.key.
+
+        And for the address of the Service `kubernetes`, by which Pods reach kube-apiserver.
+        """
         key = new_key()
         names = [
             x509.IPAddress(ipaddress.IPv4Address("127.0.0.1")),
+            x509.IPAddress(ipaddress.IPv4Address("10.0.0.1")),
             x509.DNSName("localhost"),
         ]
         certificate = self._folder / f"{name}.crt"

@@ -25,7 +25,7 @@ from tests.harness.node import (
 from tests.harness.node_footprint import footprint, only_node
 from tests.harness.node_settings import LEASES
 from tests.harness.outside_world import start_outside
-from tests.harness.process import POLL_S, ServerFailedError
+from tests.harness.process import POLL_S, ServerFailedError, ServerProcess
 from tests.harness.programs import skip_or_fail
 from tests.tools.debian import provide_packages
 from tests.tools.provide import CannotProvideError, provide
@@ -147,6 +147,10 @@ class PolicedNode:
         if done.returncode != 0:
             raise ServerFailedError(f"{' '.join(map(str, command))}: {done.stderr}")
         return done.stdout
+
+    def start(self, name: str, *command: str | Path) -> ServerProcess:
+        """Start a program that uses the firewall; it ends with the node."""
+        return self.node.start(name, self.node.command("env", *self._environment, *command))
 
     def wait_until_known(self, pods: Iterable[Json]) -> None:
         """Return once the engine has a chain for each of these Pods, in both families."""

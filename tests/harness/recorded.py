@@ -114,6 +114,10 @@ class Recorded:
             if process := self.processes.pop(name, None):
                 process.stop()
 
+    def metrics_url(self, process: str) -> str:
+        """Give where Prometheus reads a process's metrics."""
+        return f"http://127.0.0.1:{self._status[process]}/metrics"
+
     def metric(self, process: str, name: str) -> float:
         """Give one sample of a process's `/metrics`, by its name with labels."""
         _, text = ask(self._status[process], "/metrics")

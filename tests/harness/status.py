@@ -4,13 +4,13 @@ import http.client
 from contextlib import suppress
 
 
-def ask(port: int, path: str) -> tuple[int, str]:
+def ask(port: int, path: str, timeout_s: float = 5.0) -> tuple[int, str]:
     """Give code and body.
 
     Raises:
         OSError: nobody listens.
     """
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout_s)
     try:
         connection.request("GET", path)
         response = connection.getresponse()
@@ -19,8 +19,8 @@ def ask(port: int, path: str) -> tuple[int, str]:
         connection.close()
 
 
-def is_ready(port: int) -> bool:
+def is_ready(port: int, timeout_s: float = 5.0) -> bool:
     """Say whether the process says that it is ready."""
     with suppress(OSError, http.client.HTTPException):
-        return ask(port, "/readyz")[0] == http.HTTPStatus.OK
+        return ask(port, "/readyz", timeout_s)[0] == http.HTTPStatus.OK
     return False

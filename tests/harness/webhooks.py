@@ -50,6 +50,8 @@ _GUARDED: Final = {
     "ClusterApproval": "clusterapprovals",
     "EgressAllowlist": "egressallowlists",
     "EgressDestinations": "egressdestinations",
+    "AccessGrant": "accessgrants",
+    "WeightStore": "weightstores",
 }
 """The kinds that are guarded, and their plurals."""
 

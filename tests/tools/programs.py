@@ -1,59 +1,10 @@
 """The programs that Sallyport is tested or built with: where from, and which versions will do."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-
-@dataclass(frozen=True)
-class Patch:
-    """One text of one source file, replaced while the program is built; never in the module."""
-
-    file: str
-    """From the module's root."""
-    old: str
-    """There exactly once."""
-    new: str
-
-
-@dataclass(frozen=True)
-class Program:
-    """Where a program comes from, and which of its versions will do.
-
-    Versions are (major, minor); `newest` is None where any later one will do.
-    """
-
-    name: str
-    module: str
-    package: str
-    environment: str
-    """Empty for one that does not say its version: it is always built."""
-    environment_is_folder: bool
-    version_arguments: tuple[str, ...]
-    oldest: tuple[int, int]
-    newest: tuple[int, int] | None
-    linker_flags: str
-    minutes: int
-    folder: str = ""
-    """Of its `go.mod` beside this file; empty where it has the program's name."""
-    build_flags: tuple[str, ...] = ()
-    static: bool = False
-    """Built without cgo, so that it needs no library."""
-    without_resource_capability: Patch | None = None
-    """What it needs changed where even root lacks CAP_SYS_RESOURCE."""
-    patches: tuple[Patch, ...] = ()
-    """What it needs changed everywhere."""
-
-    def suits(self, version: tuple[int, int]) -> bool:
-        """Say whether a program of this version may be used."""
-        return self.oldest <= version and (self.newest is None or version <= self.newest)
-
-    def wanted(self) -> str:
-        """Name the versions that will do, for messages."""
-        oldest = "{}.{}".format(*self.oldest)
-        return oldest if self.oldest == self.newest else f"{oldest} or newer"
-
+from tests.tools.program import Patch, Program
 
 _KUBERNETES_LINKER_FLAGS = " ".join(
     ["-s -w"]
@@ -63,10 +14,15 @@ _KUBERNETES_LINKER_FLAGS = " ".join(
     ],
 )
 
+_CERT_MANAGER: Final = "github.com/cert-manager/cert-manager"
+_JOBSET: Final = "sigs.k8s.io/jobset"
+_KUBECONFORM: Final = "github.com/yannh/kubeconform"
+_KUBERNETES: Final = "k8s.io/kubernetes/cmd"
+_RAY: Final = "github.com/ray-project/kuberay/ray-operator"
 _CONTAINERD: Final = "github.com/containerd/containerd/v2"
 
 
-def _kubernetes(name: str, minutes: int) -> Program:
+def _kubernetes(name: str, minutes: int, folder: str = "kubernetes") -> Program:
     """Give a program of a node that runs Kubernetes."""
     return Program(
         name=name,
@@ -80,7 +36,7 @@ def _kubernetes(name: str, minutes: int) -> Program:
         newest=(1, 36),
         linker_flags=_KUBERNETES_LINKER_FLAGS,
         minutes=minutes,
-        folder="kubernetes",
+        folder=folder,
     )
 
 
@@ -120,6 +76,24 @@ def _gvisor(name: str, package: str, minutes: int, patch: Patch | None = None) -
         folder="gvisor",
         static=True,
         without_resource_capability=patch,
+    )
+
+
+def _always_built(
+    name: str, module: str, package: str, version: tuple[int, int], minutes: int
+) -> Program:
+    """Give a program that does not say its version: exactly that of its module."""
+    return Program(
+        name=name,
+        module=module,
+        package=package,
+        environment="",
+        environment_is_folder=False,
+        version_arguments=(),
+        oldest=version,
+        newest=version,
+        linker_flags="-s -w",
+        minutes=minutes,
     )
 
 
@@ -227,32 +201,9 @@ PROGRAMS: Final[Mapping[str, Program]] = MappingProxyType(
                 linker_flags="-s -w -X helm.sh/helm/v4/internal/version.version={gitVersion}",
                 minutes=3,
             ),
-            Program(
-                name="jobset",
-                module="sigs.k8s.io/jobset",
-                package="sigs.k8s.io/jobset",
-                environment="",
-                environment_is_folder=False,
-                version_arguments=(),
-                # Its manifests are taken from the module of the same version.
-                oldest=(0, 10),
-                newest=(0, 10),
-                linker_flags="-s -w",
-                minutes=4,
-            ),
-            Program(
-                name="ray-operator",
-                module="github.com/ray-project/kuberay/ray-operator",
-                package="github.com/ray-project/kuberay/ray-operator",
-                environment="",
-                environment_is_folder=False,
-                version_arguments=(),
-                # As above.
-                oldest=(1, 5),
-                newest=(1, 5),
-                linker_flags="-s -w",
-                minutes=3,
-            ),
+            # The manifests of these two are taken from the modules of the same versions.
+            _always_built("jobset", _JOBSET, _JOBSET, (0, 10), 4),
+            _always_built("ray-operator", _RAY, _RAY, (1, 5), 3),
             Program(
                 name="kube-router",
                 module="github.com/cloudnativelabs/kube-router/v2",
@@ -269,8 +220,73 @@ PROGRAMS: Final[Mapping[str, Program]] = MappingProxyType(
                 static=True,
                 patches=_KUBE_ROUTER_IPV6,
             ),
+            Program(
+                name="promtool",
+                module="github.com/prometheus/prometheus",
+                package="github.com/prometheus/prometheus/cmd/promtool",
+                environment="",
+                environment_is_folder=False,
+                version_arguments=(),
+                # The newest whose requirements can all be had.
+                oldest=(0, 310),
+                newest=None,
+                linker_flags="-s -w",
+                minutes=5,
+                # Without the clouds in which Prometheus finds its targets.
+                build_flags=("-tags=remove_all_sd",),
+            ),
+            _always_built(
+                "kubeconform", _KUBECONFORM, f"{_KUBECONFORM}/cmd/kubeconform", (0, 8), 1
+            ),
+            _always_built("kubectl", "k8s.io/kubernetes", f"{_KUBERNETES}/kubectl", (1, 36), 4),
+            # Of the packages of its commands, which its module does not hold: cert-manager/main.go.
+            _always_built(
+                "cert-manager", _CERT_MANAGER, "sallyport.dev/tests/tools/cert-manager", (1, 21), 4
+            ),
+            Program(
+                name="tofu",
+                module="github.com/opentofu/opentofu",
+                package="github.com/opentofu/opentofu/cmd/tofu",
+                environment="SALLYPORT_TOFU",
+                environment_is_folder=False,
+                version_arguments=("version",),
+                # What deploy/terraform needs of it; Terraform will do as well.
+                oldest=(1, 9),
+                newest=None,
+                linker_flags="-s -w",
+                minutes=3,
+            ),
+            Program(
+                name="kube-apiserver-1.34",
+                module="k8s.io/kubernetes",
+                package="k8s.io/kubernetes/cmd/kube-apiserver",
+                # An older minor, for what must hold on both; built for the proof alone.
+                environment="",
+                environment_is_folder=False,
+                version_arguments=(),
+                oldest=(1, 34),
+                newest=(1, 34),
+                linker_flags=_KUBERNETES_LINKER_FLAGS,
+                minutes=3,
+                folder="kube-apiserver-134",
+            ),
             _kubernetes("kubelet", 4),
             _kubernetes("kube-scheduler", 1),
+            _kubernetes("kube-proxy", 1, "kube-proxy"),
+            Program(
+                name="coredns",
+                module="github.com/coredns/coredns",
+                # With the plugins of `coredns/main.go` alone: the clouds' take minutes more.
+                package="sallyport.dev/tests/tools/coredns",
+                environment="",
+                environment_is_folder=False,
+                version_arguments=(),
+                oldest=(1, 15),
+                newest=None,
+                linker_flags="-s -w",
+                minutes=3,
+                static=True,
+            ),
             _containerd("containerd", 4),
             _containerd("containerd-shim-runc-v2", 1),
             _containerd("ctr", 1),

@@ -26,7 +26,8 @@ from typing import Final
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.tools.programs import PROGRAMS, Patch, Program
+from tests.tools.program import Patch, Program
+from tests.tools.programs import PROGRAMS
 
 HERE: Final = Path(__file__).resolve().parent
 VERSION_TIMEOUT_S: Final = 30

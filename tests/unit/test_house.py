@@ -28,7 +28,9 @@ RULES = sorted(
     if path.is_dir() and "since: 1" in (path / f"{path.name}.rego").read_text()
 )
 SOURCES = sorted(
-    path for folder in (*ROOMS, "bench", "docs", "tests") for path in (ROOT / folder).rglob("*.py")
+    path
+    for folder in (*ROOMS, "bench", "deploy", "docs", "tests")
+    for path in (ROOT / folder).rglob("*.py")
 )
 
 
@@ -53,7 +55,7 @@ def test_no_room_has_a_name_of_the_standard_library() -> None:
 
 def test_rooms_are_the_folders_that_hold_packages() -> None:
     """A new room must be named in pyproject.toml, or it is not installed."""
-    others = {"bench", "docs", "tests"}
+    others = {"bench", "deploy", "docs", "tests"}
     assert {path.parent.name for path in ROOT.glob("*/__init__.py")} - others == ROOMS
 
 

@@ -23,7 +23,7 @@ PLAIN = f"user {WORD} is at risk".encode()
         b"x" + base64.b64encode(b"ab" + PLAIN),
         PLAIN.hex().encode(),
         zlib.compress(PLAIN),
-        gzip.compress(PLAIN),
+        gzip.compress(PLAIN, mtime=0),
         b"\x00\x01frame" + zlib.compress(b"{" + PLAIN + b"}") + b"rest",
         base64.b64encode(zlib.compress(PLAIN)),
         json.dumps(

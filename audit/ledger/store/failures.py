@@ -10,6 +10,10 @@ import sqlalchemy as sa
 from core.errors import LedgerError
 
 
+class DuplicateError(Exception):
+    """A row is there already that was to be new."""
+
+
 @contextmanager
 def naming(ledger: str, secret: str = "") -> Iterator[None]:
     """Let what fails inside name the ledger, and never `secret`, statements or values.

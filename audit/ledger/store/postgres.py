@@ -1,8 +1,8 @@
-"""The store in PostgreSQL: decisions and their rules by day, written by COPY."""
+"""The store in PostgreSQL: what comes in masses is in tables by day; all is written by COPY."""
 
 import datetime as dt
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import psycopg
@@ -13,10 +13,18 @@ from psycopg.adapt import Dumper
 from psycopg.pq import Format
 from sqlalchemy.dialects import postgresql
 
-from audit.ledger.store.rows import Batch
+from audit.ledger.frames import FrameKind
+from audit.ledger.store.columns import Row
+from audit.ledger.store.failures import DuplicateError
 from audit.ledger.store.tables import decisions, rules
+from audit.ledger.store.tables_log import log
+from audit.ledger.store.tables_weights import accesses, lives
 
-_BY_DAY: Final = (decisions, rules)
+_BY_DAY: Final = {
+    FrameKind.DECISION: (decisions, rules),
+    FrameKind.ACCESS: (accesses,),
+    FrameKind.POD_LIFE: (lives,),
+}
 
 _LOCK: Final = 0x53414C4C59504F52
 """Of pg_advisory_xact_lock: whoever makes tables holds it. "SALLYPOR" in ASCII."""
@@ -24,9 +32,15 @@ _LOCK: Final = 0x53414C4C59504F52
 _LOCK_WAIT: Final = "5s"
 """How long making or dropping a table waits for readers, while all others wait behind it."""
 
+_APPEND_WAIT: Final = "10s"
+"""How long appending waits for another auditor that appends."""
+
+_IDLE: Final = "60s"
+"""After which the server ends a transaction of a process that stands still, and so its locks."""
+
 _EPOCH: Final = dt.date(1970, 1, 1)
 
-_DECISIONS_OF_DAY: Final = re.compile(r"decisions_([0-9]{8})")
+_OF_DAY: Final = re.compile(r"([a-z]+)_([0-9]{8})")
 """The names of partitions made here; an operator may have attached others."""
 
 _CONNECT_ARGUMENTS: Final = {"connect_timeout": 10, "tcp_user_timeout": 30_000}
@@ -64,52 +78,64 @@ class Postgres:
         """Say that the next transaction only reads: here nobody waits for it."""
         return connection
 
-    def make_room(self, days: Iterable[int]) -> None:
+    def make_room(self, days: Mapping[FrameKind, set[int]]) -> None:
         """Make the partitions of these days, where they are missing."""
-        wanted = {(table.name, day) for table in _BY_DAY for day in days}
+        wanted = {
+            (table.name, day)
+            for kind, its_days in days.items()
+            for table in _BY_DAY.get(kind, ())
+            for day in its_days
+        }
         with self.engine.connect() as connection:
             missing = {each for each in wanted if not _exists(connection, *each)}
-        if not missing:
-            return
-        with self.engine.begin() as connection:
-            self.lock(connection)
-            connection.execute(sa.text(f"SET LOCAL lock_timeout = '{_LOCK_WAIT}'"))
-            for table, day in sorted(missing):
-                connection.execute(
-                    sa.text(
-                        f"CREATE TABLE IF NOT EXISTS {_partition(table, day)} "
-                        f"PARTITION OF {table} FOR VALUES FROM ({day}) TO ({day + 1})"
+        if missing:
+            with self.engine.begin() as connection:
+                self.lock(connection)
+                connection.execute(sa.text(f"SET LOCAL lock_timeout = '{_LOCK_WAIT}'"))
+                for table, day in sorted(missing):
+                    connection.execute(
+                        sa.text(
+                            f"CREATE TABLE IF NOT EXISTS {_partition(table, day)} "
+                            f"PARTITION OF {table} FOR VALUES FROM ({day}) TO ({day + 1})"
+                        )
                     )
-                )
 
-    def write(self, connection: sa.Connection, batch: Batch) -> int:
-        """Copy decisions and their rules in; give how many decisions were not there before."""
-        if not batch.decisions:
-            return 0
+    def append_lock(self, connection: sa.Connection) -> None:
+        """Keep other processes from appending to the log until the transaction ends."""
+        connection.execute(sa.text(f"SET LOCAL lock_timeout = '{_APPEND_WAIT}'"))
+        connection.execute(sa.select(log.c.one).with_for_update())
+
+    def copy(self, connection: sa.Connection, table: sa.Table, rows: Sequence[Row]) -> None:
+        """Copy rows in.
+
+        Raises:
+            DuplicateError: one is there already; the transaction is as it was before.
+        """
+        if not rows:
+            return
         try:
             with connection.begin_nested():
-                _copy(connection, decisions, decisions.name, batch.decisions)
-                _copy(connection, rules, rules.name, batch.rules)
+                _copy(connection, table, rows)
         except psycopg.errors.UniqueViolation:
-            stored = _merge(connection, decisions, batch.decisions)
-            _merge(connection, rules, batch.rules)
-            return stored
-        return len(batch.decisions)
+            raise DuplicateError from None
 
-    def oldest_day(self, connection: sa.Connection) -> int | None:
-        """Give the oldest day that has a partition."""
+    def oldest_day(self, connection: sa.Connection, kind: FrameKind) -> int | None:
+        """Give the oldest day that has a partition of records that come in masses."""
+        table = _BY_DAY[kind][0].name
         names = connection.scalars(
             sa.text(
                 "SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid "
-                "WHERE i.inhparent = 'decisions'::regclass"
-            )
+                "WHERE i.inhparent = CAST(:of AS regclass)"
+            ),
+            {"of": table},
         )
-        return min((day for day in map(_day_of, names) if day is not None), default=None)
+        days = (_day_of(table, name) for name in names)
+        return min((day for day in days if day is not None), default=None)
 
-    def remove_day(self, connection: sa.Connection, day: int) -> bool:
+    def remove_day(self, connection: sa.Connection, kind: FrameKind, day: int) -> bool:
         """Drop the day's partitions; nothing is left of it."""
         connection.execute(sa.text(f"SET LOCAL lock_timeout = '{_LOCK_WAIT}'"))
-        for table in _BY_DAY:
+        for table in _BY_DAY[kind]:
             connection.execute(sa.text(f"DROP TABLE IF EXISTS {_partition(table.name, day)}"))
         return True
 
@@ -125,13 +151,11 @@ class _IdDumper(Dumper):
         return obj  # type: ignore[no-any-return]
 
 
-def _copy(
-    connection: sa.Connection, table: sa.Table, into: str, rows: Sequence[tuple[Any, ...]]
-) -> None:
+def _copy(connection: sa.Connection, table: sa.Table, rows: Sequence[Row]) -> None:
     raw: psycopg.Connection[Any] = connection.connection.dbapi_connection  # type: ignore[assignment]
     names = [column.name for column in table.columns]
     command = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(
-        sql.Identifier(into), sql.SQL(", ").join(map(sql.Identifier, names))
+        sql.Identifier(table.name), sql.SQL(", ").join(map(sql.Identifier, names))
     )
     types = [
         column.type.dialect_impl(connection.dialect).compile(connection.dialect).lower()
@@ -145,19 +169,6 @@ def _copy(
                 copy.write_row(row)
 
 
-def _merge(connection: sa.Connection, table: sa.Table, rows: Sequence[tuple[Any, ...]]) -> int:
-    """Insert the rows that are not there yet, over a table of this transaction's own."""
-    staged = f"staged_{table.name}"
-    connection.execute(
-        sa.text(f"CREATE TEMP TABLE {staged} (LIKE {table.name} INCLUDING DEFAULTS) ON COMMIT DROP")
-    )
-    _copy(connection, table, staged, rows)
-    done = connection.execute(
-        sa.text(f"INSERT INTO {table.name} SELECT * FROM {staged} ON CONFLICT DO NOTHING")  # noqa: S608 (names of ours)
-    )
-    return done.rowcount
-
-
 def _exists(connection: sa.Connection, table: str, day: int) -> bool:
     found = sa.select(sa.func.to_regclass(_partition(table, day)))
     return connection.scalar(found) is not None
@@ -167,11 +178,13 @@ def _partition(table: str, day: int) -> str:
     return f"{table}_{_EPOCH + dt.timedelta(days=day):%Y%m%d}"
 
 
-def _day_of(partition: str) -> int | None:
-    """Give the day of a partition of decisions; None where the name is not of our making."""
-    named = _DECISIONS_OF_DAY.fullmatch(partition)
+def _day_of(table: str, partition: str) -> int | None:
+    """Give the day of a partition; None where the name is not of our making."""
+    named = _OF_DAY.fullmatch(partition)
     try:
-        return (dt.date.fromisoformat(named[1]) - _EPOCH).days if named else None
+        return (
+            (dt.date.fromisoformat(named[2]) - _EPOCH).days if named and named[1] == table else None
+        )
     except ValueError:
         return None
 
@@ -180,6 +193,7 @@ def _configure(connection: psycopg.Connection[Any], _: object) -> None:
     """Let a commit be on the server's disk when it returns, whatever the server's default is."""
     setting = "synchronous_commit"
     with connection.cursor() as cursor:
+        cursor.execute(f"SET idle_in_transaction_session_timeout = '{_IDLE}'")
         cursor.execute(
             f"SELECT set_config('{setting}', 'on', false) "
             f"WHERE current_setting('{setting}') = 'off'"

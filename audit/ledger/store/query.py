@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 import sqlalchemy as sa
 
-from audit.ledger.store.rows import column_text, day_of
+from audit.ledger.store.columns import column_text, day_of
 from audit.ledger.store.tables import decisions, rules
 from core.decision import Verdict
 from core.document import Source
@@ -45,10 +45,14 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     """At most MOST_ROWS."""
 
 
-def statements(query: Query) -> Iterator[sa.Select[Any]]:
-    """Give the SQL for ids and documents: one for each requester, so that each uses its index."""
+def statements(query: Query, *, placed: bool) -> Iterator[sa.Select[Any]]:
+    """Give the SQL for ids and documents: one for each requester, so that each uses its index.
+
+    With `placed`, what is not in the log is left out.
+    """
     for requester in dict.fromkeys(query.requesters) or (None,):
-        yield _statement(query, requester)
+        statement = _statement(query, requester)
+        yield statement.where(decisions.c.position.is_not(None)) if placed else statement
 
 
 def bounds(prefix: str) -> tuple[bytes, bytes]:

@@ -1,16 +1,25 @@
-"""Makes rows of frames; what cannot be read becomes a row of the quarantine, with the reason."""
+"""Makes rows of what is delivered; what cannot be read becomes a row of the quarantine."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from operator import attrgetter
+from typing import Final
 
 from audit.ledger.frames import Frame, FrameKind
-from core.decision import Action
-from core.document import DecisionDocument, decode_document, decode_sweep, projection_digest
-from core.look_back import decode_look_back
-
-DAY_MS: Final = 86_400_000
+from audit.ledger.store.columns import (
+    DAY_MS,
+    Row,
+    column_text,
+    day_of,
+    is_uuid7,
+    uuid_bytes,
+    uuid_text,
+)
+from audit.ledger.store.rows_of import MAKERS, access_row, rule_rows
+from audit.ledger.store.tables_weights import STANDING
+from core.document import projection_digest
+from core.weight_access import Access, encode_access, says_otherwise
 
 MOST_AHEAD_DAYS: Final = 1
 """Days that an id may be ahead of this machine's clock: each day gets a partition."""
@@ -18,157 +27,147 @@ MOST_AHEAD_DAYS: Final = 1
 SPARE_DAYS: Final = 1
 """Days that an id may be older than what is kept, for the same reason."""
 
-MOST_TEXT: Final = 512
-"""Characters of a text in a column. An entry of a PostgreSQL index holds 2704 bytes at most
-(PostgreSQL 15, nbtree: BTMaxItemSize), and a character is at most 4."""
+OTHERWISE: Final = "the ledger has another record of this id, which says otherwise: one is forged"
 
-_UUID_BYTES: Final = 16
-_UUID_VERSION: Final = 7
+_BY_ID: Final = attrgetter("id")
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows for each table, in the order of its columns; decisions in the order of their ids."""
+    """Rows for each table, in the order of its columns, but for the position, which comes last."""
 
-    decisions: list[tuple[Any, ...]] = field(default_factory=list)
-    rules: list[tuple[Any, ...]] = field(default_factory=list)
-    projections: list[tuple[Any, ...]] = field(default_factory=list)
-    sweeps: list[tuple[Any, ...]] = field(default_factory=list)
-    look_backs: list[tuple[Any, ...]] = field(default_factory=list)
-    quarantine: list[tuple[Any, ...]] = field(default_factory=list)
+    records: dict[FrameKind, list[Row]] = field(default_factory=dict)
+    """Of the kinds that the log holds: each id once, in their order."""
+    days: dict[FrameKind, set[int]] = field(default_factory=dict)
+    """When they are forgotten."""
+    rules: dict[bytes, list[Row]] = field(default_factory=dict)
+    """By the id of their decision."""
+    projections: list[Row] = field(default_factory=list)
+    quarantine: list[Row] = field(default_factory=list)
+    accesses: dict[bytes, Access] = field(default_factory=dict)
+    """Those whose rows were made of them, by their ids."""
+    today: int = 0
+    """Days since the epoch."""
 
-    @property
-    def days(self) -> set[int]:
-        """The days of the decisions."""
-        return {row[3] for row in self.decisions}
+
+def aside_row(cluster: str, today: int, frame: Frame, reason: str) -> Row:
+    """Give a row of the quarantine."""
+    digest = hashlib.sha256(bytes([frame.kind]) + frame.id + b"\0" + frame.payload).digest()
+    return (cluster, digest, today, frame.kind, frame.id, frame.payload, column_text(reason))
 
 
-def make_batch(cluster: str, frames: Sequence[Frame], now_ms: int, keep_days: int) -> Batch:
-    """Make the rows of frames that came from `cluster` at `now_ms` (since the epoch). Pure.
+def make_batch(
+    cluster: str,
+    frames: Sequence[Frame],
+    now_ms: int,
+    keep_days: int,
+    accesses: Sequence[Access] = (),
+) -> Batch:
+    """Make the rows of what came from `cluster` at `now_ms` (since the epoch). Pure.
 
-    An id more than a day older than the `keep_days` that are kept goes to the quarantine.
+    An id more than a day older than the `keep_days` that are kept goes to the quarantine, but for
+    documents of what still stands (STANDING): they are kept as long as if they were of that day.
     """
-    batch = Batch()
-    today = now_ms // DAY_MS
-    days = range(today - keep_days - SPARE_DAYS, today + MOST_AHEAD_DAYS + 1)
+    making = _Making(cluster, now_ms // DAY_MS, keep_days)
+    making.add_accesses(sorted(accesses, key=_BY_ID))
     for frame in sorted(frames, key=lambda frame: frame.id):
         try:
-            _add(batch, cluster, frame, today, days)
+            making.add_frame(frame)
         except (ValueError, RecursionError) as error:  # The latter is of JSON too deep.
-            digest = hashlib.sha256(bytes([frame.kind]) + frame.id + b"\0" + frame.payload)
-            batch.quarantine.append(
-                (
-                    cluster,
-                    digest.digest(),
-                    today,
-                    frame.kind,
-                    frame.id,
-                    frame.payload,
-                    column_text(str(error)),
-                )
+            making.set_aside(frame, str(error))
+    return making.batch
+
+
+class _Making:
+    """Rows that are being made."""
+
+    def __init__(self, cluster: str, today: int, keep_days: int) -> None:
+        self.batch = Batch(today=today)
+        self._cluster = cluster
+        self._today = today
+        self._days = range(today - keep_days - SPARE_DAYS, today + MOST_AHEAD_DAYS + 1)
+        self._seen: set[tuple[int, bytes]] = set()
+        self._accesses: Collection[bytes] = ()
+        """Ids of those that were not frames."""
+
+    def add_accesses(self, accesses: Sequence[Access]) -> None:
+        """Add the rows of accesses, without reading their documents again."""
+        known, rows, days = self.batch.accesses, [], set[int]()
+        for access in accesses:
+            payload = encode_access(access)
+            identity = b""
+            try:
+                identity = uuid_bytes(access.id)
+                day = self._day(FrameKind.ACCESS, identity)
+                self._demand_cluster(access.cluster)
+            except ValueError as error:
+                aside = Frame(FrameKind.ACCESS, (identity or access.id.encode())[:255], payload)
+                self.set_aside(aside, str(error))
+                continue
+            if identity not in known:
+                known[identity] = access
+                rows.append(access_row(access, identity, day, payload))
+                days.add(day)
+            elif says_otherwise(known[identity], access):
+                self.set_aside(Frame(FrameKind.ACCESS, identity, payload), OTHERWISE)
+        if rows:
+            self.batch.records[FrameKind.ACCESS] = rows
+            self.batch.days[FrameKind.ACCESS] = days
+            self._accesses = known.keys()
+
+    def add_frame(self, frame: Frame) -> None:
+        """Add the rows of a frame.
+
+        Raises:
+            ValueError: it cannot be read, or must not be kept.
+        """
+        if frame.kind == FrameKind.PROJECTION:
+            if projection_digest(frame.payload) != f"sha256:{frame.id.hex()}":
+                raise ValueError("the frame's id is not the SHA-256 of the projection")
+            self.batch.projections.append((self._cluster, frame.id, self._today, frame.payload))
+            return
+        maker = MAKERS.get(frame.kind)
+        if maker is None:
+            message = f"this release knows no frame of kind {frame.kind}"
+            raise ValueError(message)
+        made = maker(frame.payload)
+        kind = FrameKind(frame.kind)
+        day = self._day(kind, frame.id)
+        if uuid_text(frame.id) != made.id:
+            raise ValueError("the frame's id is not the document's")
+        self._demand_cluster(made.cluster)
+        if self._take(kind, made.row(frame.id, day, frame.payload), day) and made.rules:
+            self.batch.rules[frame.id] = rule_rows(made, frame.id, day)
+
+    def set_aside(self, frame: Frame, reason: str) -> None:
+        """Add a row of the quarantine."""
+        self.batch.quarantine.append(aside_row(self._cluster, self._today, frame, reason))
+
+    def _take(self, kind: FrameKind, row: Row, day: int) -> bool:
+        """Take a row, unless its id came already; say whether it is taken."""
+        came = kind is FrameKind.ACCESS and row[1] in self._accesses
+        if came or (kind, row[1]) in self._seen:
+            return False
+        self._seen.add((kind, row[1]))
+        self.batch.records.setdefault(kind, []).append(row)
+        self.batch.days.setdefault(kind, set()).add(day)
+        return True
+
+    def _day(self, kind: FrameKind, identity: bytes) -> int:
+        """Give the day by which a record is forgotten, if its id's can be kept."""
+        if not is_uuid7(identity):
+            raise ValueError("the frame's id is no UUID of version 7")
+        day = day_of(identity)
+        if day >= self._days.stop:
+            raise ValueError("the time of its id is more than a day ahead: check the clocks")
+        if day < self._days.start:
+            if kind in STANDING:
+                return self._today
+            raise ValueError(
+                "the time of its id is before the days that are kept: check the clocks"
             )
-    return batch
+        return day
 
-
-def day_of(identity: bytes) -> int:
-    """Give the day (since 1970-01-01, UTC) that a UUIDv7 holds."""
-    return int.from_bytes(identity[:6]) // DAY_MS
-
-
-def column_text(text: str) -> str:
-    """Give the text as a column holds it: cut short, and without NUL, which PostgreSQL refuses."""
-    return text if len(text) <= MOST_TEXT and "\0" not in text else _shorten(text)
-
-
-def _shorten(text: str) -> str:
-    return text[:MOST_TEXT].replace("\0", "\ufffd")
-
-
-def _add(batch: Batch, cluster: str, frame: Frame, today: int, days: range) -> None:
-    if frame.kind == FrameKind.DECISION:
-        document = decode_document(frame.payload)
-        day = _day(frame, document.id, days)
-        _demand_cluster(cluster, document.cluster)
-        batch.decisions.append(_decision(frame, document, day))
-        batch.rules.extend(_rules(frame, document, day))
-    elif frame.kind == FrameKind.PROJECTION:
-        if projection_digest(frame.payload) != f"sha256:{frame.id.hex()}":
-            raise ValueError("the frame's id is not the SHA-256 of the projection")
-        batch.projections.append((cluster, frame.id, today, frame.payload))
-    elif frame.kind == FrameKind.SWEEP:
-        sweep = decode_sweep(frame.payload)
-        day = _day(frame, sweep.id, days)
-        _demand_cluster(cluster, sweep.cluster)
-        batch.sweeps.append((cluster, frame.id, day, frame.payload))
-    elif frame.kind == FrameKind.LOOK_BACK:
-        back = decode_look_back(frame.payload)
-        day = _day(frame, back.id, days)
-        _demand_cluster(cluster, back.cluster)
-        subject = column_text(back.subject)
-        batch.look_backs.append((cluster, frame.id, day, subject, frame.payload))
-    else:
-        raise ValueError(f"this release knows no frame of kind {frame.kind}")
-
-
-def _day(frame: Frame, document_id: str, days: range) -> int:
-    """Give the day of the frame's id, if it is one of `days`, which can be kept."""
-    if len(frame.id) != _UUID_BYTES or frame.id[6] >> 4 != _UUID_VERSION:
-        raise ValueError("the frame's id is no UUID of version 7")
-    text = frame.id.hex()
-    if document_id != f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}":
-        raise ValueError("the frame's id is not the document's")
-    day = day_of(frame.id)
-    if day >= days.stop:
-        raise ValueError("the time of its id is more than a day ahead: check the clocks")
-    if day < days.start:
-        raise ValueError("the time of its id is before the days that are kept: check the clocks")
-    return day
-
-
-def _demand_cluster(sender: str, named: str) -> None:
-    if named != sender:
-        raise ValueError("the document is of another cluster than its sender")
-
-
-def _decision(frame: Frame, document: DecisionDocument, day: int) -> tuple[Any, ...]:
-    asked = document.request
-    return (
-        document.cluster,
-        frame.id,
-        int.from_bytes(frame.id[:6]),
-        day,
-        document.source,
-        document.verdict.value,
-        document.allowed,
-        column_text(asked.namespace),
-        column_text(asked.kind),
-        column_text(asked.name),
-        column_text(asked.operation),
-        column_text(document.requester),
-        _optional(document.profile),
-        column_text(document.mode),
-        _optional(document.error_kind),
-        column_text(asked.object_uid),
-        column_text(asked.uid),
-        asked.dry_run,
-        _optional(document.sandbox),
-        column_text(document.revisions.policy),
-        column_text(document.revisions.profiles),
-        column_text(document.projection),
-        frame.payload,
-    )
-
-
-def _optional(text: str | None) -> str | None:
-    return None if text is None else column_text(text)
-
-
-def _rules(frame: Frame, document: DecisionDocument, day: int) -> list[tuple[Any, ...]]:
-    actions: dict[str, Action] = {}
-    for finding in document.findings:
-        rule = column_text(finding.rule)
-        if actions.get(rule) is not Action.DENY:
-            actions[rule] = finding.action
-    return [
-        (document.cluster, day, frame.id, rule, action.value) for rule, action in actions.items()
-    ]
+    def _demand_cluster(self, named: str) -> None:
+        if named != self._cluster:
+            raise ValueError("the document is of another cluster than its sender")

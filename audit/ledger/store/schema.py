@@ -11,10 +11,16 @@ import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 
+from audit.ledger.log.adoption import OPEN_DAYS
+from audit.ledger.store.columns import DAY_MS
+from audit.ledger.store.tables_log import log
 from core.errors import LedgerError
 
-HEAD: Final = 2
+HEAD: Final = 3
 """The number of this release's tables."""
+
+_FIRST_LOG: Final = 3
+"""From which number on there is a log."""
 
 _ALEMBIC: Final = threading.Lock()
 """alembic keeps what it works on in a module."""
@@ -22,29 +28,37 @@ _ALEMBIC: Final = threading.Lock()
 _TABLE: Final = "alembic_version"
 
 
-def prepare(connection: sa.Connection) -> None:
+def prepare(connection: sa.Connection, now_ms: int) -> None:
     """Make or update the tables, inside the caller's transaction that others wait for.
+
+    What a release without a log wrote may be taken in from `now_ms` (since the epoch) on.
 
     Raises:
         LedgerError: they are of a release too new, or not of Sallyport's making.
     """
-    if _usable(_number(connection)) < HEAD:
+    before = _usable(_number(connection))
+    if before < HEAD:
         config = Config()
         where = str(files("audit.ledger.store") / "migrations")
         config.set_main_option("script_location", where.replace("%", "%%"))
         config.attributes["connection"] = connection
         with _ALEMBIC:
             command.upgrade(config, "head")
+    if 0 < before < _FIRST_LOG:
+        until = now_ms + OPEN_DAYS * DAY_MS
+        connection.execute(sa.update(log).values(adopt_until_ms=until))
 
 
-def check(connection: sa.Connection) -> None:
-    """Demand that there are tables, and that this release can read them.
+def check(connection: sa.Connection) -> bool:
+    """Demand that there are tables, and that this release can read them; say whether with a log.
 
     Raises:
         LedgerError: there are none, or they are of a release too new.
     """
-    if _usable(_number(connection)) == 0:
+    number = _usable(_number(connection))
+    if number == 0:
         raise LedgerError("there is no ledger in it yet: it is made when decisions are recorded")
+    return number >= _FIRST_LOG
 
 
 def _number(connection: sa.Connection) -> str:

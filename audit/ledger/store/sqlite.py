@@ -3,15 +3,20 @@
 import os
 import sqlite3
 import time
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 
-from audit.ledger.store.rows import DAY_MS, Batch, day_of
+from audit.ledger.frames import FrameKind
+from audit.ledger.store.columns import Row, day_of, first_id
+from audit.ledger.store.failures import DuplicateError
 from audit.ledger.store.tables import Id, decisions, rules
+from audit.ledger.store.tables_weights import BY_KIND, STANDING
 from core.errors import LedgerError, SettingsError
 
 BUSY_S: Final = 10.0
@@ -25,7 +30,18 @@ _CACHE_KIB: Final = 65_536
 _CHECKPOINT_PAGES: Final = 16_000
 """128 MiB: pages of indexes are written again and again, and copied into the file once."""
 
+_AT_ONCE: Final = 500
+"""Rows of one statement: with each, the interpreter is let go of, and must be had again."""
+
 _READS: Final = "sallyport_reads"
+
+_DUPLICATE: Final = frozenset(
+    {
+        sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY,
+        sqlite3.SQLITE_CONSTRAINT_UNIQUE,
+        sqlite3.SQLITE_CONSTRAINT_ROWID,
+    }
+)
 
 
 class Sqlite:
@@ -71,40 +87,66 @@ class Sqlite:
         """Say that the next transaction only reads, and so need not wait for a writer."""
         return connection.execution_options(**{_READS: True})
 
-    def make_room(self, days: Iterable[int]) -> None:
-        """Prepare for decisions of these days: there is nothing to prepare."""
+    def make_room(self, days: Mapping[FrameKind, set[int]]) -> None:
+        """Prepare for records of these days: there is nothing to prepare."""
 
-    def write(self, connection: sa.Connection, batch: Batch) -> int:
-        """Insert decisions and their rules; give how many decisions were not there before."""
-        stored = self._insert(connection, decisions, batch.decisions)
-        self._insert(connection, rules, batch.rules)
-        return stored
+    def append_lock(self, connection: sa.Connection) -> None:
+        """Keep other processes from appending to the log: the transaction has done it."""
 
-    def oldest_day(self, connection: sa.Connection) -> int | None:
-        """Give the oldest day of which there are decisions."""
-        oldest = connection.scalar(sa.select(sa.func.min(decisions.c.id, type_=Id)))
+    def copy(self, connection: sa.Connection, table: sa.Table, rows: Sequence[Row]) -> None:
+        """Insert rows.
+
+        Raises:
+            DuplicateError: one is there already; the transaction is as it was before.
+        """
+        if not rows:
+            return
+        raw: sqlite3.Connection = connection.connection.dbapi_connection  # type: ignore[assignment]
+        raw.execute("SAVEPOINT copying")
+        try:
+            end = len(rows) - len(rows) % _AT_ONCE
+            for start in range(0, end, _AT_ONCE):
+                together = list(chain.from_iterable(rows[start : start + _AT_ONCE]))
+                raw.execute(_insert(table, _AT_ONCE), together)
+            raw.executemany(_insert(table, 1), rows[end:])
+        except sqlite3.IntegrityError as error:
+            raw.execute("ROLLBACK TO copying")
+            raw.execute("RELEASE copying")
+            if error.sqlite_errorcode not in _DUPLICATE:
+                raise
+            raise DuplicateError from None
+        raw.execute("RELEASE copying")
+
+    def oldest_day(self, connection: sa.Connection, kind: FrameKind) -> int | None:
+        """Give the oldest day of which there are records that come in masses."""
+        table = BY_KIND[kind]
+        if kind in STANDING:
+            first: int | None = connection.scalar(sa.select(sa.func.min(table.c.day)))
+            return first
+        oldest = connection.scalar(sa.select(sa.func.min(table.c.id, type_=Id)))
         return None if oldest is None else day_of(oldest)
 
-    def remove_day(self, connection: sa.Connection, day: int) -> bool:
-        """Remove some decisions of the oldest day; say whether nothing is left of it."""
-        last = ((day + 1) * DAY_MS << 80).to_bytes(16)
-        ids = sa.select(decisions.c.id).where(decisions.c.id < last).order_by(decisions.c.id)
+    def remove_day(self, connection: sa.Connection, kind: FrameKind, day: int) -> bool:
+        """Remove some records of the oldest day; say whether nothing is left of it."""
+        table = BY_KIND[kind]
+        old = table.c.day <= day if kind in STANDING else table.c.id < first_id(day + 1)
+        ids = sa.select(table.c.id).where(old).order_by(table.c.id)
         end = connection.scalar(ids.offset(CHUNK).limit(1))
-        for table in (rules, decisions):
-            chosen = table.c.id < (last if end is None else end)
-            if table is rules:  # Its key begins with the rule.
-                chosen &= rules.c.rule.in_(_rules(connection))
-            connection.execute(sa.delete(table).where(chosen))
+        chosen = old if end is None else old & (table.c.id < end)
+        if table is decisions:  # The key of rules begins with the rule.
+            same = rules.c.id < (first_id(day + 1) if end is None else end)
+            known = rules.c.rule.in_(_rules(connection))
+            connection.execute(sa.delete(rules).where(known, same))
+        connection.execute(sa.delete(table).where(chosen))
         return end is None
 
-    def _insert(
-        self, connection: sa.Connection, table: sa.Table, rows: list[tuple[Any, ...]]
-    ) -> int:
-        if not rows:
-            return 0
-        statement = sqlite.insert(table).on_conflict_do_nothing()
-        text = str(statement.compile(dialect=self.engine.dialect))
-        return connection.exec_driver_sql(text, rows).rowcount
+
+@cache
+def _insert(table: sa.Table, rows: int) -> str:
+    """Give the statement that inserts so many rows; there is one of either size for each table."""
+    names = ", ".join(column.name for column in table.columns)
+    marks = f"({', '.join('?' * len(table.columns))})"
+    return f"INSERT INTO {table.name} ({names}) VALUES {', '.join([marks] * rows)}"  # noqa: S608 (names of ours)
 
 
 def _rules(connection: sa.Connection) -> list[str]:

@@ -5,7 +5,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
-_METADATA = sa.MetaData()
+METADATA = sa.MetaData()
+"""Of all tables, those of `tables_log` and `tables_weights` included."""
 
 
 class Id(sa.TypeDecorator[bytes]):
@@ -35,7 +36,7 @@ def _text(name: str) -> sa.Column[str]:
 
 decisions = sa.Table(
     "decisions",
-    _METADATA,
+    METADATA,
     _text("cluster"),
     sa.Column("id", Id),
     sa.Column("time_ms", sa.BigInteger),
@@ -59,15 +60,17 @@ decisions = sa.Table(
     _text("profiles_revision"),
     _text("projection"),
     sa.Column("document", sa.LargeBinary),
+    sa.Column("position", sa.BigInteger),
 )
 """One row a decision. Texts are cut short to be indexed; the document is whole.
 
-`time_ms` and `day` (days since 1970-01-01, UTC) are those of the id.
+`time_ms` and `day` (days since 1970-01-01, UTC) are those of the id. `position` is the place in
+the log, here and elsewhere: empty in what an earlier release wrote, until that is taken in.
 """
 
 rules = sa.Table(
     "rules",
-    _METADATA,
+    METADATA,
     _text("cluster"),
     sa.Column("day", sa.Integer),
     sa.Column("id", Id),
@@ -78,7 +81,7 @@ rules = sa.Table(
 
 projections = sa.Table(
     "projections",
-    _METADATA,
+    METADATA,
     _text("cluster"),
     sa.Column("digest", sa.LargeBinary),
     sa.Column("last_day", sa.Integer),
@@ -88,27 +91,29 @@ projections = sa.Table(
 
 sweeps = sa.Table(
     "sweeps",
-    _METADATA,
+    METADATA,
     _text("cluster"),
     sa.Column("id", Id),
     sa.Column("day", sa.Integer),
     sa.Column("document", sa.LargeBinary),
+    sa.Column("position", sa.BigInteger),
 )
 
 look_backs = sa.Table(
     "look_backs",
-    _METADATA,
+    METADATA,
     _text("cluster"),
     sa.Column("id", Id),
     sa.Column("day", sa.Integer),
     _text("subject"),
     sa.Column("document", sa.LargeBinary),
+    sa.Column("position", sa.BigInteger),
 )
 """What identities at risk left behind, by their labels."""
 
 quarantine = sa.Table(
     "quarantine",
-    _METADATA,
+    METADATA,
     _text("cluster"),
     sa.Column("digest", sa.LargeBinary),
     sa.Column("day", sa.Integer),
@@ -116,5 +121,6 @@ quarantine = sa.Table(
     sa.Column("frame_id", sa.LargeBinary),
     sa.Column("payload", sa.LargeBinary),
     _text("reason"),
+    sa.Column("position", sa.BigInteger),
 )
 """Frames that cannot be read, with the reason, and the day on which they came."""

@@ -15,6 +15,7 @@ spec:
   # The drain, 20 s for reviews in flight, 1 s for probes, 5 s for one last delivery to the auditor,
   # 5 s to close the spool, 4 s to spare.
   terminationGracePeriodSeconds: {{ add (int64 .Values.gate.drainSeconds) 35 }}
+  {{- include "sallyport.opa.container" . | nindent 2 }}
   containers:
     - {{ include "sallyport.container" $gate | indent 6 | trim }}
       ports:
@@ -26,6 +27,10 @@ spec:
         {{- if .Values.bundle.configMap }}
         - {name: bundle, mountPath: /etc/sallyport/bundle, readOnly: true}
         {{- end }}
+        {{- if .Values.shadow.configMap }}
+        - {name: shadow, mountPath: /etc/sallyport/shadow, readOnly: true}
+        {{- end }}
+        {{- include "sallyport.opa.mount" . | nindent 8 }}
         {{- if .Values.egress.tags.claim }}
         - {name: tags, mountPath: /etc/sallyport/tags, readOnly: true}
         {{- end }}
@@ -45,6 +50,12 @@ spec:
       configMap:
         name: {{ . }}
     {{- end }}
+    {{- with .Values.shadow.configMap }}
+    - name: shadow
+      configMap:
+        name: {{ . }}
+    {{- end }}
+    {{- include "sallyport.opa.volume" . | nindent 4 }}
     {{- with .Values.egress.tags.claim }}
     - name: tags
       persistentVolumeClaim:
@@ -74,4 +85,24 @@ spec:
         sizeLimit: {{ include "sallyport.spoolSize" .Values.gate.spool }}
     {{- end }}
     {{- end }}
+{{- end }}
+
+{{/* Deployment, or StatefulSet where each replica keeps its spool. */}}
+{{- define "sallyport.gate.kind" -}}
+{{ ternary "StatefulSet" "Deployment" .Values.gate.spool.persistence.enabled }}
+{{- end }}
+
+{{/*
+How many gates: where a HorizontalPodAutoscaler decides, as many as there are now. Left out, the field
+would fall to its default, one, with the first upgrade that leaves it out.
+*/}}
+{{- define "sallyport.gate.replicas" -}}
+{{- $replicas := int .Values.gate.replicas -}}
+{{- with .Values.gate.autoscaling -}}
+{{- if .enabled -}}
+{{- $now := dig "spec" "replicas" 0 (lookup "apps/v1" (include "sallyport.gate.kind" $) $.Release.Namespace "sallyport-gate") | int -}}
+{{- $replicas = min (max $replicas $now) (int .maxReplicas) -}}
+{{- end -}}
+{{- end -}}
+{{ $replicas }}
 {{- end }}

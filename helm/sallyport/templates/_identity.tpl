@@ -1,15 +1,16 @@
 {{/* What control mounts to learn of risk, beside its other volumes. */}}
 
 {{- define "sallyport.identity.mounts" -}}
+{{- if include "sallyport.control.federated" . }}
+- {name: entra-token, mountPath: /var/run/secrets/sallyport/entra, readOnly: true}
+{{- end }}
+{{- if and .Values.identity.trustConfigMap (or .Values.identity.enabled .Values.weights.azure.enabled) }}
+- {name: entra-trust, mountPath: /etc/sallyport/entra-trust, readOnly: true}
+{{- end }}
 {{- with .Values.identity }}
 {{- if .enabled }}
-{{- if eq .credential "federated" }}
-- {name: entra-token, mountPath: /var/run/secrets/sallyport/entra, readOnly: true}
-{{- else if ne .credential "managed-identity" }}
+{{- if has .credential (list "certificate" "secret") }}
 - {name: entra, mountPath: /etc/sallyport/entra, readOnly: true}
-{{- end }}
-{{- if .trustConfigMap }}
-- {name: entra-trust, mountPath: /etc/sallyport/entra-trust, readOnly: true}
 {{- end }}
 {{- if eq .eventHub.auth "connection-string" }}
 - {name: event-hub, mountPath: /etc/sallyport/event-hub, readOnly: true}
@@ -24,29 +25,34 @@
 {{- end }}
 {{- end }}
 
-{{- define "sallyport.identity.volumes" -}}
-{{- with .Values.identity }}
-{{- if .enabled }}
-{{- if eq .credential "federated" }}
-# Entra takes this token in place of a key; kubelet renews it.
+{{/* A volume with a token that Entra takes in place of a key; kubelet renews it. */}}
+{{- define "sallyport.entraToken" -}}
 - name: entra-token
   projected:
     defaultMode: 0440
     sources:
       - serviceAccountToken:
-          audience: {{ .federatedAudience }}
+          audience: {{ .Values.identity.federatedAudience }}
           expirationSeconds: 3600
           path: token
-{{- else if ne .credential "managed-identity" }}
+{{- end }}
+
+{{- define "sallyport.identity.volumes" -}}
+{{- if include "sallyport.control.federated" . }}
+{{ include "sallyport.entraToken" . }}
+{{- end }}
+{{- if and .Values.identity.trustConfigMap (or .Values.identity.enabled .Values.weights.azure.enabled) }}
+- name: entra-trust
+  configMap:
+    name: {{ .Values.identity.trustConfigMap }}
+{{- end }}
+{{- with .Values.identity }}
+{{- if .enabled }}
+{{- if has .credential (list "certificate" "secret") }}
 - name: entra
   secret:
     secretName: {{ .existingSecret }}
     defaultMode: 0440
-{{- end }}
-{{- with .trustConfigMap }}
-- name: entra-trust
-  configMap:
-    name: {{ . }}
 {{- end }}
 {{- if eq .eventHub.auth "connection-string" }}
 - name: event-hub

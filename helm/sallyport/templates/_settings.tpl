@@ -16,6 +16,10 @@ status:
 {{- $values := .root.Values -}}
 {{ include "sallyport.settings.common" .root }}
 default_mode: {{ $values.defaultMode }}
+rollout:
+  least: {{ $values.rollout.least }}
+  new: {{ $values.rollout.new | quote }}
+  new_since: {{ $values.rollout.newSince | quote }}
 controllers: {{ toJson $values.controllers }}
 pipelines: {{ toJson $values.pipelines }}
 shared_accounts: {{ toJson $values.sharedAccounts }}
@@ -33,6 +37,18 @@ sandbox:
 {{- if $values.bundle.configMap }}
 bundle: /etc/sallyport/bundle/bundle.tar.gz
 {{- end }}
+{{- with $values.bundle.keys }}
+bundles:
+  keys:
+    {{- range $id, $_ := . }}
+    {{ $id | quote }}: /etc/sallyport/config/bundle-key-{{ $id }}.pem
+    {{- end }}
+{{- end }}
+{{- if and (eq .component "gate") $values.shadow.configMap }}
+shadow:
+  bundle: /etc/sallyport/shadow/bundle.tar.gz
+  budget: {{ $values.shadow.budget }}
+{{- end }}
 max_staleness: {{ $values.maxStalenessSeconds }}
 access:
   allow_age: {{ $values.access.allowAgeSeconds }}
@@ -42,6 +58,8 @@ evaluation:
   seconds: {{ $values.evaluation.seconds }}
   memory_mib: {{ int64 $values.evaluation.memoryMib }}
   remembered: {{ int64 $values.evaluation.remembered }}
+  engine: {{ $values.evaluation.engine }}
+  {{- include "sallyport.opa.settings" .root | nindent 2 }}
 record:
   {{- /* Only who answers a request can refuse it; the sweep waits. */}}
   {{- if eq .component "gate" }}
@@ -173,6 +191,7 @@ listen:
   key: /etc/sallyport/tls/tls.key
   {{- if .Values.gate.clientCaConfigMap }}
   client_ca: /etc/sallyport/client-ca/ca.crt
+  client_names: {{ toJson .Values.gate.clientNames }}
   {{- end }}
   drain_seconds: {{ .Values.gate.drainSeconds }}
   max_body_bytes: {{ int64 .Values.gate.maxBodyBytes }}
@@ -194,6 +213,12 @@ capacity:
 discovery:
   search: {{ toJson .Values.control.discovery.search }}
   skip: {{ toJson .Values.control.discovery.skip }}
+certificates:
+  source: {{ .Values.certificates.source }}
+  authority_days: {{ int64 .Values.certificates.authorityDays }}
+  leaf_days: {{ int64 .Values.certificates.leafDays }}
+  distribution_seconds: {{ int64 .Values.certificates.distributionSeconds }}
+{{- include "sallyport.settings.granting" . }}
 {{- end }}
 
 {{- define "sallyport.settings.auditor" -}}
@@ -206,8 +231,20 @@ receive:
   client_ca: /etc/sallyport/tls/ca.crt
 ledger:
   keep_days: {{ int64 .Values.auditor.ledger.keepDays }}
+  head_every_s: {{ .Values.auditor.ledger.headEverySeconds }}
+  signing_key: /etc/sallyport/signing/current.key
+  {{- with include "sallyport.settings.anchors" .Values.auditor.ledger.anchors | trim }}
+  anchors:
+    {{- . | nindent 4 }}
+  {{- end }}
   {{- /* PostgreSQL's URL holds a password: it comes from a Secret, as a variable. */}}
   {{- if not .Values.auditor.ledger.existingSecret }}
   url: sqlite:////var/lib/sallyport/ledger/ledger.db
   {{- end }}
+{{- include "sallyport.settings.accesses" . }}
+{{- if include "sallyport.auditor.signsIn" . }}
+identity:
+  {{- include "sallyport.settings.signIn" (dict "root" . "as" .Values.weights.signIn) | nindent 2 }}
+  authority: {{ .Values.identity.authority | quote }}
+{{- end }}
 {{- end }}

@@ -20,7 +20,7 @@ WATCHER = "watcher"
 async def kubeconfig_without_reviews(admin: Client, installation: Installation) -> Path:
     """An account that may watch, but may not ask who may do what."""
     await admin.create_service_account(WATCHER, "default")
-    watched = "namespaces persistentvolumes containerprofiles"
+    watched = "configmaps namespaces persistentvolumes containerprofiles weightstores"
     rights = rule(["", "sallyport.dev"], watched, "list watch")
     await admin.apply(grant(WATCHER, rights, service_account(WATCHER, "default")))
     token = await admin.create_token(WATCHER, "default")

@@ -8,7 +8,7 @@ import pytest
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client, connect
 from tests.harness.helm import CRDS, NAMESPACE, RELEASE, Helm
-from tests.harness.programs import require
+from tests.harness.own_apiserver import own_apiserver
 
 ELSEWHERE = "elsewhere"
 """A namespace with which Sallyport has nothing to do."""
@@ -34,11 +34,8 @@ MADE = (
 @pytest.fixture(scope="package")
 def apiserver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
     """A kube-apiserver of this folder's own."""
-    for program in ("etcd", "kube-apiserver"):
-        require(program)
-    server = ApiServer(tmp_path_factory.mktemp("apiserver"))
-    yield server
-    server.stop()
+    with own_apiserver(tmp_path_factory.mktemp("apiserver")) as server:
+        yield server
 
 
 @pytest.fixture(scope="package")
@@ -50,6 +47,9 @@ def namespaces(apiserver: ApiServer) -> None:
             labels = {"pod-security.kubernetes.io/enforce": "restricted"}
             await client.create_namespace(NAMESPACE, labels)
             await client.create_namespace(ELSEWHERE)
+            # kube-apiserver looks for them when it is given the Pods of Helm's hooks.
+            for hook in ("test", "uninstall"):
+                await client.create_service_account(f"sallyport-{hook}", ELSEWHERE)
 
     asyncio.run(create())
 
@@ -68,7 +68,7 @@ def installed(apiserver: ApiServer, helm: Helm, namespaces: None, kinds: None) -
     """The chart, installed by Helm with its defaults; what Helm said."""
     yield helm.install(apiserver.kubeconfig(), {})
     flags = ("--namespace", NAMESPACE, "--kubeconfig", apiserver.kubeconfig())
-    helm.run("uninstall", RELEASE, *flags)
+    helm.run("uninstall", RELEASE, "--no-hooks", *flags)
 
 
 @pytest.fixture

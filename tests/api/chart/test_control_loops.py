@@ -3,15 +3,19 @@
 import asyncio
 import math
 import time
+from base64 import b64decode
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 from prometheus_client import CollectorRegistry
 
+from audit.ledger.log.signing import read_key
 from control.loops.certificates import Certificates
 from control.loops.crds import Definitions
 from control.loops.discovered import NAME, webhook_of
 from control.loops.discovery import Discovery
+from control.loops.signing import SECRET as SIGNING
 from control.loops.signing import Signing
 from control.metrics import LoopMetrics
 from control.runner import Runner
@@ -86,20 +90,25 @@ async def test_its_loops_have_the_rights_they_need(objects: Objects) -> None:
 
 
 async def test_what_it_makes_is_what_the_pods_mount(
-    admin: Client, objects: Objects, helm: Helm
+    admin: Client, objects: Objects, helm: Helm, tmp_path: Path
 ) -> None:
     """Every Secret that a Pod mounts is made, with the files to which the settings point."""
     leadership = Leadership(1, math.inf, time.monotonic)
     await Certificates(objects, NAMESPACE, "test").run(leadership)
+    await Signing(objects, NAMESPACE).run(leadership)
     mounted = {
         volume["secret"]["secretName"]
         for template in pod_templates(helm.objects(SWITCHES["defaults"])).values()
         for volume in template["spec"]["volumes"]
         if "secret" in volume
     }
-    assert len(mounted) == 4
+    assert len(mounted) == 5
     assert mounted < set(SECRETS)
-    for name in mounted:
+    _, signing = await admin.request("GET", f"{OWN}/secrets/{SIGNING}")
+    key = tmp_path / "current.key"
+    key.write_bytes(b64decode(signing["data"]["current.key"]))
+    assert read_key(key) is not None
+    for name in mounted - {SIGNING}:
         _, secret = await admin.request("GET", f"{OWN}/secrets/{name}")
         assert secret["type"] == "kubernetes.io/tls"
         assert all(secret["data"][key] for key in ("ca.crt", "tls.crt", "tls.key"))

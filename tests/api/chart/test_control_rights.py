@@ -3,9 +3,23 @@
 import pytest
 
 from control.egress.remembering import MOST_SHARDS
+from control.weights.changes_known import name_of
+from control.weights.reached import NAME as REACHED
+from control.weights.revisions import BUNDLE, RISK_TABLE
+from core.bundle_head import GATES_NAME, HEAD_NAME
+from kube.recorded_objects import KINDS
+from kube.store_access import NAME as STORE_ACCESS
 from tests.api.chart.attempts import LEASES, MERGE, OTHER, OWN, WEBHOOKS, rules
 from tests.api.chart.conftest import ELSEWHERE, SECRETS
-from tests.api.chart.test_gate_rights import CAPACITY, DENY, EVERYONE, OWNERS, READS
+from tests.api.chart.test_gate_rights import (
+    CAPACITY,
+    DENY,
+    EVERYONE,
+    OPENINGS,
+    OWNERS,
+    PARTS,
+    READS,
+)
 from tests.harness.client import Client, Json
 from tests.harness.helm import NAMESPACE
 
@@ -40,6 +54,7 @@ EVERYWHERE = {
     *OWNERS,
     ("get", "", "namespaces", ""),
     *(("list", "", resource, "") for resource in ("pods", "nodes")),
+    ("watch", "", "pods", ""),
     ("create", "", "events", ""),
     *((verb, "openreports.io", "reports", "") for verb in ("list", "create", "patch", "delete")),
     *((verb, "openreports.io", "clusterreports", "") for verb in ("create", "patch")),
@@ -53,16 +68,28 @@ EVERYWHERE = {
     *EGRESS,
 }
 
+KEPT = (REACHED, *map(name_of, (*KINDS, BUNDLE, RISK_TABLE)), STORE_ACCESS)
+"""Up to where Pods are recorded, and which changes; who can open the stores."""
+
 IN_ITS_NAMESPACE = {
     *(("create", "", resource, "") for resource in ("secrets", "configmaps")),
     *((verb, "", "secrets", name) for verb in ("get", "patch") for name in SECRETS),
     *((verb, "", "configmaps", "sallyport-sweep") for verb in ("get", "update")),
-    *((verb, "", "configmaps", CAPACITY) for verb in ("get", "list", "watch", "patch")),
+    ("create", "sallyport.dev", "backstops", ""),
+    *((verb, "sallyport.dev", "backstops", "sallyport-backstop") for verb in ("get", "patch")),
+    *(
+        (verb, "", "configmaps", name)
+        for verb in ("get", "list", "watch", "patch")
+        for name in (CAPACITY, OPENINGS)
+    ),
     *(
         (verb, "", "configmaps", f"sallyport-egress-names-{index}")
         for verb in ("get", "patch", "delete")
         for index in range(MOST_SHARDS)
     ),
+    *((verb, "", "configmaps", name) for verb in ("get", "patch") for name in (*KEPT, GATES_NAME)),
+    *((verb, "", "configmaps", HEAD_NAME) for verb in ("get", "list", "watch", "update")),
+    *PARTS,
     ("create", "coordination.k8s.io", "leases", ""),
     *((verb, "coordination.k8s.io", "leases", "sallyport-control") for verb in ("get", "update")),
 }
@@ -108,11 +135,9 @@ async def test_it_leads_and_keeps_its_place(control: Client) -> None:
 
 
 async def test_it_sweeps_page_by_page(control: Client) -> None:
-    """All Pods of the cluster can be listed; it needs no watch, and has none."""
+    """All Pods of the cluster can be listed."""
     status, answer = await control.request("GET", "/api/v1/pods?limit=1")
     assert (status, answer["kind"]) == (200, "PodList")
-    status, _ = await control.request("GET", "/api/v1/pods?watch=true")
-    assert status == 403
 
 
 async def test_it_sees_the_kinds_and_the_registrations(control: Client) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from cli.egress_ground import default_deny_of
 from cli.settings_egress import Egress
+from core.bundle_head import GATES_NAME, HEAD_NAME, MOST_PARTS, SLOTS, part_name
 from core.subject import Subject
 from core.workloads import WORKLOADS
 from kube.live import LiveCluster
@@ -35,6 +36,11 @@ READS = {
         for verb in ("list", "watch")
         for kind in ("policyexceptions", "approvals", "breakglasses", "clusterapprovals")
     ),
+    *(
+        (verb, "sallyport.dev", kind, "")
+        for verb in ("list", "watch")
+        for kind in ("weightstores", "accessgrants")
+    ),
     ("create", "authorization.k8s.io", "subjectaccessreviews", ""),
     ("list", "networking.k8s.io", "networkpolicies", ""),
     ("watch", "networking.k8s.io", "networkpolicies", DENY),
@@ -49,6 +55,7 @@ GETS = {
     ("get", "", "pods", ""),
     ("get", "sallyport.dev", "policyexceptions", ""),
     ("get", "sallyport.dev", "breakglasses", ""),
+    ("get", "sallyport.dev", "accessgrants", ""),
     *(
         (verb, "sallyport.dev", kind, "")
         for verb in ("get", "list")
@@ -65,9 +72,26 @@ OWNERS = {
 """What tracing a Pod to who asked for it takes."""
 
 CAPACITY = "sallyport-sandbox-capacity"
+OPENINGS = "sallyport-weight-openings"
 
-IN_ITS_NAMESPACE = {(verb, "", "configmaps", CAPACITY) for verb in ("list", "watch")}
-"""How full the sandbox's nodes are."""
+PARTS = {
+    ("get", "", "configmaps", part_name(slot, number))
+    for slot in range(SLOTS)
+    for number in range(MOST_PARTS)
+}
+"""What holds the policy bundles that are published."""
+
+IN_ITS_NAMESPACE = {
+    *(
+        (verb, "", "configmaps", name)
+        for verb in ("list", "watch")
+        for name in (CAPACITY, OPENINGS, HEAD_NAME)
+    ),
+    *PARTS,
+    ("patch", "", "configmaps", GATES_NAME),
+}
+"""How full the sandbox's nodes are, which allowlists lead to model weights, and which policies are
+in force: it says there which it has loaded."""
 
 EVERYONE = {("use", "sallyport.dev", "containerprofiles", "pss-restricted")}
 

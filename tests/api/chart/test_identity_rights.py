@@ -8,6 +8,7 @@ from core.risk_wire import HEAD_NAME, SECRET_NAMES
 from tests.api.chart.attempts import rules
 from tests.api.chart.conftest import ELSEWHERE
 from tests.api.chart.test_gate_rights import OWNERS
+from tests.api.kube.objects import wait_for
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client
 from tests.harness.helm import NAMESPACE, Helm
@@ -102,7 +103,12 @@ async def test_whoever_may_read_risk_reads_it_and_nothing_else(
     had = await rules(reader, NAMESPACE)
     await admin.create(binding)
     try:
-        gained = await rules(reader, NAMESPACE) - had
-        assert gained == {("get", "", "secrets", name) for name in SECRET_NAMES}
+
+        async def gained() -> bool:
+            return await rules(reader, NAMESPACE) != had
+
+        await wait_for(gained, 10)  # Until the authorizer has read the binding.
+        found = await rules(reader, NAMESPACE) - had
+        assert found == {("get", "", "secrets", name) for name in SECRET_NAMES}
     finally:
         await admin.delete(binding)

@@ -70,17 +70,38 @@ def test_the_notes_say_what_to_check_next(installed: str) -> None:
     assert "<no value>" not in installed
 
 
+def test_the_notes_warn_of_a_ledger_that_can_be_written_anew(
+    admin: Client, apiserver: ApiServer, helm: Helm
+) -> None:
+    """As long as nothing anchors it; and say what is not read, and that Pods are evicted."""
+    anchored = {"anchors": {"file": {"claim": "append-only"}}}
+    read = {"clusterId": "prod", "weights": {"folder": {"claim": "logs"}}}
+    dry = ("--dry-run=server",)
+    config = apiserver.kubeconfig()
+    bare = helm.install(config, {"weights": {"grants": {"whenEnded": "evict"}}}, *dry)
+    assert "WARNING: no anchor (auditor.ledger.anchors)" in bare
+    assert "Nobody reads the logs of the storage of model weights" in bare
+    assert "Pods are evicted when the AccessGrant ends" in bare
+    whole = helm.install(config, {**read, "auditor": {"ledger": anchored}}, *dry)
+    for word in ("no anchor", "Nobody reads", "evicted"):
+        assert word not in whole.partition("\nNOTES:")[2]
+    assert "Sallyport" in whole.partition("\nNOTES:")[2]
+
+
 def test_leaving_every_namespace_out_is_refused(
     helm: Helm, apiserver: ApiServer, installed: str
 ) -> None:
     """A gate that judges nothing looks like one that does."""
     left = ["default", "kube-public"]
     config = apiserver.kubeconfig()
+    judged = {"test": {"namespace": "not-made-yet"}}
     with pytest.raises(HelmFailedError, match="names every namespace of this cluster"):
         helm.install(
-            config, {"webhooks": {"excludedNamespaces": [*left, ELSEWHERE]}}, "--dry-run=server"
+            config,
+            judged | {"webhooks": {"excludedNamespaces": [*left, ELSEWHERE]}},
+            "--dry-run=server",
         )
-    helm.install(config, {"webhooks": {"excludedNamespaces": left}}, "--dry-run=server")
+    helm.install(config, judged | {"webhooks": {"excludedNamespaces": left}}, "--dry-run=server")
 
 
 async def test_the_kinds_outlive_their_chart(

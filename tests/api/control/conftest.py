@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kube.connection import Connection
 from kube.objects import Objects
+from kube.paging import open_objects
 from tests.api.control.field import Field
 from tests.api.kube.objects import new_name
 from tests.harness.apiserver import ApiServer
@@ -25,10 +25,8 @@ async def contest(apiserver: ApiServer, client: Client, tmp_path: Path) -> Async
 @pytest.fixture
 async def objects(apiserver: ApiServer) -> AsyncIterator[Objects]:
     """The cluster."""
-    connection = Connection(apiserver.kubeconfig())
-    await connection.open()
-    yield Objects(connection, 4.0)
-    await connection.close()
+    async with open_objects(apiserver.kubeconfig()) as made:
+        yield made
 
 
 @pytest.fixture

@@ -18,13 +18,13 @@ from identity.entra.words import level_of, seconds_of, state_of
 from kube.objects import Objects
 from kube.risk_store import RiskStore
 from tests.api.control.poll_contest import Contest, Pollers
-from tests.api.control.proxy import Proxy
 from tests.api.control.risk_polls import polled, until
 from tests.api.kube.objects import new_name
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client
 from tests.harness.fake_entra import FakeEntra
 from tests.harness.sizes import size
+from tests.harness.switchboard import Link, Switchboard
 
 REQUESTS = size(ci=9, proof=24)
 """A leader ends at each of so many requests, one cluster each."""
@@ -177,14 +177,15 @@ async def left(held: Contest, _: ApiServer) -> None:
 
 async def cut_off(held: Contest, server: ApiServer) -> None:
     """It reaches Graph, but kube-apiserver no more; then it does again."""
-    async with Proxy(server.port) as one, Proxy(server.port) as other:
-        proxies = {held.pollers.start(each.port): each for each in (one, other)}
+    with Switchboard() as switchboard:
+        links = [Link(server.port) for _ in range(2)]
+        ways = {held.pollers.start(switchboard.lead(link)): link for link in links}
         leader = await held.leader()
         for _ in range(ROUNDS):
             change_somebody(held.pollers.entra)
-            proxies[leader].cut()
+            switchboard.cut(ways[leader])
             before, leader = leader, await held.leader(other_than=leader)
-            proxies[before].mend()
+            switchboard.mend(ways[before])
             await asyncio.sleep(2)
 
 

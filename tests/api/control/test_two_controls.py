@@ -11,11 +11,11 @@ import pytest
 
 from kube.lease import boot_time
 from tests.api.control.field import NOISE_S, SETTINGS, TAKEOVER_S, Field
-from tests.api.control.proxy import Proxy
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client
 from tests.harness.evidence import record
 from tests.harness.sizes import PROOF, size
+from tests.harness.switchboard import Link, Switchboard
 
 ROUNDS = size(ci=2, proof=20)
 
@@ -38,15 +38,16 @@ async def killed(field: Field, _: AsyncExitStack, __: ApiServer) -> list[float]:
 async def cut_off(field: Field, stack: AsyncExitStack, server: ApiServer) -> list[float]:
     """Its packets vanish: no error, no end of a connection; later they go through again."""
     took = []
-    proxies = [await stack.enter_async_context(Proxy(server.port)) for _ in range(2)]
-    names = [field.start(proxy.port) for proxy in proxies]
+    switchboard = stack.enter_context(Switchboard())
+    links = [Link(server.port) for _ in range(2)]
+    names = [field.start(switchboard.lead(link)) for link in links]
     for _round in range(ROUNDS):
         leader = (await field.leader(after=boot_time())).identity
-        proxy = proxies[names.index(leader)]
+        link = links[names.index(leader)]
         fell = boot_time()
-        proxy.cut()
+        switchboard.cut(link)
         took.append((await field.leader(after=fell, other_than=leader)).stamp - fell)
-        proxy.mend()
+        switchboard.mend(link)
         await asyncio.sleep(SETTINGS["retry_s"] * 2)
     return took
 

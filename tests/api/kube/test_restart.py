@@ -58,13 +58,15 @@ async def _be_away(server: RestartableServer, cluster: LiveCluster) -> None:
     """Stop kube-apiserver, and see what is said of it: fresh at first, then not."""
     await asyncio.to_thread(server.stop_kube_apiserver)
     assert "before" in cluster.profiles().by_name
-    await wait_for(lambda: len(cluster.missing()) == 3, 5)
+    await wait_for(lambda: len(cluster.missing()) == 4, 5)
     with pytest.raises(NotSyncedError, match=r"ContainerProfiles: no contact .* since 20"):
         cluster.profiles()
     with pytest.raises(NotSyncedError, match="Namespaces: no contact"):
         await cluster.namespace("default")
     with pytest.raises(NotSyncedError, match="PersistentVolumes: no contact"):
         cluster.claimed("default/a")
+    with pytest.raises(NotSyncedError, match="WeightStores: "):
+        cluster.weights.stores()
     with pytest.raises(NotSyncedError, match="Services: no contact"):
         cluster.exposing("default", {})
     with pytest.raises(NotSyncedError, match="ServiceAccounts: no contact"):

@@ -152,7 +152,9 @@ async def test_a_missing_right_is_named(client: Client, apiserver: ApiServer, na
     """Who may not list roles is told which right is missing, not given half a list."""
     mark = new_name("poor")
     rules = {
-        "sallyport.dev": rbac.rule(["sallyport.dev"], "containerprofiles", "list watch"),
+        "sallyport.dev": rbac.rule(
+            ["sallyport.dev"], "containerprofiles weightstores", "list watch"
+        ),
         "core": rbac.rule([""], "namespaces persistentvolumes pods", "list watch"),
         "rbac": rbac.rule([rbac.GROUP], "clusterroles", "list"),
     }

@@ -10,15 +10,17 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 from tests.harness.apiserver import ApiServer
-from tests.harness.client import ApiStatusError, Client
+from tests.harness.client import ApiStatusError, Client, connect
 from tests.harness.cluster_network import ClusterNetwork
-from tests.harness.helm import NAMESPACE
+from tests.harness.helm import CRDS, NAMESPACE, Helm
 from tests.harness.process import ServerProcess, free_ports
+from tests.harness.programs import require
 from tests.harness.status import ask, is_ready
 
 PROGRAM: Final = Path(sys.executable).parent / "sallyport"
@@ -170,3 +172,42 @@ class Installation:
         name = f"sallyport-{process}"
         token = await client.create_token(name, NAMESPACE)
         return self.apiserver.kubeconfig_for_token(name, token)
+
+
+@contextmanager
+def installed(
+    folders: Callable[[str], Path],
+    helm: Helm,
+    prepare: Callable[[Client], Awaitable[None]],
+    mode: str = "enforce",
+) -> Iterator[Installation]:
+    """Give a cluster with everything installed and running, as docs/operate/chart.md says.
+
+    `folders` makes a folder of a name; `prepare` is asked before anybody judges; `mode` is that of
+    namespaces without the label.
+    """
+    for program in ("etcd", "kube-apiserver"):
+        require(program)
+    with ExitStack() as stack:
+        network = stack.enter_context(closing(ClusterNetwork()))
+        apiserver = ApiServer(folders("apiserver"), environment=network.environment)
+        stack.callback(apiserver.stop)
+        settings = {"SALLYPORT_DEFAULT_MODE": mode}
+        made = Installation(folders("installed"), apiserver, network, settings)
+        stack.callback(made.stop)
+        asyncio.run(_install(made, helm, prepare, mode))
+        yield made
+
+
+async def _install(
+    made: Installation, helm: Helm, prepare: Callable[[Client], Awaitable[None]], mode: str
+) -> None:
+    kubeconfig = made.apiserver.kubeconfig()
+    async with connect(made.apiserver) as client:
+        await client.create_namespace(NAMESPACE)
+        helm.run("install", "sallyport-crds", CRDS, "--kubeconfig", kubeconfig)
+        await prepare(client)
+        helm.install(kubeconfig, {"defaultMode": mode})
+        await made.start_control(client)
+        made.start_auditor()
+        await made.start_gate(client)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+from http import HTTPStatus
 from typing import Any
 
 import pytest
@@ -41,11 +42,30 @@ async def test_a_refusal_can_be_explained_by_the_id_that_it_shows(
     with pytest.raises(ApiStatusError) as refused:
         await admin.as_user("alice").create(pod("bad", hostNetwork=True))
     decision = refused.value.message.rsplit("Decision ", 1)[1].split()[0]
-    await listed(installation, 1, "--name", "bad", "--verdict", "deny")
+    (found,) = await listed(installation, 1, "--name", "bad", "--verdict", "deny")
+    assert found["source"] == "mutate", "the back-stop holds this: refused before it is evaluated"
     explained = installation.run("explain", decision, "-o", "json")
     assert explained.returncode == 1, explained.stderr
     (explanation,) = json.loads(explained.stdout)
     assert explanation["changes"][0]["fields"][0]["path"] == "spec.hostNetwork"
+
+
+async def test_a_refused_debug_container_is_in_the_ledger(
+    installation: Installation, admin: Client
+) -> None:
+    """The back-stop holds it too, and is evaluated before the validating webhook."""
+    await admin.create(pod("debugged"))
+    debugger = {"name": "debug", "image": "busybox", "securityContext": {"privileged": True}}
+    status, answer = await admin.as_user("alice").request(
+        "PATCH",
+        f"/api/v1/namespaces/{TRAIN}/pods/debugged/ephemeralcontainers",
+        {"spec": {"ephemeralContainers": [debugger]}},
+        content_type="application/strategic-merge-patch+json",
+    )
+    assert status == HTTPStatus.FORBIDDEN, answer
+    (found,) = await listed(installation, 1, "--name", "debugged", "--verdict", "deny")
+    assert found["source"] == "mutate"
+    assert found["id"] in answer["message"]
 
 
 async def test_a_dry_run_is_not_recorded(installation: Installation, admin: Client) -> None:

@@ -12,7 +12,7 @@ from bench.team_reviews import SORTS, Reviews, Sort
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import connect
 from tests.harness.gate import Gate
-from tests.harness.programs import require
+from tests.harness.own_apiserver import own_apiserver
 
 TEAMS = 60
 ADVICE = 8
@@ -22,13 +22,8 @@ PLAIN, OWN, SHARED, REFUSED = SORTS
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
     """A kube-apiserver of this module's own."""
-    for program in ("etcd", "kube-apiserver"):
-        require(program)
-    server = ApiServer(tmp_path_factory.mktemp("apiserver"))
-    try:
+    with own_apiserver(tmp_path_factory.mktemp("apiserver")) as server:
         yield server
-    finally:
-        server.stop()
 
 
 class Asked:

@@ -6,7 +6,7 @@ from typing import Any
 from admission.gather import Gatherer
 from admission.judge import Judge
 from core.decision import Decision
-from core.namespaces import Mode
+from core.rollout import Modes
 from egress.ground import Ground
 from identity.subjects import configured
 from policies.engine.embedded import EmbeddedEngine
@@ -50,7 +50,7 @@ def held(folder: Folder) -> Watched:
 def judge(cluster: Watched, engine: EmbeddedEngine, ground: Ground | None = None) -> Judge:
     """Give a judge of an installation."""
     gatherer = Gatherer(cluster, engine, configured(()), ground=ground or Ground())
-    return Judge(gatherer, Mode.ENFORCE, lambda: ID)
+    return Judge(gatherer, Modes(), lambda: ID)
 
 
 def told(decision: Decision) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from core.request import Phase, Request
 from core.sandbox import Feature, Signal
 from identity.subjects import configured
 from policies.bundle import Rule
-from policies.engine import Answer, Engine, Judgement
+from policies.engine import A_POD, Answer, Engine, Judgement, Shown
 from sandbox.choosing import ORDINARY, Site
 from tests.unit.admission.test_noted_workloads import workload as any_workload
 from tests.unit.admission.world import ID, Folder
@@ -50,6 +50,7 @@ class Saying:
         self._engine = engine
         self._said = (signals, features)
         self.revision = engine.revision
+        self.reads = engine.reads
         self.rules: Mapping[str, Rule] = {**engine.rules, _RULE.id: _RULE}
 
     async def ask(self, projection: bytes) -> Answer:
@@ -58,9 +59,11 @@ class Saying:
         answer = await self._engine.ask(projection)
         return msgspec.structs.replace(answer, signals=signals, features=features)
 
-    async def judge(self, projection: bytes, answer: Answer, context: bytes) -> Judgement:
+    async def judge(
+        self, projection: bytes, answer: Answer, context: bytes, shown: Shown = A_POD
+    ) -> Judgement:
         """Judge as the built-in ones do."""
-        return await self._engine.judge(projection, answer, context)
+        return await self._engine.judge(projection, answer, context, shown)
 
     def close(self) -> None:
         """Leave the engine to whose it is."""

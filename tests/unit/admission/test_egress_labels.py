@@ -9,6 +9,7 @@ from admission.judge import Judge
 from core.decision import Decision, Verdict
 from core.namespaces import Enrolment, Mode
 from core.request import Phase, Request
+from core.rollout import Modes
 from core.subject import Subject
 from egress.ground import Ground
 from identity.subjects import configured
@@ -163,7 +164,7 @@ async def test_what_cannot_be_judged_is_refused_where_labels_count(
     cluster.lost = "profiles"
     decision = await final(cluster, engine, labelled(), namespace="lax")
     assert (decision.verdict, decision.allowed) == (Verdict.ERROR, False)
-    warns = Judge(Gatherer(cluster, engine, configured(())), Mode.WARN, lambda: ID)
+    warns = Judge(Gatherer(cluster, engine, configured(())), Modes(default=Mode.WARN), lambda: ID)
     for made, allowed in (
         (labelled({"a": "b"}), True),
         (labelled(dict(DUE)), False),

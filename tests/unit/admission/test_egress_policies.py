@@ -7,8 +7,8 @@ import pytest
 from admission.gather import Gatherer
 from admission.judge import Judge
 from core.decision import Decision, Verdict
-from core.namespaces import Mode
 from core.request import Kind, Operation, Phase
+from core.rollout import Modes
 from core.subject import Subject
 from egress.ground import Ground
 from identity.subjects import configured
@@ -73,7 +73,7 @@ async def judged(  # noqa: PLR0913  Each is what a test varies.
     asked = request(new, subject, old=old, operation=operation, kind=kind, **(fields | more))
     ground = Ground(compares=compares, control=CONTROL.username)
     gatherer = Gatherer(cluster, engine, configured(()), ground=ground)
-    return await Judge(gatherer, Mode.ENFORCE, lambda: ID).validate(asked, budget=10.0)
+    return await Judge(gatherer, Modes(), lambda: ID).validate(asked, budget=10.0)
 
 
 def told(decision: Decision) -> list[tuple[str, str]]:

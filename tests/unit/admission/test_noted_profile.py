@@ -28,6 +28,13 @@ def notes(profile: str) -> dict[str, str]:
     return WHO | {"sallyport.dev/profile": profile}
 
 
+def exposed() -> dict[str, Any]:
+    """Give a Pod with a port of the node: nobody here may have it, and no back-stop holds it."""
+    made = pod()
+    made["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+    return made
+
+
 @pytest.fixture
 def profiles(folder: Folder) -> Folder:
     """Researchers, and the Pods of train, may use net."""
@@ -45,7 +52,7 @@ def profiles(folder: Folder) -> Folder:
         (request(pod(owner=("v1", "ConfigMap"))), None),
         (request(pod(owner=JOB)), None),
         (update(pod(image=OTHER), pod()), None),
-        (request(pod(hostPID=True)), None),
+        (request(exposed()), None),
         (request(pod(), operation=Operation.DELETE), None),
         (request({"metadata": {"name": "a"}}, kind=NAMESPACE, name="a"), None),
         (request(b"{"), None),
@@ -67,7 +74,7 @@ async def test_no_profile_is_noted_on_what_is_not_admitted_on_its_merits(
 ) -> None:
     """Where it is let in with a warning there is no profile to note, only who asked."""
     profiles.namespace("train", mode=label)
-    asked = request(pod(hostPID=True))
+    asked = request(exposed())
     decision = await judge_of(profiles.cluster(), engine).mutate(asked, budget=5.0)
     assert decision.verdict in {Verdict.DENY, Verdict.WARN}
     assert (decision.allowed, decision.recorded, decision.warnings) == (True, due, [])

@@ -16,7 +16,7 @@ from admission.judge import Judge
 from core.decision import Decision
 from core.request import Request
 from policies.bundle import read_bundle
-from policies.engine import Answer, Engine, Judgement
+from policies.engine import A_POD, Answer, Engine, Judgement, Shown
 from policies.engine.embedded import EmbeddedEngine, Limits
 from policies.engine.remembered import RememberingEngine
 from tests.unit.admission.changing import (
@@ -128,10 +128,12 @@ class Counting(RememberingEngine):
 
     judged = 0
 
-    async def judge(self, projection: bytes, answer: Answer, context: bytes) -> Judgement:
+    async def judge(
+        self, projection: bytes, answer: Answer, context: bytes, shown: Shown = A_POD
+    ) -> Judgement:
         """Give what is remembered, or is found."""
         self.judged += 1
-        return await super().judge(projection, answer, context)
+        return await super().judge(projection, answer, context, shown)
 
 
 def test_a_gang_is_weighed_once(world: Changing, policies: Engine) -> None:

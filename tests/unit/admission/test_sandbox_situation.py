@@ -146,6 +146,7 @@ def test_policies_see_groups_and_kinds_and_no_name(folder: Folder) -> None:
     assert seen == {
         "operation": "CREATE",
         "subresource": "",
+        "namespace": "train",
         "requester": "human",
         "groups": ["a", "b"],
         "namespaceLabels": {"tier": "gold"},

@@ -24,6 +24,7 @@ from core.roles import RoleRule
 from core.sandbox import RuntimeClass
 from core.storage import PersistentVolume
 from core.subject import Subject
+from core.weight_source import WeightSource
 
 
 @dataclass
@@ -112,6 +113,13 @@ class Watched:
         """Give the folder's."""
         return self.inner.intents
 
+    @property
+    def weights(self) -> WeightSource:
+        """Give the folder's, unless they are lost."""
+        if self.lost == "weights":
+            raise NotSyncedError("the WeightStores have not been loaded")
+        return self.inner.weights
+
     async def role(self, kind: str, namespace: str, name: str) -> tuple[RoleRule, ...] | None:
         """Give the folder's role, unless they are lost."""
         if self.lost == "roles":
@@ -123,6 +131,18 @@ class Watched:
         if self.lost == "pods":
             raise PodUnknownError(f"the cluster did not give Pod {namespace}/{name}")
         return await self.inner.pod(namespace, name)
+
+    def showing(self, claim: str) -> tuple[PersistentVolume, ...]:
+        """Give the volumes of blobs of a claim, unless they are lost."""
+        if self.lost == "volumes":
+            raise NotSyncedError("the volumes have not been loaded")
+        return self.inner.showing(claim)
+
+    def kept_in(self, namespace: str) -> tuple[PersistentVolume, ...]:
+        """Give the volumes of a namespace, unless they are lost."""
+        if self.lost == "volumes":
+            raise NotSyncedError("the volumes have not been loaded")
+        return self.inner.kept_in(namespace)
 
     def runtime_class(self, name: str) -> RuntimeClass | None:
         """Give a RuntimeClass, unless they are lost."""

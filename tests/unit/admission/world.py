@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ from admission.judge import Judge
 from core.cluster import Cluster
 from core.decision import Decision, Evidence
 from core.namespaces import Mode
+from core.profiles import ContainerProfile
 from core.request import Kind, Operation, Request
+from core.rollout import Modes
 from core.subject import Subject
 from identity.subjects import configured
 from kube.folder import FolderCluster, read_profiles
@@ -119,6 +122,12 @@ def update(made: object, old: object, subject: Subject = ALICE, **more: Any) -> 
     return request(made, subject, old=old, operation=Operation.UPDATE, **more)
 
 
+@cache
+def _pod_security() -> tuple[ContainerProfile, ...]:
+    """Give the shipped profiles of the Pod Security Standards."""
+    return tuple(p for p in read_profiles([SHIPPED_PROFILES]) if p.name.startswith("pss-"))
+
+
 @dataclass
 class Folder:
     """Writes a cluster down as YAML."""
@@ -186,9 +195,9 @@ class Folder:
     def cluster(self) -> FolderCluster:
         """Write the folder, and give the cluster that reads it; shipped are pss-* alone."""
         self.path.mkdir(exist_ok=True)
-        (self.path / "cluster.yaml").write_text(yaml.safe_dump_all(self.documents))
-        shipped = [p for p in read_profiles([SHIPPED_PROFILES]) if p.name.startswith("pss-")]
-        return FolderCluster(self.path, shipped=shipped)
+        written = yaml.dump_all(self.documents, Dumper=yaml.CSafeDumper)
+        (self.path / "cluster.yaml").write_text(written)
+        return FolderCluster(self.path, shipped=_pod_security())
 
     def _add(self, api_version: str, kind: str, metadata: dict[str, Any], **more: Any) -> "Folder":
         document = {"apiVersion": api_version, "kind": kind, "metadata": metadata}
@@ -205,7 +214,7 @@ def judge_of(
 ) -> Judge:
     """Give a judge whose decisions have the id `ID`."""
     gatherer = Gatherer(cluster, engine, configured(controllers))
-    return Judge(gatherer, mode, lambda: ID)
+    return Judge(gatherer, Modes(default=mode), lambda: ID)
 
 
 async def decide(

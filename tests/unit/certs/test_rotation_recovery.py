@@ -1,10 +1,13 @@
 """Broken, half-written, foreign and expired contents, and clocks that are off."""
 
+import base64
 import datetime as dt
 from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from certs.authority import KeyPair, issue, make_authority, read_certificates, validity
 from certs.rotation import Authority, Leaf, State
@@ -29,6 +32,42 @@ def settled() -> World:
     return world
 
 
+CURVE = bytes.fromhex("06082a8648ce3d0301")
+VERSION = bytes.fromhex("a003020102")
+ALTERNATIVE = bytes.fromhex("0603551d11")
+
+
+def spoilt(certificate: bytes, part: bytes, other: bytes) -> bytes:
+    """Give it with other bytes in one place: PEM that is read, and breaks when it is used."""
+    der = read_certificates(certificate)[0].public_bytes(serialization.Encoding.DER)
+    assert part in der
+    body = base64.encodebytes(der.replace(part, other)).decode()
+    return f"-----BEGIN CERTIFICATE-----\n{body}-----END CERTIFICATE-----\n".encode()
+
+
+SPOILS: dict[str, Callable[[bytes], bytes]] = {
+    "an unknown curve": lambda one: spoilt(one, CURVE, CURVE[:-2] + b"\x7f\x01"),
+    "an unknown version": lambda one: spoilt(one, VERSION, VERSION[:-1] + b"\x26"),
+    "one extension twice": lambda one: spoilt(one, bytes.fromhex("0603551d23"), ALTERNATIVE),
+}
+
+
+def spoil_leaf(how: str) -> Callable[[Leaf], Leaf]:
+    """Give what does it to a pair's certificate."""
+    return lambda leaf: Leaf(
+        KeyPair(SPOILS[how](leaf.pair.certificate), leaf.pair.key), leaf.bundle
+    )
+
+
+def odd_key() -> bytes:
+    """Give a key that is sound, and of no use here."""
+    return X25519PrivateKey.generate().private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+
+
 BREAKS: dict[str, Callable[[Leaf], Leaf]] = {
     "empty": lambda _: Leaf(KeyPair(b"", b""), b""),
     "junk": lambda _: Leaf(KeyPair(b"\xff\x00", b"junk"), b"-----BEGIN"),
@@ -37,6 +76,10 @@ BREAKS: dict[str, Callable[[Leaf], Leaf]] = {
     "no bundle": lambda leaf: Leaf(leaf.pair, b""),
     "foreign": lambda _: foreign("gate"),
     "another's names": lambda _: foreign("client"),
+    "a key for something else": lambda leaf: Leaf(
+        KeyPair(leaf.pair.certificate, odd_key()), leaf.bundle
+    ),
+    **{how: spoil_leaf(how) for how in SPOILS},
 }
 
 
@@ -49,11 +92,32 @@ def test_a_leaf_that_is_damaged_is_mended_at_once(damage: str) -> None:
     world.state = replace(before, leaves={**before.leaves, "gate": broken})
     world.pass_()
     assert world.problems() == []
-    assert world.state.authorities == before.authorities
+    trusted = [(each.certificate, each.key) for each in world.state.authorities]
+    assert trusted == [(each.certificate, each.key) for each in before.authorities]
     assert world.state.bundles == before.bundles
     others = {name: leaf for name, leaf in world.state.leaves.items() if name != "gate"}
     assert others == {name: leaf for name, leaf in before.leaves.items() if name != "gate"}
     assert world.pass_() == world.state
+
+
+@pytest.mark.parametrize("how", ["an unknown curve", "an unknown version"])
+def test_a_ca_that_breaks_when_it_is_used_stops_nothing(how: str) -> None:
+    """In the record, and in every place while the record is lost: control goes on without it."""
+    world = settled()
+    spoil = SPOILS[how](FOREIGN.certificate)
+    authorities = (Authority(spoil, FOREIGN.key), *world.state.authorities)
+    world.state = replace(world.state, authorities=authorities)
+    world.pass_()
+    assert world.problems() == []
+    assert spoil not in {each.certificate for each in world.state.authorities}
+    leaves = {
+        name: Leaf(leaf.pair, leaf.bundle + spoil) for name, leaf in world.state.leaves.items()
+    }
+    bundles = tuple(bundle + spoil for bundle in world.state.bundles)
+    world.state = State((), leaves, bundles)
+    world.pass_()
+    assert spoil not in world.state.bundles[0]
+    assert world.problems() == []
 
 
 def test_a_bundle_that_somebody_changed_is_put_back() -> None:

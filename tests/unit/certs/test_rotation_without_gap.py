@@ -1,13 +1,15 @@
 """Over any sequence of times, stops and losses: whoever reads in time trusts what is shown."""
 
 import datetime as dt
+import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certs.authority import is_issued_by, read_certificate
-from certs.rotation import State
+from certs.authority import is_issued_by, is_valid, read_certificate, read_certificates
+from certs.rotation import Leaf, RotationSettings, State
 from tests.harness.sizes import size
 from tests.unit.certs.world import SETTINGS, START, World
 
@@ -90,10 +92,78 @@ def test_a_new_authority_signs_only_once_it_was_everywhere_for_long_enough() -> 
     assert world.pass_().authorities[0].key is not None
     world.now += MINUTE
     assert [one.key is None for one in world.pass_().authorities] == [True, False]
-    world.now += SETTINGS.leaf_lifetime - MINUTE
+    assert not any(
+        is_issued_by(read_certificate(one.pair.certificate), [read_certificate(made.certificate)])
+        for _, one in shown(world)
+    )
+    ends = max(
+        read_certificate(one.pair.certificate).not_valid_after_utc for _, one in shown(world)
+    )
+    world.now = ends - MINUTE
     assert len(world.pass_().authorities) == 2
     world.now += MINUTE
     assert [one.certificate for one in world.pass_().authorities] == [made.certificate]
+
+
+def shown(world: World) -> list[tuple[dt.datetime, Leaf]]:
+    """Give every leaf that was ever shown."""
+    return [each for leaves in world.leaves.values() for each in leaves]
+
+
+@pytest.mark.parametrize("lifetime", [DAY * 8, DAY * 30, DAY * 180])
+def test_a_gate_that_was_cut_off_is_trusted_as_long_as_its_leaf_is_valid(
+    lifetime: dt.timedelta,
+) -> None:
+    """Also where an operator changes lifetimes meanwhile: nobody is asked what he has."""
+    world = World()
+    for _day in range(0, 500, 2):
+        if world.now == START + DAY * 250:
+            world.settings = replace(SETTINGS, leaf_lifetime=lifetime)
+        world.pass_()
+        trusted = read_certificates(world.state.bundles[0])
+        for _, leaf in shown(world):
+            certificate = read_certificate(leaf.pair.certificate)
+            assert not is_valid(certificate, world.now) or is_issued_by(certificate, trusted)
+        world.now += DAY * 2
+    assert len(world.state.authorities) <= 2
+
+
+def test_a_shorter_lifetime_counts_at_once_for_what_was_made_before() -> None:
+    """Whoever shortens it does not wait for years; and there is no gap."""
+    world = World(
+        settings=replace(SETTINGS, authority_lifetime=DAY * 3650, leaf_lifetime=DAY * 398)
+    )
+    for _ in range(3):
+        world.pass_()
+        world.now += DAY * 20
+    (old,) = world.state.authorities
+    world.settings = replace(SETTINGS, authority_lifetime=DAY * 14, leaf_lifetime=DAY * 7)
+    for _ in range(30):
+        world.pass_()
+        assert world.problems() == []
+        world.now += SETTINGS.distribution
+    assert world.state.authorities[0].certificate == old.certificate
+    assert world.state.authorities[0].key is None
+    ends = {
+        read_certificate(one.pair.certificate).not_valid_after_utc
+        for one in world.state.leaves.values()
+    }
+    assert max(ends) <= world.now + DAY * 7
+
+
+@pytest.mark.parametrize(
+    ("lifetimes", "what"),
+    [
+        (RotationSettings(leaf_lifetime=MINUTE * 59), "leaves .* would expire"),
+        (RotationSettings(authority_lifetime=DAY * 179), "a CA .* short"),
+        (SETTINGS, "^$"),
+    ],
+)
+def test_lifetimes_that_cannot_work_together_are_told(
+    lifetimes: RotationSettings, what: str
+) -> None:
+    """With what to do."""
+    assert re.search(what, lifetimes.problem())
 
 
 def test_an_authority_that_is_not_everywhere_does_not_sign() -> None:
@@ -122,10 +192,10 @@ def test_a_record_lost_just_after_a_leaf_was_replaced_costs_nobody_his_trust() -
         world.pass_()
         if len(world.state.authorities) == 2 and world.leaves["gate"][-1][0] == world.now:
             break
-    shown = read_certificate(world.leaves["gate"][-2][1].pair.certificate)
+    former_leaf = read_certificate(world.leaves["gate"][-2][1].pair.certificate)
     former, current = (read_certificate(each.certificate) for each in world.state.authorities)
-    assert is_issued_by(shown, [former])
-    assert not is_issued_by(shown, [current])
+    assert is_issued_by(former_leaf, [former])
+    assert not is_issued_by(former_leaf, [current])
     world.now += MINUTE
     world.state = State((), world.state.leaves, world.state.bundles)
     world.pass_()

@@ -36,10 +36,11 @@ class World:
         default_factory=lambda: {name: [] for name in WANTED}
     )
     bundles: list[tuple[dt.datetime, bytes]] = field(default_factory=list)
+    settings: RotationSettings = SETTINGS
 
     def pass_(self, writes: int = 99) -> State:
         """Plan and write, one thing after the other; stop after so many writes."""
-        planned = plan(self.state, WANTED, self.now, SETTINGS)
+        planned = plan(self.state, WANTED, self.now, self.settings)
         for write in (
             self._write_authorities,
             *(lambda p, n=name: self._write_leaf(p, n) for name in WANTED),
@@ -71,7 +72,7 @@ class World:
 
     def problems(self) -> list[str]:
         """Name each pair and bundle that parties may hold now, and that do not fit."""
-        since = self.now - SETTINGS.distribution
+        since = self.now - self.settings.distribution
         held = {name: [leaf for _, leaf in recent(self.leaves[name], since)] for name in WANTED}
         bundles = {one.bundle for leaves in held.values() for one in leaves}
         bundles |= {bundle for _, bundle in recent(self.bundles, since)}

@@ -5,11 +5,17 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
 
 import pytest
 import structlog
+import wasmtime
 
 from cli.main import main
+from tests.tools.provide import provide
+from tests.unit.cli.authored import FILES
+from tests.unit.policies.authoring.conftest import write
 
 
 @dataclass(frozen=True)
@@ -22,6 +28,23 @@ class Done:
 
 
 Run = Callable[..., Done]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _compiled_once() -> Iterator[None]:
+    """Compile the same policies once for all commands of a run: each would take half a second."""
+    compiled: dict[bytes, bytearray] = {}
+    module = wasmtime.Module
+
+    def take(engine: wasmtime.Engine, wasm: bytes) -> wasmtime.Module:
+        key = sha256(wasm).digest()
+        if key not in compiled:
+            compiled[key] = module(engine, wasm).serialize()
+        return module.deserialize(engine, compiled[key])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wasmtime, "Module", take)
+        yield
 
 
 @pytest.fixture
@@ -42,3 +65,20 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
     yield call
     structlog.reset_defaults()
+
+
+@pytest.fixture
+def acme(tmp_path: Path) -> Path:
+    """A folder with one rule, its tests and its cases."""
+    return write(tmp_path / "acme", FILES)
+
+
+@pytest.fixture
+def author(run: Run) -> Run:
+    """Run `sallyport policy` with OPA."""
+
+    def call(command: str, *arguments: object) -> Done:
+        opa = [] if command == "new" else ["--opa", provide("opa")]
+        return run("policy", command, *arguments, *opa)
+
+    return call

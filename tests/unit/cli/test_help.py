@@ -6,7 +6,18 @@ from importlib.metadata import version
 import pytest
 
 from cli import help as texts
-from cli import help_egress, help_risk
+from cli import (
+    help_bundles,
+    help_certs,
+    help_egress,
+    help_ledger,
+    help_policy,
+    help_report,
+    help_risk,
+    help_rollout,
+    help_verify,
+    help_weights,
+)
 from tests.unit.cli.conftest import Run
 
 COMMANDS = [
@@ -18,14 +29,37 @@ COMMANDS = [
     "control",
     "auditor",
     "run",
+    "ledger verify",
+    "ledger export",
+    "ledger prove",
+    "ledger heads",
+    "ledger key",
     "policy build",
+    "policy activate",
+    "policy fetch",
+    "policy rollback",
+    "policy sign",
+    "policy status",
+    "policy bench",
+    "policy lint",
+    "policy new",
+    "policy schema",
+    "policy test",
     "profile suggest",
     "profile diff",
     "profile check",
+    "certs status",
     "risk status",
     "risk show",
     "risk table",
+    "rollout plan",
+    "rollout set",
+    "rollout status",
+    "report",
     "sandbox report",
+    "weights access",
+    "weights ingest",
+    "verify",
     "who-can use",
     "egress render",
     "egress plan",
@@ -33,9 +67,35 @@ COMMANDS = [
     "egress verify",
     "egress suggest",
     "egress graph",
+    "egress release",
 ]
-GROUPS = ["policy", "profile", "risk", "sandbox", "who-can", "egress"]
-ELSEWHERE = {"egress": help_egress, "risk": help_risk}
+GROUPS = [
+    "certs",
+    "ledger",
+    "policy",
+    "profile",
+    "risk",
+    "rollout",
+    "sandbox",
+    "weights",
+    "who-can",
+    "egress",
+]
+ELSEWHERE = {
+    "egress": help_egress,
+    "ledger": help_ledger,
+    "policy": help_policy,
+    **{
+        f"policy {each}": help_bundles
+        for each in ("activate", "fetch", "rollback", "sign", "status")
+    },
+    "report": help_report,
+    "certs": help_certs,
+    "risk": help_risk,
+    "rollout": help_rollout,
+    "verify": help_verify,
+    "weights": help_weights,
+}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -60,7 +120,7 @@ def test_help_is_readable_at_80_columns(
     lines = [line.strip() for line in text.partition("Examples")[2].splitlines()]
     assert max(map(len, text.splitlines())) <= 80
     examples = [line for line in lines if "sallyport " in line and "--help says" not in line]
-    where = ELSEWHERE.get(command.partition(" ")[0], texts)
+    where = ELSEWHERE.get(command, ELSEWHERE.get(command.partition(" ")[0], texts))
     written = getattr(where, (command.split() or ["root"])[-1].upper().replace("-", "_"))
     assert all(f"    {example}\n" in written for example in examples)
     assert len(examples) == written.count("\n    ")

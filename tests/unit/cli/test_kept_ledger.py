@@ -10,11 +10,16 @@ import pytest
 from structlog.testing import capture_logs
 
 from audit.ledger.frames import Frame, FrameKind
-from audit.ledger.store.store import Removed, Store
-from cli import auditor
-from cli.auditor import KeptLedger
+from audit.ledger.log.publishing import Publishing
+from audit.ledger.store.retaining import Removed
+from audit.ledger.store.store import Store
+from cli import kept_ledger
+from cli.kept_ledger import KeptLedger, open_kept_ledger
+from cli.settings import read_settings
 from core.errors import LedgerError
 from tests.harness.postgres import Postgres, require_postgres
+from tests.unit.audit.store.conftest import clock
+from tests.unit.audit.store.former import write_former
 from webhooks.logs import get_logger
 
 CLUSTER = "c1"
@@ -27,7 +32,7 @@ SOON_S = 30.0
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look after the ledger more often."""
-    monkeypatch.setattr(auditor, "LOOK_EVERY_S", 0.05)
+    monkeypatch.setattr(kept_ledger, "LOOK_EVERY_S", 0.05)
 
 
 @pytest.fixture
@@ -104,6 +109,46 @@ async def test_a_failed_delivery_is_missed_at_once(tmp_path: Path) -> None:
     assert ledger.missing() == ["unexpected RuntimeError"]
 
 
+async def test_rows_past_the_log_are_loud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What somebody wrote past the ledger is said once, with its number, and counted."""
+    monkeypatch.setattr(kept_ledger, "LOOK_EVERY_S", 0.01)
+    url = f"sqlite:///{tmp_path / 'ledger.db'}"
+    store = Store(url, clock)
+    publishing = Publishing(store, tmp_path / "ledger.key", [], get_logger())
+    ledger = KeptLedger(store, 30, get_logger(), publishing, 0.02)
+    with capture_logs() as lines:
+        task = asyncio.create_task(ledger.look_after())
+        await until(lambda: ledger.outside == 0)
+        write_former(url, 0, 2)
+        await until(lambda: ledger.outside == 3)
+        await asyncio.sleep(0.1)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await ledger.close()
+    said = [line for line in lines if line["event"] == "rows outside of the log"]
+    assert [(line["rows"], line["log_level"]) for line in said] == [(3, "error")]
+
+
+@pytest.mark.parametrize(
+    ("anchors", "event"),
+    [("none", "no anchor"), ("beside", "anchor beside the ledger"), ("away", "")],
+)
+async def test_what_anchors_cannot_prove_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, anchors: str, event: str
+) -> None:
+    """None at all, or one on the ledger's own disk: the log warns at the start."""
+    places = {"none": [], "beside": [{"file": str(tmp_path / "anchor.jsonl")}]}
+    away = [{"file": "/proc/nowhere/anchor.jsonl"}]
+    url = f"sqlite:///{tmp_path / 'ledger.db'}"
+    key = str(tmp_path / "ledger.key")
+    given = {"url": url, "signing_key": key, "anchors": places.get(anchors, away)}
+    with capture_logs() as lines:
+        async with open_kept_ledger(read_settings(None, {"ledger": given}), get_logger()):
+            pass
+    warned = [line["event"] for line in lines if line["log_level"] == "warning"]
+    assert warned == ([event] if event else [])
+
+
 async def test_nothing_unforeseen_ends_the_looking_after(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,7 +162,7 @@ async def test_nothing_unforeseen_ends_the_looking_after(
         raise ZeroDivisionError
 
     monkeypatch.setattr(Store, "retain", retain)
-    monkeypatch.setattr(auditor, "_RETAIN_EVERY_S", 0.0)
+    monkeypatch.setattr(kept_ledger, "_RETAIN_EVERY_S", 0.0)
     with capture_logs() as lines:
         async with looked_after(Store(f"sqlite:///{tmp_path / 'ledger.db'}")):
             await until(lambda: looks > 2)

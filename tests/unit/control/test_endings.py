@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from control.loops.endings import BEFORE_S, LATE_S, Endings
+from control.announcing import LATE_S
+from control.loops.endings import BEFORE_S, Endings
 from core.break_glass import parse_break_glass
 from core.errors import ClusterError, NotLeaderError
 from core.exceptions import parse_exception

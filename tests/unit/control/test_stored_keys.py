@@ -8,7 +8,7 @@ import pytest
 from certs.authority import KeyPair, make_authority, validity
 from certs.rotation import Authority, Leaf
 from certs.signing import SigningSettings, plan_signing
-from control.loops.certificates import (
+from control.loops.certificate_store import (
     read_leaf,
     read_record,
     wanted_leaves,
@@ -27,7 +27,7 @@ def test_the_record_of_the_authorities_is_read_as_it_was_written() -> None:
     pair = make_authority("CA", validity(NOW, dt.timedelta(days=1)))
     authorities = (
         Authority(pair.certificate),
-        Authority(pair.certificate, pair.key, NOW),
+        Authority(pair.certificate, pair.key, NOW, NOW + dt.timedelta(days=1)),
     )
     assert read_record(write_record(authorities)) == authorities
 

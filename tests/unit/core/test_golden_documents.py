@@ -56,6 +56,7 @@ FIRST = DecisionDocument(
     traced="noted",
     subjects=["user:2bd806c97f0e00af", "system:serviceaccount:train:trainer"],
     mode="warn",
+    if_enforced="refused",
     profile="pss-baseline",
     named=Named("pss-baseline", "metadata.annotations[sallyport.dev/profile]"),
     exceptions=["rdma@2d1f6d0e-3f0b-4c8a-9a52-0c9f5f6b7d33"],
@@ -143,6 +144,8 @@ FIRST = DecisionDocument(
     ),
     durations=Durations(total=0.412, evaluation=0.201, access=0.015),
     projection="sha256:" + "5e" * 32,
+    context="sha256:" + "c0" * 32,
+    fields="sha256:" + "f1" * 32,
 )
 
 

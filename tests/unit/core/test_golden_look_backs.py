@@ -13,6 +13,7 @@ from core.look_back import (
     LookBackDocument,
     Sort,
     State,
+    StoreReads,
     decode_look_back,
     encode_look_back,
 )
@@ -54,6 +55,18 @@ FIRST = LookBackDocument(
     namespaces={"train": 1},
     suspended=["train/hole"],
     gaps=["there is no auditor"],
+    reads=[
+        StoreReads(
+            store="frontier",
+            reads=9,
+            bytes=48318382080,
+            first="2026-11-20T01:00:00.000Z",
+            last="2026-11-20T02:00:00.000Z",
+            ungranted=2,
+            by_pods=8,
+            unsure=1,
+        )
+    ],
 )
 
 

@@ -9,6 +9,8 @@ SECRET: Final = "ledger-url"
 
 GUID: Final = "11111111-2222-3333-4444-555555555555"
 
+OTHER_GUID: Final = "66666666-7777-8888-9999-000000000000"
+
 IDENTITY: Final = {"enabled": True, "tenant": GUID, "clientId": GUID}
 
 SWITCHES: Final = MappingProxyType[str, Values](
@@ -25,10 +27,18 @@ SWITCHES: Final = MappingProxyType[str, Values](
             "gate": {"spool": {"persistence": {"enabled": True, "storageClassName": "fast"}}}
         },
         "no auditor": {"auditor": {"enabled": False}},
+        "no back-stop": {"backstop": {"enabled": False}},
         "PostgreSQL": {"auditor": {"ledger": {"existingSecret": SECRET}}},
         "SQLite on a class": {"auditor": {"ledger": {"storageClassName": "slow", "size": "1Ti"}}},
         "policies of one's own": {"bundle": {"configMap": "sallyport-bundle-5f0c2d9e7a41"}},
-        "mutual TLS": {"gate": {"clientCaConfigMap": "apiserver-ca"}},
+        "a candidate beside": {"shadow": {"configMap": "candidate-5f0c2d9e7a41", "budget": 0.2}},
+        "an OPA server": {
+            "evaluation": {"engine": "opa", "opa": {"image": "registry.example/opa@sha256:0"}}
+        },
+        "mutual TLS": {
+            "gate": {"clientCaConfigMap": "apiserver-ca", "clientNames": ["kube-apiserver"]}
+        },
+        "lifetimes": {"certificates": {"authorityDays": 60, "leafDays": 7}},
         "a RuntimeClass": {
             "sandbox": {
                 "runtimeClass": {
@@ -82,6 +92,71 @@ SWITCHES: Final = MappingProxyType[str, Values](
                 "lookBack": {"enabled": False, "days": 90},
             }
         },
+        "weights from a mount": {
+            "clusterId": "prod",
+            "weights": {
+                "folder": {"claim": "logs", "path": "exported/2026"},
+                "networks": {
+                    "pods": ["10.240.0.0/12"],
+                    "nodes": ["10.4.0.0/16"],
+                    "others": ["10.9.0.0/16"],
+                    "shared": ["203.0.113.7/32"],
+                    "leavesAs": "pod",
+                },
+                "pollEverySeconds": 5,
+                "patienceSeconds": 0,
+                "tokenHours": 1.5,
+                "delaySeconds": 3600,
+                "mostPods": 2000000,
+                "nodeIdentities": [GUID],
+                "tenants": [GUID],
+                "subscriptions": [GUID],
+                "tuning": {"copy-out.bytes": 1073741824},
+                "expected": {"mass-delete": [f"oid:{GUID}"]},
+                "grants": {"whenEnded": "evict"},
+            },
+        },
+        "weights from Azure": {
+            "clusterId": "prod",
+            "identity": {"tenant": GUID, "trustConfigMap": "own-cloud"},
+            "weights": {
+                "container": {"site": "https://logs.blob.core.windows.net"},
+                "eventHub": {"servers": ["logs.servicebus.windows.net:9093"], "topics": ["logs"]},
+                "signIn": {"clientId": OTHER_GUID},
+            },
+        },
+        "weights by a connection string": {
+            "clusterId": "prod",
+            "weights": {
+                "eventHub": {
+                    "servers": ["logs.servicebus.windows.net:9093"],
+                    "topics": ["logs"],
+                    "existingSecret": "hub",
+                    "allowConnectionString": True,
+                },
+                "azure": {
+                    "enabled": True,
+                    "tenant": GUID,
+                    "clientId": GUID,
+                    "everySeconds": 86400,
+                    "justInTime": True,
+                },
+            },
+        },
+        "heads anchored": {
+            "auditor": {
+                "ledger": {
+                    "headEverySeconds": 5,
+                    "signingSecret": "own-key",
+                    "anchors": {
+                        "file": {"claim": "append-only", "name": "prod.jsonl"},
+                        "blob": "https://anchors.blob.core.windows.net/anchors/prod",
+                        "configMap": {"name": "anchors/prod", "kubeconfigSecret": "other-cluster"},
+                    },
+                }
+            },
+            "weights": {"signIn": {"tenant": GUID, "clientId": GUID}},
+        },
         "service tags": {"egress": {"tags": {"claim": "service-tags"}}},
         "one gate": {"gate": {"replicas": 1, "allowSingleReplica": True}},
         "no profiles": {
@@ -113,6 +188,7 @@ SWITCHES: Final = MappingProxyType[str, Values](
             "maxStalenessSeconds": 3600,
             "logFormat": "console",
             "access": {"allowAgeSeconds": 0, "denyAgeSeconds": 0.25, "timeoutSeconds": 10},
+            "webhooks": {"validating": {"timeoutSeconds": 20}},
             "evaluation": {"seconds": 5, "memoryMib": 1024},
             "record": {"whenFull": "admit", "lines": True, "people": "name"},
             "gate": {

@@ -7,6 +7,16 @@ from tests.unit.helm.switches import GUID, IDENTITY
 
 IGNORE = {"failurePolicy": "Ignore"}
 
+SITE = {
+    "clusterId": "prod",
+    "weights": {"container": {"site": "https://logs.blob.core.windows.net"}},
+}
+HUB = {
+    "servers": ["logs.servicebus.windows.net:9093"],
+    "topics": ["logs"],
+    "existingSecret": "hub",
+}
+
 
 @pytest.mark.parametrize("namespace", ["default", "kube-system", "kube-public", "kube-node-lease"])
 def test_namespaces_of_others_are_refused(helm: Helm, namespace: str) -> None:
@@ -39,6 +49,9 @@ def test_namespaces_of_others_are_refused(helm: Helm, namespace: str) -> None:
         ({"webhooks": {"mutating": {"failurePolicy": "Fail"}}}, "additional properties"),
         ({"webhooks": {"matchConditions": []}}, "additional properties"),
         ({"gate": {"spool": {"sizeMib": 1}}}, "minimum: got 1, want 64"),
+        ({"evaluation": {"engine": "opa"}}, "evaluation.opa.image: missing"),
+        ({"evaluation": {"engine": "wasm"}}, "must be one of 'embedded', 'opa'"),
+        ({"rollout": {"new": "enforce"}}, "rollout.new and rollout.newSince come together"),
         ({"identity": {"enabled": True}}, "identity.tenant: missing"),
         ({"identity": {"enabled": True, "tenant": GUID}}, "identity.clientId: missing"),
         ({"identity": {**IDENTITY, "tenant": "contoso.com"}}, "does not match pattern"),
@@ -61,6 +74,46 @@ def test_namespaces_of_others_are_refused(helm: Helm, namespace: str) -> None:
             "audience, keysUrl and tlsSecret are needed with an issuer",
         ),
         ({"identity": {**IDENTITY, "rateSeconds": 0.5}}, "minimum: got 0.5, want 1"),
+        ({"weights": {"folder": {"claim": "logs"}}}, "clusterId: missing"),
+        ({**SITE, "auditor": {"enabled": False}}, "the auditor reads logs of storage"),
+        (SITE, "weights.signIn.tenant: missing"),
+        ({**SITE, "identity": {"tenant": GUID}}, "weights.signIn.clientId: missing"),
+        ({"weights": {"folder": {"path": "../etc"}}}, "does not match pattern"),
+        ({"weights": {"eventHub": {"topics": ["logs"]}}}, "servers and topics go together"),
+        (
+            {"clusterId": "prod", "weights": {"eventHub": HUB}},
+            "a connection string is a long-lived key",
+        ),
+        ({"weights": {"azure": {"enabled": True}}}, "weights.azure.tenant: missing"),
+        (
+            {"weights": {"azure": {"enabled": True, "tenant": GUID}}},
+            "weights.azure.clientId: missing",
+        ),
+        ({"weights": {"azure": {"justInTime": True}}}, "nothing makes role assignments"),
+        ({"weights": {"grants": {"whenEnded": "delete"}}}, "must be one of 'report', 'evict'"),
+        (
+            {"auditor": {"ledger": {"anchors": {"blob": "https://a.example/b/c"}}}},
+            "weights.signIn.tenant: missing",
+        ),
+        (
+            {"auditor": {"ledger": {"anchors": {"configMap": {"name": "a/b"}}}}},
+            "name and kubeconfigSecret go together",
+        ),
+        (
+            {"gate": {"replicas": 5, "autoscaling": {"enabled": True, "maxReplicas": 4}}},
+            "gate.autoscaling.maxReplicas: fewer than gate.replicas",
+        ),
+        (
+            {
+                "gate": {
+                    "autoscaling": {"enabled": True},
+                    "resources": {"requests": {"cpu": None}},
+                }
+            },
+            "gate.resources.requests.cpu: missing",
+        ),
+        ({"test": {"namespace": "kube-system"}}, "test.namespace: kube-system is left out"),
+        ({"networkPolicies": {"azure": ["10.0.0.1"]}}, "does not match pattern"),
         ({"defaultMode": "off"}, "value must be one of 'enforce', 'warn', 'audit'"),
         ({"image": {**IMAGE["image"], "digest": "sha256:1"}}, "does not match pattern"),
     ],

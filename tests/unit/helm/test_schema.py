@@ -17,6 +17,9 @@ VALUES = yaml.safe_load((CHART / "values.yaml").read_text())
 SETTING_OF = {
     "clusterId": "cluster_id",
     "defaultMode": "default_mode",
+    "rollout.least": "rollout.least",
+    "rollout.new": "rollout.new",
+    "rollout.newSince": "rollout.new_since",
     "controllers": "controllers",
     "pipelines": "pipelines",
     "sharedAccounts": "shared_accounts",
@@ -87,9 +90,11 @@ SETTING_OF = {
     "access.allowAgeSeconds": "access.allow_age",
     "access.denyAgeSeconds": "access.deny_age",
     "access.timeoutSeconds": "access.timeout",
+    "shadow.budget": "shadow.budget",
     "evaluation.seconds": "evaluation.seconds",
     "evaluation.memoryMib": "evaluation.memory_mib",
     "evaluation.remembered": "evaluation.remembered",
+    "evaluation.engine": "evaluation.engine",
     "record.whenFull": "record.when_full",
     "record.lines": "record.lines",
     "record.people": "record.people",
@@ -103,6 +108,40 @@ SETTING_OF = {
     "control.discovery.search": "discovery.search",
     "control.discovery.skip": "discovery.skip",
     "auditor.ledger.keepDays": "ledger.keep_days",
+    "auditor.ledger.headEverySeconds": "ledger.head_every_s",
+    "weights.container.site": "weights.container.site",
+    "weights.container.containers": "weights.container.containers",
+    "weights.eventHub.servers": "weights.event_hub.servers",
+    "weights.eventHub.topics": "weights.event_hub.topics",
+    "weights.eventHub.allowConnectionString": "weights.event_hub.allow_connection_string",
+    "weights.networks.pods": "weights.networks.pods",
+    "weights.networks.nodes": "weights.networks.nodes",
+    "weights.networks.others": "weights.networks.others",
+    "weights.networks.shared": "weights.networks.shared",
+    "weights.networks.leavesAs": "weights.networks.leaves_as",
+    "weights.pollEverySeconds": "weights.poll_every",
+    "weights.patienceSeconds": "weights.patience",
+    "weights.tokenHours": "weights.token_hours",
+    "weights.delaySeconds": "weights.delay",
+    "weights.mostPods": "weights.most_pods",
+    "weights.nodeIdentities": "weights.node_identities",
+    "weights.tenants": "weights.tenants",
+    "weights.subscriptions": "weights.subscriptions",
+    "weights.tuning": "weights.tuning",
+    "weights.expected": "weights.expected",
+    "weights.azure.enabled": "weights.azure.enabled",
+    "weights.azure.tenant": "weights.azure.tenant",
+    "weights.azure.clientId": "weights.azure.client_id",
+    "weights.azure.credential": "weights.azure.credential",
+    "weights.azure.manager": "weights.azure.manager",
+    "weights.azure.everySeconds": "weights.azure.every",
+    "weights.azure.justInTime": "weights.azure.just_in_time",
+    "weights.grants.whenEnded": "weights.grants.when_ended",
+    "certificates.source": "certificates.source",
+    "certificates.authorityDays": "certificates.authority_days",
+    "certificates.leafDays": "certificates.leaf_days",
+    "certificates.distributionSeconds": "certificates.distribution_seconds",
+    "gate.clientNames": "listen.client_names",
 }
 """Values that are settings, as they are."""
 
@@ -114,14 +153,30 @@ MADE = {
     *("shipping.ca", "shipping.cert", "shipping.key", "ledger.url", "namespace", "egress.tags"),
     *(f"identity.{name}" for name in ("token_file", "certificate", "secret_file", "trust")),
     "identity.event_hub.connection_string_file",
+    "bundles.keys",
+    "shadow.bundle",
+    "evaluation.opa.url",
+    *("ledger.signing_key", "ledger.anchors", "weights.folder"),
+    *("weights.container.trust", "weights.event_hub.trust"),
+    "weights.event_hub.connection_string_file",
+    *(f"weights.azure.{name}" for name in ("authority", "token_file", "trust")),
     *(f"identity.security_events.{end}" for end in ("host", "port", "cert", "key", "token_file")),
 }
 """Settings that the chart makes from where it puts things."""
 
+FREE = (
+    *({"type": kind} for kind in ("string", "integer", "number")),
+    {"type": "string", "enum": ["gvisor", "kata"]},
+    {"type": "array", "items": {"type": "string"}},
+)
+"""What objects may hold under names of the user's own."""
+
 LEFT_OUT = {
     "cluster",  # A folder in place of a cluster.
     "kubeconfig",  # In a Pod it is the service account.
-    "bundle",  # The built-in one, until control brings others.
+    "bundle",  # The built-in one, or that of bundle.configMap.
+    *(f"evaluation.opa.{name}" for name in ("push", "token_file", "ca_file")),  # Of its own Pod.
+    "bundles.poll",  # A mounted ConfigMap changes once a minute.
 }
 
 
@@ -176,7 +231,7 @@ def test_the_schema_is_closed_and_described() -> None:
     for path, part in PARTS.items():
         if part.get("type") == "object" and path != ".global":
             extra = part["additionalProperties"]
-            free = extra in ({"type": "string"}, {"type": "integer"}) and "properties" not in part
+            free = extra in FREE and "properties" not in part
             assert extra is False or free, path
         assert "$ref" in part or part["description"].endswith((".", "tolerated.")), path
 
@@ -232,8 +287,9 @@ def test_the_chart_of_kinds_has_no_values_and_keeps_them(helm: Helm) -> None:
     """Removing it must not remove every profile, and with them all rights to run."""
     with pytest.raises(HelmFailedError, match="additional properties 'keep' not allowed"):
         helm.run("template", "crds", CRDS, "--set", "keep=false")
-    kinds = [item for item in yaml.safe_load_all(helm.run("template", "crds", CRDS)) if item]
-    assert kinds
-    for kind in kinds:
-        assert kind["kind"] == "CustomResourceDefinition"
-        assert kind["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"
+    kept = [item for item in yaml.safe_load_all(helm.run("template", "crds", CRDS)) if item]
+    assert len([item for item in kept if item["kind"] == "CustomResourceDefinition"]) > 1
+    others = {item["metadata"]["name"] for item in kept if "Policy" in item["kind"]}
+    assert others == {"revision-parameters.sallyport.dev"}  # tests/api/guards/test_made_anew.py
+    for item in kept:
+        assert item["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"

@@ -42,6 +42,16 @@ def files_of(section: Identity) -> list[Path | None]:
     ]
 
 
+def files_of_weights(settings: Settings) -> list[Path | None]:
+    """Give the files by which the ledger is signed, and Azure asked about the weights."""
+    hub, azure = settings.weights.event_hub, settings.weights.azure
+    return [
+        *(settings.ledger.signing_key, *(place.kubeconfig for place in settings.ledger.anchors)),
+        *(hub.connection_string_file, hub.trust, settings.weights.container.trust),
+        *(azure.token_file, azure.trust),
+    ]
+
+
 def components(objects: list[Json]) -> list[str]:
     """Give the processes that are installed."""
     return [name.removeprefix("sallyport-") for name in pod_templates(objects)]
@@ -72,6 +82,7 @@ def test_every_path_lies_in_a_volume(helm: Helm, tmp_path: Path, switch: str) ->
             *(settings.shipping.ca, settings.shipping.cert, settings.shipping.key, settings.bundle),
             *(settings.receive.cert, settings.receive.key, settings.receive.client_ca),
             *files_of(settings.identity),
+            *files_of_weights(settings),
         ]
         for path in filter(None, read):
             assert mounts[str(path.parent)]["readOnly"] is True

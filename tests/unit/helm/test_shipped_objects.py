@@ -14,6 +14,8 @@ DEPLOY = ROOT / "deploy"
 WEBHOOKS = read_objects(DEPLOY / "webhooks.yaml")
 RBAC = read_objects(DEPLOY / "rbac.yaml")
 GUARD = [
+    *read_objects(DEPLOY / "backstop.yaml"),
+    *read_objects(DEPLOY / "kinds-guard.yaml"),
     *read_objects(DEPLOY / "namespace-guard.yaml"),
     *read_objects(DEPLOY / "own-namespace-guard.yaml"),
     *read_objects(DEPLOY / "revision-guard.yaml"),
@@ -32,7 +34,7 @@ EVERYWHERE = {"guards.sallyport.dev", "authors.sallyport.dev"}
 
 CONDITIONS = {
     "validate.sallyport.dev": ["status-only-with-judged-metadata"],
-    "objects.sallyport.dev": ["not-for-sallyport"],
+    "objects.sallyport.dev": ["not-for-sallyport", "not-a-runtime-class-as-it-was"],
     "rights.sallyport.dev": ["not-for-masters", "only-identities-of-accounts"],
     "credentials.sallyport.dev": [
         "not-the-scheduler",
@@ -66,7 +68,8 @@ def identity(item: Json) -> str:
 @pytest.mark.parametrize("item", [*GUARD, *PROFILES], ids=identity)
 def test_the_guard_and_the_profiles_are_the_same(helm: Helm, item: Json) -> None:
     """There is one source; the chart adds labels only."""
-    assert bare(named(helm.objects({}), item["kind"], item["metadata"]["name"])) == item
+    objects = helm.objects(SWITCHES["defaults"])
+    assert bare(named(objects, item["kind"], item["metadata"]["name"])) == item
 
 
 @pytest.mark.parametrize("item", RBAC, ids=identity)
@@ -156,5 +159,5 @@ def test_switches_take_out_what_they_say(helm: Helm) -> None:
     assert without("no profiles") == {identity(item) for item in PROFILES}
     assert without("no auditor") == {
         f"{kind} sallyport-auditor"
-        for kind in ("StatefulSet", "Service", "ServiceAccount", "ConfigMap")
+        for kind in ("StatefulSet", "Service", "ServiceAccount", "ConfigMap", "NetworkPolicy")
     }

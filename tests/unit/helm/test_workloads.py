@@ -1,5 +1,7 @@
 """How the processes run: labels, security, tokens, what survives an upgrade."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.harness.client import Json
@@ -89,7 +91,7 @@ def test_only_those_who_ask_kube_apiserver_have_a_token(helm: Helm) -> None:
         "sallyport-auditor": False,
     }
     accounts = [item for item in objects if item["kind"] == "ServiceAccount"]
-    assert len(accounts) == 3
+    assert len(accounts) == 5  # With those of `helm test` and `helm uninstall`.
     assert not any(account["automountServiceAccountToken"] for account in accounts)
 
 
@@ -116,6 +118,17 @@ def test_spools_on_volumes_outlive_their_pods(helm: Helm) -> None:
     assert "spool" not in {volume["name"] for volume in spec["template"]["spec"]["volumes"]}
 
 
+def test_gates_can_have_nodes_of_their_own(helm: Helm) -> None:
+    """On which nothing else runs, so that nobody's privileged Pod is beside them."""
+    toleration = {"key": "only", "value": "gates", "effect": "NoSchedule"}
+    own = {"nodeSelector": {"pool": "gates"}, "tolerations": [toleration]}
+    templates = pod_templates(helm.objects({"gate": own}))
+    gate, control = (templates[f"sallyport-{name}"]["spec"] for name in ("gate", "control"))
+    assert gate["nodeSelector"] == {"kubernetes.io/os": "linux", "pool": "gates"}
+    assert gate["tolerations"] == [toleration]
+    assert "pool" not in control["nodeSelector"]
+
+
 def test_a_changed_setting_starts_the_process_anew(helm: Helm) -> None:
     """And only the processes whose settings changed."""
 
@@ -130,9 +143,10 @@ def test_a_changed_setting_starts_the_process_anew(helm: Helm) -> None:
 
 
 @pytest.mark.parametrize("switch", SWITCHES)
-def test_rendering_twice_gives_the_same(helm: Helm, switch: str) -> None:
+def test_rendering_twice_gives_the_same(helm: Helm, tmp_path: Path, switch: str) -> None:
     """No random names or keys: what is reviewed is what is applied."""
-    assert helm.template(SWITCHES[switch]) == helm.template(SWITCHES[switch])
+    other = Helm(helm.program, tmp_path)  # One and the same remembers what it has rendered.
+    assert helm.template(SWITCHES[switch]) == other.template(SWITCHES[switch])
 
 
 @pytest.mark.parametrize("switch", SWITCHES)

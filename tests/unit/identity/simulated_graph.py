@@ -8,12 +8,13 @@ from urllib.parse import parse_qs, urlsplit
 from core.errors import EntraError
 from core.risk import Level, RiskEntry, State, key_of
 from core.risk_snapshot import Coverage
+from core.times import time_text
 from identity.entra.graph_objects import PageRead, Risky
 from identity.entra.graph_resources import Resource
 from identity.entra.passes import Pass
 from identity.entra.polling import Plan
 from identity.entra.polling_times import Times
-from identity.entra.words import seconds_of, time_text
+from identity.entra.words import seconds_of
 
 SITE = "https://graph.example"
 WALL = 1_795_000_000.0

@@ -5,10 +5,10 @@ from itertools import pairwise
 import pytest
 
 from core.risk_snapshot import Coverage
+from core.times import time_text
 from identity.entra.graph_objects import PageRead
 from identity.entra.graph_resources import Resource
 from identity.entra.polling_times import Times
-from identity.entra.words import time_text
 from tests.unit.identity.simulated_graph import (
     ALL,
     KNOWN,

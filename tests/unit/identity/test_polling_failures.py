@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from core.errors import EntraError
 from core.risk_snapshot import Coverage
+from core.times import time_text
 from identity.entra.graph_objects import PageRead
 from identity.entra.graph_resources import Resource
 from identity.entra.passes import later
 from identity.entra.polling import MOST_TRIES
-from identity.entra.words import seconds_of, time_text
+from identity.entra.words import seconds_of
 from tests.unit.identity.simulated_graph import (
     ALL,
     KNOWN,

@@ -202,6 +202,22 @@ def test_pods_that_can_sign_in_are_one_item_for_each_owner() -> None:
     ]
 
 
+def test_grants_that_name_somebody_are_listed_whoever_wrote_them() -> None:
+    """By their object id, or by the client id as which a service account of it signs in."""
+    one, two = trail(), trail(BOB, client_ids=frozenset({CLIENT}))
+    fields = {"group": "sallyport.dev", "kind": "AccessGrant", "created": 5}
+    joined(
+        [one, two],
+        live("g1", "eval", granted=frozenset({ALICE}), **fields),
+        live("g2", "train", granted=frozenset({f"client:{CLIENT}"}), **fields),
+        live("g3", "others", granted=frozenset({"oid:other"}), **fields),
+    )
+    assert [(each.name, each.sort, each.how) for each in document(one).items] == [
+        ("eval", Sort.GRANTED, "may-open")
+    ]
+    assert [each.name for each in document(two).items] == ["train"]
+
+
 def test_fifty_thousand_acts_are_counted_and_memory_is_bounded() -> None:
     """The first objects are told apart, a part of them listed, the rest counted: none is lost."""
     one = trail()

@@ -16,6 +16,8 @@ class ScriptedServer:
     def __init__(self) -> None:
         self.answers: list[Answer] = []
         self.requests: list[dict[str, str]] = []
+        self.version = "999999"
+        """What it says, beside `answers`, to who asks how far it is (`limit=1`)."""
         self.bodies: list[Any] = []
         self.url = ""
 
@@ -34,6 +36,8 @@ class ScriptedServer:
         await self._runner.cleanup()
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
+        if request.query.get("limit") == "1":
+            return await items(self.version)(request)
         self.requests.append(dict(request.query))
         self.bodies.append(await request.json() if request.can_read_body else None)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]

@@ -116,6 +116,31 @@ async def test_a_watch_goes_on_where_it_broke(
     assert [request.get("resourceVersion") for request in server.requests] == [None, "1", "7"]
 
 
+async def test_a_server_that_went_back_is_listed_again(
+    connection: Connection, server: ScriptedServer
+) -> None:
+    """A restored etcd knows no more what was changed since the backup, and no watch says so.
+
+    A server that is as far, or further, is not listed.
+    """
+    server.version = "9"
+    server.answers = [
+        items("7", "a"),
+        stream(event("ADDED", "undone", "9"), then="break"),
+        stream(event("ADDED", "undone-too", "10"), then="break"),
+        items("8", "a"),
+        stream(event("ADDED", "b", "9"), then="hang"),
+    ]
+    with capture_logs() as logs:
+        async with watching(connection) as watched:
+            await watched.until("a", "b")
+            assert watched.watch.lists == 2
+    versions = [request.get("resourceVersion") for request in server.requests]
+    assert versions == [None, "7", "9", None, "8"]
+    (told,) = [log for log in logs if "went back" in log["event"]]
+    assert (told["was"], told["now"]) == ("10", "9")
+
+
 @pytest.mark.parametrize(
     "bad",
     [

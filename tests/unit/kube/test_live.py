@@ -22,12 +22,12 @@ async def test_nothing_is_known_before_it_was_loaded(
     server.answers = [reply({"message": "not now"}, 503)]
     before = asyncio.all_tasks()
     cluster = LiveCluster(kubeconfig)
-    assert len(cluster.missing()) == 4
+    assert len(cluster.missing()) == 5
     with capture_logs():
         await cluster.start()
         try:
             await eventually(lambda: all("not now" in line for line in cluster.missing()))
-            watched = ("ContainerProfiles", "Namespaces", "PersistentVolumes")
+            watched = ("ContainerProfiles", "Namespaces", "PersistentVolumes", "WeightStores")
             parts = ("version of the cluster", *(f"watch of {kind}" for kind in watched))
             for line, part in zip(cluster.missing(), parts, strict=True):
                 assert line.startswith(part)

@@ -104,10 +104,10 @@ def test_what_is_no_regular_file_is_a_wrong_setting(tmp_path: Path, *, in_folder
 def test_many_keys_are_checked_in_time() -> None:
     """50 000 keys of which the last repeats: a comparison of each with each took 14 s."""
     keys = ", ".join(f'"key{number}": 1' for number in range(50_000))
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(InvalidObjectError, match="duplicate key 'key49999'"):
         read(f'{{{keys}, "key49999": 2}}', "in.json")
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 4
 
 
 REFUSED: dict[str, tuple[str | bytes, str, str]] = {

@@ -150,7 +150,7 @@ async def test_a_cluster_that_cannot_be_asked_tells_no_credentials(
         await eventually(lambda: not any("no answer yet" in one for one in cluster.missing()))
         missing = cluster.missing()
         await cluster.stop()
-    assert len(missing) == 4
+    assert len(missing) == 5
     assert not any("defect" in one for one in missing)
     assert CANARY not in str(missing) + str(logs) + caplog.text
     assert not any("exc_info" in log for log in logs)

@@ -130,10 +130,10 @@ REFUSED = {
 def test_what_is_refused(case: str) -> None:
     """Each with its line and reason, in little time and without a crash."""
     text, says = REFUSED[case]
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(YamlError, match=says):
         list(load_all(text))
-    assert time.monotonic() - began < 2
+    assert time.process_time() - began < 4
 
 
 _json: st.SearchStrategy[Any] = st.recursive(

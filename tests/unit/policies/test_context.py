@@ -37,7 +37,7 @@ def test_schema_is_a_json_schema() -> None:
     jsonschema.Draft7Validator.check_schema(SCHEMA)
     assert SCHEMA["required"] == ["context"]
     assert SCHEMA["additionalProperties"] is OF_CONTEXT["additionalProperties"] is False
-    assert set(SCHEMA["properties"]) == {"context", "needs", "projection"}
+    assert set(SCHEMA["properties"]) == {"context", "fields", "kind", "needs", "projection"}
 
 
 def test_labels_may_be_of_any_mapping() -> None:

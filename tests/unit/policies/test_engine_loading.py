@@ -10,7 +10,7 @@ from core.decision import Need
 from core.errors import BundleRefusedError, SallyportError
 from policies import BUILT_IN_REGO
 from policies.bundle import Bundle, read_bundle
-from policies.engine.builtins import SUPPLIED
+from policies.engine.builtins.refused import hint
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.policies.bundles import make_bundle, rule, write_rego
 
@@ -51,7 +51,7 @@ def test_built_in_bundle_is_loaded(built: Path) -> None:
     [
         ("http.send", 'http.send({"method": "get", "url": "https://x"}).status_code == 200'),
         ("time.now_ns", "time.now_ns() > 0"),
-        ("regex.replace", 'regex.replace("a", "b", "c") == "x"'),
+        ("yaml.unmarshal", 'yaml.unmarshal("a") == "a"'),
         ("opa.runtime", 'opa.runtime().env.HOME == "/root"'),
         ("rand.intn", 'rand.intn("x", 10) == 1'),
         ("net.lookup_ip_addr", 'count(net.lookup_ip_addr("x")) > 0'),
@@ -66,7 +66,8 @@ def test_built_in_functions_that_reach_outside_are_refused(
     with pytest.raises(BundleRefusedError) as refused:
         load(bundle)
     assert str(refused.value) == (
-        f"the bundle calls what policies may not call here: {name} (rego/site/x.rego:6). "
+        "the bundle calls what policies may not call here: "
+        f"{name} (rego/site/x.rego:6{hint(name)}). "
         "See docs/reference/builtins.md for what they may"
     )
 
@@ -75,19 +76,16 @@ def test_every_forbidden_call_is_named(tmp_path: Path) -> None:
     """All at once, so that nobody mends one after the other."""
     site = {"a.rego": rule("time.now_ns() > 0"), "b.rego": rule('rand.intn("x", 1) == 0')}
     with pytest.raises(
-        BundleRefusedError, match=r"rand\.intn \(rego/b.rego:5\); time\.now_ns \(rego/a.rego:5\)"
+        BundleRefusedError,
+        match=r"rand\.intn \(rego/b\.rego:5; .*\); time\.now_ns \(rego/a\.rego:5; .*\)\.",
     ):
         load(make_bundle(tmp_path, site))
 
 
 def test_what_is_supplied_may_be_called(tmp_path: Path) -> None:
     """The test above is not vacuous: a supplied function, and those compiled in, are fine."""
-    assert set(SUPPLIED) == {"urlquery.encode"}
     site = {"x.rego": rule('urlquery.encode(sprintf("%v", [input.os])) != "x"')}
-    with pytest.raises(BundleRefusedError, match="sprintf"):
-        load(make_bundle(tmp_path, site))
-    site = {"x.rego": rule('urlquery.encode(concat("", [input.os])) != "x"')}
-    load(make_bundle(tmp_path / "again", site))
+    load(make_bundle(tmp_path, site))
 
 
 @pytest.mark.parametrize("name", ["sallyport/needs/answer", "sallyport/judge/answer"])

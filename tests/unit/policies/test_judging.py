@@ -207,7 +207,8 @@ def test_compiled_policies_agree_with_opa(tmp_path: Path) -> None:
     @given(context=CONTEXTS, seen=objects)
     def collect(context: Context, seen: dict[str, Any]) -> None:
         document = msgspec.json.decode(encode_context(context))
-        cases.append({"context": document, "needs": [], "projection": seen})
+        shown = {"kind": "Pod", "fields": {}, "projection": seen}
+        cases.append({"context": document, "needs": [], **shown})
 
     collect()
     with engine_on(tmp_path, signal("count(input.context.groups) > 0")) as engine:

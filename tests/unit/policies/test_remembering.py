@@ -12,8 +12,9 @@ from core.decision import Need
 from core.errors import EvaluationError
 from core.sandbox import Feature, Signal
 from policies.bundle import Rule
-from policies.engine import Answer, Judgement
+from policies.engine import A_POD, Answer, Judgement, Shown
 from policies.engine.remembered import MOST_BYTES, RememberingEngine
+from policies.site.fields import NO_READS
 
 SITE = Rule("sandbox/acme/x", "T", "D", "m", "R", 1, points=1, site=True)
 
@@ -22,6 +23,7 @@ class Counting:
     """An engine that says how often it was asked."""
 
     revision = "r"
+    reads = NO_READS
 
     def __init__(
         self, needs: Callable[[bytes], int] = lambda _: 1, *, sees_objects: bool = False
@@ -32,8 +34,11 @@ class Counting:
         self._needs = needs
         self._sees_objects = sees_objects
 
-    async def judge(self, projection: bytes, answer: Answer, context: bytes) -> Judgement:
+    async def judge(
+        self, projection: bytes, answer: Answer, context: bytes, shown: Shown = A_POD
+    ) -> Judgement:
         """Give a signal that says what it was asked about; fail for `fail`."""
+        assert shown is A_POD
         self.judged.append((projection, context))
         if context == b"fail":
             raise EvaluationError("too long")

@@ -7,9 +7,13 @@ import pytest
 
 from core.errors import BundleRefusedError
 from policies.bundle import read_bundle
+from policies.engine.builtins.refused import hint
 from tests.unit.policies.bundles import METADATA, make_site_bundle, signal
 
-FIX = "name it sallyport.sandbox.<family>.<name> for a signal, site.<name> for a helper"
+FIX = (
+    "name it sallyport.rules.<category>.<name> for a rule, sallyport.sandbox.<family>.<name> for a "
+    "signal, site.<name> for a helper"
+)
 SILENT = "\n\nsignals := set()\n"
 
 PACKAGES = {
@@ -17,7 +21,10 @@ PACKAGES = {
     "sallyport.sandbox.actor.entered": "is a built-in rule's",
     "sallyport.privileges.container.privileged": "is a built-in rule's",
     "sallyport.rules.runtime.annotations": "is a built-in rule's",
-    "sallyport.rules.acme.x": "would be a rule that denies; not yet: only signals",
+    "sallyport.rules.acme": "is no rule's and no signal's name (letters a-z, digits and _)",
+    "sallyport.rules": "lies above a built-in rule's",
+    "sallyport.parameters": "is Sallyport's own",
+    "sallyport.parameters.labels": "is Sallyport's own",
     "sallyport": "is Sallyport's own",
     "sallyport.sandbox": "lies above a built-in rule's",
     "sallyport.sandbox.code": "lies above a built-in rule's",
@@ -31,11 +38,11 @@ PACKAGES = {
     "sallyport.lib": "is Sallyport's own",
     "sallyport.lib.rights": "is Sallyport's own",
     "sallyport.features": "is Sallyport's own",
-    "sallyport.sandbox.acme": "is no signal's name (letters a-z, digits and _)",
-    "sallyport.sandbox.acme.x.y": "is no signal's name (letters a-z, digits and _)",
-    "sallyport.sandbox.Acme.x": "is no signal's name (letters a-z, digits and _)",
-    'sallyport.sandbox["a/b"].x': "is no signal's name (letters a-z, digits and _)",
-    'sallyport.sandbox["a\\"b"].x': "is no signal's name (letters a-z, digits and _)",
+    "sallyport.sandbox.acme": "is no rule's and no signal's name (letters a-z, digits and _)",
+    "sallyport.sandbox.acme.x.y": "is no rule's and no signal's name (letters a-z, digits and _)",
+    "sallyport.sandbox.Acme.x": "is no rule's and no signal's name (letters a-z, digits and _)",
+    'sallyport.sandbox["a/b"].x': "is no rule's and no signal's name (letters a-z, digits and _)",
+    'sallyport.sandbox["a\\"b"].x': "is no rule's and no signal's name (letters a-z, digits and _)",
     "site": "is none that a site's bundle may have",
     "acme.x": "is none that a site's bundle may have",
     "system.authz": "is none that a site's bundle may have",
@@ -65,7 +72,8 @@ def test_a_package_of_two_folders_is_refused(tmp_path: Path) -> None:
     """One could add to what the other says."""
     assert refusal(tmp_path, {"x.rego": signal()}, {"y.rego": signal()}) == (
         "rego/site/acme1/y.rego:12: package sallyport.sandbox.acme.x is in "
-        "rego/site/acme/x.rego:12 too, of another --site folder: name one of them otherwise"
+        "rego/site/acme/x.rego:12 too, of another --site folder or of the library: name one of "
+        "them otherwise"
     )
     shared = {"h.rego": "package site.h\n\ny if true\n"}
     assert "package site.h is in" in refusal(tmp_path, {"x.rego": signal()} | shared, shared)
@@ -231,7 +239,8 @@ def test_functions_that_reach_outside_are_refused_at_the_build(
 ) -> None:
     """As a gate would refuse them, by name and place."""
     assert refusal(tmp_path, {"x.rego": signal(call)}) == (
-        f"the bundle calls what policies may not call here: {name} (rego/site/acme/x.rego:16). "
+        "the bundle calls what policies may not call here: "
+        f"{name} (rego/site/acme/x.rego:16{hint(name)}). "
         "See docs/reference/builtins.md for what they may"
     )
 

@@ -191,6 +191,6 @@ def test_any_text_gives_names_of_tools_alone(text: str) -> None:
 def test_hostile_text_takes_no_longer_than_any(part: str) -> None:
     """The expressions look at each character a bounded number of times."""
     text = (part * 65536)[:65536]
-    start = time.perf_counter()
+    start = time.process_time()
     read_command(text)
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 2.0

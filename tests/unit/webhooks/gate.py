@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import structlog
+
 from certs.selfsigned import PairFiles, make_pair
 from tests.unit.webhooks.connection import Answer, Connection
 from tests.unit.webhooks.judge import PrivilegedJudge
@@ -79,12 +81,15 @@ async def running_gate(  # noqa: PLR0913, PLR0917  Each is what some test change
     app_settings: AppSettings | None = None,
     client_ca: Path | None = None,
     recorder: Recorder | None = None,
+    client_names: frozenset[str] = frozenset(),
 ) -> AsyncIterator[Gate]:
     """Run a gate in this event loop, on free ports."""
     judge = judge or PrivilegedJudge()
     log = folder / "log"
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     writer = configure_logs(LogSettings(descriptor=descriptor))
+    # A logger that keeps this gate's settings would speak to no later test of the process.
+    structlog.configure(cache_logger_on_first_use=False)
     files = make_pair(folder / "pair", ["localhost", "127.0.0.1"], dt.timedelta(days=30))
     logger = get_logger()
     tls = TlsSettings(files.certificate, files.key, client_ca=client_ca, poll_seconds=0.05)
@@ -98,7 +103,13 @@ async def running_gate(  # noqa: PLR0913, PLR0917  Each is what some test change
     stop, started = Stop(), asyncio.get_running_loop().create_future()
     told = started.set_result
     served = Served(
-        app, "webhooks", "the webhook address", app.max_body_bytes, app.count_dropped, app.answer
+        app,
+        "webhooks",
+        "the webhook address",
+        app.max_body_bytes,
+        app.count_dropped,
+        app.answer,
+        client_names,
     )
     serving = serve(served, status, settings, pair, readiness, logger, stop=stop, on_started=told)
     run = asyncio.create_task(serving)

@@ -4,6 +4,8 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from core.decision import Action, Decision, Finding, Unrecorded, Verdict
 from core.request import Request
 
@@ -19,6 +21,8 @@ class PrivilegedJudge:
     delay: float = 0.0
     error: Exception | None = None
     when_unrecorded: Unrecorded = Unrecorded.REFUSE
+    early: bool = False
+    """Whether the mutating pass refuses already."""
     budgets: list[float] = field(default_factory=list)
 
     def missing(self) -> list[str]:
@@ -38,11 +42,9 @@ class PrivilegedJudge:
     async def mutate(self, request: Request, *, budget: float) -> Decision:
         """Note the profile on what `validate` would admit."""
         decision = await self.validate(request, budget=budget)
-        return (
-            approval(recorded={"sallyport.dev/profile": "restricted"})
-            if decision.allowed
-            else decision
-        )
+        if decision.allowed:
+            return approval(recorded={"sallyport.dev/profile": "restricted"})
+        return decision if self.early else msgspec.structs.replace(decision, allowed=True)
 
 
 def approval(**changes: Any) -> Decision:

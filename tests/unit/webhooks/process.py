@@ -105,7 +105,7 @@ async def _run(options: argparse.Namespace) -> int:
     files = make_pair(options.folder, ["127.0.0.1"], dt.timedelta(days=30))
     logger = get_logger()
     pair = PairWatcher(TlsSettings(files.certificate, files.key), logger)
-    judge = PrivilegedJudge(delay=options.delay, lacks=["policies are loading"])
+    judge = PrivilegedJudge(delay=options.delay, lacks=["policies are loading"], early=True)
 
     def announce(addresses: Addresses) -> None:
         # From here, and not from the start: a busy machine may take long to open the port.

@@ -23,6 +23,8 @@ from webhooks.tls import PairWatcher, TlsSettings, build_context
 
 GOOD = encode(review())
 DAYS = dt.timedelta(days=30)
+VERSION = bytes.fromhex("a003020102")
+"""X.509's version 3, as it stands in a certificate (RFC 5280, 4.1.2.1)."""
 
 
 def new_pair(folder: Path, lifetime: dt.timedelta = DAYS) -> PairFiles:
@@ -213,3 +215,18 @@ def test_a_client_ca_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     """The gate does not start without the CA it was told to ask for."""
     with pytest.raises(CannotBindError, match="client CA"):
         build_context(tmp_path / "nowhere")
+
+
+def test_a_certificate_of_no_known_version_is_refused_like_any_other(tmp_path: Path) -> None:
+    """It is read without complaint, and breaks where it is used: the old pair stays in force."""
+    files = new_pair(tmp_path / "pair")
+    pair = watcher(files)
+    assert pair.look()
+    whole = x509.load_pem_x509_certificate(files.certificate.read_bytes())
+    der = whole.public_bytes(serialization.Encoding.DER)
+    spoilt = der.replace(VERSION, VERSION[:-1] + b"\x26", 1)
+    assert spoilt != der
+    files.certificate.write_text(ssl.DER_cert_to_PEM_cert(spoilt))
+    assert not pair.look()
+    assert pair.missing() == []
+    assert pair.reloads["error"] == 1

@@ -66,6 +66,19 @@ async def test_admissions_refusals_and_patches_are_recorded(tmp_path: Path) -> N
     ]
 
 
+@pytest.mark.parametrize("full", [True, False])
+async def test_what_the_mutating_pass_refuses_is_recorded(tmp_path: Path, *, full: bool) -> None:
+    """Nothing else will be asked of it; and it stays refused where it cannot be recorded."""
+    records = Records(full=full)
+    async with running_gate(tmp_path, PrivilegedJudge(early=True), recorder=records) as gate:
+        response = await answered(gate, "/mutate", BAD)
+        metrics = await gate.scrape()
+    assert (response["allowed"], response["status"]["code"]) == (False, 403)
+    assert "patch" not in response
+    assert records.kept == ([] if full else [("mutate", "deny", [])])
+    assert ('sallyport_unrecorded_decisions_total{outcome="refused"} 1.0' in metrics) is full
+
+
 async def test_dry_runs_are_not_recorded(tmp_path: Path) -> None:
     """They have no side effects; the log has them."""
     records = Records(full=True)

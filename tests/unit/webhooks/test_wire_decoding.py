@@ -54,6 +54,17 @@ def test_the_kind_is_the_objects_and_not_the_requested_one() -> None:
     assert request.kind == Kind("Deployment", "v1", "apps")
 
 
+@pytest.mark.parametrize("patched", [False, True])
+def test_what_has_no_name_yet_has_what_it_begins_with(*, patched: bool) -> None:
+    """On the way to its final state: who is refused then must know which Pod it was."""
+    pod = {"metadata": {"generateName": "llama-"}}
+    unnamed = review(name=None, object=pod)
+    assert decode_review(encode(unnamed), patched=patched).name == "llama-*"
+    long = {"metadata": {"generateName": 254 * "a"}}
+    for odd in (long, {"metadata": {"generateName": 5}}, {"metadata": None}, {}):
+        assert not decode_review(encode(review(name=None, object=odd)), patched=True).name
+
+
 def test_a_delete_has_only_the_old_object() -> None:
     """DELETE comes with `object: null`; the old object is what is judged."""
     request = decode_review(encode(review(operation="DELETE", object=None, oldObject={"a": 1})))

@@ -21,7 +21,14 @@ _RULES: Final = [
     rule(["sallyport.dev"], "containerprofiles", "list watch"),
     *(
         rule(["sallyport.dev"], resource, "list watch")
-        for resource in ("approvals", "breakglasses", "clusterapprovals", "policyexceptions")
+        for resource in (
+            "accessgrants",
+            "approvals",
+            "breakglasses",
+            "clusterapprovals",
+            "policyexceptions",
+            "weightstores",
+        )
     ),
     rule(["authorization.k8s.io"], "subjectaccessreviews", "create"),
     rule(["openreports.io"], "reports", "list create patch delete"),
@@ -31,6 +38,10 @@ _OWN: Final = [
     rule([""], "configmaps", "create"),
     rule([""], "configmaps", "get update", "sallyport-sweep"),
     rule([""], "configmaps", "get list watch patch", "sallyport-sandbox-capacity"),
+    rule([""], "configmaps", "get list watch update", "sallyport-bundles"),
+    rule([""], "configmaps", "get patch", "sallyport-gates"),
+    rule(["sallyport.dev"], "backstops", "create"),
+    rule(["sallyport.dev"], "backstops", "get patch", "sallyport-backstop"),
 ]
 
 

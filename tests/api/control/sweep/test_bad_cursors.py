@@ -107,7 +107,8 @@ async def test_the_sweep_begins_anew(admin: Client, swept: Swept, cursor: Cursor
     document = sweeping.document_of(swept)
     assert (document.id, document.interruptions, document.consistent) == (FRESH, 0, True)
     assert swept.metric("sallyport_sweep_progress_objects") == PODS
-    assert await stored(admin) == Cursor(cluster=CLUSTER, last=document)
+    last = msgspec.structs.replace(document, pods={})  # Only the ledger has these.
+    assert await stored(admin) == Cursor(cluster=CLUSTER, last=last)
 
 
 @pytest.mark.parametrize(

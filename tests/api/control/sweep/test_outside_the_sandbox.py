@@ -70,7 +70,7 @@ async def report_of(swept: Swept, folder: Path) -> Report:
     url = f"sqlite:///{folder / 'ledger.db'}"
     async with Store(url, lambda: unix_ms(SWEEP) / 1000) as store:
         await store.deliver(CLUSTER, swept.frames.kept)
-    return await read_report(read_flags(None, ledger={"url": url}), None, None)
+    return await read_report(read_flags(None, ledger=url), None, None)
 
 
 @pytest.mark.usefixtures("namespaces")

@@ -156,6 +156,20 @@ async def test_pods_of_a_namespace_that_is_gone_are_no_errors(
     assert len(with_reports) == PODS // PER_NAMESPACE
 
 
+async def test_namespaces_that_the_webhooks_leave_out_are_looked_at(
+    cluster: SweptCluster, admin: Client, swept: Swept
+) -> None:
+    """Nobody is asked when Pods are made there: what runs is judged all the same."""
+    system = [running_pod(number, "kube-system") for number in range(40)]
+    await put_pods(cluster.server.etcd_url, system)
+    await swept.run()
+    judged = {pod["metadata"]["uid"] for pod in system if not passed_over(pod)}
+    assert document_of(swept).objects == len(judged)
+    found = decisions(swept)
+    assert {document.request.namespace for document in found} == {"kube-system"}
+    assert {document.request.object_uid for document in found} <= judged
+
+
 async def test_a_cluster_without_pods_has_a_finished_sweep(admin: Client, swept: Swept) -> None:
     """Nothing found is a result as well."""
     await swept.run()

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import pytest
 
+from core.document import is_final
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import ApiStatusError, Client, Json, connect, read_objects
 from tests.harness.controller_manager import ControllerManager
@@ -62,10 +63,11 @@ class Installation:
     log: Path
 
     def decisions(self, wanted: Callable[[Json], bool]) -> list[Json]:
-        """Give the decisions so far, of the validating pass, that are wanted."""
+        """Give the decisions so far that ended a request, and are wanted."""
         lines = self.log.read_text(errors="replace").splitlines()
         documents = [json.loads(line) for line in lines if '"format":' in line]
-        return [d for d in documents if d.get("source") == "validate" and wanted(d)]
+        ends = [d for d in documents if is_final(d["source"], allowed=d["allowed"])]
+        return [d for d in ends if wanted(d)]
 
     async def decision(self, wanted: Callable[[Json], bool], seconds: float = _SEEN_S) -> Json:
         """Give the first decision that is wanted, once it has been taken."""

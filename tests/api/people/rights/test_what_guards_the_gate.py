@@ -99,14 +99,14 @@ async def test_they_are_not_deleted_among_others_either(
 async def test_other_config_maps_are_the_operators(
     givers: Givers, made: Callable[[Json], Json]
 ) -> None:
-    """The policy is about the table alone: bundles and settings are changed by who may."""
-    metadata = {"name": "sallyport-other", "namespace": SYSTEM}
+    """The policy is about what Sallyport reads; others are changed by who may."""
+    metadata = {"name": "site-other", "namespace": SYSTEM}
     other: Json = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
     await givers.manager.create(made(other))
     await givers.manager.patch(other, {"data": {"a": "b"}})
     await givers.manager.delete(other)
     await givers.administrator.create(other)
-    nameless = {**other, "metadata": {"generateName": "sallyport-risk-", "namespace": SYSTEM}}
+    nameless = {**other, "metadata": {"generateName": "site-risk-", "namespace": SYSTEM}}
     path = f"/api/v1/namespaces/{SYSTEM}/configmaps"
     status, answer = await givers.manager.request("POST", path, nameless)
     assert status == 201

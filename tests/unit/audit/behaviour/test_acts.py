@@ -104,3 +104,9 @@ def test_an_id_without_a_number_is_no_act() -> None:
     """Its frame went to the quarantine."""
     content = msgspec.json.encode(document(AFTER) | {"id": "z" * 36})
     assert act_of(Frame(FrameKind.DECISION, b"i", content)) is None
+
+
+def test_a_denial_of_the_mutating_pass_is_an_act() -> None:
+    """What the back-stop would hold is refused there already; nothing else follows."""
+    denied = of(source="mutate", verdict="deny", allowed=False, findings=[{"rule": "a/b"}])
+    assert denied.refused == "team-a/Job//a/b"

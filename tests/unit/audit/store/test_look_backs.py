@@ -9,12 +9,13 @@ import pytest
 
 from audit.ledger.frames import Frame
 from audit.ledger.recorder import MAX_LOOK_BACK, LedgerRecorder
-from audit.ledger.store.rows import DAY_MS
+from audit.ledger.store.columns import DAY_MS
 from audit.ledger.store.store import Store
 from core.ids import uuid7
 from core.look_back import FORMAT, Item, LookBackDocument, Sort, State, decode_look_back
-from tests.unit.audit.store.conftest import Sql, clock
+from tests.unit.audit.store.conftest import clock
 from tests.unit.audit.store.documents import CLUSTER, NOW_MS
+from tests.unit.audit.store.former import make_former
 
 ALICE = "oid:11111111-2222-4333-8444-555555555501"
 ITEM = Item(
@@ -97,13 +98,10 @@ async def test_they_are_forgotten_with_their_days(store: Store) -> None:
 
 
 async def test_a_ledger_of_the_release_before_has_none_until_it_is_written_to(
-    url: str, sql: Sql
+    url: str,
 ) -> None:
     """A reader makes no table, and says so by finding none; whoever writes brings it up to date."""
-    async with Store(url, clock):
-        pass
-    sql("DROP TABLE look_backs")
-    sql("UPDATE alembic_version SET version_num = '0001'")
+    make_former(url, "0001")
     reader = Store(url, clock)
     await reader.open(make=False)
     assert await reader.look_backs(ALICE, None, 10) == []

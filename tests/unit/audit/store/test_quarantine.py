@@ -61,7 +61,7 @@ CASES = {
         told('{"format":1', '{"later":' + "[" * 5000 + "]" * 5000 + ',"format":1'),
         "recursion",
     ),
-    "a kind unknown": (changed(lambda payload: payload, 9), "no frame of kind 9"),
+    "a kind unknown": (changed(lambda payload: payload, 99), "no frame of kind 99"),
     "a sweep of another": (sweep_frame(sweep(cluster="other")), "another cluster"),
     "a sweep that is none": (Frame(FrameKind.SWEEP, GOOD.id, b"{}"), "missing required field"),
     "a projection of another digest": (Frame(2, b"\0" * 32, b"{}"), "not the SHA-256"),
@@ -123,3 +123,17 @@ async def test_projection_is_found_by_its_digest(store: Store) -> None:
     assert await store.projection(CLUSTER, f"sha256:{digest.hexdigest()}") == content
     assert await store.projection("other", f"sha256:{digest.hexdigest()}") is None
     assert await store.projection(CLUSTER, "") is None
+
+
+async def test_many_projections_are_found_by_their_digests(store: Store) -> None:
+    """More than are asked for at once; what the ledger has not is left out."""
+    contents = [b'{"containers":[],"n":%d}' % number for number in range(1200)]
+    digests = [f"sha256:{hashlib.sha256(content).hexdigest()}" for content in contents]
+    sent = [
+        Frame(FrameKind.PROJECTION, bytes.fromhex(digest.removeprefix("sha256:")), content)
+        for digest, content in zip(digests, contents, strict=True)
+    ]
+    await store.deliver(CLUSTER, sent[:-1])
+    found = await store.projections(CLUSTER, digests)
+    assert found == dict(zip(digests[:-1], contents[:-1], strict=True))
+    assert await store.projections("other", digests) == {}

@@ -10,7 +10,8 @@ import pytest
 from audit.ledger.frames import Frame, FrameKind
 from audit.ledger.store import sqlite
 from audit.ledger.store.query import Query
-from audit.ledger.store.store import Removed, Store
+from audit.ledger.store.retaining import Removed
+from audit.ledger.store.store import Store
 from core.document import decode_document
 from tests.unit.audit.store.conftest import Sql, clock
 from tests.unit.audit.store.documents import (

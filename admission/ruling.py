@@ -1,0 +1,146 @@
+"""Asks a site's rules what they deny and what they warn of, and what exceptions excuse of it.
+
+It reads memory: the namespace's labels, exceptions and their approvals. Where the bundle has no
+rules of a site for the kind of an object, that costs a look into an empty set.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import msgspec
+
+from admission.evaluating import EvaluatedPart
+from admission.excusing import Excused, Excuser, idle, naming
+from admission.facts import Facts, RuledFacts
+from admission.needing import denied
+from admission.parts import Reading
+from admission.replayable import with_object, with_pods
+from admission.situation import NOTHING_SEEN, Seen, Situations
+from core.decision import Action, Denial, Finding
+from core.decoding import UNREADABLE, unreadable
+from core.pod import Pod
+from core.request import Operation, Phase, Request
+from core.sandbox import SandboxMode
+from policies.engine import Answer, Engine, Judgement, Shown
+from policies.projection import Projection, encode
+from policies.site.fields import POD, kind_name
+
+_JUDGED: Final = frozenset({Operation.CREATE, Operation.UPDATE})
+_NO_NEEDS: Final = Answer(())
+_NO_POD: Final = encode(Projection(containers=[]))
+"""The projection of what is no Pod: rules see its fields alone."""
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """Knows what a site's rules say."""
+
+    engine: Engine
+    situations: Situations
+    excuser: Excuser
+
+    def judges(self, request: Request) -> bool:
+        """Say whether some rule is asked about the request's own object, which is no Pod."""
+        asked = request.operation in _JUDGED and not request.subresource
+        kind = _kind_of(request)
+        return asked and kind != POD and kind in self.engine.reads.kinds
+
+    async def of_pods(
+        self, request: Request, reading: Reading, parts: Iterable[EvaluatedPart], facts: Facts
+    ) -> Facts:
+        """Add what policies see of each Pod, or Pod template, of an object, and what rules say.
+
+        Raises:
+            CannotJudgeError: the policies failed, or something that must be known cannot be.
+        """
+        if not reading.pods:
+            return facts
+        parts = tuple(parts)
+        contexts = [
+            self.situations.contexts(request, facts, self._seen(request, pod))
+            for pod in reading.pods
+        ]
+        reads = self.engine.reads
+        projections = tuple([each.projection for each in parts])
+        fields = tuple([each.part.fields for each in parts])
+        facts = with_pods(facts, reads, projections, tuple([one[1] for one in contexts]), fields)
+        if not _asked(request) or POD not in reads.kinds:
+            return facts
+        denials: list[Denial] = []
+        warnings: list[Denial] = []
+        for each, (context, _) in zip(parts, contexts, strict=True):
+            shown = Shown(POD, each.part.fields)
+            said = await self.engine.judge(each.projection, each.said, context, shown)
+            denials += map(each.part.placed, said.denials)
+            warnings += map(each.part.placed, said.warnings)
+        return await self._ruled(request, facts, Judgement((), tuple(denials), tuple(warnings)))
+
+    async def of_object(self, request: Request, facts: Facts) -> Facts:
+        """Add what the rules say of an object that is no Pod, but where an update leaves it so.
+
+        Raises:
+            CannotJudgeError: the policies failed, or something that must be known cannot be.
+            InvalidObjectError: it is no object.
+        """
+        if not (self.judges(request) and _asked(request)):
+            return facts
+        kind = _kind_of(request)
+        fields = self._fields(kind, request.object)
+        if request.old_object is not None and fields == self._fields(kind, request.old_object):
+            return with_object(facts, self.engine.reads, kind, b"", b"")
+        context, recorded = self.situations.contexts(request, facts, NOTHING_SEEN)
+        facts = with_object(facts, self.engine.reads, kind, recorded, fields)
+        said = await self.engine.judge(_NO_POD, _NO_NEEDS, context, Shown(kind, fields))
+        return await self._ruled(request, facts, said)
+
+    def _fields(self, kind: str, raw: msgspec.Raw | None) -> bytes:
+        try:
+            value = msgspec.json.decode(raw or b"{}", type=dict)
+        except UNREADABLE as error:
+            raise unreadable(kind, error) from error
+        return self.engine.reads.fields(kind, value)
+
+    def _seen(self, request: Request, pod: Pod) -> Seen:
+        return self.situations.seen(request, pod, SandboxMode.NEVER)
+
+    @cached_property
+    def _rules(self) -> frozenset[str]:
+        """The rules whose denials the site has made warnings."""
+        return frozenset(one.id for one in self.engine.rules.values() if one.action == "warn")
+
+    async def _ruled(self, request: Request, facts: Facts, said: Judgement) -> Facts:
+        if not (said.denials or said.warnings):
+            return facts
+        denials = [each for each in said.denials if each.rule not in self._rules]
+        softer = [each for each in said.denials if each.rule in self._rules]
+        excused = await self._excused(request, facts, denials)
+        before = facts.ruled or RuledFacts()
+        ruled = RuledFacts(
+            denied=(*before.denied, *(denied(each, facts.rules) for each in excused.denials)),
+            warned=(
+                *before.warned,
+                *(_warned(denied(one, facts.rules)) for one in (*softer, *said.warnings)),
+            ),
+            exceptions=(*before.exceptions, *excused.used),
+        )
+        asides = tuple(idle(name, why) for name, why in excused.idle)
+        return msgspec.structs.replace(facts, ruled=ruled, asides=(*facts.asides, *asides))
+
+    async def _excused(self, request: Request, facts: Facts, denials: list[Denial]) -> Excused:
+        known = self.excuser.of_namespace(request) if denials else ()
+        return await self.excuser.excuse(naming(known, request, facts.root), (), denials)
+
+
+def _kind_of(request: Request) -> str:
+    return kind_name(request.kind.group, request.kind.kind)
+
+
+def _asked(request: Request) -> bool:
+    """Say whether it is the final state of an object, which alone counts."""
+    return request.operation in _JUDGED and request.phase is not Phase.MUTATING
+
+
+def _warned(finding: Finding) -> Finding:
+    return msgspec.structs.replace(finding, action=Action.WARN)

@@ -1,0 +1,182 @@
+"""Reads logs that diagnostic settings send to Azure Event Hubs, by the Kafka protocol.
+
+It takes part in no consumer group: partitions are assigned, and the ledger keeps how far each was
+read, in the transaction that stores what was read. So nothing is shared out anew, and nothing is
+lost between two places that keep offsets.
+"""
+
+import asyncio
+import logging
+import ssl
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from aiokafka import AIOKafkaConsumer  # type: ignore[import-untyped]
+from aiokafka.abc import AbstractTokenProvider  # type: ignore[import-untyped]
+from aiokafka.errors import KafkaConnectionError, KafkaError  # type: ignore[import-untyped]
+
+from audit.clients.log_hub_partitions import Partitions
+from audit.weights.sources.stretch import MOST_STRETCH, Places, Stretch
+from core.errors import SallyportError, SettingsError, SourceError
+from kube.event_hubs import by_connection_string, by_token, consuming, scope_of, stop_consumer
+from kube.foreign import describe
+
+GetToken = Callable[[str], Awaitable[str]]
+
+_START_S: Final = 30.0
+_PARTITIONS_S: Final = 300.0
+"""Between two looks at how many partitions there are: their number can be raised."""
+_MOST_MESSAGES: Final = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class LogHubSettings:
+    """Which event hubs are read, and how one gets in."""
+
+    servers: tuple[str, ...]
+    """`NAMESPACE.servicebus.windows.net:9093`."""
+    topics: tuple[str, ...]
+    """The event hubs."""
+    connection_string_file: Path | None = None
+    """None for signing in with tokens, which is better: a connection string is a long-lived key."""
+    trust: Path | None = None
+    """CA of the brokers (PEM); the public ones where it is None."""
+    follow: bool = True
+    """Whether to wait for more; otherwise it ends at what is the end when it begins."""
+    silent_s: float = 60.0
+    """A broker that has answered nothing for so long is gone."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot work.
+
+        Raises:
+            SettingsError: naming the setting and the fix.
+        """
+        for name in ("servers", "topics"):
+            if not getattr(self, name):
+                raise SettingsError(f"weights.event_hub.{name}: is missing")
+
+    @property
+    def scope(self) -> str:
+        """What a token is asked for: `https://NAMESPACE.servicebus.windows.net/.default`."""
+        return scope_of(self.servers)
+
+
+class LogHub:
+    """One source; each use of `stretches` has connections of its own."""
+
+    def __init__(
+        self, name: str, cluster: str, settings: LogHubSettings, get_token: GetToken | None
+    ) -> None:
+        """Take the settings and, but for a connection string, what gives tokens.
+
+        Raises:
+            SettingsError: the CA cannot be read, or there is nothing to get in with.
+        """
+        # It logs addresses, answers of brokers, and at times records.
+        logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
+        if get_token is None and settings.connection_string_file is None:
+            raise SettingsError("weights.event_hub: needs a sign-in, or a connection string")
+        self.name = name
+        self._cluster = cluster
+        self._settings = settings
+        self._sign_in = _SignIn(get_token, settings.scope) if get_token else None
+        try:
+            self._context = ssl.create_default_context(cafile=settings.trust)
+        except OSError as error:
+            text = f"weights.event_hub.trust cannot be read ({describe(error)}): give PEM"
+            raise SettingsError(text) from None
+
+    async def stretches(self, places: Places) -> AsyncGenerator[Stretch, None]:
+        """Give what came after these places, as `Source` says.
+
+        Raises:
+            SourceError: a broker cannot be reached, does not let it in, or is silent.
+        """
+        consumer = AIOKafkaConsumer(**self._options())
+        try:
+            try:
+                async with asyncio.timeout(_START_S):
+                    await consumer.start()
+                reading = Partitions(self.name, self._cluster, consumer, places)
+                await reading.assign(self._settings.topics)
+                ends = {} if self._settings.follow else await reading.ends()
+            except (KafkaError, OSError) as error:
+                raise self._failed(error) from error
+            async for stretch in self._followed(consumer, reading, ends):
+                yield stretch
+        finally:
+            await stop_consumer(consumer)
+
+    async def _followed(
+        self, consumer: Any, reading: "Partitions", ends: dict[Any, int]
+    ) -> AsyncIterator[Stretch]:
+        assigned = time.monotonic()
+        while self._settings.follow or not reading.has_reached(ends):
+            try:
+                found = await consumer.getmany(timeout_ms=500, max_records=_MOST_MESSAGES)
+                if time.monotonic() - assigned > _PARTITIONS_S:
+                    assigned = time.monotonic()
+                    await reading.assign(self._settings.topics)
+            except (KafkaError, OSError) as error:
+                raise self._failed(error) from error
+            for partition, messages in found.items():
+                for stretch in reading.stretches(partition, messages):
+                    yield stretch
+            if not found:
+                self._require_answers(consumer, assigned)
+
+    def _require_answers(self, consumer: Any, since: float) -> None:
+        """Say so where nothing is answered any more: aiokafka tries for ever, and in silence."""
+        heard = [consumer.last_poll_timestamp(each) for each in consumer.assignment()]
+        latest = max((at / 1000 for at in heard if at and at > 0), default=0.0)
+        silent = time.time() - latest if latest else time.monotonic() - since
+        if silent > self._settings.silent_s:
+            raise SourceError(f"the event hub has not answered for {silent:.0f} s: {self._fix()}")
+
+    def _options(self) -> dict[str, Any]:
+        options = consuming(self._settings.servers, self._context, MOST_STRETCH) | {
+            "group_id": None,
+        }
+        if self._sign_in is not None:
+            return options | by_token(self._sign_in)
+        file = self._settings.connection_string_file
+        assert file is not None  # noqa: S101  Checked before.
+        try:
+            return options | by_connection_string(file)
+        except (OSError, UnicodeDecodeError) as error:
+            name = "weights.event_hub.connection_string_file"
+            raise SourceError(f"{name} cannot be read ({type(error).__name__})") from error
+
+    def _failed(self, error: Exception) -> SourceError:
+        if self._sign_in is not None and self._sign_in.problem:
+            return SourceError(f"the event hub: {self._sign_in.problem}")
+        kind = describe(error)  # The type's name, or a constant text of the system.
+        return SourceError(f"the event hub cannot be read from ({kind}): {self._fix()}")
+
+    def _fix(self) -> str:
+        role = "that the identity has the role Azure Event Hubs Data Receiver"
+        way = role if self._sign_in else "the connection string"
+        return f"check weights.event_hub.servers, topics, the network, and {way}"
+
+
+class _SignIn(AbstractTokenProvider):  # type: ignore[misc]  # aiokafka has no types.
+    """Gives aiokafka a token for each connection."""
+
+    def __init__(self, get_token: GetToken, scope: str) -> None:
+        self.problem = ""
+        self._get_token = get_token
+        self._scope = scope
+
+    async def token(self) -> str:
+        """Give a token; aiokafka goes on trying only after errors of its own."""
+        try:
+            found = await self._get_token(self._scope)
+        except SallyportError as error:
+            self.problem = str(error)
+            raise KafkaConnectionError("no token") from None
+        self.problem = ""
+        return found

@@ -1,0 +1,78 @@
+"""Which public keys a log's heads are signed with, and which of them are trusted."""
+
+import base64
+import binascii
+from collections.abc import Iterable
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+from audit.ledger.log.heads import TreeHead, is_signed, key_id
+from core.errors import SettingsError
+
+
+class Keys:
+    """The keys of a log, and whose word is taken for which of them are its own.
+
+    Keys that the reader has are trusted. Without any, those are that the anchors name: a key of the
+    log's own, which no anchor has seen, proves nothing.
+    """
+
+    def __init__(self, given: Iterable[Ed25519PublicKey], told: Iterable[Ed25519PublicKey]) -> None:
+        """Take the reader's keys, and those that the log says it is signed with."""
+        self._given = {key_id(key): key for key in given}
+        self._known = {key_id(key): key for key in told} | self._given
+        self.anchored: dict[str, None] = {}
+        """Ids of keys that anchored heads are signed with, in their order."""
+
+    def judge(self, head: TreeHead) -> str:
+        """Say what is wrong with a head's signature; empty where it is right."""
+        if not head.key:  # Noted by a person: size and root.
+            return ""
+        if self._given and head.key not in self._given:
+            return f"the head of {head.size:,} records is signed with the key {head.key}, not yours"
+        if head.key not in self._known:
+            return f"the key {head.key} of its head of {head.size:,} records is not here (--key)"
+        if not is_signed(head, self._known[head.key]):
+            return f"the signature of the head of {head.size:,} records is wrong"
+        return ""
+
+    def judge_anchored(self, head: TreeHead) -> str:
+        """Say what is wrong with the signature of an anchor's head, whose key is trusted then."""
+        says = self.judge(head)
+        if head.key and not says:
+            self.anchored[head.key] = None
+        return says
+
+    def untrusted(self, used: Iterable[str]) -> list[str]:
+        """Give those of these ids that neither the reader nor an anchor has vouched for."""
+        trusted = self._given or self.anchored
+        return [each for each in used if trusted and each not in trusted]
+
+
+def public_key(text: str) -> Ed25519PublicKey:
+    """Read a raw public key in base64.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        return Ed25519PublicKey.from_public_bytes(base64.b64decode(text, validate=True))
+    except binascii.Error:
+        raise ValueError("keys: a key is not base64") from None
+
+
+def pem_key(content: bytes, name: str) -> Ed25519PublicKey:
+    """Read a public key in PEM.
+
+    Raises:
+        SettingsError: it is none of Ed25519.
+    """
+    try:
+        key = load_pem_public_key(content)
+    except (ValueError, UnsupportedAlgorithm):
+        key = None
+    if not isinstance(key, Ed25519PublicKey):
+        raise SettingsError(f"--key {name}: it is no public key of Ed25519 (PEM)")
+    return key

@@ -1,0 +1,71 @@
+"""What Prometheus sees of the ledger's log, its heads and its anchors."""
+
+import datetime as dt
+from collections.abc import Callable, Iterator
+
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from audit.ledger.families import by_anchor, counter_of
+from audit.ledger.log.publishing import Publishing
+
+
+class LogCollector(Collector):
+    """Asks who signs the ledger's heads, where somebody does."""
+
+    def __init__(
+        self, publishing: Callable[[], Publishing | None], outside: Callable[[], int | None]
+    ) -> None:
+        """Take who gives the signer, and how many rows are not in the log."""
+        self._publishing = publishing
+        self._outside = outside
+
+    def collect(self) -> Iterator[Metric]:
+        """Give the metrics (prometheus_client)."""
+        publishing = self._publishing()
+        state = publishing.state if publishing else None
+        yield _known(
+            "sallyport_ledger_records",
+            "Entries of the ledger's log.",
+            state.tree.size if state else None,
+        )
+        head = publishing.head if publishing else None
+        yield _known(
+            "sallyport_ledger_signed_records",
+            "Entries that the last signed head covers.",
+            head.size if head else None,
+        )
+        yield _known(
+            "sallyport_ledger_head_timestamp_seconds",
+            "Unix time of the last signed head; one is signed when there is more to sign.",
+            dt.datetime.fromisoformat(head.time).timestamp() if head else None,
+        )
+        yield _known(
+            "sallyport_ledger_rows_outside",
+            "Rows that are not in the ledger's log: somebody wrote them past the ledger.",
+            self._outside(),
+        )
+        yield by_anchor(
+            "sallyport_ledger_anchored_records",
+            "Entries that each anchor vouches for.",
+            publishing.anchored if publishing else {},
+        )
+        yield by_anchor(
+            "sallyport_ledger_anchored_timestamp_seconds",
+            "Unix time at which each anchor last had the last head.",
+            publishing.anchored_at if publishing else {},
+        )
+        yield counter_of(
+            "sallyport_ledger_anchor_failures",
+            "Heads that an anchor did not take; `signing` is of those that were not signed.",
+            "anchor",
+            publishing.failures if publishing else {},
+        )
+
+
+def _known(name: str, text: str, value: float | None) -> Metric:
+    """Give a gauge, without a value while it is not known."""
+    family = GaugeMetricFamily(name, text)
+    if value is not None:
+        family.add_metric([], float(value))
+    return family

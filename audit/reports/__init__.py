@@ -1,0 +1,1 @@
+"""Reports for security reviews, made from the ledger."""

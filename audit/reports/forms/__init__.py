@@ -1,0 +1,1 @@
+"""Forms of a report for programs. Each is made of the report's value alone."""

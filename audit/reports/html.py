@@ -1,0 +1,172 @@
+"""A report as HTML: one file without scripts, readable by eye, by ear and on paper.
+
+What was chosen by others (names of blobs, reasons, addresses) is escaped by the template engine,
+and what is not printable is spelt out. A Content-Security-Policy lets nothing in but its own style.
+"""
+
+import base64
+import hashlib
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import jinja2
+from markupsafe import Markup
+
+from audit.reports.attention import plural
+from audit.reports.directory import brief, directory
+from audit.reports.model import Report
+from audit.reports.parts import FindingRow
+from audit.reports.periods import DAY_MS, month, unix_ms_of
+from audit.reports.pictures.heat import heat
+from audit.reports.pictures.reach import reach
+from audit.reports.pictures.timeline import timeline
+from audit.reports.shown import moment, number, share, shown, size
+from core.weight_access import Confidence
+
+MOST_WHOLE: Final = 40
+"""Findings that are shown with all that they say, those alike once; a table has the others."""
+
+_MOST_SAME: Final = 32
+"""Times of findings alike that are named."""
+
+_TEMPLATES: Final = Path(__file__).parent / "templates"
+
+_WORDS: Final = {
+    Confidence.EXACT.value: "exact",
+    Confidence.ONE_OF.value: "one of several Pods",
+    Confidence.NODE.value: "by node",
+    Confidence.UNATTRIBUTED.value: "unattributed",
+}
+
+_LABEL: Final = re.compile(r'aria-label="([^"]*)"')
+_TITLE: Final = re.compile(r"<title>[^<]*</title>")
+
+_SECTIONS: Final = (
+    ("completeness", "How complete this is"),
+    ("pictures", "The period in pictures"),
+    ("cases", "Cases and findings"),
+    ("access", "Who accessed which weights"),
+    ("unattributed", "What no Pod answers for"),
+    ("grants", "Grants: given, used, unused"),
+    ("exceptions", "Exceptions and changes of policy"),
+    ("decisions", "Decisions of the gate by namespace"),
+    ("activities", "What happened around the stores"),
+    ("ledger", "How to check this report"),
+    ("identities", "Identities in this report"),
+)
+
+
+def html(report: Report, *, printed: bool = False) -> str:
+    """Give the page; `printed` for paper, with pictures that nobody points at."""
+    known = report.completeness
+    style = (_TEMPLATES / "report.css").read_text(encoding="utf-8")
+    pictured, people = report.pictured, report.people
+    pictures = {
+        "timeline": timeline(pictured, _gap_days(report), people),
+        "heat": heat(pictured.hours, "Accesses by weekday and hour"),
+        "odd_heat": heat(pictured.odd_hours, "Odd accesses by weekday and hour", odd=True),
+        "reach": reach(report.reached, people),
+    }
+    entries = directory(report)
+    shorts = {entry.label: entry.short for entry in entries}
+    return _template().render(
+        directory=entries,
+        shorts=shorts,
+        brief=lambda text: brief(text, shorts),
+        report=report,
+        title=title_of(report),
+        style=Markup(style),  # noqa: S704  Our own file.
+        style_hash=_hash(style),
+        sections=_SECTIONS,
+        pictures={
+            name: Markup(_flat(svg) if printed else svg)  # noqa: S704  Escaped there.
+            for name, svg in pictures.items()
+        },
+        nobody=known.confidence.get(Confidence.UNATTRIBUTED.value, 0),
+        records_read=sum(row.read for row in known.sources),
+        records_known=sum(row.known for row in known.sources),
+        records_late=sum(row.late for row in known.sources),
+        words=_WORDS,
+        share=share,
+        groups=_groups(report),
+        plural=plural,
+        most_whole=MOST_WHOLE,
+        most_same=_MOST_SAME,
+    )
+
+
+def _flat(svg: str) -> str:
+    """Give a picture as an image: a page's elements each cost time where it is laid out."""
+    label = _LABEL.search(svg)
+    if label is None:
+        return svg
+    content = base64.b64encode(_TITLE.sub("", svg).encode()).decode()
+    return f'<img alt="{label[1]}" src="data:image/svg+xml;base64,{content}">'
+
+
+def _groups(report: Report) -> list[list[FindingRow]]:
+    """Put findings that say the same together, in the order of the first of each."""
+    groups: dict[tuple[str, ...], list[FindingRow]] = {}
+    for one in report.findings:
+        key = (one.severity, one.detection, one.title, one.who, one.store)
+        groups.setdefault(key, []).append(one)
+    return list(groups.values())
+
+
+def title_of(report: Report) -> str:
+    """Name the period: a whole month by its name."""
+    begin, end = unix_ms_of(report.scope.begin), unix_ms_of(report.scope.end)
+    year, number_ = int(report.scope.begin[:4]), int(report.scope.begin[5:7])
+    whole = month(year, number_)
+    if (whole.begin_ms, whole.end_ms) == (begin, end):
+        return f"{_MONTHS[number_ - 1]} {year}"
+    return f"{report.scope.begin[:10]} to {report.scope.end[:10]}"
+
+
+_MONTHS: Final = (
+    "January", "February", "March", "April", "May", "June", "July",
+    "August", "September", "October", "November", "December",
+)  # fmt: skip
+"""In English whatever the locale is."""
+
+
+def _gap_days(report: Report) -> list[bool]:
+    first = unix_ms_of(report.scope.begin) // DAY_MS
+    days = [False] * len(report.pictured.days)
+    for gap in report.completeness.gaps:
+        if gap.log == "storage":
+            begin, end = unix_ms_of(gap.begin) // DAY_MS, (unix_ms_of(gap.end) - 1) // DAY_MS
+            for day in range(max(begin - first, 0), min(end - first + 1, len(days))):
+                days[day] = True
+    return days
+
+
+def _hash(style: str) -> str:
+    digest = hashlib.sha256(style.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+@cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_final,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "moment": moment,
+        "number": number,
+        "size": size,
+        "grant": lambda grant: grant.partition("@")[0],
+    }
+    return environment.get_template("report.html.j2")
+
+
+def _final(value: Any) -> Any:
+    """Spell out what is not printable, wherever a value is put into the page."""
+    return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value

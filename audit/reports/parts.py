@@ -1,0 +1,246 @@
+"""The rows of a report."""
+
+from typing import Final
+
+import msgspec
+
+MOST_ROWS: Final = 200
+"""Rows of one list of a report; the rest is counted."""
+
+MOST_SHOWN: Final = 5
+"""Names in one cell: Pods, humans, approvers."""
+
+
+class _Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Frozen, camelCase; everything is said, so that the digest has one form."""
+
+
+class Sums(_Part, frozen=True, kw_only=True):
+    """What a number of accesses come to."""
+
+    reads: int = 0
+    lists: int = 0
+    writes: int = 0
+    deletes: int = 0
+    others: int = 0
+    failed: int = 0
+    """Refused or failed by storage; they are in no other number."""
+    bytes_out: int = 0
+    bytes_in: int = 0
+
+    @property
+    def accesses(self) -> int:
+        """All of them."""
+        return self.reads + self.lists + self.writes + self.deletes + self.others + self.failed
+
+
+class StoreRow(_Part, frozen=True, kw_only=True):
+    """A WeightStore, and what was done with it."""
+
+    store: str
+    account: str
+    principals: int
+    sums: Sums
+    ungranted: int
+    """Accesses that succeeded and that no live, twice-approved grant covered."""
+    unattributed: int
+    last: str
+    """RFC 3339: the last access in the period."""
+
+
+class PrincipalRow(_Part, frozen=True, kw_only=True):
+    """A principal, and what it did with one store."""
+
+    who: str
+    store: str
+    signed_by: list[str]
+    sums: Sums
+    first: str
+    last: str
+    days: int
+    """On how many days."""
+    callers: list[str]
+    """Where its addresses lie: pod, node, unknown-private, public …"""
+    addresses: list[str]
+    more_addresses: int
+    grants: list[str]
+    """`namespace/name@uid` of those that covered it."""
+    approvers: list[str]
+    """Of those grants."""
+    humans: list[str]
+    """Requesters of the Pods, by the decisions that admitted them."""
+    service_accounts: list[str]
+    """`namespace/name` of those Pods."""
+    pods: int
+    """Distinct Pods it was attributed to; at least so many."""
+    confidence: dict[str, int]
+    """Accesses by how sure their attribution is."""
+    ungranted: int
+
+
+class Reach(_Part, frozen=True, kw_only=True):
+    """Who reached what, through which Pods."""
+
+    human: str
+    service_account: str
+    """`namespace/name`; empty where no Pod is known."""
+    who: str
+    store: str
+    confidence: str
+    """The surest of its accesses."""
+    accesses: int
+    bytes: int
+    images: list[str]
+    decisions: list[str]
+    """Ids of admission decisions, the first ones."""
+
+
+class UnattributedRow(_Part, frozen=True, kw_only=True):
+    """Accesses that no Pod answers for, by the reason."""
+
+    who: str
+    store: str
+    why: str
+    accesses: int
+    granted: int
+    """Of these, covered by a grant to the person who read by hand."""
+    bytes: int
+    first: str
+    last: str
+    addresses: list[str]
+
+
+class FindingRow(_Part, frozen=True, kw_only=True):
+    """A finding, whole but for what a report does not show."""
+
+    id: str
+    detection: str
+    severity: str
+    time: str
+    first: str
+    store: str
+    who: str
+    title: str
+    detail: str
+    remedy: str
+    techniques: list[str]
+    events: int
+    bytes: int
+    addresses: list[str]
+    pods: list[str]
+    requesters: list[str]
+    late: bool
+    evidence: list[str]
+
+
+class CaseRow(_Part, frozen=True, kw_only=True):
+    """Findings that tell one story."""
+
+    id: str
+    severity: str
+    title: str
+    summary: str
+    first: str
+    last: str
+    stores: list[str]
+    who: list[str]
+    requesters: list[str]
+    addresses: list[str]
+    techniques: list[str]
+    bytes: int
+    findings: int
+    joined_by: list[str]
+    """What makes it one story, for a person."""
+    timeline: list["Moment"]
+    more: int
+    """Findings that the timeline leaves out."""
+
+
+class Moment(_Part, frozen=True, kw_only=True):
+    """One entry of a case's timeline."""
+
+    time: str
+    severity: str
+    phase: str
+    title: str
+    finding: str
+
+
+class GrantRow(_Part, frozen=True, kw_only=True):
+    """An AccessGrant that lived in the period."""
+
+    id: str
+    """`namespace/name@uid`."""
+    cluster: str
+    store: str
+    rights: list[str]
+    to: list[str]
+    """Service accounts, people, groups."""
+    reason: str
+    approvers: list[str]
+    begins: str
+    expires: str
+    state: str
+    """`live`, `ended`, `deleted`, `not approved` at the period's end."""
+    given: bool
+    """Whether its approval began to count in the period."""
+    accesses: int
+    bytes: int
+    by: list[str]
+
+
+class Change(_Part, frozen=True, kw_only=True):
+    """Something that people changed."""
+
+    time: str
+    cluster: str
+    event: str
+    kind: str
+    name: str
+    """`namespace/name`, or the name."""
+    by: list[str]
+    approvers: list[str]
+    what: str
+    """What it says, or why, in few words."""
+    expires: str = ""
+
+
+class NamespaceDecisions(_Part, frozen=True, kw_only=True):
+    """What the gate decided in a namespace."""
+
+    cluster: str
+    namespace: str
+    allowed: int
+    warned: int
+    refused: int
+    errors: int
+    sandboxed: int
+
+
+class ActivityCount(_Part, frozen=True, kw_only=True):
+    """Entries of the activity and audit logs on one subject."""
+
+    topic: str
+    log: str
+    store: str
+    succeeded: int
+    failed: int
+    principals: list[str]
+    addresses: list[str]
+    last: str
+
+
+class RoleRow(_Part, frozen=True, kw_only=True):
+    """How Azure's role assignments or settings differ from a WeightStore and its grants."""
+
+    time: str
+    """When that was first so read."""
+    cluster: str
+    store: str
+    principal: str
+    """`oid:` and an object id; empty where it is about nobody."""
+    abilities: list[str]
+    difference: str
+    """`unlisted`, `wider`, `ungranted`, `shared-key` …, `not-read` where something was not."""
+    detail: str
+    remedy: str

@@ -1,0 +1,72 @@
+"""How values are shown to people: sizes, times, ids; and hostile text made harmless. Pure.
+
+Names of blobs, user agents and whatever a caller chose may hold anything: what is not printable,
+directions of writing among it, is spelt out.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+_STEP: Final = 1024
+_SHORT: Final = 8
+_MOST: Final = 600
+"""Characters shown of one text."""
+
+
+def shown(text: str) -> str:
+    """Give one line without control characters, cut where it is very long."""
+    if len(text) > _MOST:
+        text = f"{text[:_MOST]}…"
+    return "".join(char if char.isprintable() else _spell(char) for char in text)
+
+
+def size(count: int) -> str:
+    """Give bytes as `1.3 TiB`."""
+    value = float(count)
+    for unit in _UNITS:
+        if value < _STEP or unit == _UNITS[-1]:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= _STEP
+    raise AssertionError(count)
+
+
+def number(count: int) -> str:
+    """Give a number with its thousands apart."""
+    return f"{count:,}".replace(",", "\u202f")
+
+
+def moment(time: str) -> str:
+    """Give an RFC 3339 time to the minute, as `2026-10-04 02:11`."""
+    return time[:16].replace("T", " ") if time else "–"
+
+
+def short(label: str, people: Mapping[str, str] | None = None) -> str:
+    """Give a label that fits into a picture: a name where there is one, else the id's beginning."""
+    if people and label in people:
+        return shown(people[label])
+    kind, colon, rest = label.partition(":")
+    if colon and len(rest) > _SHORT + 4:
+        return shown(f"{kind}:{rest[:_SHORT]}…")
+    return shown(label)
+
+
+def fitted(words: str, most: int) -> str:
+    """Cut words where they would leave their place in a picture."""
+    return words if len(words) <= most else f"{words[: most - 1]}…"
+
+
+def share(part: int, whole: int) -> str:
+    """Give a part as per cent; never 100 where something is missing, nor 0 where it is not."""
+    if not whole:
+        return "–"
+    value = 100 * part / whole
+    if part < whole and value > 99.9:  # noqa: PLR2004  What rounds to 100.
+        return "> 99.9\u202f%"
+    if part and value < 0.1:  # noqa: PLR2004  What rounds to 0.
+        return "< 0.1\u202f%"
+    return f"{value:.1f}\u202f%"
+
+
+def _spell(char: str) -> str:
+    return char if char == "\u202f" else char.encode("unicode_escape", errors="replace").decode()

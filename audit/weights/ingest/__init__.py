@@ -1,0 +1,1 @@
+"""Takes logs into the ledger: in order, attributed, watched, and resumed after a stop."""

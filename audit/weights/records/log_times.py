@@ -1,0 +1,100 @@
+"""Times as Azure's and Kubernetes' logs write them, in all the ways that were seen. Pure."""
+
+import re
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Final
+
+from core.errors import UnreadableRecordError
+from core.times import milli_text, time_text
+
+EARLIEST_MS: Final = 1_262_304_000_000
+"""2010: there was no such storage before."""
+
+LATEST_MS: Final = 7_258_118_400_000
+"""2200: later than that is no time, and would hold every watermark there."""
+
+_FORMS: Final = (
+    "%m/%d/%Y %I:%M:%S %p",
+    "%m/%d/%Y %H:%M:%S",
+    "%A, %d-%b-%y %H:%M:%S GMT",
+    "%a, %d %b %Y %H:%M:%S GMT",
+    "%Y/%m/%d %H:%M:%S",
+    "%Y-%m-%d %H:%M:%S",
+)
+"""lastModifiedTime and older exports: `6/30/2022 12:07:25 PM`, `Tuesday, 09-Aug-11 21:13:26 GMT`,
+`Thu, 30 Jun 2022 12:07:25 GMT`, `2020/10/08 10:48:50.9190722`."""
+
+_ISO: Final = re.compile(
+    r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?\s*(Z|[+-]\d\d:?\d\d)?", re.IGNORECASE
+)
+_FRACTION: Final = re.compile(r"(\d:\d\d:\d\d)\.\d{1,9}")
+_MOST: Final = 64
+_FULL: Final = 23
+"""Characters of `2026-05-01T09:00:00.000`."""
+
+
+def log_time(text: str, field: str = "time") -> tuple[int, str]:
+    """Give a record's time in ms since the epoch, and as RFC 3339 with milliseconds.
+
+    Raises:
+        UnreadableRecordError: it is none; naming `field`.
+    """
+    fraction = text[20:-1]
+    if len(text) > _FULL and text[19] == "." and text[-1] == "Z" and fraction.isdigit():
+        seconds = _second(text[:19])
+        if seconds is not None and fraction.isascii():
+            return seconds * 1000 + int(fraction[:3]), text[:_FULL] + "Z"
+    unix_ms = _any(text)
+    if unix_ms is None or not EARLIEST_MS <= unix_ms < LATEST_MS:
+        raise UnreadableRecordError("is no time between 2010 and 2200", field)
+    return unix_ms, milli_text(unix_ms)
+
+
+@lru_cache(maxsize=16_384)
+def known_time(text: str) -> str:
+    """Give a time of whatever form as RFC 3339 with seconds; as it is where it is of none."""
+    unix_ms = _any(text)
+    if unix_ms is None or not 0 <= unix_ms < LATEST_MS:
+        return text[:_MOST]
+    return time_text(unix_ms // 1000)
+
+
+@lru_cache(maxsize=4096)
+def _second(text: str) -> int | None:
+    """Give the Unix time of `2026-05-01T09:00:00`; None where it is none, or out of all bounds."""
+    if text[7] != "-" or text[10] != "T":  # It takes weeks and other separators, too.
+        return None
+    try:
+        unix_s = int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp())
+    except ValueError:
+        return None
+    return unix_s if EARLIEST_MS <= unix_s * 1000 < LATEST_MS else None
+
+
+def _any(text: str) -> int | None:
+    text = text.strip()
+    if len(text) > _MOST or not text.isascii():
+        return None
+    found = _ISO.fullmatch(text)
+    try:
+        if found is not None:
+            day, clock, fraction, zone = found.groups()
+            offset = "+00:00" if zone in {None, "Z", "z"} else zone
+            moment = datetime.fromisoformat(f"{day}T{clock}{offset}")
+            return int(moment.timestamp()) * 1000 + int((fraction or "0").ljust(3, "0")[:3])
+        if text.isdigit():
+            return int(text) * (1 if len(text) > 11 else 1000)  # noqa: PLR2004  ms have 13 digits.
+    except (ValueError, OverflowError):
+        return None
+    return _formed(_FRACTION.sub(r"\1", text))
+
+
+def _formed(text: str) -> int | None:
+    for form in _FORMS:
+        try:
+            moment = datetime.strptime(text, form).replace(tzinfo=UTC)
+            return int(moment.timestamp()) * 1000
+        except (ValueError, OverflowError):
+            continue
+    return None

@@ -1,0 +1,1 @@
+"""Where logs of storage come from: folders of blobs, Event Hubs, files, standard input."""

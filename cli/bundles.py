@@ -1,0 +1,102 @@
+"""The bundle in force in a process, and what it follows: file, ConfigMaps."""
+
+import asyncio
+import os
+import platform
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+
+from admission.bundles import Bundles
+from admission.following import Following
+from admission.in_force import InForce, MakeJudge
+from cli.parts import load_engine
+from cli.settings import Settings
+from kube.bundles import PublishedBundles
+from kube.connection import Connection
+from kube.settings import LiveSettings
+from policies import BUILT_IN_BUNDLE
+from policies.bundle import Bundle, read_bundle
+from policies.engine.remembered import RememberingEngine
+from policies.signing import NO_KEYS, read_keys
+from policies.sources.file import FileSource
+
+
+def begin(
+    settings: Settings,
+    observe: Callable[[float], None] = lambda _: None,
+    *,
+    announces: bool = False,
+) -> "Beginning":
+    """Load the bundle of the settings, as the first in force.
+
+    Raises:
+        BundleRefusedError: it cannot be put in force.
+        SettingsError: a key cannot be read.
+    """
+    keys = read_keys(settings.bundles.keys) if settings.bundles.keys else NO_KEYS
+    source = FileSource(settings.bundle, keys) if settings.bundle else None
+    bundle = source.read() if source else read_bundle(BUILT_IN_BUNDLE)
+    make = partial(load_engine, evaluation=settings.evaluation, observe=observe)
+    return Beginning(settings, bundle, source, make, announces=announces)
+
+
+class Beginning:
+    """What there is before the cluster is open: the first engine."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        bundle: Bundle,
+        source: FileSource | None,
+        make: Callable[[Bundle], RememberingEngine],
+        *,
+        announces: bool,
+    ) -> None:
+        self._settings = settings
+        self._bundle = bundle
+        self._source = source
+        self._make = make
+        self._name = _own_name() if announces else ""
+        self.engine = make(bundle)
+        """Whoever began closes it where `following` was never entered."""
+
+    @asynccontextmanager
+    async def following(self, make_judge: MakeJudge) -> AsyncIterator[Following]:
+        """Judge by it, and follow what is to be in force; all engines are closed at the end.
+
+        Raises:
+            SettingsError: points are set of a rule that there is not.
+        """
+        settings = self._settings
+        in_force = InForce(self.engine, make_judge)
+        bundles = Bundles(in_force, self._make, read_bundle(BUILT_IN_BUNDLE))
+        following = Following(
+            bundles,
+            self._bundle,
+            self._source,
+            read_keys(settings.bundles.keys) if settings.bundles.keys else NO_KEYS,
+            self._name,
+            settings.bundles.poll,
+        )
+        connection = None
+        if settings.cluster is None:
+            connection = Connection(settings.kubeconfig)
+            await connection.open()
+            live = LiveSettings(namespace=settings.namespace)
+            following.heed(PublishedBundles(connection, live, following.wake))
+        task = asyncio.create_task(following.run())
+        try:
+            yield following
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            if connection is not None:
+                await connection.close()
+            await bundles.close()
+
+
+def _own_name() -> str:
+    """Name this process as its Pod is named; on a machine with several, by its id too."""
+    number = os.getpid()
+    return platform.node().lower() + ("" if number == 1 else f"-{number}")

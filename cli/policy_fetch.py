@@ -1,0 +1,39 @@
+"""`sallyport policy fetch`: a bundle out of an OCI registry."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.flags import ConfigFlag, read_flags
+
+
+def policy_fetch(  # noqa: PLR0913, PLR0917 (one parameter a flag)
+    reference: Annotated[
+        str, typer.Argument(metavar="IMAGE", help="registry.example/policies/site@sha256:…")
+    ],
+    output: Annotated[Path, typer.Option("--output", metavar="FILE", help="The bundle.")],
+    ca_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="CA (PEM) of the registry's certificate.")
+    ] = None,
+    username: Annotated[str, typer.Option(help="Who signs in to the registry.")] = "",
+    password_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Holds the password, or a token.")
+    ] = None,
+    config: ConfigFlag = None,
+) -> None:
+    """Fetch a bundle from an OCI registry by its digest, and check its signature."""
+    from policies.bundle import parse_bundle  # noqa: PLC0415 (keeps --help quick)
+    from policies.clients.oci import Registry, fetch, parse_reference  # noqa: PLC0415
+    from policies.signing import read_keys  # noqa: PLC0415
+    from policies.writing import write_whole  # noqa: PLC0415
+
+    settings = read_flags(config)
+    password = password_file.read_text().strip() if password_file else ""
+    named = parse_reference(reference)
+    packed = asyncio.run(fetch(named, Registry(ca_file, username, password)))
+    bundle = parse_bundle(packed, str(named), read_keys(settings.bundles.keys))
+    write_whole(output, packed)
+    signed = f", signed by {bundle.signed_by}" if bundle.signed_by else ""
+    typer.echo(f"{output}: revision {bundle.revision}{signed}")

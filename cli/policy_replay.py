@@ -1,0 +1,61 @@
+"""The command `sallyport policy replay`."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.flags import (
+    ClusterFlag,
+    ConfigFlag,
+    KubeconfigFlag,
+    LedgerFlag,
+    OutputFlag,
+    read_flags,
+)
+from cli.output import Format, make_console, print_json
+
+
+def policy_replay(  # noqa: PLR0913, PLR0917 (each is a flag)
+    bundle: Annotated[
+        Path, typer.Option("--bundle", metavar="FILE", help="The candidate: a policy bundle.")
+    ],
+    base: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What it is compared with.",
+            show_default="the bundle in force, as far as it is known",
+        ),
+    ] = None,
+    since: Annotated[
+        str, typer.Option(help="What was asked for since: 12h, 7d ago, or a time (RFC 3339).")
+    ] = "7d",
+    until: Annotated[
+        str | None, typer.Option(help="And before: as --since.", show_default="now")
+    ] = None,
+    namespace: Annotated[
+        str | None, typer.Option("--namespace", "-n", help="Of this namespace alone.")
+    ] = None,
+    jobs: Annotated[
+        int, typer.Option(min=0, max=256, help="Processes.", show_default="one a core")
+    ] = 0,
+    ledger: LedgerFlag = None,
+    cluster: ClusterFlag = None,
+    kubeconfig: KubeconfigFlag = None,
+    config: ConfigFlag = None,
+    output: OutputFlag = Format.TABLE,
+) -> None:
+    """Judge what was asked for with another bundle, and show in what they differ."""
+    from cli.replaying.replay import Asked, exit_code, replay  # noqa: PLC0415 (keeps --help quick)
+    from cli.replaying.text import print_replayed  # noqa: PLC0415
+
+    settings = read_flags(config, ledger=ledger, cluster=cluster, kubeconfig=kubeconfig)
+    asked = Asked(bundle, base, since, until, namespace, jobs)
+    found = asyncio.run(replay(settings, asked))
+    if output is Format.JSON:
+        print_json(found)
+    else:
+        print_replayed(found, make_console())
+    raise typer.Exit(exit_code(found))

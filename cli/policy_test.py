@@ -1,0 +1,48 @@
+"""`sallyport policy test`: Rego tests, cases and both engines."""
+
+from typing import Annotated
+
+import typer
+
+from cli.flags import OutputFlag
+from cli.output import Format, make_console, print_json
+from cli.policy_flags import (
+    FoldersArgument,
+    OpaFlag,
+    RulesFlag,
+    WatchFlag,
+    choices_of,
+    find_opa,
+    require_folders,
+    run_once_or_watch,
+)
+
+
+def policy_test(  # noqa: PLR0913, PLR0917 (each is a flag)
+    folders: FoldersArgument,
+    rules: RulesFlag = None,
+    coverage_min: Annotated[
+        float,
+        typer.Option(min=0, max=100, help="Fail below so many per cent of a file's lines."),
+    ] = 0.0,
+    watch: WatchFlag = False,  # noqa: FBT002 (typer's flag)
+    opa: OpaFlag = None,
+    output: OutputFlag = Format.TABLE,
+) -> None:
+    """Run your rules' tests and cases, on OPA and on the embedded engine."""
+    from cli.policy_testing import exit_code, run_all  # noqa: PLC0415 (keeps --help quick)
+    from cli.policy_testing_text import print_tested  # noqa: PLC0415
+
+    require_folders(folders)
+    program = find_opa(opa)
+
+    def once() -> int:
+        tested = run_all(program, folders, choices_of(rules), coverage_min)
+        if output is Format.JSON:
+            print_json(tested)
+        else:
+            print_tested(tested, make_console())
+        return exit_code(tested)
+
+    paths = [*folders, *([rules] if rules else ())]
+    raise typer.Exit(run_once_or_watch(once, paths, watched=watch))

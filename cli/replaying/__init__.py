@@ -1,0 +1,1 @@
+"""Judges recorded reviews with another bundle: `sallyport policy replay`."""

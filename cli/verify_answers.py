@@ -1,0 +1,129 @@
+"""What kube-apiserver's answers to `sallyport verify` mean, in a person's words."""
+
+import enum
+import re
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+
+from core import names
+from core.namespaces import Mode
+
+
+class Standing(enum.StrEnum):
+    """How a promise stands."""
+
+    HOLDS = "holds"
+    BROKEN = "broken"
+    UNKNOWN = "unknown"
+
+
+class Step(msgspec.Struct, frozen=True, rename="camel"):
+    """One promise that was tried."""
+
+    name: str
+    standing: Standing
+    found: str
+    remedy: str
+    """Empty where there is nothing to do."""
+
+
+_NOT_REACHED: Final = re.compile(r"failed calling webhook \"[^\"]*sallyport\.dev\"")
+_DENIED: Final = re.compile(r"admission webhook \"[^\"]*sallyport\.dev\" denied the request")
+_BACK_STOP: Final = re.compile(r"ValidatingAdmissionPolicy '[^']*sallyport\.dev'")
+_REASONS: Final = (
+    (
+        "x509",
+        "kube-apiserver does not trust the gate's certificate: control puts the CA into the "
+        "registrations; `sallyport certs status` says where it stands",
+    ),
+    ("no endpoints available", "no gate is ready: look at the Pods of sallyport-gate"),
+    ("connection refused", "no gate listens: look at the Pods of sallyport-gate"),
+    ("not found", "the Service sallyport-gate is missing: install the chart whole"),
+    (
+        "deadline exceeded",
+        "kube-apiserver does not reach the gate: look at networkPolicies.webhooksFrom, and at "
+        "firewalls between kube-apiserver and port 9443 of the Pods",
+    ),
+    ("timeout", "kube-apiserver does not reach the gate, or it is too slow: look at its /metrics"),
+    ("503", "the gate is not ready: its /readyz says what it misses"),
+)
+_NO_RIGHT: Final = "give whoever asks the right to create Deployments and Pods in the namespace"
+
+
+def judged_workload(status: int, answer: Mapping[str, Any]) -> Step:
+    """Read the answer to a Deployment that needs nothing: both webhooks are asked of it."""
+    name = "judged"
+    text = str(answer.get("message", ""))
+    if status == 0:
+        if names.REQUESTER_ANNOTATION in answer["metadata"].get("annotations", {}):
+            return Step(name, Standing.HOLDS, "a workload was judged, and who asks was noted", "")
+        return Step(
+            name,
+            Standing.BROKEN,
+            "a workload was admitted, and nobody noted who asks: the gate was not asked",
+            "name a namespace that is not left out (webhooks.excludedNamespaces), and see that "
+            "the webhooks are registered",
+        )
+    if _DENIED.search(text):
+        return Step(name, Standing.HOLDS, "a workload was judged, and refused", "")
+    return _other(name, status, text)
+
+
+def refused_pod(status: int, answer: Mapping[str, Any], mode: Mode) -> Step:
+    """Read the answer to a Pod that nobody may run."""
+    name = "refused"
+    text = str(answer.get("message", ""))
+    if status == 0 and mode is not Mode.ENFORCE:
+        found = f"a Pod that nobody may run was admitted: in mode {mode.value} nothing is refused"
+        return Step(name, Standing.HOLDS, found, "")
+    if status == 0:
+        return Step(
+            name,
+            Standing.BROKEN,
+            "a Pod that nobody may run was admitted",
+            "look at the steps above; where they hold, is a BreakGlass open, or the namespace "
+            "left out?",
+        )
+    if _DENIED.search(text):
+        return Step(name, Standing.HOLDS, "a Pod that nobody may run was refused", "")
+    if _BACK_STOP.search(text):
+        found = "a Pod that nobody may run was refused by the back-stop, before the gate was asked"
+        return Step(name, Standing.HOLDS, found, "")
+    return _other(name, status, text)
+
+
+def refused_marks(status: int, answer: Mapping[str, Any], *, may_exempt: bool) -> Step:
+    """Read the answer to a change of a namespace's marks."""
+    name = "guarded"
+    text = str(answer.get("message", ""))
+    if status == 0 and may_exempt:
+        found = "you may change the marks of the namespace, so the guard was not tried on you"
+        return Step(name, Standing.HOLDS, found, "")
+    if status == 0:
+        return Step(
+            name,
+            Standing.BROKEN,
+            "whoever has no right to it changed the marks of the namespace",
+            "install the chart whole: namespace-guard.sallyport.dev is missing",
+        )
+    if _BACK_STOP.search(text) or _DENIED.search(text):
+        return Step(name, Standing.HOLDS, "changing the marks of the namespace was refused", "")
+    return _other(name, status, text)
+
+
+def _other(name: str, status: int, text: str) -> Step:
+    """Read a failure that is no denial of Sallyport's."""
+    if _NOT_REACHED.search(text):
+        remedy = next(
+            (what for sign, what in _REASONS if sign in text), "the gate's log may say more"
+        )
+        return Step(name, Standing.BROKEN, f"the gate was not reached: {text}", remedy)
+    if status == HTTPStatus.FORBIDDEN and "cannot" in text:
+        return Step(name, Standing.UNKNOWN, text, _NO_RIGHT)
+    if status == HTTPStatus.FORBIDDEN:
+        remedy = "name a namespace where only Sallyport refuses"
+        return Step(name, Standing.UNKNOWN, f"somebody else refused it: {text}", remedy)
+    return Step(name, Standing.UNKNOWN, text, "")

@@ -1,0 +1,68 @@
+"""What those who are looked back on read of the weights: one pass for many of them."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from audit.weights.reads_wire import MOST_LABELS, ReadsSource, Subject
+from core.look_back import MOST_STORES, StoreReads, joined_reads
+from identity.look_back.looking_back import Risen
+
+MOST_PAGES: Final = 500
+"""Pages of accesses read for those who share a question, five million accesses."""
+
+TOO_MANY: Final = (
+    "there are too many accesses to storage: the latest reads of the weights are missing"
+)
+
+
+async def weight_reads(
+    source: ReadsSource | None,
+    risen: Sequence[Risen],
+    until_ms: int,
+    tell: Callable[[str], None],
+) -> tuple[dict[bytes, list[StoreReads]], list[str]]:
+    """Give the reads of each identity by `Risen.key`, the most bytes first; and what is missing.
+
+    Raises:
+        LedgerError: they cannot be read now.
+    """
+    if source is None:
+        return {}, []
+    sums: dict[tuple[str, str], StoreReads] = {}
+    gaps: list[str] = []
+    for subjects in _questions(risen):
+        after, pages = "", 0
+        while pages == 0 or (after and pages < MOST_PAGES):
+            tell(f"reading who read the weights: page {pages + 1}")
+            page = await source.page(subjects, until_ms, after)
+            for each in page.reads:
+                key = (each.subject, each.reads.store)
+                sums[key] = joined_reads(sums[key], each.reads) if key in sums else each.reads
+            after, pages = page.next, pages + 1
+        if after and TOO_MANY not in gaps:
+            gaps.append(TOO_MANY)
+    return {each.key: _of(_subject(each), sums) for each in risen}, gaps
+
+
+def _questions(risen: Sequence[Risen]) -> Iterator[list[Subject]]:
+    """Give as many identities together as one question holds."""
+    subjects: list[Subject] = []
+    for each in risen:
+        subject = _subject(each)
+        if sum(len(one.labels) for one in (*subjects, subject)) > MOST_LABELS:
+            yield subjects
+            subjects = []
+        subjects.append(subject)
+    if subjects:
+        yield subjects
+
+
+def _subject(risen: Risen) -> Subject:
+    clients = (f"client:{each}" for each in sorted(risen.client_ids))
+    labels = tuple(dict.fromkeys((*map(str.lower, risen.labels), *clients)))
+    return Subject(labels[:MOST_LABELS], risen.begin * 1000)
+
+
+def _of(subject: Subject, sums: dict[tuple[str, str], StoreReads]) -> list[StoreReads]:
+    mine = [reads for (whose, _), reads in sums.items() if whose == subject.labels[0]]
+    return sorted(mine, key=lambda each: (-each.bytes, each.store))[:MOST_STORES]

@@ -1,0 +1,8 @@
+"""Make Sallyport's container image, byte for byte the same from the same inputs.
+
+    python -m deploy.image
+
+writes `dist/sallyport-VERSION.oci.tar` and `dist/sbom.json`, and prints the image's digest. The
+inputs are Debian's packages of `debian.lock`, the wheels of `requirements/runtime.txt`, the rooms.
+`docs/operate/image.md` says more.
+"""

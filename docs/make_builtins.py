@@ -1,0 +1,74 @@
+"""Makes docs/reference/builtins.md: what becomes of every built-in function of OPA.
+
+python docs/make_builtins.py [--check]
+
+With `--check` nothing is written, and the exit code is 1 if the page is stale.
+"""
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from policies.engine.builtins import SUPPLIED
+from policies.engine.builtins.failing import CAN_FAIL
+from policies.engine.builtins.native import NATIVE
+from policies.engine.builtins.refused import REFUSED, WRITTEN_AWAY
+
+PAGE: Final = Path(__file__).parent / "reference" / "builtins.md"
+
+_HEAD: Final = """# Built-in functions that policies may call
+<!-- Made by docs/make_builtins.py from policies/engine/builtins; edit those. -->
+
+Every built-in function of OPA 1.22 is one of three. *Compiled in*: OPA puts it into the bundle's WebAssembly. *Supplied*: the gate has it (`policies/engine/builtins/`); each agrees with OPA's published cases and with OPA's own answers to made-up calls ([evidence](../evidence/builtins.md)). *Refused*: a bundle that calls it is not loaded, and the message has its name, the file and the line, and what to use instead. `print`, `:=` and `rego.metadata.*` are OPA's compiler's own, and stay out of a bundle.
+
+## When one fails
+- One that is *compiled in* and fails on its arguments is **undefined**, as in OPA: the expression is passed over, and what it should have found is not found. Test the shape first, or call a wrapper of [`data.sallyport.lib`](../policies/wrappers.md).
+- One that is *supplied* and fails **ends the evaluation**: the object is refused with an error that names the function. An OPA server does the same where it is started with strict built-in errors, as Sallyport demands.
+- Nothing can interrupt a function of the gate. So each limits its work: all arguments together take 128 KiB, a `sprintf` gives a million characters, `net.cidr_expand` 4,096 addresses, a regular expression its program's size times the text's length up to 4 million. Beyond that it fails.
+
+## Where one differs from OPA
+Each of these is an error here, where OPA goes on; none gives another answer.
+- `sprintf`: `%b`, `%x` and the flag `#` of a float; a verb of a number of more than 64 bits that it does not go with.
+- `hex.decode`, `urlquery.decode`, `urlquery.decode_object`: what is no UTF-8.
+- `net.cidr_merge`: IPv4 written as IPv6; networks of IPv6 that begin with `00`, but for `::`.
+- `time.*`: the zone `Local`. Zones are those of the Python package `tzdata`.
+- `units.parse_bytes`: exponents above 55; `units.parse`: above 400.
+- `json.patch`: more than 200 operations, values of more than 64 KiB, and the removal of everything (at which OPA 1.22 crashes).
+"""
+
+
+def main() -> int:
+    """Write the page, or check it. Gives the exit code."""
+    page = "\n".join(_lines())
+    if "--check" in sys.argv:
+        stale = not PAGE.is_file() or PAGE.read_text() != page
+        if stale:
+            print(f"{PAGE.name} is stale; run: python docs/make_builtins.py", file=sys.stderr)
+        return int(stale)
+    PAGE.write_text(page)
+    return 0
+
+
+def _lines() -> Iterator[str]:
+    yield _HEAD
+    yield "## Compiled in"
+    yield from _table(NATIVE)
+    yield "\n## Supplied"
+    yield from _table(SUPPLIED)
+    yield "\n## Refused"
+    yield "| Function | Why | Instead |\n|---|---|---|"
+    for name, refusal in sorted(REFUSED.items()):
+        yield f"| `{name}` | {refusal.why} | {refusal.instead} |"
+    away = ", ".join(f"`{name}`" for name in sorted(WRITTEN_AWAY))
+    yield f"\nOPA's compiler's own: {away}.\n"
+
+
+def _table(names: Iterable[str]) -> Iterator[str]:
+    yield "| Function | Fails on |\n|---|---|"
+    for name in sorted(names):
+        yield f"| `{name}` | {CAN_FAIL.get(name, '')} |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,131 @@
+"""Makes docs/detections: a page for each detection, and the index, from their values.
+
+python docs/make_detections.py [--check]
+
+With `--check` nothing is written, and the exit code is 1 if a page is stale, missing or of no
+detection.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from audit.weights.catalogue import DETECTIONS
+from audit.weights.detecting import Detection
+from audit.weights.phases import phase_of
+
+FOLDER: Final = Path(__file__).parent / "detections"
+
+_MADE: Final = "<!-- Made by docs/make_detections.py from audit/weights/detections; edit those. -->"
+
+_INDEX: Final = """# Detections
+
+What the auditor looks for in the logs of model-weight storage. Each detection sees accesses, activities and gaps one by one, in the order of their times, and remembers a bounded amount; the same events give the same findings, with the same ids. A finding is said once for one thing (a principal, a store and a day, mostly), and again only where it turns graver. Findings that belong to one story are read as [one case](#cases).
+
+| | Detection | Id | Severity, at most | Phase | Techniques |
+|---|---|---|---|---|---|
+"""
+
+_AFTER: Final = """
+## What holds for all
+- **Logs are best effort.** Azure delivers records late, twice or never, and logs most failed anonymous requests not at all. Every report begins with what is known to be missing. No detection shows that nothing happened.
+- **Order.** Events wait for a few minutes so that they are seen in the order of their times. What comes later is judged by what is left, and its finding says so (`late`).
+- **Baselines** are of a principal and store, use medians, and say when they have seen too little: reports list what is young, with the days that are missing ([ADR 40](../adr/0040-baselines-are-robust.md)).
+- **Numbers** can be set (`weights.tuning`, by the name in the page's table). One that there is not is refused at start.
+- **Expected principals**: `weights.expected` names, by detection, whose findings are not raised (`oid:…`, `client:…`): backup services, the automation that rotates keys. They are counted, and reports show the count.
+- **A detection that fails** does not stop the others nor the ingest: a finding of its own says each day that it does not work.
+
+## Cases
+Findings are joined into a case where, within three days of each other, they are about the same principal and store, or share a Pod, a human or an address that no more than five principals of findings share; or where one is about what was done to an account (keys listed, a role assigned) and the other about what comes of it there (a read by key, a new caller). A case has the severity of its gravest finding, and one more where it spans three phases. It is computed when it is read: the ledger keeps findings alone.
+"""
+
+
+def main() -> int:
+    """Write the pages, or check them. Gives the exit code."""
+    pages = dict(_pages())
+    there = {path.name for path in FOLDER.glob("*.md")}
+    stale = sorted(there - pages.keys())
+    stale += [name for name, page in pages.items() if not _is_there(name, page)]
+    if "--check" in sys.argv:
+        for name in stale:
+            print(
+                f"detections/{name} is stale; run: python docs/make_detections.py", file=sys.stderr
+            )
+        return int(bool(stale))
+    FOLDER.mkdir(exist_ok=True)
+    for name in there - pages.keys():
+        (FOLDER / name).unlink()
+    for name, page in pages.items():
+        (FOLDER / name).write_text(page)
+    return 0
+
+
+def _is_there(name: str, page: str) -> bool:
+    path = FOLDER / name
+    return path.is_file() and path.read_text() == page
+
+
+def _pages() -> Iterator[tuple[str, str]]:
+    rows = "".join(
+        f"| {each.number} | [{each.title}]({each.id}.md) | `{each.id}` | {each.severity.value} "
+        f"| {phase_of(each.id)} | {', '.join(map(_link, each.techniques))} |\n"
+        for each in DETECTIONS
+    )
+    yield "index.md", f"{_MADE}\n\n{_INDEX}{rows}{_AFTER}"
+    for each in DETECTIONS:
+        yield f"{each.id}.md", _page(each)
+
+
+def _page(each: Detection) -> str:
+    shown = [act.value for act in sorted(each.acts, key=lambda act: act.value)]
+    shown += [topic.value for topic in sorted(each.topics, key=lambda topic: topic.value)]
+    shown += ["gaps"] if each.gaps else []
+    lines = [
+        _MADE,
+        "",
+        f"# {each.number}. {each.title}",
+        "",
+        f"Detection `{each.id}`, severity at most {each.severity.value}, phase *{phase_of(each.id)}*, "
+        f"techniques {', '.join(map(_link, each.techniques))}.",
+        "",
+        each.about,
+        "",
+        "## Needs",
+        "",
+        *(f"- {one}" for one in each.needs),
+        "",
+        f"It is shown: {', '.join(f'`{one}`' for one in shown)}"
+        + ("; also of what no WeightStore holds." if each.elsewhere else "."),
+        "",
+        "## Does not see",
+        "",
+        *(f"- {one}" for one in each.blind),
+        "",
+        "## What to do",
+        "",
+        each.remedy,
+        "",
+        "## What it remembers",
+        "",
+        f"At most {each.bound}. What was used longest ago is forgotten first.",
+        *(_tuning(each) if each.tuning else ()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _tuning(each: Detection) -> Iterator[str]:
+    yield from ("", "## Numbers", "", "| Setting | Value | Why |", "|---|---|---|")
+    for one in each.tuning:
+        yield f"| `{one.name}` | {one.value:g} {one.unit} | {one.reason} |"
+
+
+def _link(technique: str) -> str:
+    """Link a technique of MITRE's."""
+    if technique.startswith("AML."):
+        return f"[{technique}](https://atlas.mitre.org/techniques/{technique})"
+    return f"[{technique}](https://attack.mitre.org/techniques/{technique.replace('.', '/')}/)"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+"""How Azure Event Hubs are read by the Kafka protocol: settings and ends of aiokafka consumers.
+
+Source: Learn, "Recommended configurations for Apache Kafka clients" (Azure Event Hubs).
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+CONNECTION_STRING_USER: Final = "$ConnectionString"
+"""As which a connection string signs in (Event Hubs, "Apache Kafka endpoint")."""
+
+_MOST_STRING: Final = 4096
+
+_CONSUMING: Final[Mapping[str, Any]] = {
+    "client_id": "sallyport",
+    "enable_auto_commit": False,
+    "auto_offset_reset": "earliest",
+    "fetch_max_wait_ms": 500,
+    "metadata_max_age_ms": 180_000,
+    "connections_max_idle_ms": 180_000,
+    "request_timeout_ms": 30_000,
+    "security_protocol": "SASL_SSL",
+}
+
+
+def scope_of(servers: Sequence[str]) -> str:
+    """Give what a token is asked for: `https://NAMESPACE.servicebus.windows.net/.default`."""
+    return f"https://{servers[0].rpartition(':')[0]}/.default"
+
+
+def consuming(servers: Sequence[str], context: object, most_bytes: int) -> dict[str, Any]:
+    """Give the settings of a consumer but for its group and how it gets in.
+
+    `context` is the TLS context, `most_bytes` what one fetch brings.
+    """
+    brokers = {"bootstrap_servers": list(servers), "ssl_context": context}
+    return {**_CONSUMING, **brokers, "fetch_max_bytes": most_bytes}
+
+
+def by_token(provider: object) -> dict[str, Any]:
+    """Give the settings that sign in with tokens."""
+    return {"sasl_mechanism": "OAUTHBEARER", "sasl_oauth_token_provider": provider}
+
+
+def by_connection_string(file: Path) -> dict[str, Any]:
+    """Give the settings that sign in with a connection string, read anew: it may be renewed.
+
+    Raises:
+        OSError, UnicodeDecodeError: the file cannot be read.
+    """
+    with file.open(encoding="utf-8") as opened:
+        password = opened.read(_MOST_STRING).strip()
+    return {
+        "sasl_mechanism": "PLAIN",
+        "sasl_plain_username": CONNECTION_STRING_USER,
+        "sasl_plain_password": password,
+    }
+
+
+async def stop_consumer(consumer: Any) -> None:
+    """Close every connection, also where aiokafka 0.14 stops half-way."""
+    stopping = asyncio.ensure_future(consumer.stop())
+    await asyncio.wait({stopping})
+    if stopping.cancelled() or stopping.exception() is not None:
+        # It does where it cancels a fetch of its own that pauses.
+        fetches = list(consumer._fetcher._pending_tasks) if consumer._fetcher else []  # noqa: SLF001
+        for fetch in fetches:
+            fetch.cancel()
+        await asyncio.gather(*fetches, return_exceptions=True)
+        await consumer._client.close()  # noqa: SLF001

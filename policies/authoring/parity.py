@@ -1,0 +1,111 @@
+"""Asks OPA what the embedded engine was asked, and says where the answers differ."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from core.errors import EvaluationError
+from policies.authoring.recording import Asked
+from policies.authoring.running import run
+from policies.authoring.workspace import Workspace
+from policies.bundle import NEEDS
+from policies.engine import Answer, Judgement
+from policies.engine.answers import read_answer, read_judgement
+
+_QUERY: Final = (
+    "{kind: answers | some kind in {`needs`, `judge`}; answers := {i: answer | "
+    "some i, document in input[kind]; answer := data.sallyport[kind].answer "
+    "with input as document}}"
+)
+"""All questions at once: to start OPA takes longer than to answer one."""
+
+_MOST_SHOWN: Final = 400
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """One question that the engines answer otherwise, or OPA not at all."""
+
+    about: str
+    entrypoint: str
+    embedded: str
+    opa: str
+
+
+def differences(workspace: Workspace, asked: Sequence[Asked]) -> list[Difference]:
+    """Ask OPA each question, on the same files, with built-ins that fail being errors."""
+    if not asked:
+        return []
+    answers, failed = _answers(workspace, asked, "--strict-builtin-errors")
+    if not failed:
+        return list(_compared(asked, answers))
+    # Which of them fails is found by asking one at a time.
+    found = []
+    for each in asked:
+        answers, failed = _answers(workspace, [each], "--strict-builtin-errors")
+        if failed:
+            said = workspace.places.named(failed)
+            found.append(Difference(each.about, each.entrypoint, _shown(each.answer), said))
+        else:
+            found += _compared([each], answers)
+    return found
+
+
+def _answers(
+    workspace: Workspace, asked: Sequence[Asked], *flags: str
+) -> tuple[dict[int, Any], str]:
+    """Give OPA's answers by number; or what it says where it has none."""
+    needs = {str(i): msgspec.Raw(it.document) for i, it in enumerate(asked) if _is_needs(it)}
+    judge = {str(i): msgspec.Raw(it.document) for i, it in enumerate(asked) if not _is_needs(it)}
+    document = msgspec.json.encode({"needs": needs, "judge": judge})
+    ran = run(
+        workspace.opa,
+        workspace.folder,
+        *("eval", "-b", "rego", "-I", "-f", "json", *flags, _QUERY),
+        stdin=document,
+    )
+    decoded: Any = {}
+    try:
+        decoded = msgspec.json.decode(ran.out or b"{}")
+        value = decoded["result"][0]["expressions"][0]["value"]
+    except (msgspec.DecodeError, LookupError):
+        errors = decoded.get("errors", []) if isinstance(decoded, dict) else []
+        return {}, "; ".join(map(_worded, errors)) or ran.said or "no answer"
+    found = {**value.get("needs", {}), **value.get("judge", {})}
+    return {int(number): answer for number, answer in found.items()}, ""
+
+
+def _worded(error: Any) -> str:
+    if not isinstance(error, dict):
+        return str(error)
+    at = error.get("location") or {}
+    place = f"{at['file']}:{at['row']}: " if at.get("file") else ""
+    return f"{place}{error.get('message', error)}"
+
+
+def _is_needs(asked: Asked) -> bool:
+    return asked.entrypoint == NEEDS
+
+
+def _compared(asked: Sequence[Asked], answers: dict[int, Any]) -> Iterator[Difference]:
+    for number, each in enumerate(asked):
+        said = "undefined"
+        if number in answers:
+            read = _read(each, answers[number])
+            if read == each.answer:
+                continue
+            said = read if isinstance(read, str) else _shown(read)
+        yield Difference(each.about, each.entrypoint, _shown(each.answer), said)
+
+
+def _read(asked: Asked, answer: Any) -> Answer | Judgement | str:
+    results = msgspec.json.encode([{"result": answer}])
+    try:
+        return read_answer(results) if _is_needs(asked) else read_judgement(results)
+    except EvaluationError as error:
+        return str(error)
+
+
+def _shown(answer: Answer | Judgement) -> str:
+    text = msgspec.json.encode(answer).decode()
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]} …"

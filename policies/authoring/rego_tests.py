@@ -1,0 +1,185 @@
+"""Runs a site's Rego tests with `opa test`, and says which lines they do not reach."""
+
+import enum
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from core.errors import BundleRefusedError
+from policies.authoring.running import run
+from policies.authoring.workspace import SITE_FILES, TEST_SUFFIX, Workspace
+
+_FAILED: Final = 2
+"""Exit code of `opa test` where a test fails (cmd/test.go of OPA)."""
+
+
+class Outcome(enum.Enum):
+    """How a test ended."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+    """It could not be evaluated."""
+    SKIPPED = "skipped"
+    """Its name begins with `todo_`."""
+
+
+class RegoTest(msgspec.Struct, frozen=True):
+    """One test."""
+
+    name: str
+    """`site.labels_test.test_refused`."""
+    file: str
+    line: int
+    outcome: Outcome
+    detail: str = ""
+
+
+class Coverage(msgspec.Struct, frozen=True):
+    """What the tests reach of a file."""
+
+    file: str
+    percent: float
+    uncovered: list[str] = []
+    """Lines: `12`, `14-16`."""
+
+
+class _Location(msgspec.Struct):
+    file: str
+    row: int
+
+
+class _Sub(msgspec.Struct):
+    fail: bool = False
+
+
+class _Result(msgspec.Struct):
+    location: _Location
+    package: str
+    name: str
+    fail: bool = False
+    skip: bool = False
+    error: Any = None
+    sub_results: dict[str, Any] = {}
+
+
+class _At(msgspec.Struct):
+    row: int
+
+
+class _Range(msgspec.Struct):
+    start: _At
+    end: _At
+
+
+class _File(msgspec.Struct):
+    coverage: float = 0.0
+    covered: list[_Range] = []
+    not_covered: list[_Range] = []
+
+
+class _Covered(msgspec.Struct):
+    files: dict[str, _File] = {}
+
+
+_RESULTS: Final = msgspec.json.Decoder(list[_Result])
+_COVERED: Final = msgspec.json.Decoder(_Covered)
+
+
+def run_tests(workspace: Workspace) -> list[RegoTest]:
+    """Run the tests, ordered by file and line.
+
+    Raises:
+        BundleRefusedError: they cannot be compiled; the message has file and line.
+    """
+    ran = run(workspace.opa, workspace.folder, "test", "-b", "rego", "-f", "json")
+    try:
+        results = _RESULTS.decode(ran.out or b"[]")
+    except msgspec.MsgspecError as error:
+        said = workspace.places.named(ran.said)
+        raise BundleRefusedError(f"the Rego tests cannot be run:\n{said}") from error
+    if ran.code not in {0, _FAILED}:
+        raise BundleRefusedError(
+            f"the Rego tests cannot be run:\n{workspace.places.named(ran.said)}"
+        )
+    tests = [_test(workspace, each) for each in results]
+    return sorted(tests, key=lambda test: (test.file, test.line, test.name))
+
+
+def _test(workspace: Workspace, result: _Result) -> RegoTest:
+    outcome = Outcome.PASSED
+    if result.skip:
+        outcome = Outcome.SKIPPED
+    elif result.error:
+        outcome = Outcome.ERROR
+    elif result.fail:
+        outcome = Outcome.FAILED
+    detail = _worded(result.error) if result.error else _failing(result.sub_results)
+    return RegoTest(
+        f"{result.package.removeprefix('data.')}.{result.name}",
+        workspace.places.named(result.location.file),
+        result.location.row,
+        outcome,
+        workspace.places.named(detail),
+    )
+
+
+def _worded(error: Any) -> str:
+    return str(error.get("message", error)) if isinstance(error, dict) else str(error)
+
+
+def _failing(results: dict[str, Any]) -> str:
+    failing = [name for name, each in results.items() if each.get("fail")]
+    return f"fails for: {', '.join(failing)}" if failing else ""
+
+
+def explain_failures(workspace: Workspace, tests: Iterable[RegoTest]) -> str:
+    """Give OPA's own report of the tests that failed, with the values of what was compared."""
+    if all(test.outcome in {Outcome.PASSED, Outcome.SKIPPED} for test in tests):
+        return ""
+    said = run(workspace.opa, workspace.folder, "test", "-b", "rego", "--var-values")
+    text = said.out.decode(errors="replace").strip()
+    return workspace.places.named(text.partition("\nSUMMARY\n")[0].removeprefix("FAILURES\n"))
+
+
+def measure_coverage(workspace: Workspace) -> list[Coverage]:
+    """Say how much of each of the sites' files its tests reach, ordered by file.
+
+    Raises:
+        BundleRefusedError: the tests cannot be run.
+    """
+    ran = run(workspace.opa, workspace.folder, "test", "-b", "rego", "-f", "json", "--coverage")
+    try:
+        files = _COVERED.decode(ran.out).files
+    except msgspec.MsgspecError as error:
+        said = workspace.places.named(ran.said)
+        raise BundleRefusedError(f"coverage cannot be measured:\n{said}") from error
+    staged = _sources(workspace.folder)
+    found = [_coverage(workspace, file, files.get(file, _File())) for file in staged]
+    return sorted(found, key=lambda each: each.file)
+
+
+def _sources(folder: Path) -> list[str]:
+    paths = [path.relative_to(folder).as_posix() for path in folder.glob(f"{SITE_FILES}**/*.rego")]
+    return [path for path in paths if not path.endswith(f"{TEST_SUFFIX}.rego")]
+
+
+def _coverage(workspace: Workspace, name: str, file: _File) -> Coverage:
+    reached = bool(file.covered or file.not_covered)
+    return Coverage(
+        workspace.places.named(name),
+        round(file.coverage, 1) if reached else 0.0,
+        [_lines(each) for each in file.not_covered] if reached else ["all"],
+    )
+
+
+def _lines(lines: _Range) -> str:
+    first, last = lines.start.row, lines.end.row
+    return str(first) if first == last else f"{first}-{last}"
+
+
+def below(coverage: Sequence[Coverage], least: float) -> list[Coverage]:
+    """Give the files of which less is reached."""
+    return [each for each in coverage if each.percent < least]

@@ -1,0 +1,44 @@
+"""Says which rules a case is about: those beside its folder of cases, and below."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from policies.authoring.workspace import SITE_FILES
+from policies.bundle import Bundle
+
+_PACKAGE: Final = re.compile(r"^package sallyport\.((?:rules|sandbox)\.\w+\.\w+)\s*$", re.MULTILINE)
+
+_NOT_BUILT_IN: Final = (SITE_FILES, "rego/library/")
+
+
+def files_of_rules(bundle: Bundle) -> dict[str, PurePosixPath]:
+    """Give the file of each rule and signal that is no built-in one, by its id.
+
+    Of several files it is the first.
+    """
+    found: dict[str, PurePosixPath] = {}
+    for path, text in sorted(bundle.sources.items()):
+        if path.startswith(_NOT_BUILT_IN) and (package := _PACKAGE.search(text)):
+            found.setdefault(package[1].replace(".", "/"), PurePosixPath(path))
+    return found
+
+
+def others(case: Path, sites: Sequence[Path], files: Mapping[str, PurePosixPath]) -> frozenset[str]:
+    """Give the rules and signals that a case says nothing about.
+
+    A case in `labels/team/cases` is about the rules in `labels/team` and below; where there is
+    none, about those of the folder above; one in the `cases` of the whole folder about all, those
+    that are chosen of the library among them.
+    """
+    site = next((each for each in sites if case.resolve().is_relative_to(each.resolve())), None)
+    if site is None:
+        return frozenset()
+    root = PurePosixPath(SITE_FILES) / site.resolve().name
+    folder = root / case.resolve().parent.parent.relative_to(site.resolve()).as_posix()
+    while folder != root and not any(each.is_relative_to(folder) for each in files.values()):
+        folder = folder.parent
+    if folder == root:
+        return frozenset()
+    return frozenset(rule for rule, file in files.items() if not file.is_relative_to(folder))

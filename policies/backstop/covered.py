@@ -1,0 +1,175 @@
+"""Which rules of privileges the back-stop holds, each as CEL, and why it holds no other.
+
+A rule is held where it is grave (severity critical or high), speaks of a Pod that is made, and CEL
+can say of the Pod alone that it needs the privilege. What CEL finds must be needed by the gate's
+reckoning too, word for word: it may find less, never more (docs/adr/0044).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+PLAIN: Final = "^[A-Za-z0-9._:-]{1,200}$"
+"""What stands for itself in a privilege (policies/rego/lib), up to a length that costs little."""
+
+UNCLEAR: Final = "%"
+"""Stands for a segment that CEL cannot encode: patterns that hold any such cover it."""
+
+VAGUE: Final = "?"
+"""Stands for needs that are too many or too long for CEL: every listed profile may cover them."""
+
+
+@dataclass(frozen=True)
+class Covered:
+    """A rule, and the CEL lists of the privileges that it finds."""
+
+    rule: str
+    patterns: tuple[str, ...]
+    """The privileges that it names, as its METADATA says."""
+    of_pod: str = ""
+    of_container: str = ""
+    """For a container `c`."""
+
+
+def segment(text: str) -> str:
+    """Give the CEL of one segment of a privilege."""
+    plain = f"{text}.size() <= 200 && {text}.matches('{PLAIN}') && !({text} in ['.', '..'])"
+    return f"({plain} ? {text} : '{UNCLEAR}')"
+
+
+def _flag(field: str, privilege: str) -> str:
+    return f"({field}.orValue(false) ? ['{privilege}'] : [])"
+
+
+def _typed(context: str, privilege: str) -> str:
+    """Give the CEL of a profile (seccomp, AppArmor) that confines nothing."""
+    type_of = f"{context}.?type.orValue('')"
+    free = f"{context}.hasValue() && !({type_of} in ['RuntimeDefault', 'Localhost'])"
+    return f"({free} ? ['{privilege}'] : [])"
+
+
+def _selinux(context: str) -> str:
+    parts = []
+    for part in ("user", "role", "type"):
+        value = f"{context}.?{part}.orValue('')"
+        found = f"['selinux/{part}/' + {segment(value)}]"
+        parts.append(f"({value} != '' ? {found} : [])")
+    return " + ".join(parts)
+
+
+_OF_POD: Final = "variables.spec.?securityContext"
+_OF_CONTAINER: Final = "c.?securityContext"
+
+_CAPABILITIES: Final = f"{_OF_CONTAINER}.?capabilities.?add.orValue([])"
+_PROC_MOUNT: Final = f"{_OF_CONTAINER}.?procMount.orValue('Default')"
+
+COVERED: Final = (
+    Covered(
+        "privileges/container/privileged",
+        ("container/privileged",),
+        of_container=_flag(f"{_OF_CONTAINER}.?privileged", "container/privileged"),
+    ),
+    Covered(
+        "privileges/host/network",
+        ("host/network",),
+        _flag("variables.spec.?hostNetwork", "host/network"),
+    ),
+    Covered("privileges/host/pid", ("host/pid",), _flag("variables.spec.?hostPID", "host/pid")),
+    Covered("privileges/host/ipc", ("host/ipc",), _flag("variables.spec.?hostIPC", "host/ipc")),
+    Covered(
+        "privileges/host/process",
+        ("host/process",),
+        _flag(f"{_OF_POD}.?windowsOptions.?hostProcess", "host/process"),
+        _flag(f"{_OF_CONTAINER}.?windowsOptions.?hostProcess", "host/process"),
+    ),
+    Covered(
+        "privileges/volume/host_path",
+        ("volume/hostPath:ro/**", "volume/hostPath:rw/**"),
+        "variables.hostPaths",
+    ),
+    Covered(
+        "privileges/capability/add",
+        ("capability/*",),
+        f"(variables.manyCapabilities ? ['{VAGUE}'] : [])",
+        f"(variables.manyCapabilities ? [] : {_CAPABILITIES}"
+        f".map(x, 'capability/' + {segment('x')}))",
+    ),
+    Covered(
+        "privileges/proc_mount/unmasked",
+        ("proc-mount/*", "proc-mount-in-user-namespace/*"),
+        of_container=f"({_PROC_MOUNT} == 'Default' ? [] : "
+        "[(variables.spec.?hostUsers.orValue(true) ? 'proc-mount/' : "
+        f"'proc-mount-in-user-namespace/') + {segment(_PROC_MOUNT)}])",
+    ),
+    Covered(
+        "privileges/seccomp/unconfined",
+        ("seccomp/unconfined",),
+        _typed(f"{_OF_POD}.?seccompProfile", "seccomp/unconfined"),
+        _typed(f"{_OF_CONTAINER}.?seccompProfile", "seccomp/unconfined"),
+    ),
+    Covered(
+        "privileges/apparmor/profile",
+        ("apparmor/unconfined", "apparmor/other/*"),
+        f"({_OF_POD}.?appArmorProfile.?type.orValue('') == 'Unconfined' "
+        "? ['apparmor/unconfined'] : [])",
+        f"({_OF_CONTAINER}.?appArmorProfile.?type.orValue('') == 'Unconfined' "
+        "? ['apparmor/unconfined'] : [])",
+    ),
+    Covered(
+        "privileges/selinux/options",
+        ("selinux/type/*", "selinux/user/*", "selinux/role/*"),
+        _selinux(f"{_OF_POD}.?seLinuxOptions"),
+        _selinux(f"{_OF_CONTAINER}.?seLinuxOptions"),
+    ),
+)
+"""In the order in which a refusal names them."""
+
+_MILD: Final = "of medium or low severity: the back-stop keeps the worst out, and no more"
+_OTHER_KINDS: Final = (
+    "of objects that are no Pods; rights, claims and credentials wait for the gate, which fails "
+    "closed"
+)
+_CONNECTIONS: Final = "of connections, which no ValidatingAdmissionPolicy of Pods sees"
+
+UNCOVERED: Final[Mapping[str, str]] = {
+    **dict.fromkeys(
+        (
+            "annotation/deprecated", "capability/defaults", "container/privilege_escalation",
+            "container/root_filesystem", "debug/target", "dns/host_alias", "dns/settings",
+            "host/port", "host/probe", "image/digest", "image/registry", "limits/unset",
+            "process_namespace/shared", "run_as/host_users", "run_as/unset",
+            "scheduling/node_name", "scheduling/priority", "scheduling/toleration",
+            "seccomp/unset", "sysctl/set", "token/audience", "token/automount",
+            "token/certificate", "volume/block", "volume/csi", "volume/type",
+        ),
+        _MILD,
+    ),
+    **dict.fromkeys(
+        (
+            "certificate/approve", "certificate/identity", "certificate/request",
+            "device/admin_access", "device/config", "identity/federated", "rights/aggregate",
+            "rights/apis", "rights/approve", "rights/bind", "rights/certificates",
+            "rights/collect", "rights/escalate", "rights/exempt", "rights/impersonate",
+            "rights/nodes_proxy", "rights/sallyport", "rights/secrets", "rights/subject",
+            "rights/token", "rights/unknown_role", "rights/use", "rights/webhooks",
+            "rights/wildcard", "rights/workloads", "runtime_class/handler", "scheduling/bind",
+            "storage/driver", "storage/provisioner", "token/lasting", "token/request",
+        ),
+        _OTHER_KINDS,
+    ),
+    **dict.fromkeys(
+        (
+            "attach/stream", "exec/code", "exec/command", "exec/interactive", "port_forward/any",
+            "proxy/node", "proxy/pod", "proxy/service",
+        ),
+        _CONNECTIONS,
+    ),
+    "debug/image": "which image may enter a Pod is the site's list; what the container may do is "
+    "held as that of any other",
+    "gpu/environment": "which variables a toolkit obeys, and which values ask for nothing, is a "
+    "list that CEL would have to repeat",
+    "gpu/mount": "only where a toolkit takes mounts for requests, which is off by default; it "
+    "gives devices, not the node",
+    "run_as/root": "ordinary images run as root: nearly every Pod would be asked about",
+}  # fmt: skip
+"""By the rule's id without its area: why the back-stop does not hold it."""

@@ -1,0 +1,1 @@
+"""What evaluates policies elsewhere, over the network."""

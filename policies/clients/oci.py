@@ -1,0 +1,193 @@
+"""Fetches a bundle from an OCI registry, by its digest, over the distribution API v2.
+
+https://github.com/opencontainers/distribution-spec/blob/main/spec.md; tokens as registries of
+Docker's kind give them (https://distribution.github.io/distribution/spec/auth/token/). OPA's
+bundles lie there as an image with one layer. Whoever activates a bundle fetches it: neither gates
+nor `control` reach a registry.
+"""
+
+import asyncio
+import base64
+import hashlib
+import re
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import aiohttp
+import msgspec
+
+from core.errors import BundleRefusedError, SettingsError
+from policies.bundle import MAX_BYTES
+
+_REFERENCE: Final = re.compile(
+    r"(?P<host>[a-z0-9][a-z0-9.-]*(?::[0-9]{1,5})?)/"
+    r"(?P<name>[a-z0-9]+(?:[._/-][a-z0-9]+)*)"
+    r"(?::[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?@(?P<digest>sha256:[0-9a-f]{64})"
+)
+_DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
+_PARAMETER: Final = re.compile(r'(\w+)="([^"]*)"')
+_MANIFESTS: Final = (
+    "application/vnd.oci.image.manifest.v1+json, "
+    "application/vnd.docker.distribution.manifest.v2+json"
+)
+_LAYER: Final = re.compile(r"application/vnd\.(oci\.image\.layer|docker\.image\.rootfs).*gzip")
+_SMALL: Final = 1024 * 1024
+"""Bytes of a manifest, and of a token."""
+
+_UNAUTHORIZED: Final = 401
+_OK: Final = 200
+
+
+@dataclass(frozen=True)
+class Reference:
+    """An image, by its digest: what a name without one leads to may change."""
+
+    host: str
+    name: str
+    digest: str
+
+    def __str__(self) -> str:
+        """Write it as it is read."""
+        return f"{self.host}/{self.name}@{self.digest}"
+
+
+@dataclass(frozen=True)
+class Registry:
+    """How a registry is asked."""
+
+    ca_file: Path | None = None
+    """By which its certificate is verified; else the machine's own authorities."""
+    username: str = ""
+    password: str = field(default="", repr=False)
+    timeout_s: float = 60.0
+
+
+def parse_reference(text: str) -> Reference:
+    """Read `registry.example/policies/site@sha256:…`; a tag beside the digest says nothing.
+
+    Raises:
+        SettingsError: it is none, or has no digest.
+    """
+    found = _REFERENCE.fullmatch(text.removeprefix("oci://"))
+    if found is None:
+        raise SettingsError(
+            f"{text}: name an image by its digest, as registry.example/policies/site@sha256:…"
+        )
+    return Reference(**found.groupdict())
+
+
+async def fetch(reference: Reference, registry: Registry) -> bytes:
+    """Give the file of a bundle.
+
+    Raises:
+        BundleRefusedError: the registry does not give it, or gives another.
+        SettingsError: the CA cannot be read.
+    """
+    try:
+        async with asyncio.timeout(registry.timeout_s), _asking(registry) as asking:
+            return await _Fetching(asking, reference, registry).bundle()
+    except (aiohttp.ClientError, OSError, TimeoutError) as error:
+        what = str(error) or type(error).__name__
+        raise BundleRefusedError(f"{reference}: the registry does not answer: {what}") from None
+
+
+@asynccontextmanager
+async def _asking(registry: Registry) -> AsyncIterator[aiohttp.ClientSession]:
+    try:
+        context = ssl.create_default_context(cafile=registry.ca_file)
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"--ca-file {registry.ca_file}: {error}") from None
+    connector = aiohttp.TCPConnector(ssl=context)
+    async with aiohttp.ClientSession(connector=connector, trust_env=False) as session:
+        yield session
+
+
+@dataclass
+class _Fetching:
+    session: aiohttp.ClientSession
+    reference: Reference
+    registry: Registry
+    _token: str = ""
+
+    async def bundle(self) -> bytes:
+        manifest = await self._get("manifests", self.reference.digest, _SMALL)
+        digest = self._layer(manifest)
+        return await self._get("blobs", digest, MAX_BYTES)
+
+    def _layer(self, manifest: bytes) -> str:
+        try:
+            layers = msgspec.json.decode(manifest, type=dict[str, Any])["layers"]
+            found = [each["digest"] for each in layers if _LAYER.fullmatch(each["mediaType"])]
+        except (KeyError, TypeError, ValueError, RecursionError):
+            raise self._refused("it is no image") from None
+        if len(found) != 1 or not _DIGEST.fullmatch(str(found[0])):
+            raise self._refused(f"it has {len(found)} layers of tar and gzip, not one")
+        return str(found[0])
+
+    async def _get(self, what: str, digest: str, most: int) -> bytes:
+        """Give a manifest or a blob, which must have the digest by which it was asked for."""
+        url = f"https://{self.reference.host}/v2/{self.reference.name}/{what}/{digest}"
+        status, content, challenge = await self._ask(url, most)
+        if status == _UNAUTHORIZED:
+            await self._sign_in(challenge)
+            status, content, _ = await self._ask(url, most)
+        if status != _OK:
+            raise self._refused(f"the registry answers {status} for its {what} {digest[:19]}")
+        if f"sha256:{hashlib.sha256(content).hexdigest()}" != digest:
+            raise self._refused(f"what the registry gives has not the digest {digest[:19]}")
+        return content
+
+    async def _ask(self, url: str, most: int) -> tuple[int, bytes, str]:
+        headers = {"Accept": _MANIFESTS if "/manifests/" in url else "*/*"}
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token}"
+        async with self.session.get(url, headers=headers) as answer:
+            self._require_tls(answer)
+            content = await _read(answer, most)
+            if len(content) > most:
+                raise self._refused(f"it is larger than {most >> 20} MiB")
+            return answer.status, content, answer.headers.get("WWW-Authenticate", "")
+
+    async def _sign_in(self, challenge: str) -> None:
+        """Ask whom the registry names for a token."""
+        named = dict(_PARAMETER.findall(challenge))
+        realm = named.pop("realm", "")
+        if not challenge.lower().startswith("bearer ") or not realm.startswith("https://"):
+            raise self._refused("the registry wants no token that is asked for over https")
+        asked = {key: value for key, value in named.items() if key in {"service", "scope"}}
+        headers = {}
+        if self.registry.username:
+            login = f"{self.registry.username}:{self.registry.password}".encode()
+            headers["Authorization"] = f"Basic {base64.b64encode(login).decode()}"
+        async with self.session.get(
+            realm, params=asked, headers=headers, allow_redirects=False
+        ) as answer:
+            content = await _read(answer, _SMALL)
+        try:
+            given = msgspec.json.decode(content, type=dict[str, Any])
+            token = given.get("token") or given["access_token"]
+        except (KeyError, ValueError, RecursionError):
+            message = f"the registry's token service answers {answer.status} and no token"
+            raise self._refused(message) from None
+        self._token = str(token)
+
+    def _require_tls(self, answer: aiohttp.ClientResponse) -> None:
+        if any(each.url.scheme != "https" for each in (*answer.history, answer)):
+            raise self._refused("the registry leads to an address without TLS")
+
+    def _refused(self, why: str) -> BundleRefusedError:
+        return BundleRefusedError(f"{self.reference}: {why}")
+
+
+async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes:
+    """Read an answer, and no more than a byte beyond what it may have."""
+    found = bytearray()
+    async for chunk in answer.content.iter_chunked(64 * 1024):
+        found += chunk
+        if len(found) > most:
+            break
+    return bytes(found)

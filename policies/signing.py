@@ -1,0 +1,267 @@
+"""Signatures of bundles, as OPA makes and checks them: `opa` can check ours, and we its own.
+
+A file `.signatures.json` holds a JWS (RFC 7515) over the list of all other files with their
+SHA-256; of `.manifest` and `data.json` it is that of their canonical form
+(https://www.openpolicyagent.org/docs/management-bundles#signing, open-policy-agent/opa
+v1/bundle/hash.go). The few lines of JWS are ours, since a gate imports no library of tokens
+(docs/adr/0054-bundles-are-swapped.md).
+"""
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+import msgspec
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
+from cryptography.hazmat.primitives.asymmetric.utils import (
+    decode_dss_signature,
+    encode_dss_signature,
+)
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
+
+from core.errors import BundleRefusedError, SettingsError
+
+SIGNATURES: Final = ".signatures.json"
+
+_STRUCTURED: Final = frozenset({".manifest", "data.json"})
+_P256_BYTES: Final = 32
+_LEAST_RSA_BITS: Final = 2048
+_FIX: Final = "sign it with 'sallyport policy build --signing-key FILE'"
+
+PublicKey = ec.EllipticCurvePublicKey | rsa.RSAPublicKey | ed25519.Ed25519PublicKey
+PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey | ed25519.Ed25519PrivateKey
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Public keys, one of which must have signed a bundle; without any, none need be signed."""
+
+    by_id: Mapping[str, PublicKey] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        """Say whether bundles must be signed."""
+        return bool(self.by_id)
+
+
+NO_KEYS: Final = Keys()
+
+
+def read_keys(files: Mapping[str, Path]) -> Keys:
+    """Read public keys (PEM), by their ids.
+
+    Raises:
+        SettingsError: one is missing, or of a kind that signs no bundles.
+    """
+    return Keys({name: _public(name, path) for name, path in files.items()})
+
+
+def _public(name: str, path: Path) -> PublicKey:
+    try:
+        key = load_pem_public_key(path.read_bytes())
+    except (OSError, ValueError, UnsupportedAlgorithm) as error:
+        raise SettingsError(f"bundles.keys: {name}: {path}: no public key (PEM): {error}") from None
+    if (problem := _against(key)) or not isinstance(key, PublicKey):
+        raise SettingsError(f"bundles.keys: {name}: {path}: {problem}")
+    return key
+
+
+@dataclass(frozen=True)
+class Signing:
+    """By what a bundle is signed."""
+
+    key: PrivateKey = field(repr=False)
+    key_id: str = ""
+    """By which a gate knows the public key (`bundles.keys`); it tries all without one."""
+
+
+def read_signing_key(path: Path, key_id: str = "") -> Signing:
+    """Read a private key (PEM, without a password).
+
+    Raises:
+        SettingsError: it is missing, or of a kind that signs no bundles.
+    """
+    try:
+        key = load_pem_private_key(path.read_bytes(), None)
+    except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise SettingsError(f"--signing-key {path}: no private key (PEM): {error}") from None
+    public = key.public_key() if isinstance(key, PrivateKey) else None
+    if (problem := _against(public)) or not isinstance(key, PrivateKey):
+        raise SettingsError(f"--signing-key {path}: {problem}")
+    return Signing(key, key_id)
+
+
+def _against(key: object) -> str:
+    if isinstance(key, ec.EllipticCurvePublicKey) and isinstance(key.curve, ec.SECP256R1):
+        return ""
+    if isinstance(key, rsa.RSAPublicKey) and key.key_size >= _LEAST_RSA_BITS:
+        return ""
+    if isinstance(key, ed25519.Ed25519PublicKey):
+        return ""
+    return f"must be of the curve P-256, RSA of {_LEAST_RSA_BITS} bits or more, or Ed25519"
+
+
+def sign(files: Mapping[str, bytes], signing: Signing) -> bytes:
+    """Give the content of `.signatures.json` for the files of a bundle, by name."""
+    key, key_id = signing.key, signing.key_id
+    listed = [
+        {"name": name, "hash": _hash(name, content), "algorithm": "SHA-256"}
+        for name, content in sorted(files.items())
+        if name != SIGNATURES
+    ]
+    header = {"alg": _algorithm(key), "typ": "JWT"} | ({"kid": key_id} if key_id else {})
+    payload = {"files": listed} | ({"keyid": key_id} if key_id else {})
+    signed = f"{_encode(_json(header))}.{_encode(_json(payload))}"
+    token = f"{signed}.{_encode(_sign(key, signed.encode()))}"
+    return _json({"signatures": [token]})
+
+
+def verify(files: Mapping[str, bytes], keys: Keys, where: str) -> str:
+    """Demand that one of the keys has signed exactly these files; give the id of the key.
+
+    Raises:
+        BundleRefusedError: none has, or the files are not those that were signed.
+    """
+    if SIGNATURES not in files:
+        raise BundleRefusedError(f"{where}: it is not signed: {_FIX}")
+    payload, key_id = _verified(files[SIGNATURES], keys, where)
+    try:
+        listed = {
+            str(one["name"]).lstrip("/"): (str(one["hash"]), str(one["algorithm"]))
+            for one in payload["files"]
+        }
+    except (KeyError, TypeError):
+        raise BundleRefusedError(f"{where}: its signature lists no files: {_FIX}") from None
+    present = {name: content for name, content in files.items() if name != SIGNATURES}
+    if odd := sorted(listed.keys() ^ present.keys()):
+        how = "is not signed" if odd[0] in present else "is signed and missing"
+        raise BundleRefusedError(f"{where}: {odd[0]} {how}: {_FIX}")
+    for name, content in sorted(present.items()):
+        digest, algorithm = listed[name]
+        if algorithm != "SHA-256":
+            message = f"{where}: {name} is signed by its {algorithm}: sign it by SHA-256"
+            raise BundleRefusedError(message)
+        if digest != _hash(name, content):
+            raise BundleRefusedError(f"{where}: {name} is not what was signed: {_FIX}")
+    return key_id
+
+
+def _verified(content: bytes, keys: Keys, where: str) -> tuple[dict[str, Any], str]:
+    """Give the payload of the one signature, and whose it is."""
+    try:
+        tokens = msgspec.json.decode(content, type=dict[str, Any])["signatures"]
+        (token,) = tokens  # OPA too refuses several.
+        head, body, signature = str(token).split(".")
+        header = msgspec.json.decode(_decode(head), type=dict[str, Any])
+        payload = msgspec.json.decode(_decode(body), type=dict[str, Any])
+        signed, raw = f"{head}.{body}".encode(), _decode(signature)
+    except (KeyError, TypeError, ValueError, RecursionError, binascii.Error):
+        message = f"{where}: its {SIGNATURES} cannot be read: {_FIX}"
+        raise BundleRefusedError(message) from None
+    named = header.get("kid") or payload.get("keyid") or ""
+    if not isinstance(named, str):
+        raise BundleRefusedError(f"{where}: its {SIGNATURES} cannot be read: {_FIX}")
+    tried = {named: keys.by_id[named]} if named in keys.by_id else keys.by_id
+    for key_id, key in tried.items():
+        if header.get("alg") == _algorithm(key) and _is_by(key, raw, signed):
+            return payload, key_id
+    known = ", ".join(sorted(keys.by_id))
+    whose = f" ({named})" if named else ""
+    raise BundleRefusedError(
+        f"{where}: none of the keys in bundles.keys ({known}) has signed it{whose}: {_FIX}"
+    )
+
+
+def _is_by(key: PublicKey, raw: bytes, signed: bytes) -> bool:
+    try:
+        if isinstance(key, rsa.RSAPublicKey):
+            key.verify(raw, signed, padding.PKCS1v15(), SHA256())
+        elif isinstance(key, ed25519.Ed25519PublicKey):
+            key.verify(raw, signed)
+        elif len(raw) == 2 * _P256_BYTES:
+            numbers = (raw[:_P256_BYTES], raw[_P256_BYTES:])
+            r, s = (int.from_bytes(number, "big") for number in numbers)
+            key.verify(encode_dss_signature(r, s), signed, ec.ECDSA(SHA256()))
+        else:
+            return False
+    except InvalidSignature:
+        return False
+    return True
+
+
+def _sign(key: PrivateKey, signed: bytes) -> bytes:
+    if isinstance(key, rsa.RSAPrivateKey):
+        return key.sign(signed, padding.PKCS1v15(), SHA256())
+    if isinstance(key, ed25519.Ed25519PrivateKey):
+        return key.sign(signed)
+    numbers = decode_dss_signature(key.sign(signed, ec.ECDSA(SHA256())))
+    return b"".join(number.to_bytes(_P256_BYTES, "big") for number in numbers)
+
+
+def _algorithm(key: PublicKey | PrivateKey) -> str:
+    """Name it as RFC 7518 and RFC 8037 do: by the key, never by what a signature says of itself."""
+    if isinstance(key, rsa.RSAPublicKey | rsa.RSAPrivateKey):
+        return "RS256"
+    if isinstance(key, ec.EllipticCurvePublicKey | ec.EllipticCurvePrivateKey):
+        return "ES256"
+    return "EdDSA"
+
+
+def _hash(name: str, content: bytes) -> str:
+    if PurePosixPath(name).name in _STRUCTURED:
+        content = _canonical(content)
+    return hashlib.sha256(content).hexdigest()
+
+
+def _canonical(content: bytes) -> bytes:
+    """Write JSON as OPA hashes it: keys sorted, nothing between, numbers as they were written."""
+    try:
+        value = json.loads(content, parse_float=_Number, parse_int=_Number)
+        return "".join(_walk(value)).encode()
+    except (ValueError, RecursionError):
+        return content
+
+
+class _Number(str):
+    """A number as its author wrote it."""
+
+    __slots__ = ()
+
+
+def _walk(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        inner = [[_text(key), ":", *_walk(value[key])] for key in sorted(value, key=str.encode)]
+        return ["{", *_joined(inner), "}"]
+    if isinstance(value, list):
+        return ["[", *_joined([_walk(each) for each in value]), "]"]
+    if isinstance(value, _Number):
+        return [str(value)]
+    return [_text(value)]
+
+
+def _joined(parts: list[list[str]]) -> list[str]:
+    return [text for number, part in enumerate(parts) for text in ([","] if number else []) + part]
+
+
+def _text(value: Any) -> str:
+    """Write a string, true, false or null as Go's encoding/json does without HTML escapes."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def _encode(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
+
+
+def _decode(text: str) -> bytes:
+    return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)

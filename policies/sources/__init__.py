@@ -1,0 +1,1 @@
+"""Where bundles come from, beside what is published in the cluster (`kube.bundles`)."""

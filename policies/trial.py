@@ -1,0 +1,231 @@
+"""Tries a bundle out before it may be put in force: what is wrong with it, is said here.
+
+To be loaded is no proof that a bundle judges: it is evaluated on inputs that were asked about a
+moment ago, and on the cases that it carries itself. To differ from what is in force is no fault, it
+is what a new bundle is for; to fail, or to take longer or more than an evaluation may, is one.
+"""
+
+import asyncio
+import contextlib
+import re
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from core.errors import BundleRefusedError, EngineAwayError, EvaluationError
+from policies.bundle import Bundle, Case, Rule
+from policies.engine import Answer, Judgement, Shown
+from policies.engine.proving import CANARY, ENTERED
+from policies.engine.remembered import RememberingEngine, Sample
+from policies.projection import Projection, encode
+
+MOST_SAMPLES: Final = 200
+"""Inputs that a bundle is compared on: about 0.1 s of evaluation."""
+
+_NOTHING: Final = encode(Projection(containers=[]))
+_OF_SITES: Final = ("rego/site/", "rego/library/")
+_GENERATED: Final = frozenset({"rego/site.rego", "rego/parameters.rego"})
+_PACKAGE: Final = re.compile(r"^[ \t]*package[ \t]+([^\s#]+)", re.MULTILINE)
+_PLAIN: Final = re.compile(r"\w+(\.\w+)*")
+_PARTS: Final = 4
+_FIX: Final = "make the bundle with 'sallyport policy build', which says what it may be called"
+
+MakeEngine = Callable[[Bundle], RememberingEngine]
+"""Loads a bundle into an engine; raises BundleRefusedError, also of what shows at load."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A bundle that may be put in force."""
+
+    bundle: Bundle
+    engine: RememberingEngine
+    compared: int = 0
+    """Inputs seen lately, and judged anew."""
+    differing: int = 0
+    """Of these, how many are judged otherwise."""
+    differing_rules: tuple[str, ...] = ()
+    """Whose findings came or went."""
+    foreign: tuple[str, ...] = ()
+    """Paths of built-in policies in it that are not this release's, or are missing from it."""
+    seconds: float = 0.0
+    """That it took to load and to try."""
+
+
+def try_out(
+    bundle: Bundle,
+    make: MakeEngine,
+    samples: Sequence[Sample],
+    built_in: Bundle,
+) -> Tried:
+    """Load a bundle, run its own cases, and judge what was asked lately anew. Takes about 1 s.
+
+    For a thread: it runs an event loop of its own. `built_in` is this release's own bundle. One
+    that another release built has other built-in policies: to refuse it would keep a cluster from
+    being upgraded, so that is said (`Tried.foreign`).
+
+    Raises:
+        BundleRefusedError: it may not be put in force; the message says why.
+        EngineAwayError: what evaluates it is away, so that it is not known: to be tried again.
+    """
+    began = time.perf_counter()
+    _refuse_shadowing(bundle, built_in.rules)
+    engine = make(bundle)
+    try:
+        compared, differing, rules = asyncio.run(_judge(engine, bundle, samples))
+    except BaseException:
+        engine.close()
+        raise
+    seconds = time.perf_counter() - began
+    foreign = _foreign(bundle, built_in)
+    return Tried(bundle, engine, compared, differing, tuple(sorted(rules)), foreign, seconds)
+
+
+def _foreign(bundle: Bundle, built_in: Bundle) -> tuple[str, ...]:
+    """Name what of the built-in policies is not as this release has it.
+
+    By the sources: what is compiled of them is its builder's word.
+    """
+    there = {
+        path: text
+        for path, text in bundle.sources.items()
+        if path not in _GENERATED and not path.startswith(_OF_SITES)
+    }
+    own = {path: text for path, text in built_in.sources.items() if path not in _GENERATED}
+    return tuple(
+        sorted(path for path in there.keys() | own.keys() if there.get(path) != own.get(path))
+    )
+
+
+def _refuse_shadowing(bundle: Bundle, built_in: Mapping[str, Rule]) -> None:
+    """Refuse a site's rule that stands in a built-in one's place.
+
+    The builder refuses it too (policies/site/packages.py); a bundle need not come from it.
+    """
+    own = {rule.id for rule in built_in.values() if not rule.site}
+    for rule in bundle.rules.values():
+        if rule.site and rule.id in own:
+            raise BundleRefusedError(f"the bundle replaces the built-in rule {rule.id}: {_FIX}")
+    for path, text in sorted(bundle.sources.items()):
+        if not path.startswith(_OF_SITES):
+            continue
+        found = _PACKAGE.search(text)
+        if found is None or not _may_be(found[1], own):
+            line = text.count("\n", 0, found.start(1)) + 1 if found else 1
+            called = f"package {found[1]}" if found else "its package"
+            raise BundleRefusedError(
+                f"the bundle's {path}:{line}: {called} is Sallyport's own: {_FIX}"
+            )
+
+
+def _may_be(package: str, own: Collection[str]) -> bool:
+    if not _PLAIN.fullmatch(package):
+        return False
+    parts = package.split(".")
+    return parts[0] == "site" or (
+        parts[:1] == ["sallyport"]
+        and len(parts) == _PARTS
+        and parts[1] in {"rules", "sandbox"}
+        and "/".join(parts[1:]) not in own
+    )
+
+
+async def _judge(
+    engine: RememberingEngine, bundle: Bundle, samples: Sequence[Sample]
+) -> tuple[int, int, set[str]]:
+    """Run the cases, then the samples; give how many of these differ, and by which rules."""
+    await _demand(engine)
+    for case in bundle.cases:
+        await _run_case(engine, case)
+    compared, rules, differing = 0, set[str](), 0
+    projections = [sample.projection for sample in samples if sample.projection is not None]
+    for sample in reversed(samples):  # The latest last: so it is remembered longest.
+        projection = sample.projection
+        if projection is None:  # What it judges need not have an object, where this one needs one.
+            projection = projections[0] if projections else _NOTHING
+        said = await _ask_twice(engine, sample, projection)
+        compared += 1
+        if said != sample.said:
+            differing += 1
+            rules |= _rules(said) ^ _rules(sample.said)
+        await asyncio.sleep(0)
+    return compared, differing, rules
+
+
+async def _demand(engine: RememberingEngine) -> None:
+    """Demand that what evaluates is there, and judges what every bundle must judge.
+
+    Raises:
+        BundleRefusedError: it is there, and evaluating fails.
+        EngineAwayError: it is not, or says that it lacks something.
+    """
+    if not engine.missing():
+        return
+    try:
+        answer = await engine.ask(CANARY)
+        await engine.judge(CANARY, answer, ENTERED)
+    except EngineAwayError:
+        raise
+    except EvaluationError as error:
+        raise BundleRefusedError(f"judging a privileged container fails: {error}") from error
+    if missing := engine.missing():
+        raise EngineAwayError("; ".join(missing))
+
+
+async def _ask_twice(
+    engine: RememberingEngine, sample: Sample, projection: bytes
+) -> Answer | Judgement:
+    """Ask again where it fails: a machine that was busy is no fault of the bundle's."""
+    with contextlib.suppress(EvaluationError):
+        return await _ask(engine, sample, projection)
+    try:
+        return await _ask(engine, sample, projection)
+    except EngineAwayError:
+        raise
+    except EvaluationError as error:
+        raise BundleRefusedError(f"judging what was asked lately fails: {error}") from error
+
+
+async def _ask(engine: RememberingEngine, sample: Sample, projection: bytes) -> Answer | Judgement:
+    answer = await engine.ask(projection)
+    if isinstance(sample.said, Answer):
+        return answer
+    return await engine.judge(projection, answer, sample.context, sample.shown)
+
+
+async def _run_case(engine: RememberingEngine, case: Case) -> None:
+    encode_json = msgspec.json.encode
+    try:
+        projection = encode_json(case.projection)
+        answer = await engine.ask(projection)
+        judged = Judgement()
+        if case.context is not None:
+            shown = Shown(case.kind, encode_json(case.fields))
+            judged = await engine.judge(projection, answer, encode_json(case.context), shown)
+    except EngineAwayError:
+        raise
+    except EvaluationError as error:
+        raise BundleRefusedError(f"the bundle's own case {case.name!r} fails: {error}") from error
+    found = {
+        "denials": sorted({each.rule for each in judged.denials}),
+        "warnings": sorted({each.rule for each in judged.warnings}),
+    }
+    wanted = {"denials": sorted(case.denials), "warnings": sorted(case.warnings)}
+    if case.needs is not None:
+        found["needs"] = sorted({need.privilege for need in answer.needs})
+        wanted["needs"] = sorted(case.needs)
+    for what, expected in wanted.items():
+        if found[what] != expected:
+            raise BundleRefusedError(
+                f"the bundle's own case {case.name!r} fails: {what} {found[what]}, not {expected}"
+            )
+
+
+def _rules(said: Answer | Judgement) -> set[str]:
+    found = {signal.rule for signal in said.signals} | {each.rule for each in said.denials}
+    if isinstance(said, Answer):
+        return found | {need.rule for need in said.needs}
+    return found | {each.rule for each in said.warnings}

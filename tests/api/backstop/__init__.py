@@ -1,0 +1,1 @@
+"""Tests of the back-stop in a real kube-apiserver."""

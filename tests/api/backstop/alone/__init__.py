@@ -1,0 +1,1 @@
+"""The back-stop where there is no gate."""

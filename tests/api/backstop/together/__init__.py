@@ -1,0 +1,1 @@
+"""The back-stop beside a gate."""

@@ -1,0 +1,51 @@
+"""A cluster of this folder's own: webhooks that fail closed, and certificates of seconds."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from kube.objects import Objects
+from kube.paging import open_objects
+from tests.api.admission.conftest import install
+from tests.api.kube.objects import new_name
+from tests.harness.apiserver import ApiServer
+from tests.harness.client import Client, connect
+from tests.harness.own_apiserver import own_apiserver
+from tests.harness.webhooks import serve_guarded
+
+
+@pytest.fixture(scope="package")
+def apiserver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
+    """A kube-apiserver of this folder's own."""
+    with own_apiserver(tmp_path_factory.mktemp("apiserver")) as server:
+        yield server
+
+
+@pytest.fixture(scope="package")
+def kubeconfig(apiserver: ApiServer) -> Path:
+    """The gate's service account, with everything installed that it needs."""
+
+    async def prepare() -> str:
+        async with connect(apiserver) as client:
+            token = await install(client)
+            await serve_guarded(client)
+            return token
+
+    return apiserver.kubeconfig_for_token("sallyport-gate", asyncio.run(prepare()))
+
+
+@pytest.fixture
+async def objects(apiserver: ApiServer) -> AsyncIterator[Objects]:
+    """The cluster, as control sees it."""
+    async with open_objects(apiserver.kubeconfig()) as made:
+        yield made
+
+
+@pytest.fixture
+async def namespace(client: Client) -> str:
+    """A namespace of this test's own, in which Sallyport might be installed."""
+    name = new_name("certs")
+    await client.create_namespace(name)
+    return name

@@ -1,0 +1,56 @@
+"""What leads to model weights is told to the gate before it opens, and taken back after."""
+
+import json
+from functools import partial
+
+import pytest
+
+from tests.api.egress.control.field import OWN, PATIENCE_S, Field
+from tests.api.kube.objects import new_name, wait_for
+from tests.harness.client import Client, Json
+
+OPENINGS = f"/api/v1/namespaces/{OWN}/configmaps/sallyport-weight-openings"
+
+
+@pytest.fixture
+async def store(client: Client) -> str:
+    """A store behind a private endpoint."""
+    await client.wait_for_kind("sallyport.dev/v1alpha1", "WeightStore")
+    name = new_name("store")
+    spec = {
+        "account": "llamaweights",
+        "containers": [{"name": "prod"}],
+        "owner": "weights-team",
+        "privateEndpoints": ["10.77.1.5/32"],
+    }
+    head = {"apiVersion": "sallyport.dev/v1alpha1", "kind": "WeightStore"}
+    await client.create({**head, "metadata": {"name": name}, "spec": spec})
+    return name
+
+
+async def told(client: Client, namespace: str) -> list[Json]:
+    """Give what the gate is told of a namespace."""
+    status, found = await client.request("GET", OPENINGS)
+    text = (found.get("data") or {}).get(namespace) if status == 200 else None
+    return list(json.loads(text)["openings"]) if text else []
+
+
+@pytest.mark.usefixtures("controlled")
+async def test_an_allowlist_that_leads_to_weights_is_told(
+    client: Client, field: Field, store: str
+) -> None:
+    """Its service account, the store and the address; one that leads elsewhere is not."""
+    elsewhere = await field.allow("elsewhere", {"cidr": "10.78.1.0/28"})
+    await field.settle_reason("elsewhere", "Open")
+    assert not await told(client, field.name)
+    made = await field.allow("wide", {"cidr": "10.77.1.0/28"})
+    await field.settle_reason("wide", "Open")
+    (one,) = await told(client, field.name)
+    assert (one["account"], one["store"], one["to"]) == ("default", store, "10.77.1.5/32")
+    await client.delete(made)
+
+    async def gone() -> bool:
+        return not await told(client, field.name)
+
+    await wait_for(partial(gone), PATIENCE_S)
+    await client.delete(elsewhere)

@@ -1,0 +1,1 @@
+"""ValidatingAdmissionPolicies that guard Sallyport itself, asked of a real kube-apiserver."""

@@ -1,0 +1,1 @@
+"""Model weights, against a real kube-apiserver."""

@@ -1,0 +1,1 @@
+"""Who reaches model weights, decided at a real kube-apiserver."""

@@ -1,0 +1,179 @@
+"""The whole story of one grant: asked for, approved, used, ended, used all the same, and told."""
+
+import datetime as dt
+import json
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from audit.ledger.frames import FrameKind
+from tests.api.weights.followers import set_status
+from tests.api.weights.granting.conftest import (
+    ANN,
+    BEN,
+    CAROL,
+    OIDS,
+    approve,
+    asked_for,
+    human,
+    in_seconds,
+    place,
+    pod,
+    refused,
+    soon,
+)
+from tests.api.weights.scene import PRINCIPAL, WeightScene
+from tests.harness.client import Client, Json
+
+TEAM: Final = "pretraining"
+ADDRESS: Final = "10.244.3.7"
+WHO: Final = f"oid:{PRINCIPAL}"
+HUMAN: Final = f"oid:{OIDS[CAROL]}"
+SIZE: Final = 5 * 1024**3
+GRANTED_S: Final = 18.0
+"""How long the grant lives: all up to the three reads happens in it."""
+
+
+async def ask_and_use(scene: WeightScene, admin: Client) -> tuple[Json, Json]:
+    """Have Carol ask for a grant, two approve it, and her Pod run; give grant and Pod."""
+    carol = human(admin, CAROL)
+    await refused(partial(carol.create, pod(TEAM, "train")), "no AccessGrant of this namespace")
+    granted = await carol.create(asked_for(TEAM, expiresAt=in_seconds(GRANTED_S)))
+    await approve(admin, granted, ANN)
+    await refused(partial(carol.create, pod(TEAM, "train")), "1 of 2 people")
+    await approve(admin, granted, BEN)
+    made = await soon(partial(carol.create, pod(TEAM, "train", nodeName="node-1")))
+    await set_status(
+        admin,
+        "train",
+        TEAM,
+        phase="Running",
+        startTime=in_seconds(0),
+        podIP=ADDRESS,
+        podIPs=[{"ip": ADDRESS}],
+        hostIP="10.1.0.4",
+        hostIPs=[{"ip": "10.1.0.4"}],
+    )
+    await recorded(scene, FrameKind.POD_LIFE, made, "addressed")
+    await recorded(scene, FrameKind.CHANGE, granted, "approved")
+    return granted, made
+
+
+async def recorded(scene: WeightScene, kind: FrameKind, item: Json, event: str) -> None:
+    """Wait until the ledger has an event of an object: as long as `weights.patience` gives it."""
+    uid = item["metadata"]["uid"]
+    await scene.documents(kind, 1, lambda each: (each.get("uid"), each["event"]) == (uid, event))
+
+
+def assert_exact(read: Json, made: Json, decision: str) -> None:
+    """Demand that a read is the Pod's, and Carol's, and nobody else's."""
+    attribution = read["attribution"]
+    assert attribution["confidence"] == "exact", attribution["why"]
+    (by,) = attribution["pods"]
+    assert (by["pod"], by["uid"]) == (f"{TEAM}/train", made["metadata"]["uid"])
+    assert by["serviceAccount"] == f"{TEAM}/trainer"
+    assert (by["decision"], by["requester"]) == (decision, HUMAN)
+    assert by["profile"] == made["metadata"]["annotations"]["sallyport.dev/profile"]
+
+
+async def decision_on(scene: WeightScene, made: Json) -> str:
+    """Give the id of the decision that admitted a Pod."""
+    uid = made["metadata"]["uid"]
+    (decision,) = await scene.documents(
+        FrameKind.DECISION,
+        1,
+        lambda each: each["source"] == "validate" and each["request"].get("objectUid") == uid,
+    )
+    return str(decision["id"])
+
+
+async def test_the_story_of_a_grant(
+    story: WeightScene, story_admin: Client, tmp_path: Path
+) -> None:
+    """From the first refusal to what a security review reads, and the proof that it is true."""
+    await place(story_admin, TEAM)
+    granted, made = await ask_and_use(story, story_admin)
+    grant = f"{TEAM}/llama@{granted['metadata']['uid']}"
+    for number in range(3):
+        story.read(ADDRESS, f"run-7/step-1000/shard-{number:05}.safetensors", SIZE)
+    reads = await story.documents(FrameKind.ACCESS, 3, lambda each: each.get("store") == "llama")
+    decision = await decision_on(story, made)
+    for each in reads:
+        assert_exact(each, made, decision)
+        assert (each["grant"], each.get("ungranted", "")) == (grant, "")
+
+    carol = human(story_admin, CAROL)
+    await refused(partial(carol.create, pod(TEAM, "next")), "it expired at")
+    story.read(ADDRESS, "run-7/step-2000/shard-00000.safetensors", SIZE)
+    (late,) = await story.documents(
+        FrameKind.ACCESS, 1, lambda each: "step-2000" in each.get("blob", "")
+    )
+    assert_exact(late, made, decision)
+    ended = granted["spec"]["expiresAt"]
+    assert late.get("grant", "") == ""
+    assert f"{TEAM}/llama had expired at {ended}" in late["ungranted"]
+    (finding,) = await story.documents(
+        FrameKind.FINDING, 1, lambda each: each["detection"] == "ungranted"
+    )
+    assert finding["evidence"] == [late["id"]]
+    assert finding["requesters"] == [HUMAN]
+
+    assert_told(await report(story, tmp_path), grant, finding["id"], decision)
+    await assert_looked_back(story)
+    await assert_sound(story, tmp_path)
+
+
+async def report(scene: WeightScene, folder: Path) -> Json:
+    """Make the report; give it as JSON."""
+    now = dt.datetime.now(dt.UTC)
+    since, until = (f"{now + dt.timedelta(hours=hours):%Y-%m-%dT%H:%M:%SZ}" for hours in (-1, 1))
+    span = ("--since", since, "--until", until)
+    done = await scene.run("report", *span, "--format", "html,json", "--to", folder, "-o", "json")
+    assert done.returncode == 0, done.stderr
+    files = [Path(each) for each in json.loads(done.stdout)["files"]]
+    (page,) = [each for each in files if each.suffix == ".html"]
+    (values,) = [each for each in files if each.suffix == ".json"]
+    text = page.read_text()
+    assert f"{TEAM}/train" in text
+    assert "example.com" not in text, "nobody's name"
+    return dict(json.loads(values.read_text()))
+
+
+def assert_told(told: Json, grant: str, finding: str, decision: str) -> None:
+    """Demand that the report has it all: who, what, who approved it, and what was wrong."""
+    (who,) = [each for each in told["principals"] if each["store"] == "llama"]
+    assert (who["who"], who["humans"], who["confidence"]) == (WHO, [HUMAN], {"exact": 4})
+    assert (who["grants"], who["ungranted"]) == ([grant], 1)
+    assert who["approvers"] == sorted(f"oid:{OIDS[each]}" for each in (ANN, BEN))
+    assert who["sums"]["bytesOut"] == 4 * SIZE
+    (row,) = told["grants"]
+    assert (row["id"], row["state"], row["accesses"]) == (grant, "ended", 3)
+    assert finding in [each["id"] for each in told["findings"]]
+    (reached,) = [each for each in told["reached"] if each["store"] == "llama"]
+    assert (reached["human"], reached["decisions"]) == (HUMAN, [decision])
+    (here,) = [each for each in told["decisions"] if each["namespace"] == TEAM]
+    assert here["refused"] >= 3
+
+
+async def assert_looked_back(scene: WeightScene) -> None:
+    """Demand that looking back on Carol finds what she was given, and what her Pod read."""
+    kubeconfig = scene.apiserver.kubeconfig()
+    done = await scene.run("risk", "look-back", HUMAN, "--kubeconfig", kubeconfig, "-o", "json")
+    assert done.returncode == 1, done.stderr
+    (document,) = json.loads(done.stdout)
+    sorts = {(each["sort"], each["kind"], each["name"]) for each in document["items"]}
+    assert ("granted", "AccessGrant", "llama") in sorts
+    (reads,) = document["reads"]
+    assert (reads["store"], reads["reads"], reads["bytes"]) == ("llama", 4, 4 * SIZE)
+    assert (reads["ungranted"], reads["byPods"], reads.get("unsure", 0)) == (1, 4, 0)
+
+
+async def assert_sound(scene: WeightScene, folder: Path) -> None:
+    """Demand that an export of the ledger is proven by the anchor."""
+    export = folder / "ledger.jsonl.gz"
+    done = await scene.run("ledger", "export", "-o", export)
+    assert done.returncode == 0, done.stderr
+    done = await scene.run("ledger", "verify", export, "--anchor", scene.anchor, "-o", "json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    verdict = json.loads(done.stdout)
+    assert (verdict["sound"], verdict["problems"]) == (True, []), verdict

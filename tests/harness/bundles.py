@@ -1,0 +1,27 @@
+"""Policy bundles for tests that need several: the built-in one under other titles."""
+
+import msgspec
+
+from core.bundle_head import Stored
+from policies import BUILT_IN_BUNDLE
+from policies.bundle import FORMAT, Manifest, parse_bundle, read_bundle, with_manifest
+
+
+def retitled(number: int) -> bytes:
+    """Give a bundle of its own revision that judges as the built-in one does."""
+    rules = [
+        msgspec.structs.replace(rule, title=f"{rule.title} {number}")
+        for rule in read_bundle(BUILT_IN_BUNDLE).rules.values()
+    ]
+    return with_manifest(BUILT_IN_BUNDLE.read_bytes(), Manifest(FORMAT, rules), {})
+
+
+def revision_of(packed: bytes) -> str:
+    """Give a bundle's revision."""
+    return parse_bundle(packed, "bundle").revision
+
+
+def stored(packed: bytes, slot: int = 0, parts: int = 1) -> Stored:
+    """Say what is published of a bundle."""
+    found = parse_bundle(packed, "bundle")
+    return Stored(found.revision, found.digest, slot, parts)

@@ -1,0 +1,20 @@
+"""A kube-apiserver with etcd, for as long as a context lasts."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.harness.apiserver import ApiServer
+from tests.harness.programs import require
+
+
+@contextmanager
+def own_apiserver(folder: Path) -> Iterator[ApiServer]:
+    """Start it, its files in `folder`; skip the tests that want it where it cannot be had."""
+    for program in ("etcd", "kube-apiserver"):
+        require(program)
+    server = ApiServer(folder)
+    try:
+        yield server
+    finally:
+        server.stop()

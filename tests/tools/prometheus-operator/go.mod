@@ -1,0 +1,5 @@
+module sallyport.dev/tests/tools/prometheus-operator
+
+go 1.26.0
+
+require github.com/prometheus-operator/prometheus-operator v0.85.0

@@ -1,0 +1,59 @@
+"""An engine that says which revision it is in all that it finds, and takes its time."""
+
+import asyncio
+from collections.abc import Mapping
+
+from core.decision import Denial, Need
+from core.errors import EvaluationError
+from policies.bundle import Rule
+from policies.engine import A_POD, Answer, Judgement, Shown
+from policies.engine.remembered import RememberingEngine
+from policies.site.fields import Reads
+
+RULE = Rule(
+    "rules/acme/x", "T", "D", "is {value}", "R", 1, severity="low", site=True, kinds=["Pod"]
+)
+OWN = Rule("rules/runtime/x", "T", "D", "is {value}", "R", 1, severity="low")
+NEEDS = Rule("privileges/x/y", "T", "D", "needs {value}", "R", 1, severity="low")
+
+
+class Answering:
+    """Finds itself, at each question, after letting others go on."""
+
+    def __init__(self, revision: str, rules: Mapping[str, Rule] | None = None) -> None:
+        self.revision = revision
+        self.rules: Mapping[str, Rule] = rules or {each.id: each for each in (RULE, OWN, NEEDS)}
+        self.reads = Reads(self.rules.values())
+        self.closed = False
+
+    async def ask(self, projection: bytes) -> Answer:  # noqa: ARG002 -- the protocol's
+        """Deny, and need something, that has the revision's name."""
+        await self._wait()
+        need = Need(NEEDS.id, f"x/{self.revision}", "spec")
+        return Answer((need,), (Denial(OWN.id, "spec", self.revision),))
+
+    async def judge(
+        self,
+        projection: bytes,  # noqa: ARG002 -- the protocol's, as those that follow
+        answer: Answer,  # noqa: ARG002
+        context: bytes,  # noqa: ARG002
+        shown: Shown = A_POD,  # noqa: ARG002
+    ) -> Judgement:
+        """Deny again."""
+        await self._wait()
+        return Judgement(denials=(Denial(RULE.id, "spec", self.revision),))
+
+    async def _wait(self) -> None:
+        for _ in range(3):
+            if self.closed:
+                raise EvaluationError("it was closed")
+            await asyncio.sleep(0)
+
+    def close(self) -> None:
+        """Answer nothing any more."""
+        self.closed = True
+
+
+def answering(revision: str) -> RememberingEngine:
+    """Give one that remembers nothing."""
+    return RememberingEngine(Answering(revision), 0)

@@ -1,0 +1,138 @@
+"""The page: hostile words stay words, nothing is fetched, and it can be read without eyes."""
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import msgspec
+import pytest
+
+from audit.reports.html import html
+from audit.reports.model import Report
+from audit.reports.pdf import pdf
+from core.errors import ReportError
+from tests.harness.programs import skip_or_fail
+from tests.tools.provide import CannotProvideError
+from tests.unit.audit.reports.records import HUMAN
+
+
+class _Elements(HTMLParser):
+    """Notes elements with their attributes, and texts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.words = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+def parsed(page: str) -> _Elements:
+    """Give what a browser would find."""
+    parser = _Elements()
+    parser.feed(page)
+    return parser
+
+
+def test_words_of_others_are_escaped_and_spelt_out(report: Report) -> None:
+    """A reason with a script, a turn of the direction of writing and a terminal's escape."""
+    page = html(report)
+    found = parsed(page)
+    assert {"script", "style"} & {tag for tag, _ in found.elements} == {"style"}
+    assert "<script>alert(1)</script>\\u202e=cmd" in found.words
+    assert not {char for char in page if not char.isprintable()} - {"\n", "\u202f"}
+
+
+def test_page_needs_nothing_and_lets_nothing_in(report: Report) -> None:
+    """No addresses to fetch, no handlers, no styles but the one that the policy names."""
+    page = html(report)
+    found = parsed(page)
+    for tag, attributes in found.elements:
+        assert not {name for name in attributes if name.startswith("on") or name == "style"}, tag
+        assert tag not in {"link", "img", "iframe", "object", "base", "form"}
+        assert (attributes.get("href") or "#").startswith("#")
+        assert "src" not in attributes
+    style = re.search(r"<style>(.*?)</style>", page, re.DOTALL)
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
+    assert style is not None
+    assert policy is not None
+    digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
+    assert policy[1] == f"default-src 'none'; style-src 'sha256-{digest}'"
+    assert "url(" not in style[1]
+    assert "@import" not in style[1]
+
+
+def test_page_can_be_read_without_eyes(report: Report) -> None:
+    """A language, a title, one first heading, headings of columns, pictures that say what they are.
+
+    And every link leads to a place that is there.
+    """
+    found = parsed(html(report))
+    tags = [tag for tag, _ in found.elements]
+    assert (tags.count("h1"), tags.count("title") > 0, tags.count("main")) == (1, True, 1)
+    assert ("html", {"lang": "en"}) in found.elements
+    for tag, attributes in found.elements:
+        if tag == "th":
+            assert attributes["scope"] == "col"
+        if tag == "svg":
+            assert attributes["role"] == "img"
+            assert attributes["aria-label"]
+    ids = [attributes["id"] for _, attributes in found.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    links = {attributes["href"] for tag, attributes in found.elements if tag == "a"}
+    assert links <= {f"#{place}" for place in ids}
+
+
+def test_first_comes_what_needs_attention_and_what_is_missing(report: Report) -> None:
+    """Then what was accessed; the digest stands on it."""
+    page = html(report)
+    order = [page.index(f'id="{place}"') for place in ("attention-h", "completeness", "access")]
+    assert order == sorted(order)
+    assert report.digest in page
+
+
+def test_names_are_marked_and_shown(report: Report) -> None:
+    """Who holds it must know that it names people; without names it says how to get them."""
+    named = html(msgspec.structs.replace(report, people={HUMAN: "Ada <b>Example</b>"}))
+    assert "This report names people" in named
+    assert "Ada &lt;b&gt;Example&lt;/b&gt;" in named
+    assert "This report names people" not in html(report)
+
+
+def test_sample_says_that_it_is_one(report: Report) -> None:
+    """On the first page; a real one does not."""
+    scope = msgspec.structs.replace(report.scope, sample=True)
+    assert "these records are made up" in html(msgspec.structs.replace(report, scope=scope))
+    assert "these records are made up" not in html(report)
+
+
+def test_pdf_is_the_same_each_time_and_bears_the_digest(report: Report) -> None:
+    """Its dates are the report's, and so is its id."""
+    try:
+        made = pdf(report)
+    except ReportError as error:
+        skip_or_fail(CannotProvideError(str(error)))
+    assert made.startswith(b"%PDF-")
+    assert pdf(report) == made
+
+
+def test_pdf_without_pango_says_what_to_install(
+    report: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An image without the library refuses PDF alone, and says so."""
+
+    def load(name: str, *arguments: Any) -> Any:
+        if name == "weasyprint":
+            raise OSError("cannot load library 'libpango-1.0-0'")
+        return imported(name, *arguments)
+
+    imported = __import__
+    monkeypatch.setattr("builtins.__import__", load)
+    with pytest.raises(ReportError, match=r"libpango.*--format html"):
+        pdf(report)

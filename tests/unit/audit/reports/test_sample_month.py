@@ -1,0 +1,92 @@
+"""The sample month goes the way that real logs go, and its report tells the story in it."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from audit.ledger.store.store import Store
+from audit.reports.html import html
+from audit.reports.model import Report
+from audit.reports.periods import month
+from audit.reports.sample.cast import EVALUATORS, LEAK_ADDRESS, PIPELINE, WORKERS
+from audit.reports.sample.records import files
+from audit.reports.sample.surroundings import frames
+from audit.reports.sample.taking import take_sample
+from tests.unit.audit.reports.records import read
+
+OCTOBER = month(2026, 10)
+RECORDS = 16_000
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """Give the report of the month, taken in three days after its end."""
+    path = tmp_path_factory.mktemp("sample") / "ledger.db"
+    return asyncio.run(_taken(path))
+
+
+async def _taken(path: Path) -> Report:
+    def clock() -> float:
+        return OCTOBER.end_ms / 1000 + 3 * 86_400
+
+    async with Store(f"sqlite:///{path}", clock, keep_days=3650) as ledger:
+        await take_sample(ledger, OCTOBER, clock)
+        return await read(ledger, period=OCTOBER)
+
+
+def test_month_is_believable_and_known_to_be_made_up(sample: Report) -> None:
+    """About 40 principals and two stores; gaps, quarantine, and records that came twice."""
+    known = sample.completeness
+    assert sample.scope.sample
+    assert known.accesses > RECORDS
+    assert 36 <= len(sample.principals) <= 44
+    assert [store.store for store in sample.stores] == ["distilled", "frontier"]
+    assert (known.gap_hours, known.refused_records > 0) == (3.0, True)
+    assert sum(source.known for source in known.sources) > 0
+    assert known.unreadable == known.lives.without_decision == 0
+
+
+def test_ordinary_life_is_attributed_and_granted(sample: Report) -> None:
+    """Every Pod's access to its Pod, the human behind it and a grant."""
+    ordinary = {f"oid:{worker.principal}": worker for worker in WORKERS}
+    rows = [row for row in sample.principals if row.who in ordinary]
+    assert {row.who for row in rows} == set(ordinary)
+    for row in rows:
+        assert row.confidence.keys() == {"exact"}, row.who
+        assert row.humans == [ordinary[row.who].person]
+        late = row.who == f"oid:{EVALUATORS[0].principal}"
+        assert (row.ungranted > 0) == late, row.who
+
+
+def test_story_is_told(sample: Report) -> None:
+    """Keys listed, then a SAS that reads by night: one case. Reads after a grant had ended."""
+    detections = {row.detection for row in sample.findings}
+    assert {"key-or-anonymous-read", "ungranted", "log-gap", "keys-and-logging"} <= detections
+    leak = next(case for case in sample.cases if LEAK_ADDRESS in case.addresses)
+    assert leak.severity == "critical"
+    assert f"oid:{PIPELINE[1]}" in leak.who
+    assert sample.attention[0].part == "cases"
+
+
+def test_ordinary_life_raises_nothing(sample: Report) -> None:
+    """A sample that cries wolf teaches its readers to look away."""
+    assert len(sample.findings) < 30
+    guilty = {"", f"oid:{PIPELINE[1]}", f"oid:{EVALUATORS[0].principal}"}
+    assert {row.who for row in sample.findings if not row.who.startswith("sas:")} <= guilty
+
+
+def test_page_is_made_of_it(sample: Report) -> None:
+    """With all three pictures."""
+    page = html(sample)
+    assert page.count("<svg") == 4
+    assert "these records are made up" in page
+
+
+def test_any_month_has_one() -> None:
+    """February too, and the same month gives the same bytes."""
+    february = month(2027, 2)
+    once, twice = dict(files(february)), dict(files(february))
+    assert once == twice
+    assert sum(content.count(b"\n") for content in once.values()) > RECORDS // 2
+    assert [frame.id for frame in frames(february)] == [frame.id for frame in frames(february)]

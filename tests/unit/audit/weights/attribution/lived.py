@@ -1,0 +1,160 @@
+"""A small cluster's history, and accesses to its weights."""
+
+from typing import Any, Final
+
+import msgspec
+
+from audit.ledger.frames import FrameKind
+from audit.weights.attribution.attributing import Found, attribute
+from audit.weights.attribution.histories import Histories
+from audit.weights.attribution.rules import ORDINARY, Rules
+from core.ids import same_id
+from core.lifecycle import LifeEvent, ObjectChange, PodLife, encode_change, encode_life
+from core.times import second_text
+from core.weight_access import Access, Act, Caller, SignedBy
+from core.weight_events import LogGap, encode_event
+
+CLUSTER: Final = "c1"
+NOON: Final = 1_777_636_800
+"""2026-05-01T12:00:00Z."""
+
+CLIENT: Final = "0b000000-0000-4000-8000-000000000001"
+OTHER_CLIENT: Final = "0b000000-0000-4000-8000-000000000002"
+OBJECT: Final = "0a000000-0000-4000-8000-000000000001"
+ALICE: Final = "oid:0d000000-0000-4000-8000-00000000000a"
+
+
+def text(at: float) -> str:
+    """Give a time as documents have it."""
+    return f"{second_text(int(at))}.{round(at % 1 * 1000):03d}Z"
+
+
+def life(name: str = "train-0", **fields: Any) -> PodLife:
+    """Give a Pod that runs since eleven, unless `fields` say otherwise."""
+    event = LifeEvent.ENDED if fields.get("ended") else LifeEvent.ADDRESSED
+    began, ended = fields.pop("began", NOON - 3600), fields.pop("ended", None)
+    given = {
+        "format": 1,
+        "id": same_id(int(began * 1000), "life", CLUSTER, name, event.value),
+        "time": text(ended or began),
+        "cluster": CLUSTER,
+        "event": event,
+        "uid": f"uid-{name}",
+        "namespace": "team",
+        "name": name,
+        "service_account": "trainer",
+        "node": "node-1",
+        "addresses": ["10.244.0.5"],
+        "node_addresses": ["10.224.0.4"],
+        "began": text(began),
+        "ended": text(ended) if ended else "",
+        "client_ids": [CLIENT],
+        **fields,
+    }
+    return PodLife(**given)
+
+
+def change(
+    kind: str, name: str, event: str, at: float = NOON - 7200, **fields: Any
+) -> ObjectChange:
+    """Give a change of an object."""
+    identity = same_id(int(at * 1000), "change", kind, name, event)
+    given = {"namespace": "team", "uid": f"uid-{name}", **fields}
+    return ObjectChange(
+        format=1,
+        id=identity,
+        time=text(at),
+        cluster=CLUSTER,
+        event=event,
+        kind=kind,
+        name=name,
+        **given,
+    )
+
+
+def decision(uid: str, **fields: Any) -> bytes:
+    """Give the document of a decision that admitted a Pod."""
+    given = {
+        "format": 1,
+        "id": same_id((NOON - 3600) * 1000, "decision", uid),
+        "time": text(NOON - 3600),
+        "cluster": CLUSTER,
+        "source": "validate",
+        "request": {
+            "uid": "r",
+            "operation": "CREATE",
+            "kind": "Pod",
+            "version": "v1",
+            "objectUid": uid,
+        },
+        "requester": "system:serviceaccount:kube-system:job-controller",
+        "root": {"kind": "Job", "name": "train", "uid": "j", "requester": ALICE},
+        "verdict": "allow",
+        "allowed": True,
+        "profile": "restricted",
+        "sandbox": "gvisor",
+        **fields,
+    }
+    return msgspec.json.encode(given)
+
+
+def gap(log: str, begin: float, end: float) -> LogGap:
+    """Give a gap of a record."""
+    identity = same_id(int(end * 1000), "gap", log)
+    return LogGap(
+        format=1,
+        id=identity,
+        cluster=CLUSTER,
+        log=log,
+        subject="Pod",
+        begin=text(begin),
+        end=text(end),
+        why="a watch was away",
+    )
+
+
+def history(*documents: PodLife | ObjectChange | LogGap | bytes) -> Histories:
+    """Give what these tell; `bytes` are decisions. The record began the day before."""
+    made = Histories()
+    made.gaps.begin(NOON - 30 * 3600)
+    for document in documents:
+        if isinstance(document, PodLife):
+            made.take(FrameKind.POD_LIFE, encode_life(document))
+        elif isinstance(document, ObjectChange):
+            made.take(FrameKind.CHANGE, encode_change(document))
+        elif isinstance(document, LogGap):
+            made.take(FrameKind.LOG_GAP, encode_event(document))
+        else:
+            made.take(FrameKind.DECISION, document)
+    return made
+
+
+def access(at: float = NOON, **fields: Any) -> Access:
+    """Give a read of weights from the Pod's own address, unless `fields` say otherwise."""
+    given = {
+        "format": 1,
+        "id": same_id(int(at * 1000), "access", "a"),
+        "time": text(at),
+        "cluster": CLUSTER,
+        "account": "weightsprod",
+        "container": "llama",
+        "blob": "run-7/shard-1",
+        "store": "llama",
+        "operation": "GetBlob",
+        "act": Act.READ,
+        "status": 200,
+        "signed_by": SignedBy.OAUTH,
+        "principal": OBJECT,
+        "application": CLIENT,
+        "address": "10.244.0.5",
+        "caller": Caller.POD,
+        **fields,
+    }
+    return Access(**given)
+
+
+def asked(
+    one: Access, *documents: PodLife | ObjectChange | LogGap | bytes, rules: Rules = ORDINARY
+) -> Found:
+    """Attribute an access by a history."""
+    return attribute(one, history(*documents), rules)

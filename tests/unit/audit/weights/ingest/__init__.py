@@ -1,0 +1,1 @@
+"""Tests of taking logs into the ledger."""

@@ -1,0 +1,52 @@
+"""What is weights is known by the time a record is stored, and not by when it was read."""
+
+import asyncio
+import threading
+from typing import Any
+
+from audit.ledger.frames import FrameKind
+from audit.ledger.store.store import Store
+from audit.weights.engine import Engine
+from audit.weights.ingest.ingesting import Ingest
+from audit.weights.ingest.state import Options
+from audit.weights.records.callers import CallerNetworks, Callers
+from audit.weights.records.reading import Reader
+from core.weight_access import decode_access
+from tests.harness.storage_logs import BEGIN_MS, Life, lines
+from tests.unit.audit.weights.ingest.world import CLUSTER, change, entries, stretch, take_all
+
+WAIT_S = 1.5
+
+
+class Telling(Reader):
+    """A reader that tells when it has read."""
+
+    def __init__(self) -> None:
+        super().__init__(CLUSTER, Callers(CallerNetworks()))
+        self.has_read = threading.Event()
+
+    def read(self, *given: Any) -> Any:
+        """Read a record."""
+        found = super().read(*given)
+        self.has_read.set()
+        return found
+
+
+async def test_a_store_that_is_made_while_a_record_waits(ledger: Store) -> None:
+    """The record is of it: else the first reads of new weights would be of none."""
+    reader = Telling()
+    options = Options(patience_s=WAIT_S)
+    ingest = Ingest(ledger, CLUSTER, reader, Engine, options, clock=lambda: BEGIN_MS / 1000)
+
+    async def make() -> None:
+        await asyncio.to_thread(reader.has_read.wait)
+        held = {"account": "weightsprod", "containers": [{"name": "llama"}], "owner": "ml"}
+        await ledger.deliver(CLUSTER, [change("WeightStore", "prod", "there", spec=held)])
+
+    making = asyncio.create_task(make())
+    one = Life(accounts=["weightsprod"], containers=["llama"], operations=("GetBlob",))
+    await take_all(ingest, [stretch(list(lines(1, life=one)))])
+    await making
+    kept = [each for each in await entries(ledger) if each.kind == FrameKind.ACCESS]
+    (access,) = [decode_access(each.payload or b"") for each in kept]
+    assert access.store == "prod"

@@ -1,0 +1,58 @@
+"""WeightStores and callers for tests of records."""
+
+import json
+from typing import Any, Final
+
+from audit.weights.records.callers import CallerNetworks, Callers
+from audit.weights.records.shapes import fields_from, fields_or_object
+from audit.weights.records.storage import Reading, access_of
+from audit.weights.records.store_index import WeightStores
+from audit.weights.records.words import Fields
+from core.networks import network_of
+from core.weight_access import Access
+from core.weight_stores import WeightStore, parse_store
+from tests.harness.storage_logs import ACCOUNT, CONTAINER, encoded, storage_record
+
+CALLERS: Final = Callers(
+    CallerNetworks(
+        pods=(network_of("10.240.0.0/16"),),
+        nodes=(network_of("10.224.0.0/16"), network_of("fd00:1::/64")),
+        networks=(network_of("10.0.0.0/8"), network_of("198.51.100.7/32")),
+    )
+)
+
+
+def store(name: str = "llama", account: str = ACCOUNT, *containers: dict[str, Any]) -> WeightStore:
+    """Give a WeightStore of an account; of all of CONTAINER where none is named."""
+    spec = {
+        "account": account,
+        "containers": list(containers) or [{"name": CONTAINER}],
+        "owner": "the weights team",
+    }
+    meta = {"name": name, "uid": f"uid-{name}", "resourceVersion": "1"}
+    kind = {"apiVersion": "sallyport.dev/v1alpha1", "kind": "WeightStore"}
+    return parse_store(json.dumps({**kind, "metadata": meta, "spec": spec}).encode())
+
+
+STORES: Final = WeightStores([store()])
+
+
+def parsed(**fields: Any) -> Access:
+    """Give the access of a record that has these fields."""
+    return read(storage_record(**fields))
+
+
+def read(record: dict[str, Any]) -> Access:
+    """Give the access of a record."""
+    return line_read(encoded(record))
+
+
+def line_read(line: bytes, source: str = "logs") -> Access:
+    """Give the access of a line of a log of storage.
+
+    Raises:
+        UnreadableRecordError: it is none.
+    """
+    found = fields_or_object(line)
+    fields, extra = (found, {}) if isinstance(found, Fields) else fields_from(found)
+    return access_of(fields, extra, line, Reading("aks-1", source, STORES, CALLERS))

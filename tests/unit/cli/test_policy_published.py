@@ -1,0 +1,109 @@
+"""How bundles stand, and how one goes back: what `policy status` and `policy rollback` do."""
+
+import datetime as dt
+import io
+
+import pytest
+from rich.console import Console
+
+from cli.policy_bundles import print_standing
+from cli.policy_published import standing_of, wait_until_active, want_previous
+from core.bundle_head import BASE, CONTROL, Announcement, Head, Stored
+from core.errors import BundleRefusedError, ClusterError, SettingsError
+from kube.bundle_store import BundleStore, activated
+from tests.unit.kube.config_maps import NAMESPACE, Cluster
+
+OLD, NOW, NEW = "aaaaaaaaaaaa", "bbbbbbbbbbbb", "cccccccccccc"
+BUNDLES = tuple(Stored(name, "", slot, 1) for slot, name in enumerate((OLD, NOW, NEW)))
+TIME = dt.datetime(2026, 11, 23, 6, 0, 0, tzinfo=dt.UTC)
+
+
+async def published(head: Head, **said: Announcement) -> BundleStore:
+    """Give a cluster in which a head is written, and gates have announced."""
+    cluster = Cluster()
+    cluster.server_time = TIME
+    store = BundleStore(cluster, NAMESPACE)  # type: ignore[arg-type]  # As much of it as is used.
+    await store.write(await store.read(), head)
+    await store.make_place()
+    for name, each in said.items():
+        await store.announce(name, each)
+    return store
+
+
+def said(
+    in_force: str,
+    *loaded: str,
+    why: dict[str, str] | None = None,
+    turn: int = 5,
+    at: str = "2026-11-23T05:59:50Z",
+    problem: str = "",
+) -> Announcement:
+    """Give what a gate announces."""
+    loaded = (in_force, *loaded)
+    return Announcement(in_force, in_force, loaded, why or {}, turn, 1, at, problem)
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_rollback_while_another_waits_keeps_what_is_active(*, at_once: bool) -> None:
+    """The one that waits, because a gate refuses it, is what nobody wants any more."""
+    head = Head(turn=5, wanted=NEW, active=NOW, previous=OLD, bundles=BUNDLES)
+    store = await published(head)
+    await want_previous(store, at_once=at_once)
+    found = (await store.read()).head
+    assert (found.wanted, found.active, found.previous, found.turn) == (NOW, NOW, OLD, 6)
+    assert activated(found, 0.0).active == NOW
+
+
+async def test_rollback_goes_one_step_back_where_nothing_waits() -> None:
+    """And says so where there is none."""
+    store = await published(Head(turn=5, wanted=NOW, active=NOW, previous=OLD, bundles=BUNDLES))
+    await want_previous(store, at_once=False)
+    assert (await store.read()).head.wanted == OLD
+    with pytest.raises(SettingsError, match="no way back"):
+        await want_previous(await published(Head()), at_once=False)
+
+
+def text_of(found: object) -> str:
+    """Give what people see."""
+    out = io.StringIO()
+    print_standing(found, Console(file=out, width=200))  # type: ignore[arg-type]
+    return out.getvalue()
+
+
+async def test_what_control_refuses_is_shown_by_name() -> None:
+    """All gates have it, and nothing is activated."""
+    why = {NEW: "signed by none of its keys"}
+    gates = {"gate-0": said(NOW, NEW), CONTROL: said(NOW, why=why)}
+    head = Head(turn=5, wanted=NEW, active=NOW, bundles=BUNDLES)
+    store = await published(head, **gates)
+    found = await standing_of(store, NAMESPACE)
+    assert [gate.name for gate in found.gates] == ["gate-0"]
+    assert f"control refuses {NEW}: signed by none of its keys" in text_of(found)
+    with pytest.raises(BundleRefusedError, match=f"control refuses {NEW}: signed by none"):
+        await wait_until_active(store, head, 1.0)
+
+
+async def test_what_is_tried_again_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    """An OPA server that is away is no refusal."""
+    head = Head(turn=5, wanted=NEW, active=NOW, bundles=BUNDLES)
+    store = await published(head, **{"gate-0": said(NOW, problem="the OPA server is away")})
+    assert "gate-0 tries again: the OPA server is away" in text_of(
+        await standing_of(store, NAMESPACE)
+    )
+    with pytest.raises(ClusterError, match=r"0 of 1 gates have .*gate-0 tries again: the OPA serv"):
+        await wait_until_active(store, head, 0.0)
+    assert "gate-0 tries again" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("at", "gone"),
+    [("2026-11-23T05:58:44Z", ["gate-1"]), ("2026-11-23T05:58:46Z", []), ("", []), ("?", [])],
+)
+async def test_a_gate_not_heard_of_for_75_seconds_does_not_count(at: str, gone: list[str]) -> None:
+    """It is named, by kube-apiserver's clock; one that says no time is there."""
+    gates = {"gate-0": said(NOW), "gate-1": said(BASE, at=at)}
+    head = Head(turn=5, wanted=NOW, active=NOW, bundles=BUNDLES)
+    found = await standing_of(await published(head, **gates), NAMESPACE)
+    assert found.gone == gone
+    assert found.is_settled is bool(gone)
+    assert ("nothing heard for 75 s): gate-1" in text_of(found)) is bool(gone)

@@ -1,0 +1,101 @@
+"""`sallyport verify`: what kube-apiserver answers, told in a person's words."""
+
+import pytest
+
+from cli import exits
+from cli.verify import FORMAT, Verified, exit_code
+from cli.verify_answers import Standing, judged_workload, refused_marks, refused_pod
+from core import names
+from core.namespaces import Mode
+from tests.unit.cli.conftest import Run
+
+DENIED = 'admission webhook "validate.sallyport.dev" denied the request: privileged'
+BACK_STOP = "ValidatingAdmissionPolicy 'backstop.sallyport.dev' with binding 'b' denied request: x"
+NOTED = {"metadata": {"annotations": {names.REQUESTER_ANNOTATION: "oid:1"}}}
+NO_RIGHT = 'pods is forbidden: User "a" cannot create resource "pods"'
+
+
+def failed(why: str) -> dict[str, str]:
+    """Give kube-apiserver's words for a webhook that it did not reach."""
+    return {"message": f'failed calling webhook "validate.sallyport.dev": {why}'}
+
+
+@pytest.mark.parametrize(
+    ("why", "says"),
+    [
+        ("tls: x509: certificate signed by unknown authority", "does not trust"),
+        ('no endpoints available for service "sallyport-gate"', "no gate is ready"),
+        ("dial tcp 10.0.0.1:443: connect: connection refused", "no gate listens"),
+        ("context deadline exceeded", "networkPolicies.webhooksFrom"),
+        ('service "sallyport-gate" not found', "install the chart whole"),
+        ("unexpected EOF", "log may say more"),
+    ],
+)
+def test_a_gate_that_is_not_reached_is_told_with_the_way_out(why: str, says: str) -> None:
+    """It is broken, and never taken for a denial."""
+    for step in (
+        judged_workload(500, failed(why)),
+        refused_pod(500, failed(why), Mode.ENFORCE),
+        refused_marks(500, failed(why), may_exempt=False),
+    ):
+        assert step.standing is Standing.BROKEN
+        assert says in step.remedy
+
+
+def test_a_workload_that_nobody_noted_was_not_judged() -> None:
+    """An admission alone proves nothing; a note or a denial does."""
+    assert judged_workload(0, NOTED).standing is Standing.HOLDS
+    assert judged_workload(403, {"message": DENIED}).standing is Standing.HOLDS
+    unnoted = judged_workload(0, {"metadata": {}})
+    assert unnoted.standing is Standing.BROKEN
+    assert "excludedNamespaces" in unnoted.remedy
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_a_pod_that_nobody_may_run_is_refused_where_it_is_enforced(mode: Mode) -> None:
+    """Where it is not, its admission is no fault."""
+    admitted = refused_pod(0, {}, mode)
+    enforced = mode is Mode.ENFORCE
+    assert admitted.standing is (Standing.BROKEN if enforced else Standing.HOLDS)
+    for message in (DENIED, BACK_STOP):
+        assert refused_pod(403, {"message": message}, mode).standing is Standing.HOLDS
+
+
+@pytest.mark.parametrize("message", [NO_RIGHT, "violates PodSecurity", "quota exceeded"])
+def test_what_others_refuse_proves_nothing(message: str) -> None:
+    """Neither that it holds, nor that it is broken."""
+    for step in (
+        judged_workload(403, {"message": message}),
+        refused_pod(403, {"message": message}, Mode.ENFORCE),
+        refused_marks(403, {"message": message}, may_exempt=False),
+    ):
+        assert step.standing is Standing.UNKNOWN
+        assert step.remedy
+
+
+def test_marks_may_be_changed_by_those_alone_who_may_exempt() -> None:
+    """A dry run that is taken is a fault, unless the caller has the right."""
+    assert refused_marks(403, {"message": BACK_STOP}, may_exempt=False).standing is Standing.HOLDS
+    assert refused_marks(0, {}, may_exempt=True).standing is Standing.HOLDS
+    assert refused_marks(0, {}, may_exempt=False).standing is Standing.BROKEN
+
+
+def test_exit_codes_say_the_worst() -> None:
+    """Broken before unknown before all is well."""
+    holds = judged_workload(0, NOTED)
+    broken = refused_marks(0, {}, may_exempt=False)
+    unknown = refused_marks(403, {"message": NO_RIGHT}, may_exempt=False)
+
+    def code(*steps: object) -> int:
+        return exit_code(Verified(FORMAT, "default", "enforce", list(steps), []))  # type: ignore[arg-type]
+
+    assert code(holds) == exits.ADMITTED
+    assert code(holds, unknown) == exits.NOT_JUDGED
+    assert code(unknown, broken, holds) == exits.REFUSED
+
+
+def test_a_folder_is_no_cluster_to_ask(run: Run, tmp_path: object) -> None:
+    """Wrong use, with what to give instead."""
+    done = run("verify", "--kubeconfig", f"{tmp_path}/none")
+    assert done.code == exits.USAGE
+    assert "none" in done.err

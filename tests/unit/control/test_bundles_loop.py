@@ -1,0 +1,104 @@
+"""Who is waited for before a bundle is activated."""
+
+import math
+import time
+
+import msgspec
+import pytest
+from prometheus_client import CollectorRegistry
+
+from control.loops.bundles import Activating, Roll, roll_of
+from core.bundle_head import BASE, CONTROL, Announcement, Head
+from core.errors import InvalidObjectError
+from kube.bundle_store import BundleStore, activated, wanting
+from kube.lease import Leadership
+from tests.harness.bundles import retitled, stored
+from tests.unit.kube.config_maps import NAMESPACE, Cluster
+
+WANTED = "0123456789ab"
+HEAD = Head(turn=3, wanted=WANTED, active=BASE)
+
+
+def said(
+    *loaded: str, refused: dict[str, str] | None = None, turn: int = 3, beat: int = 1
+) -> Announcement:
+    """Give what a gate announces."""
+    return Announcement(BASE, "r", loaded, refused or {}, turn, beat)
+
+
+HAS = said(BASE, WANTED)
+
+
+@pytest.mark.parametrize(
+    ("gate", "expected"),
+    [
+        (HAS, Roll(("gate", "control"))),
+        (said(BASE), Roll(("control",), ("gate",))),
+        (said(BASE, refused={WANTED: "why"}), Roll(("control",), (), {"gate": "why"})),
+        (said(BASE, refused={WANTED: "why"}, turn=2), Roll(("control",), ("gate",))),
+        (said(BASE, WANTED, turn=2), Roll(("control",), ("gate",))),
+        (said(BASE, refused={"another": "why"}), Roll(("control",), ("gate",))),
+        (Announcement("", ""), Roll(("control",), ("gate",))),
+    ],
+    ids=[
+        "has it",
+        "not yet",
+        "refuses it",
+        "refused it before",
+        "had it before",
+        "refuses another",
+        "cannot be read",
+    ],
+)
+def test_each_gate_has_it_waits_or_refuses(gate: Announcement, expected: Roll) -> None:
+    """By what it says of this turn."""
+    assert roll_of(HEAD, {"gate": gate}, HAS) == expected
+
+
+def test_control_itself_must_have_it() -> None:
+    """Its sweeps judge by it."""
+    assert roll_of(HEAD, {"gate": HAS}, said(BASE)) == Roll(("gate",), ("control",))
+
+
+def test_what_was_active_is_kept_to_go_back_to() -> None:
+    """One step back; what is active already is not its own past."""
+    packed = retitled(1)
+    head = Head(bundles=(stored(packed),))
+    revision = head.bundles[0].revision
+    head = activated(wanting(head, revision), 0.0)
+    assert (head.active, head.previous, head.turn) == (revision, BASE, 1)
+    assert head.changed == "1970-01-01T00:00:00Z"
+    assert activated(wanting(head, revision), 9.0).previous == BASE
+    assert activated(wanting(head, BASE), 9.0).previous == revision
+
+
+def test_only_what_is_published_can_be_wanted() -> None:
+    """It is said what is."""
+    with pytest.raises(InvalidObjectError, match="is not published here: there are none, and 'ba"):
+        wanting(Head(), WANTED)
+
+
+async def test_what_control_itself_refuses_is_said_beside_the_gates() -> None:
+    """Else nobody but its log would say why nothing is activated. It is no gate."""
+    cluster = Cluster()
+    store = BundleStore(cluster, NAMESPACE)  # type: ignore[arg-type]  # As much of it as is used.
+    await store.write(await store.read(), HEAD)
+    own = [said(BASE, refused={WANTED: "signed by none of its keys"})]
+    arguments = (cluster, NAMESPACE, lambda: own[0], CollectorRegistry())
+    activating = Activating(*arguments, clock=lambda: 1000.0)  # type: ignore[arg-type]
+    leader = Leadership(1, math.inf, time.monotonic)
+    await activating.run(leader)
+    await store.announce("gate", HAS)
+    await activating.run(leader)
+    found = await store.gates()
+    assert found is not None
+    assert found[CONTROL].refused == {WANTED: "signed by none of its keys"}
+    assert found[CONTROL].at
+    assert (await store.read()).head.active == BASE
+    events = [each["message"] for each in cluster.kept.values() if "message" in each]
+    assert len(events) == 1
+    assert events[0].startswith("control refuses the policy bundle")
+    own[0] = msgspec.structs.replace(HAS, beat=2)
+    activating._made = -math.inf  # noqa: SLF001 -- gates have had their time to come
+    await activating.run(leader)
+    assert (await store.read()).head.active == WANTED

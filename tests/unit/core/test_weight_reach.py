@@ -1,0 +1,117 @@
+"""By which ways a store is reached, and what is none."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from core.blob_volumes import Mount
+from core.weight_narrowing import digest_of, narrowings
+from core.weight_reach import HIDDEN, Stores
+from core.weight_stores import WeightStore, parse_store
+
+Spec = dict[str, Any]
+
+CLIENT = "11111111-2222-3333-4444-555555555555"
+OTHER = "99999999-2222-3333-4444-555555555555"
+SPEC: Spec = {
+    "account": "llamaweights",
+    "containers": [{"name": "prod", "prefixes": ["llama-4/", "llama-5/"]}, {"name": "base"}],
+    "owner": "weights-team",
+    "privateEndpoints": ["10.1.0.5/32"],
+    "identities": [{"clientId": CLIENT, "rights": ["read", "write"]}],
+    "checkpointSize": "100Gi",
+}
+
+
+def store(**spec: Any) -> WeightStore:
+    """Give a store; None takes a field away."""
+    whole = {key: value for key, value in (SPEC | spec).items() if value is not None}
+    meta = {"name": "llama", "uid": "u"}
+    return parse_store(msgspec.json.encode({"metadata": meta, "spec": whole}))
+
+
+def test_an_identity_reaches_the_stores_that_it_opens() -> None:
+    """With its rights; one that is hidden may be any; another opens nothing."""
+    stores = Stores([store()])
+    assert [way.rights for way in stores.signing_in(CLIENT, "p")] == [{"read", "write"}]
+    assert [way.shown for way in stores.signing_in(HIDDEN, "p")] == [""]
+    assert not list(stores.signing_in(OTHER, "p"))
+    assert not list(Stores([store(identities=None)]).signing_in(HIDDEN, "p"))
+
+
+@pytest.mark.parametrize(
+    ("mount", "reaches"),
+    [
+        (Mount(account="llamaweights", container="prod"), True),
+        (Mount(account="llamaweights"), True),
+        (Mount(account="llamaweights", container="scratch"), False),
+        (Mount(account="other", container="prod"), False),
+        (Mount(container="prod"), True),
+        (Mount(container="scratch"), False),
+        (Mount(), True),
+        (Mount(container="prod", certain=False), False),
+        (Mount(account="export", container="prod", server="10.1.0.5", certain=False), True),
+        (Mount(account="export", container="prod", server="10.1.0.6", certain=False), False),
+    ],
+)
+def test_a_volume_reaches_by_account_or_address(mount: Mount, *, reaches: bool) -> None:
+    """A hidden account may be any; another container of the account holds no weights."""
+    assert bool(list(Stores([store()]).mounting([mount]))) is reaches
+
+
+@pytest.mark.parametrize(
+    ("server", "around"),
+    [
+        ("", ""),
+        ("10.1.0.5", ""),
+        ("llamaweights.blob.core.windows.net", ""),
+        ("llamaweights.privatelink.blob.core.windows.net", ""),
+        ("20.60.1.1", "20.60.1.1"),
+        ("llamaweights-secondary.blob.core.windows.net",) * 2,
+        ("proxy.example",) * 2,
+    ],
+)
+def test_a_route_past_the_private_endpoint_is_told(server: str, around: str) -> None:
+    """Its addresses and the account's own names are no way around; every other host is."""
+    mount = Mount(account="llamaweights", container="prod", server=server)
+    assert [way.public for way in Stores([store()]).mounting([mount])] == [around]
+    open_to_all = store(privateEndpoints=None)
+    assert [way.public for way in Stores([open_to_all]).mounting([mount])] == [""]
+
+
+@pytest.mark.parametrize(
+    ("change", "narrower"),
+    [
+        ({}, False),
+        ({"owner": "others"}, False),
+        ({"containers": [*SPEC["containers"], {"name": "new"}]}, False),
+        ({"containers": [{"name": "prod"}, {"name": "base"}]}, False),
+        ({"containers": [{"name": "prod", "prefixes": ["llama-"]}, {"name": "base"}]}, False),
+        ({"containers": [{"name": "prod", "prefixes": ["llama-4/"]}, {"name": "base"}]}, True),
+        ({"containers": [{"name": "prod", "prefixes": ["llama-4/", "llama-5/"]}]}, True),
+        ({"containers": [*SPEC["containers"][:1], {"name": "base", "prefixes": ["a"]}]}, True),
+        ({"account": "otheraccount"}, True),
+        ({"endpointSuffix": "core.chinacloudapi.cn"}, True),
+        ({"identities": None}, True),
+        ({"identities": [{"clientId": CLIENT, "rights": ["read"]}]}, True),
+        ({"identities": [{"clientId": OTHER, "rights": ["read", "write"]}]}, True),
+        ({"identities": [{"clientId": CLIENT, "rights": ["delete", "write", "read"]}]}, False),
+        ({"privateEndpoints": ["10.1.0.6/32"]}, True),
+        ({"privateEndpoints": ["10.1.0.4/31"]}, False),
+        ({"privateEndpoints": None}, True),
+        ({"checkpointSize": "50Gi"}, False),
+        ({"checkpointSize": "200Gi"}, True),
+        ({"checkpointSize": None}, True),
+    ],
+)
+def test_what_guards_less_is_told_from_what_guards_more(change: Spec, *, narrower: bool) -> None:
+    """Whoever may write the kind may let it guard more."""
+    assert bool(narrowings(store(), store(**change))) is narrower
+
+
+def test_removing_a_store_is_narrowing_and_has_a_digest_of_its_own() -> None:
+    """What is approved is that it goes: never taken for an approval of a change."""
+    assert narrowings(store(), None)
+    assert digest_of("llama", None) != digest_of("llama", store())
+    assert digest_of("llama", None) != digest_of("other", None)

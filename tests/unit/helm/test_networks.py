@@ -1,0 +1,97 @@
+"""NetworkPolicies of its own namespace: closed but for what each process needs."""
+
+from typing import Any
+
+import pytest
+
+from tests.harness.client import Json
+from tests.harness.helm import Helm, Values, named, pod_templates
+from tests.unit.helm.switches import IDENTITY, SWITCHES
+
+
+def policy(objects: list[Json], component: str) -> Any:
+    """Give what a component's policy says."""
+    return named(objects, "NetworkPolicy", f"sallyport-{component}")["spec"]
+
+
+def ports(rules: list[Any] | None) -> set[int]:
+    """Give the ports that rules open."""
+    return {each["port"] for rule in rules or () for each in rule["ports"]}
+
+
+@pytest.mark.parametrize("switch", SWITCHES)
+def test_every_process_has_one_and_the_rest_is_closed(helm: Helm, switch: str) -> None:
+    """Both ways; and no rule without ports."""
+    objects = helm.objects(SWITCHES[switch])
+    deny = policy(objects, "deny")
+    assert deny == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+    for name, template in pod_templates(objects).items():
+        spec = named(objects, "NetworkPolicy", name)["spec"]
+        labels = template["metadata"]["labels"].items()
+        assert spec["podSelector"]["matchLabels"].items() <= labels
+        assert spec["policyTypes"] == ["Ingress", "Egress"]
+        for rule in [*(spec.get("ingress") or ()), *(spec.get("egress") or ())]:
+            assert rule["ports"]
+
+
+@pytest.mark.parametrize("switch", SWITCHES)
+def test_each_process_is_reached_on_the_ports_that_it_has(helm: Helm, switch: str) -> None:
+    """What a container listens on is open to somebody, and nothing else is."""
+    objects = helm.objects(SWITCHES[switch])
+    for name, template in pod_templates(objects).items():
+        (container,) = template["spec"]["containers"]
+        listens = {each["containerPort"] for each in container["ports"]}
+        assert ports(named(objects, "NetworkPolicy", name)["spec"]["ingress"]) == listens
+
+
+def test_by_default_each_reaches_kube_apiserver_dns_and_the_auditor_alone(helm: Helm) -> None:
+    """The auditor asks nobody; the gate never asks Graph or storage."""
+    objects = helm.objects({})
+    assert ports(policy(objects, "gate")["egress"]) == {443, 6443, 53, 9444}
+    assert ports(policy(objects, "control")["egress"]) == {443, 6443, 53, 9444}
+    assert ports(policy(objects, "auditor")["egress"]) == {53}
+    assert ports(policy(objects, "test")["egress"]) == {443, 6443}
+
+
+def test_named_networks_are_the_only_ones(helm: Helm) -> None:
+    """With all of them named, no port is open to any address."""
+    hub = {"servers": ["site.servicebus.windows.net:9093"], "topics": ["risk"]}
+    values: Values = {
+        "identity": {**IDENTITY, "eventHub": hub},
+        "auditor": {"ledger": {"existingSecret": "ledger"}},
+        "networkPolicies": {
+            "kubeApiServer": {"addresses": ["10.1.0.1/32"], "ports": [443]},
+            "webhooksFrom": ["10.1.0.0/28"],
+            "azure": ["10.2.0.0/24"],
+            "database": {"addresses": ["10.3.0.5/32"], "port": 6432},
+        },
+    }
+    objects = helm.objects(values)
+    for component in ("gate", "control", "auditor"):
+        spec = policy(objects, component)
+        assert all("from" in rule for rule in spec["ingress"])
+        assert all("to" in rule for rule in spec["egress"])
+    assert ports(policy(objects, "control")["egress"]) == {443, 53, 9444, 9093}
+    database = [r for r in policy(objects, "auditor")["egress"] if ports([r]) == {6432}]
+    assert [r["to"] for r in database] == [[{"ipBlock": {"cidr": "10.3.0.5/32"}}]]
+
+
+def test_metrics_are_for_the_namespaces_that_are_named(helm: Helm) -> None:
+    """Nobody's, if none is."""
+    for namespaces in (["monitoring", "prometheus"], []):
+        values = {"networkPolicies": {"metricsFrom": {"namespaces": namespaces}}}
+        objects = helm.objects(values)
+        for component in ("gate", "control", "auditor"):
+            found = [
+                peer["namespaceSelector"]["matchExpressions"][0]["values"]
+                for rule in policy(objects, component)["ingress"] or ()
+                if ports([rule]) == {9080}
+                for peer in rule["from"]
+            ]
+            assert found == ([namespaces] if namespaces else [])
+
+
+def test_they_can_be_switched_off(helm: Helm) -> None:
+    """For those who write their own."""
+    objects = helm.objects({"networkPolicies": {"enabled": False}})
+    assert "NetworkPolicy" not in {item["kind"] for item in objects}

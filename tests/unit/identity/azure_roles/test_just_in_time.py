@@ -1,0 +1,123 @@
+"""Role assignments live as long as their grants, and nobody else's are touched."""
+
+from typing import Any
+
+import msgspec
+
+from core.access_grants import AccessGrant, grant_of
+from core.guarded import read_written
+from identity.azure_roles.just_in_time import (
+    CONTRIBUTOR,
+    READER,
+    Recipient,
+    Unmade,
+    Wanted,
+    condition_of,
+    is_ours,
+    plan,
+    wanted_of,
+)
+from identity.azure_roles.shapes import Assignment
+from tests.unit.identity.azure_roles.roles import ACCOUNT, ALICE, TRAINER, assignment, store
+
+WHO = Recipient(ALICE)
+
+
+def grant(**spec: Any) -> AccessGrant:
+    """Give a grant."""
+    whole = {
+        "store": "big",
+        "rights": ["read"],
+        "reason": "evaluation",
+        "people": [f"oid:{ALICE}"],
+        "expiresAt": "2026-12-01T00:00:00Z",
+        **spec,
+    }
+    meta = {"name": "eval", "namespace": "train", "uid": "u1"}
+    raw = {"kind": "AccessGrant", "metadata": meta, "spec": whole}
+    return grant_of(read_written(msgspec.json.encode(raw), "AccessGrant"))
+
+
+def asked(what: AccessGrant, cluster: str = "c", **spec: Any) -> list[Wanted]:
+    """Give what a grant asks for."""
+    found = list(wanted_of(cluster, what, store(**spec), [WHO]))
+    return [one for one in found if isinstance(one, Wanted)]
+
+
+def stored(wanted: Wanted, **over: Any) -> Assignment:
+    """Give the assignment that Azure has once it is made."""
+    scope, _, name = wanted.path.partition("/providers/Microsoft.Authorization/roleAssignments/")
+    properties = {**wanted.body["properties"], "scope": scope, **over}
+    return msgspec.convert({"id": wanted.path, "name": name, "properties": properties}, Assignment)
+
+
+def test_a_grant_to_read_makes_a_reader_of_its_container() -> None:
+    """At the container's scope, marked with the grant, the same name each time."""
+    (one,) = asked(grant())
+    assert one.path.startswith(f"{ACCOUNT}/blobServices/default/containers/checkpoints/")
+    assert one.body["properties"]["roleDefinitionId"].endswith(READER)
+    assert "train/eval@u1" in one.body["properties"]["description"]
+    assert asked(grant()) == [one]
+    assert "condition" not in one.body["properties"]
+
+
+def test_writing_takes_a_contributor_and_prefixes_a_condition() -> None:
+    """The condition is on each action that touches blobs."""
+    what = grant(rights=["read", "write"], container="checkpoints", prefixes=["prod/"])
+    (one,) = asked(what)
+    properties = one.body["properties"]
+    assert properties["roleDefinitionId"].endswith(CONTRIBUTOR)
+    assert "StringStartsWith 'prod/'" in properties["condition"]
+    assert "blobs/delete" in properties["condition"]
+    assert "blobs/delete" not in condition_of(READER, ["prod/"])
+
+
+def test_a_prefix_that_would_break_the_condition_is_not_made() -> None:
+    """A quote in it would end the text: it is told, and no wider role is given instead."""
+    what = grant(container="checkpoints", prefixes=["a' OR 'b"])
+    (found,) = wanted_of("c", what, store(), [WHO])
+    assert isinstance(found, Unmade)
+    assert "cannot be written" in found.why
+
+
+def test_a_store_without_a_resource_is_told() -> None:
+    """Nothing can be assigned there."""
+    (found,) = wanted_of("c", grant(), store(resourceId=None), [WHO])
+    assert isinstance(found, Unmade)
+
+
+def test_what_lacks_is_made_and_what_is_over_is_removed() -> None:
+    """The grant that ended loses its assignment, the new one gets its own."""
+    (old,) = asked(grant())
+    (new,) = asked(grant(reason="other", rights=["write"]))
+    found = plan("c", [new], [stored(old)], complete=True)
+    assert found.remove == (old.path,)
+    assert found.make == (new,)
+    assert plan("c", [old], [stored(old)], complete=True).make == ()
+
+
+def test_nothing_is_removed_while_grants_are_not_all_known() -> None:
+    """A watch that is away ends nobody's access."""
+    (old,) = asked(grant())
+    assert plan("c", [], [stored(old)], complete=False).remove == ()
+
+
+def test_what_others_made_is_never_removed() -> None:
+    """Without our mark, with it on another name, or of another cluster's."""
+    (one,) = asked(grant())
+    others = [
+        assignment(TRAINER),
+        stored(one, description="by hand"),
+        msgspec.structs.replace(stored(one), name="5b4c1f04-3d0e-4b7a-9a63-1b3f0f9a2c11"),
+        *(stored(each) for each in asked(grant(), cluster="other")),
+    ]
+    assert plan("c", [], others, complete=True).remove == ()
+    assert is_ours("c", stored(one))
+
+
+def test_a_longer_grant_changes_its_assignment() -> None:
+    """The description says until when: it is written again."""
+    (old,) = asked(grant())
+    (new,) = asked(grant(expiresAt="2026-12-24T00:00:00Z"))
+    found = plan("c", [new], [stored(old)], complete=True)
+    assert (found.remove, found.make) == ((), (new,))

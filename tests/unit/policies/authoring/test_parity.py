@@ -1,0 +1,149 @@
+"""Both engines are asked the same: what differs is told, and what cannot be known."""
+
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+import msgspec
+import pytest
+
+from policies.authoring.compiled_tests import otherwise, run_compiled
+from policies.authoring.parity import differences
+from policies.authoring.recording import Asked, RecordingEngine
+from policies.authoring.rego_tests import Outcome, run_tests
+from policies.authoring.scope import files_of_rules, others
+from policies.authoring.workspace import Workspace, open_workspace
+from policies.bundle import JUDGE, NEEDS
+from policies.context import Context, encode_context
+from policies.engine import Judgement, Shown
+from policies.engine.embedded import EmbeddedEngine
+from policies.projection import Projection, encode
+from tests.tools.provide import provide
+from tests.unit.policies.authoring.conftest import rego, write
+
+ENTRY = 'deny contains {"path": "p", "value": "v"} if {\n'
+RULE = rego("x.a", ENTRY + "\tnot input.fields.metadata.labels.a\n}\n")
+FAILS = rego("x.b", ENTRY + "\tto_number(input.fields.metadata.labels.b) > 1\n}\n")
+TESTS = """\
+package sallyport.rules.x.a_test
+
+import data.sallyport.rules.x.a
+
+test_passes if count(a.deny) == 1 with input as {"fields": {}}
+
+test_fails if count(a.deny) == 7 with input as {"fields": {}}
+
+test_mocks if a.deny == {1} with a.deny as {1}
+
+test_each[name] if some name in ["a", "b"]
+
+todo_test_later if false
+"""
+EMPTY = encode(Projection(containers=[]))
+CONTEXT = encode_context(Context("CREATE"))
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+    """One rule that is well, one whose built-in fails, and tests."""
+    folder = tmp_path_factory.mktemp("parity") / "acme"
+    files = {"a/a.rego": RULE, "a/a_test.rego": TESTS, "b.rego": FAILS}
+    with open_workspace(provide("opa"), [write(folder, files)]) as opened:
+        yield opened
+
+
+async def asked(workspace: Workspace, fields: bytes) -> list[Asked]:
+    """Give what the embedded engine was asked of a Pod with these fields, and answered."""
+    engine = RecordingEngine(EmbeddedEngine(workspace.bundle))
+    engine.about = "cases/x.yaml"
+    answer = await engine.ask(EMPTY)
+    await engine.judge(EMPTY, answer, CONTEXT, Shown("Pod", fields))
+    engine.close()
+    return engine.asked
+
+
+async def test_equal_answers_are_no_difference(workspace: Workspace) -> None:
+    """Of both entry points, whatever they answer."""
+    questions = await asked(workspace, b"{}")
+    assert [each.entrypoint for each in questions] == [NEEDS, JUDGE]
+    assert differences(workspace, questions) == []
+    assert differences(workspace, []) == []
+
+
+async def test_another_answer_is_told(workspace: Workspace) -> None:
+    """With both, and whose question it was."""
+    needs, judge = await asked(workspace, b"{}")
+    wrong = msgspec.structs.replace(judge, answer=Judgement())
+    found = differences(workspace, [needs, wrong])
+    assert [(each.about, each.entrypoint) for each in found] == [("cases/x.yaml", JUDGE)]
+    assert "rules/x/a" not in found[0].embedded
+    assert "rules/x/a" in found[0].opa
+
+
+async def test_a_built_in_that_fails_is_told_with_its_place(workspace: Workspace) -> None:
+    """It would find nothing, on both engines alike; the others' answers are compared still."""
+    plain = await asked(workspace, b"{}")
+    failing = await asked(workspace, b'{"metadata":{"labels":{"b":"no number"}}}')
+    found = differences(workspace, [*plain, *failing])
+    assert [each.entrypoint for each in found] == [JUDGE]
+    assert "b.rego:18" in found[0].opa
+    assert "to_number" in found[0].opa
+
+
+async def test_what_opa_answers_otherwise_or_not_at_all_is_told(workspace: Workspace) -> None:
+    """An input of another shape makes the answer undefined."""
+    _, judge = await asked(workspace, b"{}")
+    odd = msgspec.structs.replace(judge, document=b'{"context":{}}')
+    assert [each.opa for each in differences(workspace, [odd])] == ["undefined"]
+
+
+def test_compiled_tests_end_as_with_opa(workspace: Workspace) -> None:
+    """Also those that stand something in another's place; what is to do is not run."""
+    tests = run_tests(workspace)
+    outcomes = {test.name.rpartition(".")[2]: test.outcome for test in tests}
+    assert outcomes == {
+        "test_passes": Outcome.PASSED,
+        "test_fails": Outcome.FAILED,
+        "test_mocks": Outcome.PASSED,
+        "test_each": Outcome.PASSED,
+        "todo_test_later": Outcome.SKIPPED,
+    }
+    compiled = run_compiled(workspace, tests)
+    passed = {each.name.rpartition(".")[2]: each.passed for each in compiled}
+    assert passed == {
+        "test_passes": True,
+        "test_fails": False,
+        "test_mocks": True,
+        "test_each": True,
+    }
+    assert not any(each.cannot for each in compiled)
+    assert otherwise(tests, compiled) == []
+    turned = [msgspec.structs.replace(each, passed=not each.passed) for each in compiled]
+    assert otherwise(tests, turned) == turned
+
+
+def test_a_test_that_cannot_be_compiled_is_told_and_the_others_run(workspace: Workspace) -> None:
+    """Nothing is known of it: that is no difference."""
+    tests = run_tests(workspace)
+    gone = msgspec.structs.replace(tests[0], name="sallyport.rules.x.a_test.test_gone")
+    compiled = run_compiled(workspace, [gone, *tests[1:]])
+    assert [each.name for each in compiled if each.cannot] == [gone.name]
+    assert len(compiled) == 4
+    assert otherwise([gone, *tests[1:]], compiled) == []
+
+
+def test_a_case_is_about_the_rules_beside_it(workspace: Workspace) -> None:
+    """In the folder of the cases' folder and below, else in the one above."""
+    site = workspace.places.sites[0]
+    files = files_of_rules(workspace.bundle)
+    assert files == {
+        "rules/x/a": PurePosixPath("rego/site/acme/a/a.rego"),
+        "rules/x/b": PurePosixPath("rego/site/acme/b.rego"),
+    }
+    assert others(site / "a/cases/x.yaml", [site], files) == {"rules/x/b"}
+    chosen = files | {"rules/y/c": PurePosixPath("rego/library/y/c/c.rego")}
+    assert others(site / "a/cases/x.yaml", [site], chosen) == {"rules/x/b", "rules/y/c"}
+    assert others(site / "cases/x.yaml", [site], chosen) == frozenset()
+    assert others(site / "a/more/cases/x.yaml", [site], files) == {"rules/x/b"}
+    assert others(site / "cases/x.yaml", [site], files) == frozenset()
+    assert others(site / "other/cases/x.yaml", [site], files) == frozenset()
+    assert others(Path("elsewhere/cases/x.yaml"), [site], files) == frozenset()

@@ -1,0 +1,1 @@
+"""Tests of what the back-stop is made of."""

@@ -1,0 +1,27 @@
+"""The templates of this folder, carried over and judged once."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from policies.importing.gatekeeper import Carried
+from tests.unit.policies.importing.imported import TEMPLATES, Said, built, carried, said_here
+
+
+@pytest.fixture(scope="session")
+def made() -> Carried:
+    """Give all of them."""
+    return carried(TEMPLATES)
+
+
+@pytest.fixture(scope="session")
+def bundle(made: Carried, tmp_path_factory: Any) -> Path:
+    """Give the bundle of all."""
+    return built(made, tmp_path_factory.mktemp("imported"))
+
+
+@pytest.fixture(scope="session")
+def said(made: Carried, bundle: Path) -> Said:
+    """Give what is said of all samples."""
+    return said_here(made, bundle)

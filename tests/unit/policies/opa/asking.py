@@ -1,0 +1,66 @@
+"""An engine on an OPA server, and what is asked of both."""
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import aiohttp
+
+from core.sandbox import Signal
+from policies.bundle import Bundle
+from policies.clients.opa_server import OpaServerEngine
+from policies.engine import Answer
+from policies.engine.embedded import Limits
+from policies.engine.opa import OpaServer
+from policies.engine.proving import ENTERED
+from tests.harness.opa_server import OpaProgram
+
+TRIGGER = b'{"os":"trigger","containers":[]}'
+LIMITS = Limits(seconds=5.0)
+FOUND = Signal("sandbox/acme/x", "spec", "v")
+
+
+@contextmanager
+def engine_on(
+    bundle: Bundle, server: OpaServer, limits: Limits = LIMITS
+) -> Iterator[OpaServerEngine]:
+    """Give an engine, closed at the end."""
+    engine = OpaServerEngine(bundle, server, limits)
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+def signals(engine: OpaServerEngine, projection: bytes = TRIGGER) -> tuple[Signal, ...]:
+    """Judge what is entered."""
+    return asyncio.run(engine.judge(projection, Answer(()), ENTERED)).signals
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait for what the engine does by itself."""
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def send(server: OpaProgram, method: str, path: str, text: str = "") -> bytes:
+    """Ask the server directly."""
+
+    async def ask() -> bytes:
+        connector = aiohttp.UnixConnector(server.url.removeprefix("unix://"))
+        async with (
+            aiohttp.ClientSession(connector=connector) as session,
+            session.request(method, f"http://opa{path}", data=text.encode()) as response,
+        ):
+            return await response.read()
+
+    return asyncio.run(ask())
+
+
+def roots(server: OpaProgram) -> list[str]:
+    """Give the modules that were put there."""
+    return [each["id"] for each in json.loads(send(server, "GET", "/v1/policies"))["result"]]
