@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tests.api.objects.makings import persistent_volume
-from tests.harness.client import ApiStatusError, Client, Json
+from tests.api.objects.people import GROUPS
+from tests.harness.client import ApiStatusError, Client, Json, Outcome
 from tests.harness.rbac import GROUP, service_account
 
 WITHIN_S: Final = 30.0
@@ -34,7 +35,21 @@ class Storage:
         kept = f"{self.namespace}/{claim}" if claim else ""
         name = f"v-{uuid.uuid4().hex[:10]}"
         settings = {"storageClassName": self.class_name, **spec}
-        return await self.admin.create(persistent_volume(name, source, kept, **settings))
+        made = await self.admin.create(persistent_volume(name, source, kept, **settings))
+        await self.seen()
+        return made
+
+    async def seen(self) -> None:
+        """Wait until the gate has seen every volume as it is now: a watch keeps their order."""
+        name = f"m-{uuid.uuid4().hex[:10]}"
+        last = persistent_volume(name, {"hostPath": {"path": "/"}}, "", storageClassName="last")
+        await self.admin.create(last)
+        nobody = self.admin.as_user("nobody@example.com", GROUPS)
+        claim = self.claim("last", name)
+        end = time.monotonic() + WITHIN_S
+        while await _outcome(nobody, claim) is not Outcome.DENIED:
+            assert time.monotonic() < end, "the gate does not know the volume"
+            await asyncio.sleep(_POLL_S)
 
     def claim(self, name: str, volume: str = "", **spec: Any) -> Json:
         """Give a claim for a volume of the class, by its name or whichever fits."""
@@ -87,6 +102,7 @@ class Storage:
         while True:
             found = await self.get_claim(claim["metadata"]["name"])
             if found["status"].get("phase") == "Bound":
+                await self.seen()
                 return str(found["spec"]["volumeName"])
             assert time.monotonic() < end, f"never bound: {found}"
             # Its controllers look again when it changes, else after 15 s.
@@ -127,3 +143,11 @@ class Storage:
         """Give the claim that has a volume now; empty where none has."""
         found = await self.admin.get("v1", volume["kind"], volume["metadata"]["name"])
         return str(found["spec"].get("claimRef", {}).get("name", ""))
+
+
+async def _outcome(client: Client, claim: Json) -> Outcome | None:
+    """Ask for a claim; None where the gate does not know the namespace yet."""
+    try:
+        return (await client.dry_run(claim)).outcome
+    except ApiStatusError:
+        return None
