@@ -27,7 +27,7 @@ from tests.harness.pods import RESTRICTED
 RECORDED: Final = ROOT / "tests" / "gangs"
 """A folder for each gang whose controller cannot run here: `pod-<n>.json`, `PROVENANCE.md`."""
 
-SETTLE_TIMEOUT_S: Final = 30.0
+SETTLE_TIMEOUT_S: Final = 60.0
 _POLL_S: Final = 0.1
 _NAME: Final = "recorder.sallyport.test"
 _PROBE: Final = "recorder-probe"

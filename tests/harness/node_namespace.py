@@ -41,8 +41,8 @@ sleep infinity & wait
 _FLAGS: Final = (
     "--mount --net --pid --fork --kill-child --mount-proc --propagation private"
 ).split()
-_START_TIMEOUT_S: Final = 10.0
-_END_TIMEOUT_S: Final = 10.0
+_START_TIMEOUT_S: Final = 60.0
+_END_TIMEOUT_S: Final = 60.0
 _CLONE_NEWNET: Final = 0x40000000  # linux/sched.h
 
 

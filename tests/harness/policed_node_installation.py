@@ -23,7 +23,7 @@ from tests.harness.policed_node import NODES, SERVICES, SUBNETS, PolicedNode
 
 WINDOW_S: Final = 60
 """An address of a name stays open so long after it was last seen: the least that may be set."""
-START_TIMEOUT_S: Final = 30.0
+START_TIMEOUT_S: Final = 120.0
 _LEASE: Final[Json] = {
     "apiVersion": "coordination.k8s.io/v1",
     "kind": "Lease",

@@ -18,7 +18,7 @@ from tests.harness import rbac
 from tests.harness.client import CONNECTIONS, Client, Json
 from tests.harness.rbac_worlds import SPACES, World, questions, world
 
-SETTLE_TIMEOUT_S: Final = 20.0
+SETTLE_TIMEOUT_S: Final = 60.0
 """How long kube-apiserver and the controller may take over a change before it is a difference."""
 
 _STILL_S: Final = 0.3

@@ -15,7 +15,7 @@ from tests.harness.rbac import grant, rule, user
 
 CRDS: Final = ROOT / "helm" / "sallyport-crds" / "templates"
 MANIFEST: Final = ROOT / "deploy" / "webhooks.yaml"
-SETTLE_TIMEOUT_S: Final = 20.0
+SETTLE_TIMEOUT_S: Final = 60.0
 _POLL_S: Final = 0.1
 _BINDING: Final[Json] = {
     "apiVersion": "v1",

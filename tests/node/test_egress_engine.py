@@ -245,7 +245,7 @@ async def test_what_becomes_of_open_connections(
         began = time.monotonic()
         await admin.delete(leaver)
         while stream.lives():
-            assert time.monotonic() - began < 10
+            assert time.monotonic() - began < 60
         took = time.monotonic() - began
         assert not datagrams.lives()
     notes.append(f"- A policy taken away: closed to new connections after {closed:.1f} s")

@@ -35,9 +35,9 @@ from tests.harness.sizes import PROOF
 MOVER, CLOSER, EVICTEE, LATE = "mover", "closer", "evictee", "late"
 """Service accounts, and a Pod of each: for a name that moves, for expiry, for a dead controller."""
 REGISTRY, REBOUND = "registry.example.com", "rebound.example.com"
-DNS_SOON_S = 15.0
+DNS_SOON_S = 60.0
 """A name is asked for every second or two here; a busy machine takes longer to follow."""
-SLACK_S = 20.0
+SLACK_S = 40.0
 LASTS_S = 8.0
 """So long an allowlist that is to expire lasts."""
 

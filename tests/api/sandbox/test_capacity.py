@@ -27,7 +27,7 @@ from tests.harness.sizes import PROOF, size
 
 SYSTEM: Final = "sallyport-system"
 LEADER: Final = Leadership(1, math.inf, time.monotonic)
-SOON_S: Final = 10.0
+SOON_S: Final = 60.0
 AT_ONCE: Final = 16
 """Nodes that are made at the same time."""
 PODS_EACH: Final = 5

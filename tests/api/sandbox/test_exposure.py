@@ -14,7 +14,7 @@ from tests.harness.client import Client, Json
 from tests.harness.guarded import Installation
 
 INTERNAL = {"service.beta.kubernetes.io/azure-load-balancer-internal": "true"}
-SOON_S = 5.0
+SOON_S = 60.0
 
 
 def service(name: str, selector: Mapping[str, str], **spec: Any) -> Json:

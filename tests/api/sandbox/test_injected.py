@@ -100,6 +100,7 @@ async def test_its_author_sees_it_in_the_template(admin: Client, eve: Client) ->
 
 async def test_what_is_older_is_not_rolled_out(admin: Client, eve: Client) -> None:
     """A template from before stays as it is, at any update but its author's; its Pods get it."""
+    await _until_boxed(eve, boxed=False)
     made = await eve.create(deployment("older", OPEN))
     place: Json = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": OPEN}}
     try:
@@ -133,6 +134,7 @@ async def test_a_job_that_waits_can_be_let_go(admin: Client, eve: Client) -> Non
         "metadata": {"name": "queued", "namespace": OPEN},
         "spec": {"suspend": True, "template": held},
     }
+    await _until_boxed(eve, boxed=False)
     made = await eve.create(job)
     place: Json = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": OPEN}}
     try:
@@ -149,16 +151,17 @@ async def test_a_job_that_waits_can_be_let_go(admin: Client, eve: Client) -> Non
         await admin.delete(made)
 
 
-async def _until_boxed(eve: Client) -> None:
-    for _ in range(100):
-        if "runtimeClassName" in (await eve.dry_run(pod_of("x", OPEN))).body.get("spec", {}):
+async def _until_boxed(eve: Client, *, boxed: bool = True) -> None:
+    for _ in range(600):
+        spec = (await eve.dry_run(pod_of("x", OPEN))).body.get("spec", {})
+        if ("runtimeClassName" in spec) is boxed:
             return
         await asyncio.sleep(0.1)
     pytest.fail("the gate does not see the namespace's label")
 
 
 async def _specs(admin: Client, name: str, count: int) -> list[Json]:
-    for _ in range(100):
+    for _ in range(300):
         found = await pods_of(admin, name, OPEN)
         if len(found) == count:
             return [each["spec"] for each in found]

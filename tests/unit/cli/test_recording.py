@@ -18,7 +18,7 @@ from tests.unit.audit.test_recorder import REQUEST, decision
 from webhooks.logs import get_logger
 
 CLUSTER = FolderCluster(None)
-SOON_S = 10.0
+SOON_S = 60.0
 
 
 def settings(**sections: Any) -> Settings:

@@ -61,7 +61,7 @@ CONTROLLERS: Final = (
     "replicaset-controller",
     "persistentvolume-binder-controller",
 )
-SOON_S: Final = 20.0
+SOON_S: Final = 60.0
 _POLL_S: Final = 0.1
 _VERBS: Final = "get list watch create update patch delete"
 
