@@ -13,7 +13,7 @@ from core.bundle_head import BASE
 from core.defects import places
 from core.errors import BundleRefusedError, EngineAwayError, SettingsError
 from policies.bundle import Bundle
-from policies.trial import MOST_SAMPLES, MakeEngine, Tried, try_out
+from policies.trial import MOST_SAMPLES, Here, MakeEngine, Trial, Tried
 
 _log = structlog.get_logger(__name__)
 
@@ -40,6 +40,8 @@ class Counts:
     """Inputs seen lately that new bundles judged before they were put in force."""
     differing: int = 0
     """Of these, how many they judged otherwise."""
+    restarts: int = 0
+    """How often a defect ended the following of bundles, and it began again."""
 
 
 @dataclass
@@ -53,8 +55,12 @@ class Bundles:
     make: MakeEngine
     built_in: Bundle
     """Of this release: no bundle may replace its rules, and one with others is told of."""
+    trial: Trial = field(default_factory=Here)
+    """Where bundles are tried out."""
     name: str = BASE
     """Of what is in force."""
+    foreign: int = 0
+    """Files of built-in policies in what is in force that are not this release's."""
     refused: dict[str, str] = field(default_factory=dict)
     """Why, by name."""
     counts: Counts = field(default_factory=Counts)
@@ -129,6 +135,7 @@ class Bundles:
         before = self.in_force.engine.revision
         self.in_force.put(ready.tried.engine, ready.judge)
         self.name = name
+        self.foreign = len(ready.tried.foreign)
         self.counts.swapped += 1
         self.counts.compared += ready.tried.compared
         self.counts.differing += ready.tried.differing
@@ -158,9 +165,13 @@ class Bundles:
         samples = self.in_force.engine.recent(MOST_SAMPLES)
 
         def work() -> Tried:
-            return try_out(read(), self.make, samples, self.built_in)
+            return self.trial.try_out(read(), self.make, samples, self.built_in)
 
-        tried = await asyncio.to_thread(work)
+        try:
+            tried = await asyncio.to_thread(work)
+        except asyncio.CancelledError:
+            self.trial.stop()
+            raise
         try:
             return _Ready(tried, self.in_force.make(tried.engine))
         except BaseException:

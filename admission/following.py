@@ -11,12 +11,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, Protocol
+from typing import Final
 
 import structlog
 
 from admission.bundles import Bundles
+from admission.published import Published
 from core.bundle_head import BASE, Announcement, Head, Stored
+from core.defects import places
 from core.errors import BundleRefusedError, ClusterError, EngineAwayError
 from core.times import time_text
 from policies.bundle import Bundle, parse_bundle
@@ -29,34 +31,16 @@ BEAT_S: Final = 20.0
 RETRY_S: Final = 2.0
 """Seconds until what the cluster did not give is asked for again."""
 
+PAUSE_S: Final = 1.0
+"""Seconds until following begins again that a defect has ended; twice as many each time."""
+
+LONGEST_PAUSE_S: Final = 60.0
+"""At most so many; who followed for so long begins with the shortest again."""
+
 _LONGEST: Final = 1000
 """Characters of why a bundle is refused, as it is announced."""
 
 _log = structlog.get_logger(__name__)
-
-
-class Published(Protocol):
-    """What is published in the cluster. Implemented by `kube.bundles`."""
-
-    @property
-    def head(self) -> Head | None:
-        """The last head that could be read; None before the cluster's first answer."""
-
-    @property
-    def problem(self) -> str:
-        """Why `head` is not known; empty where it is."""
-
-    async def run(self) -> None:
-        """Keep the head until cancelled."""
-
-    async def fetch(self, stored: Stored) -> bytes:
-        """Give the file of a bundle; raises ClusterError."""
-
-    async def announce(self, name: str, announcement: Announcement) -> None:
-        """Write what this process has loaded; raises ClusterError."""
-
-    async def leave(self, name: str) -> None:
-        """Take that back; raises ClusterError."""
 
 
 @dataclass
@@ -84,7 +68,11 @@ class Following:
     _problem: str = field(default="not asked yet", init=False)
     _beat: int = field(default=0, init=False)
     _unannounced: str = field(default="", init=False)
-    _died: str = field(default="", init=False)
+    _ended: str = field(default="", init=False)
+    _untaken: bool = field(default=False, init=False)
+    _one: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    """Held while what is loaded and in force changes: else the file's next bundle could come
+    while the one before is tried out, and that one be put in force for good."""
 
     def wake(self) -> None:
         """Look at once: the head has changed."""
@@ -94,9 +82,9 @@ class Following:
         """Say what keeps the active bundle from being in force at the beginning, for a person.
 
         Later, what is in force stays so whatever happens: nothing is missing then, unless nobody
-        follows any more.
+        follows.
         """
-        if self._died or self._settled or self.published is None:
+        if self._ended or self._settled or self.published is None:
             return self.ended()
         head = self.published.head
         if head is None:
@@ -105,8 +93,8 @@ class Following:
         return [f"the active bundle {head.active} is not in force: {why}"]
 
     def ended(self) -> list[str]:
-        """Say that bundles are followed no more, for a person; empty while they are."""
-        return [self._died] if self._died else []
+        """Say that bundles are not followed now, for a person; empty while they are."""
+        return [self._ended] if self._ended else []
 
     def heed(self, published: Published) -> None:
         """Follow what is published too: nothing is judged until it is known what is active."""
@@ -114,17 +102,29 @@ class Following:
         self.bundles.in_force.waits_for = self.missing
 
     async def run(self) -> None:
-        """Follow until cancelled. What ends it otherwise, a defect, is logged and is missing."""
-        try:
-            await self._run()
-        except Exception as error:
-            self._died = (
-                f"policy bundles are followed no more ({type(error).__name__}: {error}): restart "
-                "this process, and report the defect"
-            )
-            self.bundles.in_force.waits_for = self.ended
-            _log.exception("policy bundles are followed no more")
-            raise
+        """Follow until cancelled. What ends it otherwise, a defect, is logged, and it begins again.
+
+        Until what is published (or in the file) was followed once more, that is missing.
+        """
+        pause_s = PAUSE_S
+        while True:
+            began = time.monotonic()
+            try:
+                await self._run()
+            except Exception as error:  # noqa: BLE001 -- whatever it is, following goes on
+                self._ended = (
+                    f"policy bundles are not followed ({type(error).__name__}: {error}): report "
+                    "this defect; it is tried again"
+                )
+                self.bundles.in_force.waits_for = self.missing
+                at = places(error)
+                _log.error("policy bundles: defect", problem=self._ended, at=at, again_in_s=pause_s)
+            if time.monotonic() - began > LONGEST_PAUSE_S:
+                pause_s = PAUSE_S
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+            self.bundles.counts.restarts += 1
+            self._wake.set()
 
     async def _run(self) -> None:
         jobs = [self._follow_file(), self._follow_head()]
@@ -140,29 +140,41 @@ class Following:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
+    def _follows(self) -> None:
+        """Note that a whole turn went well."""
+        if self._ended:
+            _log.info("policy bundles are followed again")
+        self._ended = ""
+        if self._settled or self.published is None:
+            self.bundles.in_force.waits_for = None
+
     async def _follow_file(self) -> None:
-        again = False
         while self.file is not None:
             await asyncio.sleep(self.poll_s)
             try:
                 found = await asyncio.to_thread(self.file.changed)
             except BundleRefusedError as error:
                 self.bundles.refuse(BASE, str(error))
-                continue
-            if found is None and not again:
-                continue
-            self.base = found or self.base
-            again = False
+                found = None
+            if found is not None or self._untaken:
+                await self._take(found or self.base)
+            if self.published is None:
+                self._follows()
+
+    async def _take(self, base: Bundle) -> None:
+        """Put what is in the file in force, or have it loaded anew where it is wanted."""
+        async with self._one:
+            self.base, self._untaken = base, True
             if self.bundles.name == BASE:
                 try:
                     await self._put_base()
                 except EngineAwayError as error:
                     self._note(error)
-                    again = True
-                    continue
+                    return
             else:
                 await self.bundles.drop(BASE)
-            self._wake.set()
+            self._untaken = False
+        self._wake.set()
 
     async def _put_base(self) -> None:
         """Put what is in the file in force.
@@ -183,13 +195,15 @@ class Following:
             if head is None:
                 continue
             try:
-                await self._follow(head)
+                async with self._one:
+                    await self._follow(head)
             except (ClusterError, EngineAwayError) as error:
                 self._note(error)
                 pause_s = RETRY_S * random.uniform(0.5, 1.0)  # noqa: S311 -- spreads load
                 asyncio.get_running_loop().call_later(pause_s, self._wake.set)
             else:
                 self._problem = ""
+            self._follows()
             await self._announce()
 
     def _note(self, error: ClusterError | EngineAwayError) -> None:
@@ -207,7 +221,6 @@ class Following:
             self.bundles.activate(head.active)
         if head.active == self.bundles.name:
             self._settled = True
-            self.bundles.in_force.waits_for = None
         if head.wanted != self.bundles.name:
             await self._load(head, head.wanted)
 
@@ -270,6 +283,7 @@ class Following:
             beat=self._beat,
             at=time_text(self.clock()),
             problem="" if self._turn < 0 else self._problem[:_LONGEST],
+            foreign=self.bundles.foreign,
         )
 
 

@@ -10,16 +10,18 @@ from functools import partial
 from admission.bundles import Bundles
 from admission.following import Following
 from admission.in_force import InForce, MakeJudge
-from cli.parts import load_engine
+from cli.parts import limits_of, load_engine
 from cli.settings import Settings
 from kube.bundles import PublishedBundles
 from kube.connection import Connection
 from kube.settings import LiveSettings
 from policies import BUILT_IN_BUNDLE
 from policies.bundle import Bundle, read_bundle
+from policies.confining.confined import Confined
 from policies.engine.remembered import RememberingEngine
 from policies.signing import NO_KEYS, read_keys
 from policies.sources.file import FileSource
+from policies.trial import Here, foreign_in
 
 
 def begin(
@@ -58,6 +60,7 @@ class Beginning:
         self._source = source
         self._make = make
         self._name = _own_name() if announces else ""
+        self._embedded = settings.evaluation.engine == "embedded"
         self.engine = make(bundle)
         """Whoever began closes it where `following` was never entered."""
 
@@ -70,7 +73,9 @@ class Beginning:
         """
         settings = self._settings
         in_force = InForce(self.engine, make_judge)
-        bundles = Bundles(in_force, self._make, read_bundle(BUILT_IN_BUNDLE))
+        trial = Confined(limits_of(settings.evaluation)) if self._embedded else Here()
+        bundles = Bundles(in_force, self._make, read_bundle(BUILT_IN_BUNDLE), trial)
+        bundles.foreign = len(foreign_in(self._bundle, bundles.built_in))
         following = Following(
             bundles,
             self._bundle,

@@ -16,6 +16,7 @@ from admission.following import Following
 from audit.clients.auditor import AuditorClient
 from audit.ledger.recorder import LedgerRecorder
 from audit.ledger.spool import Spool
+from cli.bundle_source import make_taking, saying
 from cli.bundles import begin
 from cli.egress_control import make_egress
 from cli.parts import make_judge, modes_of, open_live, runtimes_of
@@ -27,6 +28,7 @@ from cli.settings_errors import name_setting
 from cli.weights_control import WeightsControl, open_weights
 from control.loop import Loop
 from control.loops.backstop import Backstop
+from control.loops.bundle_source import Taking
 from control.loops.bundles import Activating
 from control.loops.capacity import CapacitySettings, SandboxCapacity
 from control.loops.certificate_signs import CertificateSigns
@@ -97,6 +99,7 @@ class _Control:
     risk: RiskControl | None
     record: ClusterRecord
     weights: WeightsControl
+    taking: Taking | None
     runner: Runner | None = field(default=None, init=False)
 
     def missing(self) -> list[str]:
@@ -143,6 +146,8 @@ class _Control:
             ).loop,
         ]
         loops += [self._backstop(), self._capacity(), self._bundles(), *self.egress.loops]
+        if self.taking is not None:
+            loops.append(self.taking.loop)
         if self.risk is not None:
             loops += self.risk.loops(cluster, self.recording)
         recorder = self.recording.recorder if self.recording else None
@@ -182,7 +187,7 @@ class _Control:
         ).loop
 
     def _bundles(self) -> Loop:
-        standing = self.following.standing
+        standing = saying(self.following.standing, self.taking)
         registry = self.metrics.registry
         return Activating(self.objects, self.settings.namespace, standing, registry).loop
 
@@ -277,7 +282,8 @@ async def _serve(settings: Settings) -> int:
                 metrics.registry,
             )
             weights = await stack.enter_async_context(open_weights(around))
-            parts = (objects, egress, recording, metrics, risk, record, weights)
+            taking = make_taking(settings, objects, metrics.registry)
+            parts = (objects, egress, recording, metrics, risk, record, weights, taking)
             control = _Control(settings, logger, cluster, following, *parts)
             readiness = Readiness({"loops": control.missing, "policies": following.ended})
             status = build_status_app(readiness, metrics.registry)

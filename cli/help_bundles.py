@@ -6,8 +6,12 @@ STATUS = """**Examples**
 
     sallyport policy status --kubeconfig admin.conf -o json
 
+It says too whether another release built what is in force, and what control
+makes of the registry that it follows.
+
 **Exit codes**: 0 what is wanted is in force in every gate; 1 somebody lacks or
-refuses it; 2 the cluster did not say; 64 wrong usage."""
+refuses it, or what is in the registry is not taken; 2 the cluster did not say;
+64 wrong usage."""
 
 ACTIVATE = """**Examples**
 
@@ -17,7 +21,7 @@ ACTIVATE = """**Examples**
 
     sallyport policy activate base
 
-    sallyport policy activate my-bundle.tar.gz --wait 300
+    sallyport policy activate my-bundle.tar.gz --wait 300 -o json
 
 `base` is the bundle of each gate's own settings, without which the built-in
 one. Needs the verb exempt on namespaces.sallyport.dev of Sallyport's namespace.
@@ -31,6 +35,8 @@ ROLLBACK = """**Examples**
 
     sallyport policy rollback --now
 
+    sallyport policy rollback -o json
+
 **Exit codes**: 0 in force; 1 refused, and by whom; 2 not in force in time, or
 the cluster did not answer; 64 wrong usage, or there is nothing to go back to."""
 
@@ -40,6 +46,8 @@ SIGN = """**Examples**
 
     sallyport policy sign b.tar.gz --signing-key my.key --signing-key-id 2026
 
+    sallyport policy sign b.tar.gz --signing-key my.key -o json
+
 A signature that it has is replaced.
 
 **Exit codes**: 0 signed; 2 it is no bundle; 64 wrong usage."""
@@ -48,7 +56,7 @@ FETCH = """**Examples**
 
     sallyport policy fetch r.example/site@sha256:… --output b.tar.gz
 
-    sallyport policy fetch IMAGE --output b.tar.gz --ca-file ca.crt
+    sallyport policy fetch IMAGE --output b.tar.gz --ca-file ca.crt -o json
 
 The command activate puts it in force. With bundles.keys in the settings, what is
 not signed by one of them is refused and not written.

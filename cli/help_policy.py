@@ -26,13 +26,16 @@ BUILD = """**Examples**
 
     sallyport policy build --output my-bundle.tar.gz --signing-key my.key
 
+    sallyport policy build --site my-rules --output my-bundle.tar.gz -o json
+
     sallyport run --bundle my-bundle.tar.gz
 
 A folder of --site holds Rego in packages sallyport.rules.CATEGORY.NAME or
 sallyport.sandbox.FAMILY.NAME, and helpers in site.NAME. Tests (NAME_test.rego)
-stay out of the bundle.
+stay out of the bundle. Cases go into it, and are judged wherever it is loaded.
 
-**Exit codes**: 0 built; 2 the policies were refused; 64 wrong usage."""
+**Exit codes**: 0 built; 2 the policies were refused, or a case does not hold;
+64 wrong usage, or no such folder."""
 
 NEW = """**Examples**
 
@@ -43,6 +46,8 @@ NEW = """**Examples**
     sallyport policy new services/class --kind Service --field spec.type
 
     sallyport policy new data/gpu --signal --into my-rules
+
+    sallyport policy new labels/team --into my-rules -o json
 
 It writes CATEGORY/NAME/: the rule, its Rego test, a case that is refused and
 one that is admitted, and a page. It writes over nothing.

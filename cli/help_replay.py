@@ -8,6 +8,8 @@ REPLAY = """**Examples**
 
     sallyport policy replay --bundle new.tar.gz -n train -o json
 
+    sallyport policy replay --bundle new.tar.gz --html replay.html
+
     SALLYPORT_LEDGER__URL=postgresql+psycopg://… sallyport policy replay …
 
 Without --base it is compared with the published bundle that is active in the

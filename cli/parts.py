@@ -63,7 +63,7 @@ def load_engine(
         BundleRefusedError: it cannot be put in force.
         SettingsError: an OPA server is to evaluate it, and none is named.
     """
-    limits = Limits(seconds=evaluation.seconds, memory_bytes=evaluation.memory_mib * MIB)
+    limits = limits_of(evaluation)
     engine: Engine
     if evaluation.engine == "opa":
         from policies.clients.opa_server import OpaServerEngine  # noqa: PLC0415 (a slow import)
@@ -72,6 +72,11 @@ def load_engine(
     else:
         engine = EmbeddedEngine(bundle, limits, observe)
     return RememberingEngine(engine, evaluation.remembered)
+
+
+def limits_of(evaluation: Evaluation) -> Limits:
+    """Give what one evaluation may take."""
+    return Limits(seconds=evaluation.seconds, memory_bytes=evaluation.memory_mib * MIB)
 
 
 def server_of(section: Opa) -> OpaServer:

@@ -15,8 +15,8 @@ from cli.policy_cases import open_group
 from cli.policy_flags import tell
 from cli.text import safe_line
 from policies.authoring.bench import Cost, measure, samples_of
-from policies.authoring.cases import read_cases
 from policies.authoring.corpus import ordinary_cases, sized_cases
+from policies.authoring.examples import read_all, with_examples
 from policies.bundle import JUDGE
 from policies.site.choices import Choices
 
@@ -31,7 +31,8 @@ def bench(
     Raises:
         BundleRefusedError: the Rego, or a case, is broken; the message has file, line and fix.
     """
-    written = [msgspec.structs.replace(it, choices=choices) for it in read_cases(sites, choices)]
+    choices = with_examples(sites, choices)
+    written = [msgspec.structs.replace(it, choices=choices) for it in read_all(sites, choices)]
     sized = sized_cases(choices)
     cases = [*written, *ordinary_cases(choices), *(case for _, case in sized.values())]
     tell(f"judging {len(cases)} objects")

@@ -1,6 +1,7 @@
 """`sallyport policy status|activate|rollback`: bundles in a cluster."""
 
 import asyncio
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,7 +16,8 @@ from cli.text import safe_line
 from core.errors import BundleRefusedError
 
 if TYPE_CHECKING:
-    from cli.policy_published import Standing
+    from cli.policy_made import Activation
+    from cli.policy_published import GateStanding, Standing
     from cli.settings import Settings
 
 WaitFlag = Annotated[
@@ -52,7 +54,7 @@ def policy_status(
     raise typer.Exit(exits.ADMITTED if found.is_settled else exits.REFUSED)
 
 
-def policy_activate(
+def policy_activate(  # noqa: PLR0913, PLR0917 (each is a flag)
     bundle: Annotated[
         str, typer.Argument(metavar="FILE|REVISION", help="A bundle, or one that is published.")
     ],
@@ -60,9 +62,10 @@ def policy_activate(
     config: ConfigFlag = None,
     wait: WaitFlag = 60.0,
     now: NowFlag = False,  # noqa: FBT002 (typer's flags)
+    output: OutputFlag = Format.TABLE,
 ) -> None:
     """Publish a bundle, and put it in force in all gates at once when each has loaded it."""
-    _change(read_flags(config, kubeconfig=kubeconfig), bundle, wait, now=now)
+    _change(read_flags(config, kubeconfig=kubeconfig), bundle, _Wish(wait, now, output))
 
 
 def policy_rollback(
@@ -70,9 +73,10 @@ def policy_rollback(
     config: ConfigFlag = None,
     wait: WaitFlag = 60.0,
     now: NowFlag = False,  # noqa: FBT002 (typer's flags)
+    output: OutputFlag = Format.TABLE,
 ) -> None:
     """Put the bundle in force again that was before; or want one no more that still waits."""
-    _change(read_flags(config, kubeconfig=kubeconfig), None, wait, now=now)
+    _change(read_flags(config, kubeconfig=kubeconfig), None, _Wish(wait, now, output))
 
 
 def print_standing(found: "Standing", console: Console) -> None:
@@ -89,12 +93,28 @@ def print_standing(found: "Standing", console: Console) -> None:
         console.print()
         said = f"gone, nobody waits for them (nothing heard for 75 s): {', '.join(found.gone)}"
         console.print(Text(safe_line(said)))
+    if found.source:
+        console.print()
+        console.print(Text(safe_line(f"control follows {found.source}")))
+    if found.source_problem:
+        said = f"control does not take what is there: {found.source_problem}"
+        console.print(Text(safe_line(said), style="red"))
     for gate in [*found.gates, *([found.control] if found.control else [])]:
+        if gate.foreign:
+            console.print()
+            console.print(Text(safe_line(_foreign(gate)), style="yellow"))
         lines = [f"{gate.name} refuses {name}: {why}" for name, why in gate.refused.items()]
         lines += [f"{gate.name} tries again: {gate.problem}"] if gate.problem else []
         for line in lines:
             console.print()
             console.print(Text(safe_line(line), style="red"))
+
+
+def _foreign(gate: "GateStanding") -> str:
+    return (
+        f"{gate.name}: {gate.revision} was built by another release: {gate.foreign} files of its "
+        "built-in policies are in force in place of this release's: build it again"
+    )
 
 
 def _bundles(found: "Standing") -> Table:
@@ -123,24 +143,42 @@ def _cell(text: str) -> Text:
     return Text(safe_line(text))
 
 
-def _change(settings: "Settings", target: str | None, wait: float, *, now: bool) -> None:
-    from cli import policy_published as published  # noqa: PLC0415 (keeps --help quick)
+@dataclass(frozen=True)
+class _Wish:
+    wait: float
+    now: bool
+    output: Format
 
-    async def change() -> str:
-        async with published.open_store(settings) as store:
-            if target is None:
-                head = await published.want_previous(store, at_once=now)
-            else:
-                head = await published.want(store, settings, target, at_once=now)
-            if wait and not now:
-                await published.wait_until_active(store, head, wait)
-                if head.wanted == head.active:
-                    return f"{head.wanted} is in force still, and nothing else is wanted"
-                return f"{head.wanted} is in force, in place of {head.active}"
-            return f"{head.wanted} is {'active' if now else 'wanted'}"
 
+def _change(settings: "Settings", target: str | None, wish: _Wish) -> None:
+    from cli import policy_wanting  # noqa: PLC0415 (keeps --help quick)
+    from cli.policy_published import open_store  # noqa: PLC0415
+
+    async def change() -> "Activation":
+        async with open_store(settings) as store:
+            return await policy_wanting.change(store, settings, target, wish.wait, at_once=wish.now)
+
+    made: Activation | None = None
     try:
-        typer.echo(asyncio.run(change()))
+        made = asyncio.run(change())
     except BundleRefusedError as error:
+        # A file that is refused here: nothing was published.
         typer.echo(f"refused: {error}", err=True)
         raise typer.Exit(exits.REFUSED) from error
+    if made.refused:
+        typer.echo(f"refused: {made.refused}", err=True)
+    if wish.output is Format.JSON:
+        print_json(made)
+    elif not made.refused:
+        typer.echo(_worded(made, now=wish.now))
+    raise typer.Exit(exits.REFUSED if made.refused else exits.ADMITTED)
+
+
+def _worded(made: "Activation", *, now: bool) -> str:
+    if now:
+        return f"{made.wanted} is active"
+    if not made.active:
+        return f"{made.wanted} is wanted"
+    if made.wanted == made.before:
+        return f"{made.wanted} is in force still, and nothing else is wanted"
+    return f"{made.wanted} is in force, in place of {made.before}"

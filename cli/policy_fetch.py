@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from cli.flags import ConfigFlag, read_flags
+from cli.output import Format, print_json
+from cli.policy_flags import FormFlag
 
 
 def policy_fetch(  # noqa: PLR0913, PLR0917 (one parameter a flag)
@@ -22,9 +24,11 @@ def policy_fetch(  # noqa: PLR0913, PLR0917 (one parameter a flag)
         Path | None, typer.Option(metavar="FILE", help="Holds the password, or a token.")
     ] = None,
     config: ConfigFlag = None,
+    form: FormFlag = Format.TABLE,
 ) -> None:
     """Fetch a bundle from an OCI registry by its digest, and check its signature."""
-    from policies.bundle import parse_bundle  # noqa: PLC0415 (keeps --help quick)
+    from cli.policy_made import made_bundle  # noqa: PLC0415 (keeps --help quick)
+    from policies.bundle import parse_bundle  # noqa: PLC0415
     from policies.clients.oci import Registry, fetch, parse_reference  # noqa: PLC0415
     from policies.signing import read_keys  # noqa: PLC0415
     from policies.writing import write_whole  # noqa: PLC0415
@@ -35,5 +39,9 @@ def policy_fetch(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     packed = asyncio.run(fetch(named, Registry(ca_file, username, password)))
     bundle = parse_bundle(packed, str(named), read_keys(settings.bundles.keys))
     write_whole(output, packed)
+    if form is Format.JSON:
+        signed_by = bundle.signed_by
+        print_json(made_bundle(output, bundle, signed=bool(signed_by), key_id=signed_by))
+        return
     signed = f", signed by {bundle.signed_by}" if bundle.signed_by else ""
     typer.echo(f"{output}: revision {bundle.revision}{signed}")

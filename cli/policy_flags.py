@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from cli.output import Format
 from cli.text import safe_line
 from core.errors import SallyportError, SettingsError
 
@@ -32,6 +33,11 @@ WatchFlag = Annotated[
     bool, typer.Option("--watch", help="Begin again at each change, until Ctrl-C.")
 ]
 
+FormFlag = Annotated[
+    Format, typer.Option("-o", metavar="FORMAT", help="How to print: table or json.")
+]
+"""As OutputFlag, where `--output` names a file."""
+
 _CLEAR: Final = "\x1b[2J\x1b[H"
 
 
@@ -52,8 +58,8 @@ def find_opa(opa: Path | None) -> Path:
     return opa
 
 
-def require_folders(folders: Sequence[Path]) -> None:
-    """Demand that each is a folder.
+def require_folders(folders: Sequence[Path], flag: str = "") -> None:
+    """Demand that each is a folder; `flag`, with a space, is what named it.
 
     Raises:
         SettingsError: one is none.
@@ -61,7 +67,7 @@ def require_folders(folders: Sequence[Path]) -> None:
     for folder in folders:
         if not folder.is_dir():
             raise SettingsError(
-                f"{folder}: no such folder: name one of rules, or make its first "
+                f"{flag}{folder}: no such folder: name one of rules, or make its first "
                 "with 'sallyport policy new CATEGORY/NAME --into FOLDER'"
             )
 
@@ -70,8 +76,11 @@ def choices_of(rules: Path | None) -> "Choices":
     """Read the file of --rules.
 
     Raises:
+        SettingsError: there is no such file.
         BundleRefusedError: see `read_choices`.
     """
+    if rules and not rules.exists():
+        raise SettingsError(f"--rules {rules}: no such file: name the one that chooses the rules")
     from policies.site.choices import NO_CHOICES, read_choices  # noqa: PLC0415 (quick --help)
 
     return read_choices(rules) if rules else NO_CHOICES

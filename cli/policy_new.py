@@ -5,10 +5,13 @@ from typing import Annotated
 
 import typer
 
+from cli.flags import OutputFlag
+from cli.output import Format, print_json
 from cli.policy_flags import tell
+from core.errors import SettingsError
 
 
-def policy_new(
+def policy_new(  # noqa: PLR0913, PLR0917 (each is a flag)
     rule: Annotated[str, typer.Argument(metavar="CATEGORY/NAME", help="Its id: labels/team, say.")],
     kind: Annotated[
         str, typer.Option(help="What it is asked about: Pod, networking.k8s.io/Ingress.")
@@ -22,10 +25,20 @@ def policy_new(
     into: Annotated[
         Path, typer.Option(metavar="FOLDER", help="The folder of your rules.")
     ] = Path(),
+    output: OutputFlag = Format.TABLE,
 ) -> None:
     """Write the beginnings of a rule or signal: Rego, tests, cases, a page."""
     from policies.authoring.scaffold.writing import Wish, files_of, write  # noqa: PLC0415 (quick)
 
-    for path in write(into, files_of(Wish(rule, kind, field, signal))):
-        typer.echo(path)
+    if into.exists() and not into.is_dir():
+        raise SettingsError(f"--into {into}: is no folder: name one, or one that is not there yet")
+    paths = write(into, files_of(Wish(rule, kind, field, signal)))
+    if output is Format.JSON:
+        from cli.policy_made import Begun  # noqa: PLC0415 (keeps --help quick)
+
+        area = "sandbox" if signal else "rules"
+        print_json(Begun(id=f"{area}/{rule}", files=[str(path) for path in paths]))
+    else:
+        for path in paths:
+            typer.echo(path)
     tell(f"next: sallyport policy test {into}")

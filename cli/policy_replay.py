@@ -15,6 +15,7 @@ from cli.flags import (
     read_flags,
 )
 from cli.output import Format, make_console, print_json
+from core.errors import SettingsError
 
 
 def policy_replay(  # noqa: PLR0913, PLR0917 (each is a flag)
@@ -41,6 +42,14 @@ def policy_replay(  # noqa: PLR0913, PLR0917 (each is a flag)
     jobs: Annotated[
         int, typer.Option(min=0, max=256, help="Processes.", show_default="one a core")
     ] = 0,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write it as a page with pictures too.",
+            show_default=False,
+        ),
+    ] = None,
     ledger: LedgerFlag = None,
     cluster: ClusterFlag = None,
     kubeconfig: KubeconfigFlag = None,
@@ -53,7 +62,13 @@ def policy_replay(  # noqa: PLR0913, PLR0917 (each is a flag)
 
     settings = read_flags(config, ledger=ledger, cluster=cluster, kubeconfig=kubeconfig)
     asked = Asked(bundle, base, since, until, namespace, jobs)
+    if html is not None and not html.parent.is_dir():
+        raise SettingsError(f"--html {html}: there is no folder {html.parent}")
     found = asyncio.run(replay(settings, asked))
+    if html is not None:
+        from cli.replaying.page import write_page  # noqa: PLC0415 (its engine is not needed else)
+
+        write_page(found, html)
     if output is Format.JSON:
         print_json(found)
     else:

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cli.flags import OutputFlag
+from cli.output import Format, print_json
 from core.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -25,12 +27,21 @@ def policy_sign(
         Path, typer.Option(metavar="FILE", help="Private key (PEM): P-256, RSA, Ed25519.")
     ],
     signing_key_id: SigningKeyIdFlag = "",
+    form: OutputFlag = Format.TABLE,
 ) -> None:
     """Sign a bundle, as OPA does and checks it."""
-    from policies.signing import read_signing_key  # noqa: PLC0415 (keeps --help quick)
+    from cli.policy_made import made_bundle  # noqa: PLC0415 (keeps --help quick)
+    from policies.bundle import read_bundle  # noqa: PLC0415
+    from policies.signing import read_signing_key  # noqa: PLC0415
 
+    if not bundle.exists():
+        raise SettingsError(f"{bundle}: no such bundle: make it with 'sallyport policy build'")
     sign_file(bundle, read_signing_key(signing_key, signing_key_id))
-    typer.echo(f"{bundle}: signed")
+    if form is Format.JSON:
+        made = read_bundle(bundle)
+        print_json(made_bundle(bundle, made, signed=True, key_id=signing_key_id))
+    else:
+        typer.echo(f"{bundle}: signed")
 
 
 def read_signing(key: Path | None, key_id: str) -> "Signing | None":

@@ -10,8 +10,8 @@ from cli import exits
 from cli.policy_cases import Group, JudgedCase, judge_cases
 from cli.policy_flags import tell
 from core.decision import Verdict
-from policies.authoring.cases import read_cases
 from policies.authoring.compiled_tests import CompiledTest, otherwise, run_compiled
+from policies.authoring.examples import read_all, with_examples
 from policies.authoring.parity import Difference, differences
 from policies.authoring.rego_tests import (
     Coverage,
@@ -81,7 +81,8 @@ def run_all(opa: Path, sites: Sequence[Path], choices: Choices, coverage_min: fl
     Raises:
         BundleRefusedError: the Rego, or a case, is broken; the message has file, line and fix.
     """
-    cases = read_cases(sites, choices)
+    choices = with_examples(sites, choices)
+    cases = read_all(sites, choices)
     tell(f"{len(cases)} cases: building and judging")
     tester = _Tester()
     judge_cases(opa, sites, choices, cases, tester.examine)

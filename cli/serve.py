@@ -163,6 +163,7 @@ def _watch(  # noqa: PLR0913, PLR0917  All that Prometheus hears of.
             certificate_not_after=lambda: pair.not_after,
             certificate_reloads=lambda: pair.reloads,
             log_lines_dropped=lambda: writer.dropped,
+            declared_kinds=lambda: in_force.engine.reads.kinds,
         )
     )
     metrics.registry.register(RiskCollector(cluster.risk))

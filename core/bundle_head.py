@@ -76,6 +76,8 @@ class Head(msgspec.Struct, frozen=True):
     bundles: tuple[Stored, ...] = ()
     claim: Stored | None = None
     """What somebody is writing into its slot now, not to be fetched yet; left where it failed."""
+    taken: str = ""
+    """Digest of the image that `control` has taken last from the registry that it follows."""
 
     def of(self, revision: str) -> Stored | None:
         """Give a published bundle by its revision."""
@@ -101,6 +103,12 @@ class Announcement(msgspec.Struct, frozen=True):
     """RFC 3339: when it wrote this, by its own clock; for people."""
     problem: str = ""
     """What keeps it from loading what is wanted or active, and is tried again; empty: nothing."""
+    source: str = ""
+    """Of `control`: the image in a registry that it follows; empty where it follows none."""
+    source_problem: str = ""
+    """Why it does not take what is there; empty where nothing is wrong."""
+    foreign: int = 0
+    """Files of built-in policies in what is in force that are another release's than its own."""
 
 
 _HEADS: Final = msgspec.json.Decoder(Head)

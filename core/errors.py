@@ -69,6 +69,10 @@ class BundleRefusedError(SallyportError):
     """A policy bundle cannot be put in force; the message says where and why."""
 
 
+class RegistryAwayError(BundleRefusedError):
+    """A registry does not answer now, so that nothing is known of the bundle in it."""
+
+
 class PolicyError(SallyportError):
     """Compiled policies cannot be loaded, or failed; what they were evaluated on is not quoted."""
 

@@ -184,10 +184,12 @@ rules:
     sallyport review --bundle bundle.tar.gz --profile pss-privileged manifest.yaml
 
 Begin with `action: warn` where much runs already. What privileges say is not said again here: host \
-namespaces, capabilities, host ports, volumes, tokens, images by digest, limits of CPU and memory, \
-who may bind which rights ([the built-in rules](../rules/index.md)) are for profiles. What needs \
-other objects (a host that another Ingress serves, a Service's selector that another has) no rule \
-can say, since a rule sees one object.
+namespaces, capabilities, host ports, volumes, tokens, images by digest, a read-only root, that CPU \
+and memory have limits, who may bind which rights ([the built-in rules](../rules/index.md)) are for \
+profiles. What needs other objects (a host that another Ingress serves, a Service's selector that \
+another has) or an object's former state no rule can say, since a rule sees one object.
+
+Where a parameter is a regular expression, one that is none is refused when the bundle is made.
 
 A rule about a kind that carries no privileges (Service, Ingress, PersistentVolumeClaim …) is asked \
 in a cluster where the chart's `webhooks.kinds` has the kind; `sallyport review` always asks it.

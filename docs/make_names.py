@@ -26,6 +26,7 @@ from audit.weights.ingest.metrics import WeightsCollector
 from cli.settings import Settings
 from control.egress.metrics import EgressMetrics
 from control.loops.backstop import BackstopMetrics
+from control.loops.bundle_source import SourceMetrics
 from control.loops.bundles import Activating
 from control.loops.capacity import SandboxCapacity
 from control.loops.certificate_signs import CertificateSigns
@@ -88,6 +89,8 @@ kube-apiserver puts the webhook's name before each (`validate.sallyport.dev/deci
 | Decision document | `docs/reference/decision.schema.json` |
 | `sallyport review -o json`, and with `--diff` | `docs/reference/review.schema.json`, `review-diff.schema.json` |
 | `sallyport risk look-back -o json`, a list; and what the ledger keeps of look backs | `docs/reference/look-back.schema.json` |
+| `sallyport policy build`, `fetch` and `sign` with `-o json` | `docs/reference/policy-bundle.schema.json` |
+| `sallyport policy activate`, `rollback`, `status` and `new` with `-o json` | `docs/reference/policy-activate.schema.json`, `policy-status.schema.json`, `policy-new.schema.json` |
 | `sallyport policy replay -o json`, and `policy shadow status` | `docs/reference/policy-replay.schema.json`, `policy-shadow.schema.json` |
 | `sallyport sandbox report -o json` | `docs/reference/sandbox-report.schema.json` |
 | `sallyport risk status`, `show` and `table` with `-o json` | `docs/reference/risk-status.schema.json`, `risk-show.schema.json`, `risk-table.schema.json` |
@@ -148,6 +151,7 @@ def _registry() -> CollectorRegistry:
     metrics.registry.register(BundleCollector(lambda: Announcement(BASE, ""), Counts))
     LoopMetrics(metrics.registry)
     BackstopMetrics(metrics.registry)
+    SourceMetrics(metrics.registry)
     LifeMetrics(metrics.registry)
     SweepMetrics(metrics.registry)
     LookBackMetrics(metrics.registry)

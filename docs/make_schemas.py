@@ -13,6 +13,10 @@ import msgspec
 from cli.formats.difference import FORMAT as DIFFERENCE
 from cli.formats.difference import Difference
 from cli.output import Reviewed
+from cli.policy_made import FORMAT as POLICY_MADE
+from cli.policy_made import Activation, Begun, MadeBundle
+from cli.policy_published import FORMAT as POLICY_STATUS
+from cli.policy_published import Standing
 from cli.replaying.counts import FORMAT as REPLAY
 from cli.replaying.counts import Replayed
 from cli.risk_show import FORMAT as RISK_SHOW
@@ -48,10 +52,30 @@ SCHEMAS: dict[str, tuple[str, str, Any]] = {
         f"What an identity at risk left behind, format {LOOK_BACK}",
         LookBackDocument,
     ),
+    "policy-activate.schema.json": (
+        f"policy-activate-{POLICY_MADE}",
+        f"sallyport policy activate and rollback -o json, format {POLICY_MADE}",
+        Activation,
+    ),
+    "policy-bundle.schema.json": (
+        f"policy-bundle-{POLICY_MADE}",
+        f"sallyport policy build, fetch and sign -o json, format {POLICY_MADE}",
+        MadeBundle,
+    ),
+    "policy-new.schema.json": (
+        f"policy-new-{POLICY_MADE}",
+        f"sallyport policy new -o json, format {POLICY_MADE}",
+        Begun,
+    ),
     "policy-replay.schema.json": (
         f"policy-replay-{REPLAY}",
         f"sallyport policy replay -o json, format {REPLAY}",
         Replayed,
+    ),
+    "policy-status.schema.json": (
+        f"policy-status-{POLICY_STATUS}",
+        f"sallyport policy status -o json, format {POLICY_STATUS}",
+        Standing,
     ),
     "policy-shadow.schema.json": (
         f"policy-shadow-{SHADOW}",

@@ -5,20 +5,34 @@ Never called by a gate: its image has no compiler.
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from core.errors import BundleRefusedError
-from policies.bundle import FORMAT, JUDGE, NEEDS, Manifest, Rule, read_bundle, with_manifest
+from policies.bundle import (
+    FORMAT,
+    JUDGE,
+    NEEDS,
+    Bundle,
+    Case,
+    EngineName,
+    Manifest,
+    Rule,
+    parse_bundle,
+    with_manifest,
+)
 from policies.engine.embedded import EmbeddedEngine
 from policies.engine.outside import refuse_outside
 from policies.opa import run_opa
 from policies.site.choices import NO_CHOICES, Choices
 from policies.site.staging import FIELDS_SCHEMA, stage_sites
 from policies.writing import write_whole
+
+Carry = Callable[[Bundle], Sequence[Case]]
+"""Gives the cases that a bundle is to carry."""
 
 _AREAS = tuple(["data", "sallyport", area] for area in ("privileges", "rules", "sandbox"))
 """Where packages are rules. A site's helper may be called `site.sandbox.…`, and is none."""
@@ -32,12 +46,14 @@ def build(  # noqa: PLR0913  What a bundle is made of, and for.
     choices: Choices = NO_CHOICES,
     *,
     embedded: bool = True,
+    carry: Carry | None = None,
 ) -> None:
     """Compile the Rego of `folder` into a bundle at `output`, written in one step.
 
     `sites` are folders of a site's own rules and signals, put beside it with what `choices` names
     of the library. A bundle with any is loaded once before it is written, so that what a gate would
     refuse is refused here. Without `embedded` it is for an OPA server: what no engine takes is.
+    `carry` gives the cases that such a bundle carries.
 
     Raises:
         BundleRefusedError: OPA refuses it, a rule lacks METADATA, or a site's Rego is none that may
@@ -48,13 +64,16 @@ def build(  # noqa: PLR0913  What a bundle is made of, and for.
         stage_built_in(folder, staged / "rego")
         wanted = sites or choices.rules
         own = stage_own(opa, staged, sites, choices, folder / "schema") if wanted else []
-        archive = pack(opa, staged, own)
+        archive = pack(opa, staged, own, "embedded" if embedded else "opa")
         if own:
-            _prove(staged / "whole.tar.gz", archive, embedded=embedded)
+            bundle = _proved(archive)
+            if carry is not None and (cases := carry(bundle)):
+                manifest = Manifest(FORMAT, list(bundle.rules.values()), list(cases), bundle.engine)
+                archive = with_manifest(archive, manifest, {})
     write_whole(output, archive)
 
 
-def pack(opa: Path, staged: Path, own: Sequence[Rule]) -> bytes:
+def pack(opa: Path, staged: Path, own: Sequence[Rule], engine: EngineName = "embedded") -> bytes:
     """Compile what is staged in the folder `rego` of `staged`, with the site's `own` rules.
 
     Raises:
@@ -64,7 +83,7 @@ def pack(opa: Path, staged: Path, own: Sequence[Rule]) -> bytes:
     run_opa(opa, staged, "build", "-t", "wasm", *entries, "-o", "out.tar.gz", "-b", "rego")
     return with_manifest(
         (staged / "out.tar.gz").read_bytes(),
-        Manifest(FORMAT, sorted(_rules(opa, staged, own), key=lambda rule: rule.id)),
+        Manifest(FORMAT, sorted(_rules(opa, staged, own), key=lambda rule: rule.id), engine=engine),
         {str(p.relative_to(staged)): p.read_bytes() for p in staged.rglob("*.rego")},
     )
 
@@ -85,12 +104,14 @@ def stage_own(
     return rules
 
 
-def _prove(path: Path, archive: bytes, *, embedded: bool) -> None:
-    path.write_bytes(archive)
-    if not embedded:
-        refuse_outside(read_bundle(path))
-        return
-    EmbeddedEngine(read_bundle(path)).close()
+def _proved(archive: bytes) -> Bundle:
+    """Give the bundle that was made, where an engine takes it."""
+    bundle = parse_bundle(archive, "the bundle")
+    if bundle.engine == "opa":
+        refuse_outside(bundle)
+    else:
+        EmbeddedEngine(bundle).close()
+    return bundle
 
 
 def stage_built_in(folder: Path, target: Path) -> None:

@@ -5,13 +5,11 @@ WebAssembly. Its manifest carries, under `metadata.sallyport`, the format versio
 METADATA of each rule, since the gate has no Rego compiler to ask.
 """
 
-import gzip
 import hashlib
 import io
-import stat
 import tarfile
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -20,6 +18,7 @@ import msgspec
 
 from core.errors import BundleRefusedError
 from core.privileges import covers
+from policies.archive import pack, read_packed, unpack
 from policies.signing import NO_KEYS, SIGNATURES, Keys, Signing, sign, verify
 
 FORMAT: Final = 3
@@ -39,10 +38,8 @@ JUDGE: Final = "sallyport/judge/answer"
 """The entry point `judge`: the context of a request in, and the object where a site's signals may
 read it; for each rule, what makes the request riskier."""
 
-MAX_BYTES: Final = 16 * 1024 * 1024
-"""Largest bundle, packed and unpacked; ours take under 1 MiB."""
 
-
+EngineName = Literal["embedded", "opa"]
 Effect = Literal["deny", "warn"]
 """What becomes of what a site's rule denies."""
 
@@ -98,6 +95,8 @@ class Case(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     denials: list[str] = []
     """Rules that `judge` says deny, each once."""
     warnings: list[str] = []
+    signals: list[str] | None = None
+    """Of both; None where they do not matter."""
 
 
 class Manifest(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -107,6 +106,8 @@ class Manifest(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     rules: list[Rule]
     cases: list[Case] = []
     """Judged wherever the bundle is loaded, before it is put in force."""
+    engine: EngineName = "embedded"
+    """What it was built for: `embedded`, also taken by an OPA server, or `opa` alone."""
 
 
 @dataclass(frozen=True)
@@ -123,8 +124,12 @@ class Bundle:
     """SHA-256 of the whole file, in hex."""
     cases: Sequence[Case] = ()
     """Tests that it carries."""
+    engine: EngineName = "embedded"
+    """What it was built for."""
     signed_by: str = field(default="", compare=False)
     """Id of the key by which it is signed; empty where none is demanded."""
+    machine: bytes = field(default=b"", compare=False, repr=False)
+    """What `wasm` was compiled to here (`policies.confining`); never of a file."""
 
     @property
     def has_site_rules(self) -> bool:
@@ -147,7 +152,7 @@ def read_bundle(path: Path, keys: Keys = NO_KEYS) -> Bundle:
         BundleRefusedError: it is missing, damaged, too large, made by another format version, or
             not signed as it must be.
     """
-    return parse_bundle(_packed(path), str(path), keys)
+    return parse_bundle(read_packed(path), str(path), keys)
 
 
 def parse_bundle(packed: bytes, path: str, keys: Keys = NO_KEYS) -> Bundle:
@@ -177,7 +182,8 @@ def parse_bundle(packed: bytes, path: str, keys: Keys = NO_KEYS) -> Bundle:
     rules = {rule.id: rule for rule in manifest.rules}
     if len(rules) < len(manifest.rules):
         # One would stand in for the other, with its points and its severity.
-        twice = next(i for i in rules if sum(rule.id == i for rule in manifest.rules) > 1)
+        counts = Counter(rule.id for rule in manifest.rules)
+        twice = next(rule for rule, count in counts.items() if count > 1)
         message = f"{path}: .manifest: the rule {twice} is in it twice"
         raise BundleRefusedError(f"{message}; make it with 'sallyport policy build'")
     return Bundle(
@@ -187,60 +193,9 @@ def parse_bundle(packed: bytes, path: str, keys: Keys = NO_KEYS) -> Bundle:
         revision=_revision(wasm, manifest),
         digest=hashlib.sha256(packed).hexdigest(),
         cases=tuple(manifest.cases),
+        engine=manifest.engine,
         signed_by=signed_by,
     )
-
-
-def _packed(path: Path) -> bytes:
-    try:
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):
-            raise BundleRefusedError(f"{path}: cannot be read as a bundle: not a regular file")
-        if found.st_size > MAX_BYTES:
-            raise BundleRefusedError(f"{path}: larger than {MAX_BYTES >> 20} MiB")
-        return path.read_bytes()
-    except FileNotFoundError as error:
-        message = f"{path}: no such bundle; make it with 'sallyport policy build'"
-        raise BundleRefusedError(message) from error
-    except OSError as error:
-        raise BundleRefusedError(f"{path}: cannot be read as a bundle: {error}") from error
-
-
-def unpack(packed: bytes, path: str) -> dict[str, bytes]:
-    """Give the files of a packed bundle, by name; `path` is what messages call it.
-
-    Raises:
-        BundleRefusedError: it is damaged, or too large.
-    """
-    try:
-        with gzip.open(io.BytesIO(packed)) as unpacked:
-            content = unpacked.read(MAX_BYTES + 1)
-        if len(content) > MAX_BYTES:
-            raise BundleRefusedError(f"{path}: unpacks to more than {MAX_BYTES >> 20} MiB")
-        return dict(_entries(content))
-    except (OSError, EOFError, ValueError, tarfile.TarError, zlib.error) as error:
-        raise BundleRefusedError(f"{path}: cannot be read as a bundle: {error}") from error
-
-
-def _entries(content: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield name and content of each file of an unpacked archive.
-
-    The blocks are walked here, since `tarfile` follows links and takes any memory for extended
-    headers. OPA and `with_manifest` write neither: files and folders are all there can be.
-    """
-    at = 0
-    while (header := content[at : at + tarfile.BLOCKSIZE]).strip(b"\0"):
-        entry = tarfile.TarInfo.frombuf(header, "utf-8", "replace")
-        at += tarfile.BLOCKSIZE
-        if entry.isdir():
-            continue
-        if entry.type not in {tarfile.REGTYPE, tarfile.AREGTYPE}:
-            raise ValueError(f"{entry.name!r} is neither a file nor a folder")
-        end = at + entry.size
-        if not at <= end <= len(content):
-            raise ValueError(f"{entry.name!r} does not end in it")
-        yield entry.name.lstrip("/"), content[at:end]
-        at = end + -end % tarfile.BLOCKSIZE
 
 
 def signed(packed: bytes, signing: Signing, path: str) -> bytes:
@@ -250,7 +205,7 @@ def signed(packed: bytes, signing: Signing, path: str) -> bytes:
         BundleRefusedError: it cannot be read.
     """
     files = unpack(packed, path)
-    return _pack(files | {SIGNATURES: sign(files, signing)})
+    return pack(files | {SIGNATURES: sign(files, signing)})
 
 
 def _revision(wasm: bytes, manifest: Manifest) -> str:
@@ -277,18 +232,4 @@ def with_manifest(archive: bytes, manifest: Manifest, sources: Mapping[str, byte
     opa["revision"] = _revision(files["policy.wasm"], manifest)
     opa.pop("wasm", None)
     files[".manifest"] = msgspec.json.encode(opa)
-    return _pack(files)
-
-
-def _pack(files: Mapping[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with (
-        # Without a time in the header, which tarfile's own "w:gz" would put there.
-        gzip.GzipFile(fileobj=out, mode="wb", compresslevel=9, mtime=0) as packed,
-        tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as new,
-    ):
-        for name, content in sorted(files.items()):
-            entry = tarfile.TarInfo(f"/{name}")
-            entry.size = len(content)
-            new.addfile(entry, io.BytesIO(content))
-    return out.getvalue()
+    return pack(files)

@@ -11,7 +11,7 @@ import re
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
@@ -35,6 +35,31 @@ _FIX: Final = "make the bundle with 'sallyport policy build', which says what it
 
 MakeEngine = Callable[[Bundle], RememberingEngine]
 """Loads a bundle into an engine; raises BundleRefusedError, also of what shows at load."""
+
+
+class Trial(Protocol):
+    """Where bundles are tried out."""
+
+    def try_out(
+        self, bundle: Bundle, make: MakeEngine, samples: Sequence[Sample], built_in: Bundle
+    ) -> "Tried":
+        """See `try_out` of this module."""
+
+    def stop(self) -> None:
+        """End what is tried now, where that can be: nobody waits for it any more."""
+
+
+class Here:
+    """In this process: for an engine that evaluates elsewhere (`policies.confining` else)."""
+
+    def try_out(
+        self, bundle: Bundle, make: MakeEngine, samples: Sequence[Sample], built_in: Bundle
+    ) -> "Tried":
+        """See `try_out` of this module."""
+        return try_out(bundle, make, samples, built_in)
+
+    def stop(self) -> None:
+        """Do nothing: what runs in a thread ends by itself."""
 
 
 @dataclass(frozen=True)
@@ -80,11 +105,11 @@ def try_out(
         engine.close()
         raise
     seconds = time.perf_counter() - began
-    foreign = _foreign(bundle, built_in)
+    foreign = foreign_in(bundle, built_in)
     return Tried(bundle, engine, compared, differing, tuple(sorted(rules)), foreign, seconds)
 
 
-def _foreign(bundle: Bundle, built_in: Bundle) -> tuple[str, ...]:
+def foreign_in(bundle: Bundle, built_in: Bundle) -> tuple[str, ...]:
     """Name what of the built-in policies is not as this release has it.
 
     By the sources: what is compiled of them is its builder's word.
@@ -196,19 +221,30 @@ async def _ask(engine: RememberingEngine, sample: Sample, projection: bytes) -> 
     return await engine.judge(projection, answer, sample.context, sample.shown)
 
 
-async def _run_case(engine: RememberingEngine, case: Case) -> None:
+async def _answers(engine: RememberingEngine, case: Case) -> tuple[Answer, Judgement]:
     encode_json = msgspec.json.encode
+    projection = encode_json(case.projection)
+    answer = await engine.ask(projection)
+    if case.context is None:
+        return answer, Judgement()
+    shown = Shown(case.kind, encode_json(case.fields))
+    return answer, await engine.judge(projection, answer, encode_json(case.context), shown)
+
+
+async def _answers_at_last(engine: RememberingEngine, case: Case) -> tuple[Answer, Judgement]:
+    """Ask again where it fails, as `_ask_twice` does."""
+    with contextlib.suppress(EvaluationError):
+        return await _answers(engine, case)
     try:
-        projection = encode_json(case.projection)
-        answer = await engine.ask(projection)
-        judged = Judgement()
-        if case.context is not None:
-            shown = Shown(case.kind, encode_json(case.fields))
-            judged = await engine.judge(projection, answer, encode_json(case.context), shown)
+        return await _answers(engine, case)
     except EngineAwayError:
         raise
     except EvaluationError as error:
         raise BundleRefusedError(f"the bundle's own case {case.name!r} fails: {error}") from error
+
+
+async def _run_case(engine: RememberingEngine, case: Case) -> None:
+    answer, judged = await _answers_at_last(engine, case)
     found = {
         "denials": sorted({each.rule for each in judged.denials}),
         "warnings": sorted({each.rule for each in judged.warnings}),
@@ -217,6 +253,9 @@ async def _run_case(engine: RememberingEngine, case: Case) -> None:
     if case.needs is not None:
         found["needs"] = sorted({need.privilege for need in answer.needs})
         wanted["needs"] = sorted(case.needs)
+    if case.signals is not None:
+        found["signals"] = sorted({each.rule for each in (*answer.signals, *judged.signals)})
+        wanted["signals"] = sorted(case.signals)
     for what, expected in wanted.items():
         if found[what] != expected:
             raise BundleRefusedError(

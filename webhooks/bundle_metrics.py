@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from admission.bundles import Counts
@@ -44,6 +44,11 @@ class BundleCollector(Collector):
             "Policy bundles that came: put in force, or refused.",
             "result",
             {"in-force": counts.swapped, "refused": counts.refused},
+        )
+        yield CounterMetricFamily(
+            "sallyport_bundle_following_restarts",
+            "Times that a defect ended the following of policy bundles, and it began again.",
+            counts.restarts,
         )
         yield counter_of(
             "sallyport_bundle_compared",

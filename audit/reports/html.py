@@ -5,11 +5,10 @@ and what is not printable is spelt out. A Content-Security-Policy lets nothing i
 """
 
 import base64
-import hashlib
 import re
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import jinja2
 from markupsafe import Markup
@@ -22,7 +21,8 @@ from audit.reports.periods import DAY_MS, month, unix_ms_of
 from audit.reports.pictures.heat import heat
 from audit.reports.pictures.reach import reach
 from audit.reports.pictures.timeline import timeline
-from audit.reports.shown import moment, number, share, shown, size
+from audit.reports.shown import share, size
+from audit.reports.templating import environment, style, style_hash
 from core.weight_access import Confidence
 
 MOST_WHOLE: Final = 40
@@ -61,7 +61,6 @@ _SECTIONS: Final = (
 def html(report: Report, *, printed: bool = False) -> str:
     """Give the page; `printed` for paper, with pictures that nobody points at."""
     known = report.completeness
-    style = (_TEMPLATES / "report.css").read_text(encoding="utf-8")
     pictured, people = report.pictured, report.people
     pictures = {
         "timeline": timeline(pictured, _gap_days(report), people),
@@ -77,8 +76,8 @@ def html(report: Report, *, printed: bool = False) -> str:
         brief=lambda text: brief(text, shorts),
         report=report,
         title=title_of(report),
-        style=Markup(style),  # noqa: S704  Our own file.
-        style_hash=_hash(style),
+        style=style(),
+        style_hash=style_hash(),
         sections=_SECTIONS,
         pictures={
             name: Markup(_flat(svg) if printed else svg)  # noqa: S704  Escaped there.
@@ -143,30 +142,8 @@ def _gap_days(report: Report) -> list[bool]:
     return days
 
 
-def _hash(style: str) -> str:
-    digest = hashlib.sha256(style.encode()).digest()
-    return f"sha256-{base64.b64encode(digest).decode()}"
-
-
 @cache
 def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=_final,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "moment": moment,
-        "number": number,
-        "size": size,
-        "grant": lambda grant: grant.partition("@")[0],
-    }
-    return environment.get_template("report.html.j2")
-
-
-def _final(value: Any) -> Any:
-    """Spell out what is not printable, wherever a value is put into the page."""
-    return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    made = environment(_TEMPLATES)
+    made.filters |= {"size": size, "grant": lambda grant: grant.partition("@")[0]}
+    return made.get_template("report.html.j2")

@@ -6,14 +6,18 @@ from typing import Final
 
 import msgspec
 
-from admission.replaying.differing import Effect
-from core.document import DecisionDocument
+from admission.replaying.differing import Effect, differences
+from admission.replaying.standing import Standing
+from core.document import DecisionDocument, time_of
 from core.rollout_seen import asker_of
 
 FORMAT: Final = 1
 """Version of the JSON (docs/reference/policy-replay.schema.json)."""
 
 MOST_EXAMPLES: Final = 5
+MOST_TIMES: Final = 400
+"""Hours that reviews are counted by; where there are more, they are counted by day."""
+
 MOST_LISTED: Final = 50
 """Rules, namespaces and requesters that are listed of one effect; the rest is counted together."""
 
@@ -31,7 +35,7 @@ class Of(_Part, frozen=True):
 
 
 class Count(_Part, frozen=True):
-    """How many reviews, by a rule, a namespace or a requester."""
+    """How many reviews, by a rule, a namespace, a requester or a time."""
 
     name: str
     """Empty for what lies in no namespace; `…` for all that are not listed."""
@@ -50,6 +54,8 @@ class Changed(_Part, frozen=True):
     examples: list[str]
     """Ids of decisions, the newest first."""
     advice: str
+    times: list[Count] = []
+    """By hour, the earliest first (`2026-11-22T14`, UTC); of more than 400 hours by day."""
 
 
 class Left(_Part, frozen=True):
@@ -101,6 +107,10 @@ class Replayed(_Part, frozen=True):
         return not any(each.failure for each in self.left) and not self.not_reproduced
 
 
+_DAY: Final = len("2026-11-22")
+_HOUR: Final = len("2026-11-22T14")
+
+
 class _Tally:
     """Counts of one effect."""
 
@@ -109,16 +119,27 @@ class _Tally:
         self.by: dict[str, Counter[str]] = {
             what: Counter() for what in ("rules", "namespaces", "requesters")
         }
+        self._hours: Counter[str] = Counter()
         self.examples: list[str] = []
 
     def add(self, decision: str, rules: Iterable[str], namespace: str, requester: str) -> None:
         """Count one review."""
         self.reviews += 1
+        self._hours[time_of(decision)[:_HOUR]] += 1
         self.by["rules"].update(rules)
         self.by["namespaces"][namespace] += 1
         self.by["requesters"][requester] += 1
         if len(self.examples) < MOST_EXAMPLES:
             self.examples.append(decision)
+
+    def times(self) -> list[Count]:
+        """Give how many there were in each hour, or on each day."""
+        found = self._hours
+        if len(found) > MOST_TIMES:
+            found = Counter()
+            for hour, count in self._hours.items():
+                found[hour[:_DAY]] += count
+        return [Count(name=each, reviews=found[each]) for each in sorted(found)]
 
     def counts(self, what: str) -> list[Count]:
         """Give the most frequent, and the rest together."""
@@ -137,6 +158,10 @@ class Tallies:
         self.unlike_count = 0
         self._effects: dict[Effect, _Tally] = defaultdict(_Tally)
         self._left: dict[tuple[str, str, bool], _Tally] = defaultdict(_Tally)
+
+    def compare(self, document: DecisionDocument, was: Standing, becomes: Standing) -> None:
+        """Count what changes for one review, of which both bundles say what becomes of it."""
+        self.note(document, differences(was, becomes))
 
     def note(self, document: DecisionDocument, changes: Mapping[Effect, frozenset[str]]) -> None:
         """Count what changes for one review."""
@@ -166,6 +191,7 @@ class Tallies:
                 requesters=tally.counts("requesters"),
                 examples=tally.examples,
                 advice=ADVICE[effect],
+                times=tally.times(),
             )
             for effect in Effect
             if (tally := self._effects.get(effect))

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from admission.replaying.differing import Effect, differences
+from admission.replaying.differing import Effect
 from admission.replaying.saying import Said
 from admission.replaying.standing import End, Ground, Unknown, standing
 from audit.ledger.store.query import MOST_ROWS, Query
@@ -281,7 +281,7 @@ class _Run:
             same = document.revisions.policy == self.ground.revision
             if same and (was.end is End.REFUSED) == document.allowed:
                 tallies.not_reproduced(document.id)
-            tallies.note(document, differences(was, becomes))
+            tallies.compare(document, was, becomes)
 
 
 def _key_of(document: DecisionDocument) -> _Key:

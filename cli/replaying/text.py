@@ -15,7 +15,7 @@ _WIDEST: Final = 110
 _BAR: Final = 24
 _MOST_ROWS: Final = 10
 
-_HEADS: Final[Mapping[Effect, tuple[str, str]]] = {
+HEADS: Final[Mapping[Effect, tuple[str, str]]] = {
     Effect.NEWLY_REFUSED: ("would newly be refused", "red"),
     Effect.NEWLY_ADMITTED: ("would newly be admitted", "green"),
     Effect.WOULD_REFUSE: ("would newly be refused if their namespaces enforced", "yellow"),
@@ -25,6 +25,7 @@ _HEADS: Final[Mapping[Effect, tuple[str, str]]] = {
     Effect.NO_LONGER_SANDBOXED: ("would no longer run in the sandbox", "yellow"),
     Effect.FAILED: ("could not be judged by the candidate alone: its policies fail", "magenta"),
 }
+"""What is said of each effect, and the colour of it."""
 
 
 def print_replayed(found: Replayed, console: Console) -> None:
@@ -49,7 +50,7 @@ def print_replayed(found: Replayed, console: Console) -> None:
 
 
 def _print_change(change: Changed, console: Console) -> None:
-    words, colour = _HEADS[change.effect]
+    words, colour = HEADS[change.effect]
     console.print(Text(f"{change.reviews:,} {words}", style=f"bold {colour}"))
     for head, counts in (
         ("by rule", change.rules),

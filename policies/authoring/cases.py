@@ -78,6 +78,14 @@ class Case(msgspec.Struct, frozen=True):
     choices: Choices
     lines: Mapping[str, int]
     """Of fields, by path: `expect`, `findings[0]`."""
+    example: bool = False
+    """Of a `fail.yaml`: where no findings are said, any will do."""
+
+    @property
+    def folder(self) -> Path:
+        """The folder that it is about: the one above `cases`, or that of an example."""
+        parent = Path(self.file).parent
+        return parent if self.example else parent.parent
 
     def place(self, field: str) -> str:
         """Give file and line of a field."""
@@ -112,31 +120,45 @@ def read_case(path: Path, choices: Choices) -> Case:
     Raises:
         BundleRefusedError: see `read_cases`.
     """
-    text = _text(path)
+    text = text_of(path)
+    document, lines = document_of(path, text), lines_of(text)
     try:
-        documents = list(load_all(text))
-    except YamlError as error:
-        raise BundleRefusedError(f"{path}:{error.line or 1}: {error.problem}") from error
-    lines = lines_of(text)
-    if len(documents) != 1:
-        message = f"{path}:1: {len(documents)} documents: write one file for each case"
-        raise BundleRefusedError(message)
-    try:
-        said = msgspec.convert(documents[0][1], Said)
+        said = msgspec.convert(document, Said)
     except msgspec.ValidationError as error:
         raise _refused(path, lines, str(error)) from error
     _check(path, lines, said)
     return Case(
         file=str(path),
         said=said,
-        manifest=_manifest(path, lines, "object", said.object),
-        old=_manifest(path, lines, "oldObject", said.oldObject) if said.oldObject else None,
+        manifest=manifest_of(path, lines, "object", said.object),
+        old=manifest_of(path, lines, "oldObject", said.oldObject) if said.oldObject else None,
         choices=_chosen(said, choices),
         lines=lines,
     )
 
 
-def _text(path: Path) -> str:
+def document_of(path: Path, text: str) -> Any:
+    """Read YAML of one document.
+
+    Raises:
+        BundleRefusedError: it is none, or there are several.
+    """
+    try:
+        documents = list(load_all(text))
+    except YamlError as error:
+        raise BundleRefusedError(f"{path}:{error.line or 1}: {error.problem}") from error
+    if len(documents) != 1:
+        message = f"{path}:1: {len(documents)} documents: write one file for each case"
+        raise BundleRefusedError(message)
+    return documents[0][1]
+
+
+def text_of(path: Path) -> str:
+    """Read a file of a case.
+
+    Raises:
+        BundleRefusedError: it cannot be read, or is too large.
+    """
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -177,8 +199,15 @@ def _check(path: Path, lines: Mapping[str, int], said: Said) -> None:
         raise BundleRefusedError(f"{path}:{lines.get(field, 1)}: {field}: {problem}")
 
 
-def _manifest(path: Path, lines: Mapping[str, int], field: str, value: dict[str, Any]) -> Manifest:
-    where = f"{path}:{lines.get(field, 1)}: {field}"
+def manifest_of(
+    path: Path, lines: Mapping[str, int], field: str, value: dict[str, Any]
+) -> Manifest:
+    """Give the manifest of a field, or of the file that it names.
+
+    Raises:
+        BundleRefusedError: there is none.
+    """
+    where = f"{path}:{lines.get(field, 1)}: {field}".removesuffix(": ")
     if set(value) == {"file"}:
         return _in_file(path, where, str(value["file"]))
     if not (isinstance(value.get("apiVersion"), str) and isinstance(value.get("kind"), str)):

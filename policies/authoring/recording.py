@@ -19,6 +19,8 @@ class Asked(msgspec.Struct, frozen=True):
     answer: Answer | Judgement
     about: str
     """Whose question it was: the file of a case."""
+    projection: bytes
+    """Of the object that was asked about."""
 
 
 class RecordingEngine:
@@ -48,7 +50,7 @@ class RecordingEngine:
     async def ask(self, projection: bytes) -> Answer:
         """See Engine.ask."""
         answer = await self._engine.ask(projection)
-        self.asked.append(Asked(NEEDS, projection, answer, self.about))
+        self.asked.append(Asked(NEEDS, projection, answer, self.about, projection))
         return answer
 
     async def judge(
@@ -57,7 +59,7 @@ class RecordingEngine:
         """See Engine.judge."""
         judged = await self._engine.judge(projection, answer, context, shown)
         document = judge_input(projection, answer, context, shown)
-        self.asked.append(Asked(JUDGE, document, judged, self.about))
+        self.asked.append(Asked(JUDGE, document, judged, self.about, projection))
         return judged
 
     def close(self) -> None:

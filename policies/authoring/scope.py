@@ -25,18 +25,20 @@ def files_of_rules(bundle: Bundle) -> dict[str, PurePosixPath]:
     return found
 
 
-def others(case: Path, sites: Sequence[Path], files: Mapping[str, PurePosixPath]) -> frozenset[str]:
-    """Give the rules and signals that a case says nothing about.
+def others(
+    about: Path, sites: Sequence[Path], files: Mapping[str, PurePosixPath]
+) -> frozenset[str]:
+    """Give the rules and signals that a case of the folder `about` says nothing about.
 
     A case in `labels/team/cases` is about the rules in `labels/team` and below; where there is
     none, about those of the folder above; one in the `cases` of the whole folder about all, those
     that are chosen of the library among them.
     """
-    site = next((each for each in sites if case.resolve().is_relative_to(each.resolve())), None)
+    site = next((each for each in sites if about.resolve().is_relative_to(each.resolve())), None)
     if site is None:
         return frozenset()
     root = PurePosixPath(SITE_FILES) / site.resolve().name
-    folder = root / case.resolve().parent.parent.relative_to(site.resolve()).as_posix()
+    folder = root / about.resolve().relative_to(site.resolve()).as_posix()
     while folder != root and not any(each.is_relative_to(folder) for each in files.values()):
         folder = folder.parent
     if folder == root:

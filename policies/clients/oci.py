@@ -1,9 +1,9 @@
-"""Fetches a bundle from an OCI registry, by its digest, over the distribution API v2.
+"""Fetches a bundle from an OCI registry, over the distribution API v2.
 
 https://github.com/opencontainers/distribution-spec/blob/main/spec.md; tokens as registries of
 Docker's kind give them (https://distribution.github.io/distribution/spec/auth/token/). OPA's
-bundles lie there as an image with one layer. Whoever activates a bundle fetches it: neither gates
-nor `control` reach a registry.
+bundles lie there as an image with one layer. People fetch by digest, `control` also what a tag
+names now; gates never reach a registry.
 """
 
 import asyncio
@@ -11,22 +11,22 @@ import base64
 import hashlib
 import re
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 import aiohttp
 import msgspec
 
-from core.errors import BundleRefusedError, SettingsError
-from policies.bundle import MAX_BYTES
+from core.errors import BundleRefusedError, RegistryAwayError, SettingsError
+from policies.archive import MAX_BYTES
 
 _REFERENCE: Final = re.compile(
     r"(?P<host>[a-z0-9][a-z0-9.-]*(?::[0-9]{1,5})?)/"
     r"(?P<name>[a-z0-9]+(?:[._/-][a-z0-9]+)*)"
-    r"(?::[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?@(?P<digest>sha256:[0-9a-f]{64})"
+    r"(?::(?P<tag>[A-Za-z0-9_][A-Za-z0-9._-]{0,127}))?(?:@(?P<digest>sha256:[0-9a-f]{64}))?"
 )
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
 _PARAMETER: Final = re.compile(r'(\w+)="([^"]*)"')
@@ -39,6 +39,8 @@ _SMALL: Final = 1024 * 1024
 """Bytes of a manifest, and of a token."""
 
 _UNAUTHORIZED: Final = 401
+_TOO_MANY: Final = 429
+_FAILING: Final = 500
 _OK: Final = 200
 
 
@@ -49,10 +51,12 @@ class Reference:
     host: str
     name: str
     digest: str
+    tag: str = ""
+    """Says nothing beside a digest; without one, what the registry is asked for it."""
 
     def __str__(self) -> str:
         """Write it as it is read."""
-        return f"{self.host}/{self.name}@{self.digest}"
+        return f"{self.host}/{self.name}" + (f"@{self.digest}" if self.digest else f":{self.tag}")
 
 
 @dataclass(frozen=True)
@@ -73,26 +77,62 @@ def parse_reference(text: str) -> Reference:
         SettingsError: it is none, or has no digest.
     """
     found = _REFERENCE.fullmatch(text.removeprefix("oci://"))
-    if found is None:
+    if found is None or not found["digest"]:
         raise SettingsError(
             f"{text}: name an image by its digest, as registry.example/policies/site@sha256:…"
         )
-    return Reference(**found.groupdict())
+    return Reference(found["host"], found["name"], found["digest"])
+
+
+def parse_source(text: str) -> Reference:
+    """Read the same, or an image by its tag, `registry.example/policies/site:stable`.
+
+    Raises:
+        SettingsError: it is none, or has neither tag nor digest.
+    """
+    found = _REFERENCE.fullmatch(text.removeprefix("oci://"))
+    if found is None or not (found["digest"] or found["tag"]):
+        raise SettingsError(
+            f"{text}: name an image by tag or digest, as registry.example/policies/site:stable"
+        )
+    tag = "" if found["digest"] else found["tag"]
+    return Reference(found["host"], found["name"], found["digest"] or "", tag)
+
+
+async def resolve(reference: Reference, registry: Registry) -> Reference:
+    """Give the image that a tag names now, by its digest; one that has a digest is not asked for.
+
+    Raises:
+        RegistryAwayError: the registry does not answer.
+        BundleRefusedError: there is none.
+        SettingsError: the CA cannot be read.
+    """
+    if reference.digest:
+        return reference
+    manifest = await _ask(reference, registry, _Fetching.manifest)
+    return replace(reference, digest=f"sha256:{hashlib.sha256(manifest).hexdigest()}", tag="")
 
 
 async def fetch(reference: Reference, registry: Registry) -> bytes:
     """Give the file of a bundle.
 
     Raises:
-        BundleRefusedError: the registry does not give it, or gives another.
+        RegistryAwayError: the registry does not answer.
+        BundleRefusedError: it does not give it, or gives another.
         SettingsError: the CA cannot be read.
     """
+    return await _ask(reference, registry, _Fetching.bundle)
+
+
+async def _ask(
+    reference: Reference, registry: Registry, work: "Callable[[_Fetching], Awaitable[bytes]]"
+) -> bytes:
     try:
         async with asyncio.timeout(registry.timeout_s), _asking(registry) as asking:
-            return await _Fetching(asking, reference, registry).bundle()
+            return await work(_Fetching(asking, reference, registry))
     except (aiohttp.ClientError, OSError, TimeoutError) as error:
         what = str(error) or type(error).__name__
-        raise BundleRefusedError(f"{reference}: the registry does not answer: {what}") from None
+        raise RegistryAwayError(f"{reference}: the registry does not answer: {what}") from None
 
 
 @asynccontextmanager
@@ -113,6 +153,10 @@ class _Fetching:
     registry: Registry
     _token: str = ""
 
+    async def manifest(self) -> bytes:
+        """Give the manifest that the tag names."""
+        return await self._give("manifests", self.reference.tag, _SMALL)
+
     async def bundle(self) -> bytes:
         manifest = await self._get("manifests", self.reference.digest, _SMALL)
         digest = self._layer(manifest)
@@ -130,15 +174,21 @@ class _Fetching:
 
     async def _get(self, what: str, digest: str, most: int) -> bytes:
         """Give a manifest or a blob, which must have the digest by which it was asked for."""
-        url = f"https://{self.reference.host}/v2/{self.reference.name}/{what}/{digest}"
+        content = await self._give(what, digest, most)
+        if f"sha256:{hashlib.sha256(content).hexdigest()}" != digest:
+            raise self._refused(f"what the registry gives has not the digest {digest[:19]}")
+        return content
+
+    async def _give(self, what: str, name: str, most: int) -> bytes:
+        url = f"https://{self.reference.host}/v2/{self.reference.name}/{what}/{name}"
         status, content, challenge = await self._ask(url, most)
         if status == _UNAUTHORIZED:
             await self._sign_in(challenge)
             status, content, _ = await self._ask(url, most)
+        if status == _TOO_MANY or status >= _FAILING:
+            raise RegistryAwayError(f"{self.reference}: the registry answers {status} now")
         if status != _OK:
-            raise self._refused(f"the registry answers {status} for its {what} {digest[:19]}")
-        if f"sha256:{hashlib.sha256(content).hexdigest()}" != digest:
-            raise self._refused(f"what the registry gives has not the digest {digest[:19]}")
+            raise self._refused(f"the registry answers {status} for its {what} {name[:19]}")
         return content
 
     async def _ask(self, url: str, most: int) -> tuple[int, bytes, str]:

@@ -37,11 +37,13 @@ class Limits:
     """What one evaluation may take."""
 
     seconds: float = 0.5
-    """Wall time."""
+    """Wall time, unless of_cpu."""
     memory_bytes: int = 64 * 1024 * 1024
     input_bytes: int = 2 * 1024 * 1024
     concurrent: int = 2
     """Evaluations in threads at once."""
+    of_cpu: bool = False
+    """Whether the seconds are of this process's CPU time, for one that gives way to others."""
 
 
 class EmbeddedEngine:
@@ -114,6 +116,10 @@ class EmbeddedEngine:
         finally:
             self._observe(time.perf_counter() - start)
 
+    def machine(self) -> bytes:
+        """Give the machine code that the bundle was compiled to, for `Bundle.machine`."""
+        return bytes(self._code.module.serialize())
+
     def close(self) -> None:
         """End what still runs, then the threads, and free the instances."""
         self._code.close()
@@ -153,7 +159,8 @@ def _load(bundle: Bundle, limits: Limits) -> tuple[Code, dict[str, int]]:
         BundleRefusedError: it cannot be put in force.
     """
     try:
-        code = Code(bundle.wasm)
+        clock = time.process_time if limits.of_cpu else time.monotonic
+        code = Code(bundle.wasm, bundle.machine, clock)
         first = make_instance(code, limits)
     except PolicyError as error:
         message = f"the bundle's policy.wasm cannot be loaded: {error}"

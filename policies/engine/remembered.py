@@ -8,7 +8,7 @@ An engine has one bundle for its life, so a new revision is a new engine with an
 """
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -104,6 +104,20 @@ class RememberingEngine:
         """Give what was asked last, of inputs that differ, with what was answered."""
         last = islice(reversed(self._remembered.items()), most)
         return [_sample(key, said) for key, said in last]
+
+    def recall(self, samples: Sequence[Sample]) -> None:
+        """Remember what the same bundle said elsewhere, the latest first."""
+        for each in reversed(samples):
+            if isinstance(each.said, Answer):
+                key: _Key | None = each.projection
+            elif not self._whole:
+                key = (each.context,)
+            elif each.projection is None:
+                key = None
+            else:
+                key = (each.context, each.projection, each.shown.fields, each.shown.kind.encode())
+            if key is not None:
+                self._remember(key, each.said)
 
     def missing(self) -> list[str]:
         """Name what the engine lacks to evaluate; what is remembered is answered without it."""

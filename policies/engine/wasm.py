@@ -7,19 +7,22 @@ the next evaluation overwrites all. Why this is ours: docs/adr/0020-one-call-an-
 
 import ctypes
 import math
+import re
 import threading
+import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import partial
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import msgspec
 import wasmtime
 from wasmtime import _ffi as ffi
-from wasmtime._func import maybe_raise_last_exn
 
 from core.errors import PolicyError
+from policies.engine.builtins.compiled_in import without_value
 from policies.engine.builtins.values import ask
+from policies.engine.function import Function
+from policies.engine.strict import ASKED, make_strict
 
 PAGE: Final = 64 * 1024
 _FIRST_PAGES: Final = 64
@@ -34,7 +37,13 @@ _LONGEST_TICKS: Final = round(60 / _TICK_S)
 _FIRST_READ: Final = 4096
 """Bytes looked at first for the end of an answer: most are shorter."""
 
+_NO_MEMORY: Final = ("opa_malloc: failed", "failed to grow memory")
+"""What OPA's runtime and wasmtime say where there is no more."""
+
 _BUILTINS: Final = tuple(f"opa_builtin{arity}" for arity in range(5))
+
+_RULE: Final = re.compile(r"!g\d+\.data\.([\w.]+)")
+"""The innermost rule among the functions that a failure names; OPA's compiler calls them so."""
 
 _MAKING: Final = threading.RLock()
 """Held while an instance is made or freed: wasmtime's binding keeps the host functions of all of a
@@ -46,8 +55,12 @@ Builtins = Mapping[str, Callable[..., Any]]
 class Code:
     """One compiled policy: machine code that any number of instances share."""
 
-    def __init__(self, wasm: bytes) -> None:
-        """Compile.
+    def __init__(
+        self, wasm: bytes, machine: bytes = b"", clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Compile, or load the machine code that `self.module.serialize` gave on this machine.
+
+        `clock` is what deadlines are of: wall time, or the CPU time of this process.
 
         Raises:
             PolicyError: it is no WebAssembly.
@@ -56,9 +69,13 @@ class Code:
         config.epoch_interruption = True
         self.engine = wasmtime.Engine(config)
         try:
-            self.module = wasmtime.Module(self.engine, wasm)
+            if machine:
+                self.module = wasmtime.Module.deserialize(self.engine, machine)
+            else:
+                self.module = wasmtime.Module(self.engine, make_strict(wasm))
         except wasmtime.WasmtimeError as error:
             raise PolicyError(str(error)) from error
+        self._clock = clock
         self._stop = threading.Event()
         self._ticker = threading.Thread(target=self._tick, name="policy-clock", daemon=True)
         self._ticker.start()
@@ -70,61 +87,12 @@ class Code:
             self.engine.increment_epoch()
 
     def _tick(self) -> None:
+        before = self._clock()
         while not self._stop.wait(_TICK_S):
-            self.engine.increment_epoch()
-
-
-class _Function:
-    """A function of 32-bit integers, called with arrays that are made once.
-
-    wasmtime.Func asks for the function's type, converts each parameter and allocates anew at every
-    call, which took 60 µs for the seven parameters of an evaluation.
-    """
-
-    def __init__(self, function: wasmtime.Func, store: wasmtime.Store, count: int) -> None:
-        self._context = store._context()  # noqa: SLF001  As wasmtime's own calls do.
-        self._address = ctypes.byref(function._func)  # noqa: SLF001
-        self._count = count
-        self._parameters = (ffi.wasmtime_val_t * count)()
-        for parameter in self._parameters:
-            parameter.kind = ffi.WASMTIME_I32
-        self._result = (ffi.wasmtime_val_t * 1)()
-        self._trap = ctypes.POINTER(ffi.wasm_trap_t)()
-        self._trap_place = ctypes.byref(self._trap)
-        self._places = [parameter.of for parameter in self._parameters]
-        self._answer = self._result[0].of
-
-    def __call__(self, *values: int) -> int:
-        """Call it; what it raises are wasmtime's Trap and WasmtimeError."""
-        for place, value in zip(self._places, values, strict=True):
-            place.i32 = value
-        error = ffi.wasmtime_func_call(
-            self._context,
-            self._address,
-            self._parameters,
-            self._count,
-            self._result,
-            1,
-            self._trap_place,
-        )
-        if error or self._trap:  # type: ignore[truthy-bool]  # Pointers: true unless null.
-            self._fail(error)
-        return int(self._answer.i32)
-
-    def _fail(self, error: Any) -> NoReturn:
-        """Raise what ended the call.
-
-        What a host function raised, its instance has kept: the binding keeps only the last of all
-        threads, which may be another instance's.
-        """
-        raised: Exception
-        if error:
-            raised = wasmtime.WasmtimeError._from_ptr(error)  # noqa: SLF001
-        else:
-            raised = wasmtime.Trap._from_ptr(self._trap)  # noqa: SLF001
-        with suppress(Exception):
-            maybe_raise_last_exn()  # Forgets it.
-        raise raised
+            now = self._clock()
+            if now - before > _TICK_S / 2:
+                before = now
+                self.engine.increment_epoch()
 
 
 class Instance:
@@ -142,6 +110,7 @@ class Instance:
         self._store = wasmtime.Store(code.engine)
         self._builtins = builtins
         self._failure: BaseException | None = None
+        self._memory_bytes = memory_bytes
         with _MAKING:
             try:
                 self._start(code, memory_bytes)
@@ -160,11 +129,11 @@ class Instance:
             self._place = ctypes.byref(self._memory._memory)  # noqa: SLF001  As its own calls do.
             self._look()
             self._exports = self._link(code).exports(self._store)
-            self._eval = _Function(self._exported("opa_eval"), self._store, 7)
-            self._dump = _Function(self._exported("opa_json_dump"), self._store, 1)
-            self._dump_value = _Function(self._exported("opa_value_dump"), self._store, 1)
-            self._parse_value = _Function(self._exported("opa_value_parse"), self._store, 2)
-            self._malloc = _Function(self._exported("opa_malloc"), self._store, 1)
+            self._eval = Function(self._exported("opa_eval"), self._store, 7)
+            self._dump = Function(self._exported("opa_json_dump"), self._store, 1)
+            self._dump_value = Function(self._exported("opa_value_dump"), self._store, 1)
+            self._parse_value = Function(self._exported("opa_value_parse"), self._store, 2)
+            self._malloc = Function(self._exported("opa_malloc"), self._store, 1)
             self.entrypoints: dict[str, int] = self._read_json(self._call("entrypoints"))
             self.required: dict[str, int] = self._read_json(self._call("builtins"))
             self._heap = int(self._call("opa_heap_ptr_get"))
@@ -205,9 +174,11 @@ class Instance:
     def _explain(self, error: BaseException, seconds: float) -> PolicyError:
         if isinstance(error, wasmtime.Trap) and error.trap_code is wasmtime.TrapCode.INTERRUPT:
             return PolicyError(f"it exceeded its time limit of {seconds:g} s")
-        if self._failure is not None:
-            return PolicyError(str(self._failure))
-        return PolicyError(str(error).splitlines()[0])
+        text = str(error).splitlines()[0] if self._failure is None else str(self._failure)
+        if text.startswith(_NO_MEMORY):
+            text = f"it exceeded its memory limit of {self._memory_bytes >> 20} MiB"
+        rule = _RULE.search(str(error))
+        return PolicyError(f"{text}, in {rule[1]}" if rule else text)
 
     def _link(self, code: Code) -> wasmtime.Instance:
         linker = wasmtime.Linker(code.engine)
@@ -236,13 +207,14 @@ class Instance:
         raise PolicyError(self._read_text(address).decode(errors="replace"))
 
     def _call_builtin(self, number: int, _context: int, *addresses: int) -> int:
-        name = self._names.get(number, "")
-        if name not in self._builtins:
+        name = ASKED[number] if number < 0 else self._names.get(number, "")
+        if number >= 0 and name not in self._builtins:
             message = f"the policy calls {name or number}, which is not supplied"
             raise PolicyError(message)
         try:
             written = [self._read_text(self._dump_value(address)) for address in addresses]
-            answer = ask(self._builtins[name], written)
+            function = without_value(name) if number < 0 else self._builtins[name]
+            answer = ask(function, written)
         except (TypeError, ValueError, ArithmeticError, RecursionError) as error:
             raise PolicyError(f"{name}: {error}") from error
         if answer is None:

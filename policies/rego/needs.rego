@@ -32,6 +32,7 @@ answer := {
 # description: >-
 #   Signals and features, looked for only where a profile, the namespace or the author may ask for a
 #   sandbox: they take a third of an evaluation.
+# scope: document
 weighed := {"signals": signals, "features": features.features} if input.weighed
 
 weighed := {"signals": {}, "features": set()} if not input.weighed

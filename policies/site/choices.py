@@ -15,6 +15,7 @@ import msgspec
 from core.errors import BundleRefusedError
 from kube.strict_yaml import YamlError, load_all
 from policies.bundle import Rule
+from policies.engine.builtins.regexes import why_no_pattern
 from policies.site.metadata import Written
 
 _MOST_BYTES: Final = 1024 * 1024
@@ -152,7 +153,23 @@ def _check(where: str, value: Any, schema: Mapping[str, Any], place: str) -> Non
         name = where.rpartition(".")[2]
         message = f"{place}: custom.parameters.{name} is no JSON Schema: {error.message}"
         raise BundleRefusedError(message) from error
-    validator = jsonschema.Draft202012Validator(schema)
+    validator = jsonschema.Draft202012Validator(schema, format_checker=_FORMATS)
     for wrong in validator.iter_errors(value):
         at = "".join(f"[{step!r}]" for step in wrong.absolute_path)
-        raise BundleRefusedError(f"{where}{at}: {wrong.message} ({_described(schema)})")
+        what = f"{wrong.instance!r}: {wrong.cause}" if wrong.cause else wrong.message
+        raise BundleRefusedError(f"{where}{at}: {what} ({_described(schema)})")
+
+
+def _is_pattern(value: object) -> bool:
+    """Say whether a text is a regular expression as rules read it; the error says why not."""
+    if isinstance(value, str) and (why := why_no_pattern(value)):
+        raise ValueError(f"{why}: {_SYNTAX}")
+    return True
+
+
+_SYNTAX: Final = (
+    "write it in RE2's syntax (https://github.com/google/re2/wiki/Syntax), which has no "
+    "look-around and no back references"
+)
+_FORMATS: Final = jsonschema.FormatChecker(formats=())
+_FORMATS.checks("regex", raises=ValueError)(_is_pattern)

@@ -44,7 +44,9 @@ def stage_sites(
     Raises:
         BundleRefusedError: something may not stand in a bundle; the message has place and fix.
     """
-    found = _modules(opa, staged, [*_copied(staged, sites), *_library(staged, choices)], built_in)
+    found = _modules(
+        opa, staged, [*_copied(staged, sites), *_library(staged, choices, sites)], built_in
+    )
     written = [read_rule(rule_id, modules) for rule_id, modules in sorted(found.items())]
     check_names(choices, [*(each.rule.id for each in written if each.rule.kinds), *in_library()])
     chosen = [(each, choices.of(each.rule)) for each in written]
@@ -102,10 +104,12 @@ def in_library() -> list[str]:
     )
 
 
-def _library(staged: Path, choices: Choices) -> Iterator[tuple[str, str]]:
-    """Copy those rules of the library that are chosen."""
+def _library(staged: Path, choices: Choices, sites: Sequence[Path]) -> Iterator[tuple[str, str]]:
+    """Copy those rules of the library that are chosen, and that no site's folder holds."""
     for rule in sorted(choices.named()):
         folder = LIBRARY / rule.removeprefix("rules/")
+        if any(folder.is_relative_to(site.resolve()) for site in sites):
+            continue
         for path in sorted(folder.glob(f"*{_SUFFIX}")):
             if not path.stem.endswith("_test"):
                 file = f"rego/library/{rule.removeprefix('rules/')}/{path.name}"

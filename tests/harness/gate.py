@@ -9,7 +9,7 @@ from tests.harness.pki import Authority
 from tests.harness.process import ServerProcess, free_ports
 from tests.harness.status import ask, is_ready
 
-START_TIMEOUT_S: Final = 30.0
+START_TIMEOUT_S: Final = 120.0
 PROGRAM: Final = Path(sys.executable).parent / "sallyport"
 
 

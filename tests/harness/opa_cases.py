@@ -78,14 +78,15 @@ def source() -> Path:
 
 
 @functools.cache
-def native() -> frozenset[str]:
+def native() -> dict[str, str]:
     """Give the functions that OPA compiles into WebAssembly, as its compiler lists them."""
     compiler = (source() / "internal/compiler/wasm/wasm.go").read_text()
     names = re.search(r"builtinsFunctions = map.*?\n}", compiler, re.DOTALL)
     declared = (source() / "v1/ast/builtins.go").read_text()
     rego = dict(re.findall(r'var (\w+) = &Builtin\{\s*Name:\s*"([^"]+)"', declared))
     assert names
-    return frozenset(rego[each] for each in re.findall(r"ast\.(\w+)\.Name", names[0]))
+    listed = re.findall(r'ast\.(\w+)\.Name: *"(\w+)"', names[0])
+    return {rego[each]: function for each, function in listed}
 
 
 def cases() -> list[Case]:
@@ -104,7 +105,7 @@ def _case(number: int, raw: dict[str, Any]) -> Case | None:
     text = "\n".join([*modules, raw["query"]])
     called = {name for name in capabilities() if re.search(rf"(?<![\w.]){re.escape(name)}\(", text)}
     supplied = tuple(sorted(called & SUPPLIED.keys()))
-    known = called <= native() | SUPPLIED.keys() | {"print"}
+    known = called <= native().keys() | SUPPLIED.keys() | {"print"}
     unsaid = not {"want_result", "want_error", "want_error_code"} & raw.keys()
     if not supplied or not known or unsaid or "env" in raw or "input_term" in raw:
         return None

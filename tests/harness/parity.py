@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+import jsonschema
 import msgspec
 import yaml
 from hypothesis import Phase, given, settings
@@ -30,11 +31,12 @@ from tests.harness.evidence import ROOT
 from tests.harness.pods import pods
 from tests.tools.provide import provide
 from tests.unit.policies.contexts import CONTEXTS
+from tests.unit.policies.library.shelf import choice
 from tests.unit.policies.rego import REGO, load, projection_of
 from tests.unit.policies.test_rego_wasm import projections
 
 SITES: Final = (ROOT / "examples/site-rules/acme", ROOT / "examples/site-signals/customer_data")
-_NO_POD: Final = encode(Projection(containers=[]))
+NO_POD: Final = encode(Projection(containers=[]))
 _ODD: Final = (None, True, 0, -1, 2**31 - 1, "", "a/b:c@d", "*", "é\u4e00", "1Gi")
 _EXAMPLE: Final = {"string": "a", "integer": 1, "number": 1, "boolean": True, "object": {}}
 
@@ -125,7 +127,16 @@ def _given(rule: str) -> dict[str, Any]:
     assert comments, path
     text = re.sub(r"^# ?", "", comments[0], flags=re.MULTILINE).partition("METADATA\n")[2]
     declared = yaml.safe_load(text)["custom"].get("parameters", {})
-    return {name: _of(schema) for name, schema in declared.items() if "default" not in schema}
+    written = choice(rule.removeprefix("rules/")).parameters
+    return {
+        name: made if _is_valid(made := _of(schema), schema) else written[name]
+        for name, schema in declared.items()
+        if "default" not in schema
+    }
+
+
+def _is_valid(value: Any, schema: dict[str, Any]) -> bool:
+    return jsonschema.Draft202012Validator(schema).is_valid(value)
 
 
 def _of(schema: dict[str, Any]) -> Any:
@@ -147,7 +158,7 @@ def examples() -> Iterator[Case]:
         made = load(path.relative_to(REGO).as_posix())
         if made["kind"] == "Context":
             own = msgspec.convert(made["context"], Context)
-            yield Case("examples of built-in rules", _NO_POD, encode_context(own))
+            yield Case("examples of built-in rules", NO_POD, encode_context(own))
         else:
             projection = json.dumps(projection_of(made), ensure_ascii=False).encode()
             yield Case("examples of built-in rules", projection, encode_context(context))
@@ -202,7 +213,7 @@ def _of_object(group: str, made: dict[str, Any], reads: Reads) -> Iterator[Case]
     context = encode_context(Context("CREATE", namespace=named, requester="human"))
     kind = _kind(made)
     if kind != "Pod" and kind in reads.kinds:
-        yield Case(group, _NO_POD, context, Shown(kind, reads.fields(kind, made)))
+        yield Case(group, NO_POD, context, Shown(kind, reads.fields(kind, made)))
     template = made if kind == "Pod" else _template(made)
     if template is not None:
         yield _of_pod(group, template, reads, context)

@@ -31,12 +31,21 @@ class Registry:
     realm: str = ""
     redirects_to: str = ""
     """Where blobs are, if elsewhere."""
+    tags: dict[str, str] = field(default_factory=dict)
+    """Digests of manifests, by tag."""
+    failing: int = 0
+    """A status that it answers in place of everything."""
 
     def push(self, *layers: bytes, media_type: str = LAYER) -> str:
         """Keep an image; give its reference."""
         described = [{"mediaType": media_type, "digest": self._keep(each)} for each in layers]
         manifest = json.dumps({"schemaVersion": 2, "layers": described}).encode()
         return f"127.0.0.1:{self.port}/{NAME}@{self._keep(manifest)}"
+
+    def tag(self, name: str, *layers: bytes) -> str:
+        """Keep an image under a tag, which it may have had for another; give its reference."""
+        self.tags[name] = self.push(*layers).rpartition("@")[2]
+        return f"127.0.0.1:{self.port}/{NAME}:{name}"
 
     def _keep(self, content: bytes) -> str:
         digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
@@ -46,12 +55,15 @@ class Registry:
     async def give(self, request: web.Request) -> web.Response:
         """Answer for a manifest or a blob."""
         self.asked.append(request.path)
+        if self.failing:
+            return web.Response(status=self.failing)
         if self.signed_in and request.headers.get("Authorization") != f"Bearer {TOKEN}":
             realm = self.realm or f"https://127.0.0.1:{self.port}/token"
             scope = f'service="r",scope="repository:{NAME}:pull"'
             challenge = {"WWW-Authenticate": f'Bearer realm="{realm}",{scope}'}
             return web.Response(status=401, headers=challenge)
         digest = request.match_info["digest"]
+        digest = self.tags.get(digest, digest)
         if self.redirects_to and "/blobs/" in request.path:
             raise web.HTTPTemporaryRedirect(f"{self.redirects_to}/{digest}")
         if digest not in self.blobs:

@@ -19,6 +19,7 @@ _JOBSET: Final = "sigs.k8s.io/jobset"
 _KUBECONFORM: Final = "github.com/yannh/kubeconform"
 _KUBERNETES: Final = "k8s.io/kubernetes/cmd"
 _RAY: Final = "github.com/ray-project/kuberay/ray-operator"
+_REGAL: Final = "github.com/styrainc/regal"  # Later ones, open-policy-agent's, cannot be had.
 _CONTAINERD: Final = "github.com/containerd/containerd/v2"
 
 
@@ -239,6 +240,7 @@ PROGRAMS: Final[Mapping[str, Program]] = MappingProxyType(
                 "kubeconform", _KUBECONFORM, f"{_KUBECONFORM}/cmd/kubeconform", (0, 8), 1
             ),
             _always_built("kubectl", "k8s.io/kubernetes", f"{_KUBERNETES}/kubectl", (1, 36), 4),
+            _always_built("regal", _REGAL, _REGAL, (0, 35), 2),
             # Of the packages of its commands, which its module does not hold: cert-manager/main.go.
             _always_built(
                 "cert-manager", _CERT_MANAGER, "sallyport.dev/tests/tools/cert-manager", (1, 21), 4

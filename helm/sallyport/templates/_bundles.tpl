@@ -15,3 +15,10 @@
 bundle-key-{{ $id }}.pem: {{ $pem | quote }}
 {{- end }}
 {{- end }}
+
+{{/* Secret with the password for the registry of bundles; empty where none is asked. */}}
+{{- define "sallyport.registrySecret" -}}
+{{- with .Values.bundle.source }}
+{{- if .oci }}{{ .passwordSecret }}{{ end }}
+{{- end }}
+{{- end }}

@@ -37,12 +37,30 @@ sandbox:
 {{- if $values.bundle.configMap }}
 bundle: /etc/sallyport/bundle/bundle.tar.gz
 {{- end }}
-{{- with $values.bundle.keys }}
+{{- $source := and (eq .component "control") $values.bundle.source.oci }}
+{{- if or $values.bundle.keys $source }}
 bundles:
+  {{- with $values.bundle.keys }}
   keys:
     {{- range $id, $_ := . }}
     {{ $id | quote }}: /etc/sallyport/config/bundle-key-{{ $id }}.pem
     {{- end }}
+  {{- end }}
+  {{- if $source }}
+  {{- with $values.bundle.source }}
+  source:
+    oci: {{ .oci | quote }}
+    interval: {{ int64 .everySeconds }}
+    unsigned: {{ .unsigned }}
+    username: {{ .username | quote }}
+    {{- if .caPem }}
+    ca_file: /etc/sallyport/config/bundle-source-ca.pem
+    {{- end }}
+    {{- if .passwordSecret }}
+    password_file: /etc/sallyport/registry/password
+    {{- end }}
+  {{- end }}
+  {{- end }}
 {{- end }}
 {{- if and (eq .component "gate") $values.shadow.configMap }}
 shadow:

@@ -7,7 +7,8 @@ from typing import Final
 import msgspec
 
 from core.errors import BundleRefusedError
-from policies.authoring.cases import Case, Expected, find_cases, read_case
+from policies.authoring.cases import Case, Expected
+from policies.authoring.examples import find_all, read
 from policies.authoring.lint import Level, Problem
 from policies.authoring.lint.placing import problem_of
 from policies.authoring.lint.syntax import Source, refs
@@ -41,26 +42,30 @@ class Cases:
         self.problems: list[Problem] = []
         self._cases: list[tuple[Case, frozenset[str]]] = []
         for site in sites:
-            for path in find_cases(site):
+            for path in find_all(site):
                 try:
-                    case = read_case(path, NO_CHOICES)
+                    case = read(path, NO_CHOICES)
                 except BundleRefusedError as error:
                     self.problems.append(problem_of(str(error), "case", str(path)))
                 else:
-                    self._cases.append((case, others(path, sites, files)))
+                    self._cases.append((case, others(case.folder, sites, files)))
 
     def lacking(self, rule: str, owner: Source) -> Iterator[Problem]:
         """Say whether a rule has no case in which it finds something, or none where it does not."""
         about = [case for case, not_about in self._cases if rule not in not_about]
-        finding = [case for case in about if any(_names(it, rule) for it in _expected(case))]
+        finding = [case for case in about if _shows(case, rule)]
         if not finding:
             yield _missing(owner, rule, "no-failing-case", "is found", "deny")
         if len(finding) == len(about):
             yield _missing(owner, rule, "no-passing-case", "is not", "allow")
 
 
-def _expected(case: Case) -> list[Expected]:
-    return [*case.said.findings, *(case.said.signals or ())]
+def _shows(case: Case, rule: str) -> bool:
+    """Say whether a case shows an object in which a rule finds something."""
+    expected = [*case.said.findings, *(case.said.signals or ())]
+    if case.example and not expected:
+        return case.said.expect != "allow"
+    return any(_names(each, rule) for each in expected)
 
 
 def _names(expected: Expected, rule: str) -> bool:

@@ -1,4 +1,4 @@
-"""Calls of built-in functions that can fail on their arguments: nothing is found then."""
+"""Calls of built-in functions that can fail on their arguments: all is refused then."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -21,7 +21,6 @@ _DECIDES: Final[Mapping[str, int]] = {
     "regex.split": 0,
     "regex.template_match": 0,
     "rem": 1,
-    "replace": 1,
     "sprintf": 0,
 }
 """Which argument it can fail on: one that is written out is right, or wrong in every test."""
@@ -30,14 +29,14 @@ _LITERALS: Final = frozenset({"string", "number", "boolean"})
 
 
 def failing(source: Source) -> Iterator[Problem]:
-    """Find calls whose failure would go unseen."""
+    """Find calls that would end the evaluation for some values."""
     for name, arguments in calls(source.rules):
         called = ".".join(filter(None, source.steps(name)))
         if called in CAN_FAIL and not _is_sure(called, arguments):
             yield source.problem(
                 name,
                 "failing-builtin",
-                f"{called} fails on {CAN_FAIL[called]}: nothing is found then, or all is refused",
+                f"{called} fails on {CAN_FAIL[called]}: the object is refused with an error then",
                 "call a wrapper of data.sallyport.lib, or test the shape first and find "
                 "something where it is wrong (docs/policies/lint.md)",
             )

@@ -8,6 +8,7 @@ import msgspec
 
 from core.errors import BundleRefusedError
 from policies import BUILT_IN_REGO
+from policies.authoring.examples import with_examples
 from policies.authoring.lint import Problem
 from policies.authoring.lint.covered import Cases, untested
 from policies.authoring.lint.declared import declared
@@ -16,6 +17,7 @@ from policies.authoring.lint.placing import problem_of
 from policies.authoring.lint.programs import checked, formatted, regal_says
 from policies.authoring.lint.syntax import Source, parse_source
 from policies.authoring.lint.undefined import undefined
+from policies.authoring.lint.untyped import Signatures, signatures, untyped
 from policies.authoring.workspace import SITE_FILES, Places, copy_tests
 from policies.build import stage_built_in, stage_own
 from policies.site.choices import Choices
@@ -51,7 +53,8 @@ def lint(opa: Path, sites: Sequence[Path], choices: Choices, regal: Path | None)
 def _staged(opa: Path, staged: Path, sites: Sequence[Path], choices: Choices) -> Iterator[Problem]:
     refused: list[Problem] = []
     try:
-        stage_own(opa, staged, sites, choices, BUILT_IN_REGO / "schema")
+        chosen = with_examples(sites, choices)
+        stage_own(opa, staged, sites, chosen, BUILT_IN_REGO / "schema")
     except BundleRefusedError as error:
         # opa check says more than one thing, each with its column.
         refused = list(checked(opa, staged)) if (staged / "schema").exists() else []
@@ -72,12 +75,12 @@ def _staged(opa: Path, staged: Path, sites: Sequence[Path], choices: Choices) ->
         except BundleRefusedError:
             continue  # opa fmt has said so.
     ignored = {source.file: source for source in sources}
-    for problem in _own(sources, sites):
+    for problem in _own(sources, sites, signatures(opa, staged)):
         if problem.file not in ignored or not ignored[problem.file].ignores(problem):
             yield problem
 
 
-def _own(sources: Sequence[Source], sites: Sequence[Path]) -> Iterator[Problem]:
+def _own(sources: Sequence[Source], sites: Sequence[Path], takes: Signatures) -> Iterator[Problem]:
     """Find what Sallyport's own rules say."""
     tests = [each for each in sources if each.is_test]
     written = [each for each in sources if not each.is_test]
@@ -93,6 +96,8 @@ def _own(sources: Sequence[Source], sites: Sequence[Path]) -> Iterator[Problem]:
     cases = Cases(sites, files)
     yield from cases.problems
     for rule, own in rules.items():
+        owner = next((it for it in own if it.annotations), own[0])
+        yield from untyped(own, owner.annotations.get("custom") or {}, takes)
         yield from declared([*own, *helpers])
         yield from untested(rule, own, tests)
         yield from cases.lacking(rule, own[0])

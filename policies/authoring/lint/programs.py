@@ -14,6 +14,12 @@ from policies.authoring.running import run
 _MISSPELT: Final = "see the fields of the input in schema/ ('sallyport policy schema')"
 
 
+_REGAL: Final = Path(__file__).parent / "regal.yaml"
+"""What regal is asked where a site says nothing of it."""
+
+_CONFIGURATIONS: Final = (".regal/config.yaml", ".regal.yaml")
+
+
 def formatted(opa: Path, folder: Path, files: Sequence[str]) -> Iterator[Problem]:
     """Find files that `opa fmt` would write otherwise, with the first line that differs."""
     for file in files:
@@ -56,12 +62,13 @@ def checked(opa: Path, folder: Path) -> Iterator[Problem]:
 
 
 def regal_says(regal: Path, sites: Sequence[Path]) -> Iterator[Problem]:
-    """Find what regal says of the folders (`regal lint --format json`).
+    """Find what regal says of the folders (`regal lint --format json`), as they or we configure it.
 
     Raises:
         BundleRefusedError: what it prints cannot be read.
     """
-    ran = run(regal, Path(), "lint", "--format", "json", *map(str, sites))
+    config = () if any(map(_configures, sites)) else ("--config-file", str(_REGAL))
+    ran = run(regal, Path(), "lint", "--format", "json", *config, *map(str, sites))
     try:
         violations = msgspec.json.decode(ran.out)["violations"] or ()
         for each in violations:
@@ -79,3 +86,11 @@ def regal_says(regal: Path, sites: Sequence[Path]) -> Iterator[Problem]:
             )
     except (msgspec.DecodeError, LookupError, TypeError) as error:
         raise BundleRefusedError(f"regal lint prints what cannot be read: {ran.said}") from error
+
+
+def _configures(site: Path) -> bool:
+    """Say whether a folder, or one above it, has a configuration of regal."""
+    folder = site.resolve()
+    return any(
+        (above / name).exists() for above in (folder, *folder.parents) for name in _CONFIGURATIONS
+    )

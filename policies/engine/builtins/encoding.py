@@ -7,10 +7,17 @@ import urllib.parse
 from decimal import Decimal
 from typing import Any, Final
 
+import msgspec
+
 from policies.engine.builtins import arguments
 from policies.engine.builtins.shown import order, pairs
 from policies.engine.builtins.values import Number, Set
 
+_JSON: Final = msgspec.json.Decoder(float_hook=Number)
+_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+_BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
+_NOT_OF_URLS: Final = re.compile(r"[+/]")
+_FROM_URLS: Final = str.maketrans("-_", "+/")
 _ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _MOST_PARAMETERS: Final = 10_000
 _NO_UTF8: Final = "what is encoded is no UTF-8, which is not supplied"
@@ -26,6 +33,68 @@ def base64url_no_pad(value: Any) -> str:
     """`base64url.encode_no_pad`."""
     encoded = base64.urlsafe_b64encode(arguments.text(value, 1).encode())
     return encoded.rstrip(b"=").decode()
+
+
+def base64_decode(value: Any) -> str:
+    """`base64.decode`; OPA also gives what is no UTF-8, which here is an error."""
+    return _decoded(arguments.text(value, 1))
+
+
+def base64_is_valid(value: Any) -> bool:
+    """`base64.is_valid`."""
+    return isinstance(value, str) and _BASE64.fullmatch(_joined(value)) is not None
+
+
+def base64url_decode(value: Any) -> str:
+    """`base64url.decode`, with or without padding; of what is no UTF-8, an error."""
+    text = arguments.text(value, 1)
+    if _NOT_OF_URLS.search(text):
+        raise ValueError("illegal base64url string")
+    if not text.endswith("="):
+        text += {2: "==", 3: "="}.get(len(text.encode()) % 4, "")
+    return _decoded(text.translate(_FROM_URLS))
+
+
+def _decoded(text: str) -> str:
+    joined = _joined(text)
+    if not _BASE64.fullmatch(joined):
+        raise ValueError("illegal base64 data")
+    try:
+        return base64.b64decode(joined).decode()
+    except UnicodeDecodeError:
+        raise ValueError(_NO_UTF8) from None
+
+
+def _joined(text: str) -> str:
+    """Take out what Go's encoding/base64 passes over."""
+    return text.replace("\r", "").replace("\n", "")
+
+
+def json_unmarshal(value: Any) -> Any:
+    """`json.unmarshal`."""
+    return _read_json(arguments.text(value, 1))
+
+
+def json_is_valid(value: Any) -> bool:
+    """`json.is_valid`."""
+    if not isinstance(value, str):
+        return False
+    try:
+        _read_json(value)
+    except msgspec.DecodeError:
+        return False
+    return True
+
+
+def _read_json(text: str) -> Any:
+    try:
+        return _JSON.decode(text)
+    except RecursionError:
+        raise ValueError("JSON nested that deep is not supplied") from None
+    except msgspec.DecodeError:
+        if _SURROGATE.search(text):
+            raise ValueError("JSON with surrogates is not supplied") from None
+        raise
 
 
 def hex_encode(value: Any) -> str:

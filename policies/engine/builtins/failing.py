@@ -1,7 +1,7 @@
 """Built-in functions that can fail on arguments of the right type.
 
-One that OPA compiled in makes its expression undefined then, and what it should have found
-vanishes; one of the host ends the evaluation with an error, and the object is refused.
+The evaluation ends with an error then, and the object is refused: a rule that tests the shape first
+refuses with its own words instead.
 """
 
 from collections.abc import Mapping
@@ -55,7 +55,6 @@ CAN_FAIL: Final[Mapping[str, str]] = {
     "regex.replace": _NO_PATTERN,
     "regex.split": _NO_PATTERN,
     "regex.template_match": _NO_PATTERN,
-    "replace": "an empty text to look for: compiled, it does not end",
     "rem": "division by zero, or a number that is not whole",
     "semver.compare": "a text that is no version",
     "sprintf": "a text of more than a million characters, or a float with # or %b, %x",

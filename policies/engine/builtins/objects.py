@@ -51,6 +51,23 @@ def _set_in_array(whole: list[Any], part: Set) -> bool:
     return False
 
 
+def union_n(values: Any) -> dict[Any, Any]:
+    """`object.union_n`: what comes later counts, and objects in one place become one."""
+    found: dict[Any, Any] = {}
+    for each in arguments.array(values, 1):
+        found = _union(found, arguments.mapping(each, 1))
+    return found
+
+
+def _union(one: dict[Any, Any], other: dict[Any, Any]) -> dict[Any, Any]:
+    both = {
+        key: _union(one[key], each)
+        for key, each in other.items()
+        if isinstance(each, dict) and isinstance(one.get(key), dict)
+    }
+    return one | other | both
+
+
 def cast_array(value: Any) -> list[Any]:
     """`cast_array`: a set as an array, in order."""
     if isinstance(value, Set):

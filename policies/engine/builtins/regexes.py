@@ -23,6 +23,19 @@ _NAME_CHARACTERS: Final = frozenset(
 Spans = list[tuple[int, int]]
 
 
+def why_no_pattern(text: str) -> str:
+    """Say why a text is no regular expression, alone or as the whole of a value; empty if it is."""
+    try:
+        for pattern in (
+            text,
+            f"^(?:{text})$",
+        ):  # `a)(b` is one only in the second, `\Qa` in the first.
+            _compiled(pattern)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
 def find_n(pattern: Any, value: Any, most: Any) -> list[str]:
     """`regex.find_n`: the first matches; all of them for a number below zero."""
     expression, text = _compiled(arguments.text(pattern, 1)), arguments.text(value, 2).encode()

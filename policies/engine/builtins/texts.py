@@ -7,6 +7,7 @@ from policies.engine.builtins import arguments
 from policies.engine.builtins.values import Set
 
 _MOST_FOUND: Final = 20_000
+_LONGEST: Final = 1_000_000
 _MOST_COMPARED: Final = 20_000_000
 _GLOB_CHARACTERS: Final = frozenset("*?\\[]{}")
 
@@ -38,6 +39,23 @@ def _any_begins(values: list[str], prefixes: list[str]) -> bool:
         if place < len(ordered) and ordered[place].startswith(prefix):
             return True
     return False
+
+
+def concat(separator: Any, values: Any) -> str:
+    """`concat`: the strings of an array, or of a set in order."""
+    mark = arguments.text(separator, 1)
+    if not isinstance(values, (list, Set)):
+        raise arguments.must_be(2, "one of {set, array}", values)
+    found = arguments.texts(values, 2)
+    # Python orders by code points, OPA by the bytes of UTF-8: that is the same.
+    return mark.join(sorted(found) if isinstance(values, Set) else found)
+
+
+def replace(value: Any, old: Any, new: Any) -> str:
+    """`replace`: of an empty text, what is new comes before each character and at the end."""
+    text, out, into = arguments.text(value, 1), arguments.text(old, 2), arguments.text(new, 3)
+    arguments.limited((len(text) + 1) * (len(into) + 1), _LONGEST, "the length of the answer")
+    return text.replace(out, into)
 
 
 def count(value: Any, part: Any) -> int:

@@ -2,149 +2,41 @@
 
 import asyncio
 import json
-import math
 import os
 import re
 import signal
-import subprocess
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ed25519
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from prometheus_client import CollectorRegistry
 
-from control.loops.bundles import Activating
-from core.bundle_head import BASE, Announcement
-from kube.bundle_store import BundleStore
-from kube.lease import Leadership
-from kube.objects import Objects
-from kube.paging import open_objects
-from tests.api.kube.objects import new_name
+from core.bundle_head import BASE
+from tests.api.policies.published import (
+    SOON_S,
+    Field,
+    controlling,
+    in_force,
+    open_field,
+    until,
+)
 from tests.harness.apiserver import ApiServer
 from tests.harness.bundles import retitled, revision_of
-from tests.harness.client import Client, read_objects
-from tests.harness.gate import PROGRAM, Gate
-from tests.harness.helm import CRDS
-from tests.harness.pki import Authority
+from tests.harness.client import Client
 
-SOON_S = 60.0
-HASTE = 12.0
-"""By how much control's clock is faster here: a gate is gone after 6 seconds and not after 75."""
+HASTE = 4.0
+"""By how much control's clock is faster here: a gate is gone after 19 seconds and not after 75."""
 
 FIRST, SECOND = retitled(1), retitled(2)
-LEADER = Leadership(1, math.inf, time.monotonic)
-
-
-@dataclass
-class Field:
-    """A namespace of its own, with gates and control in it."""
-
-    folder: Path
-    kubeconfig: Path
-    namespace: str
-    authority: Authority
-    objects: Objects
-    gates: list[Gate]
-
-    def gate(self, environment: Mapping[str, str] | None = None) -> Gate:
-        """Start one."""
-        folder = self.folder / f"gate-{len(self.gates)}"
-        folder.mkdir()
-        settings = {"SALLYPORT_NAMESPACE": self.namespace, **(environment or {})}
-        gate = Gate(folder, self.authority, self.kubeconfig, settings)
-        self.gates.append(gate)
-        return gate
-
-    async def policy(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run `sallyport policy …`."""
-        config = self.folder / "settings.yaml"
-        config.write_text(json.dumps({"namespace": self.namespace}))
-        where = ("--kubeconfig", str(self.kubeconfig), "--config", str(config))
-        command = [str(PROGRAM), "policy", *arguments, *where]
-        return await asyncio.to_thread(
-            subprocess.run, command, capture_output=True, text=True, check=False
-        )
-
-    async def status(self) -> Any:
-        """Give what `policy status` says."""
-        return json.loads((await self.policy("status", "-o", "json")).stdout)
-
-    def write(self, packed: bytes) -> str:
-        """Give the name of a file with a bundle."""
-        path = self.folder / f"{revision_of(packed)}.tar.gz"
-        path.write_bytes(packed)
-        return str(path)
 
 
 @pytest.fixture
 async def field(apiserver: ApiServer, client: Client, tmp_path: Path) -> AsyncIterator[Field]:
     """A field of this test's own."""
-    await client.apply(read_objects(CRDS / "templates" / "containerprofiles.yaml"))
-    await client.wait_for_kind("sallyport.dev/v1alpha1", "ContainerProfile")
-    namespace = new_name("bundles")
-    await client.create_namespace(namespace)
-    async with open_objects(apiserver.kubeconfig()) as objects:
-        await BundleStore(objects, namespace).make_place()
-        authority = Authority(tmp_path)
-        made = Field(tmp_path, apiserver.kubeconfig(), namespace, authority, objects, [])
-        try:
-            yield made
-        finally:
-            for gate in made.gates:
-                gate.stop()
-
-
-@asynccontextmanager
-async def controlling(field: Field, haste: float = 1.0) -> AsyncIterator[None]:
-    """Run control's loop until left."""
-
-    def own() -> Announcement:
-        return known[0]
-
-    known = [Announcement(BASE, "")]
-    store = BundleStore(field.objects, field.namespace)
-    loop = Activating(
-        field.objects,
-        field.namespace,
-        own,
-        CollectorRegistry(),
-        clock=lambda: time.monotonic() * haste,
-    )
-
-    async def run() -> None:
-        while True:
-            head = (await store.read()).head  # It loads whatever is wanted at once.
-            known[0] = Announcement(BASE, "", loaded=(head.wanted,), turn=head.turn)
-            await loop.run(LEADER)
-            await asyncio.sleep(0.2)
-
-    task = asyncio.create_task(run())
-    try:
-        yield
-    finally:
-        task.cancel()
-        (result,) = await asyncio.gather(task, return_exceptions=True)
-        assert isinstance(result, asyncio.CancelledError), result
-
-
-def in_force(gate: Gate) -> str:
-    """Give the revision that a gate judges by."""
-    found = re.search(r'sallyport_policy_info\{revision="(\w+)"\} 1', gate.status("/metrics")[1])
-    assert found
-    return found[1]
-
-
-async def until(condition: Callable[[], object]) -> None:
-    """Wait for what must come."""
-    async with asyncio.timeout(SOON_S):
-        while not await asyncio.to_thread(condition):  # noqa: ASYNC110 -- of other processes
-            await asyncio.sleep(0.1)
+    async with open_field(apiserver, client, tmp_path) as made:
+        yield made
 
 
 async def test_all_gates_switch_when_each_has_it_and_back_by_one_command(field: Field) -> None:

@@ -76,6 +76,11 @@ def _make(of: Bundle) -> RememberingEngine:
     return make(of)  # As it is then: a test may replace it.
 
 
+def first_of(cluster: Cluster, base: Bundle) -> InForce:
+    """Give what is in force at the beginning."""
+    return InForce(make(base), lambda engine: judge_of(cluster, engine))
+
+
 @asynccontextmanager
 async def follow(
     cluster: Cluster, place: Place | None = None, file: Path | None = None
@@ -83,8 +88,7 @@ async def follow(
     """Follow until the end, from the built-in bundle, or a file's."""
     source = FileSource(file) if file else None
     base = source.read() if source else read_bundle(BUILT_IN_BUNDLE)
-    in_force = InForce(make(base), lambda engine: judge_of(cluster, engine))
-    bundles = Bundles(in_force, _make, read_bundle(BUILT_IN_BUNDLE))
+    bundles = Bundles(first_of(cluster, base), _make, read_bundle(BUILT_IN_BUNDLE))
     found = Following(bundles, base, source, name="gate-0", poll_s=0.02)
     if place is not None:
         place.wake = found.wake

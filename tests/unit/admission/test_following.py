@@ -1,16 +1,20 @@
 """What a process follows: its file, and what is published; what is refused changes nothing."""
 
 import asyncio
+import hashlib
+import threading
 from pathlib import Path
 
 import pytest
 
 from admission import following
-from core.bundle_head import BASE
+from core.bundle_head import BASE, Head, Stored
 from core.cluster import Cluster
 from policies import BUILT_IN_BUNDLE
-from policies.bundle import read_bundle
+from policies.bundle import FORMAT, Bundle, Manifest, parse_bundle, read_bundle, with_manifest
+from policies.engine.remembered import RememberingEngine
 from tests.harness.bundles import revision_of, stored
+from tests.unit.admission import followed
 from tests.unit.admission.followed import (
     FIRST,
     SECOND,
@@ -154,6 +158,30 @@ async def test_what_is_refused_is_announced_and_tried_again_when_it_is_wanted_ag
         assert found.bundles.refused == {}
 
 
+async def test_a_bundle_of_a_later_release_is_refused_and_what_is_in_force_stays(
+    cluster: Cluster,
+) -> None:
+    """As after a rollback of the release; a gate that starts then says so, and is not ready."""
+    rules = list(read_bundle(BUILT_IN_BUNDLE).rules.values())
+    packed = with_manifest(BUILT_IN_BUNDLE.read_bytes(), Manifest(FORMAT + 1, rules), {})
+    newer = Stored("0123456789ab", hashlib.sha256(packed).hexdigest(), 0, 1)
+    said = f"format {FORMAT + 1}; this release reads {FORMAT - 1} and {FORMAT}"
+    own = read_bundle(BUILT_IN_BUNDLE).revision
+    place = Place(None)
+    place.files[newer.revision] = packed
+    async with follow(cluster, place) as found:
+        for turn, active in enumerate((BASE, newer.revision)):  # Wanted, then active by `--now`.
+            place.head = Head(turn=turn, wanted=newer.revision, active=active, bundles=(newer,))
+            place.wake()
+            await until(lambda: place.announced and place.announced[-1].turn == turn)  # noqa: B023
+            assert said in place.announced[-1].refused[newer.revision]
+            assert found.missing() == []
+            assert await in_force(found) == own
+    async with follow(cluster, place) as found:
+        await until(lambda: said in str(found.bundles.in_force.missing()))
+        assert place.announced[-1].in_force == BASE
+
+
 async def test_what_is_not_wanted_any_more_is_let_go(cluster: Cluster) -> None:
     """A gate holds two engines at most."""
     place = Place(None)
@@ -183,6 +211,39 @@ async def test_a_file_does_not_take_the_place_of_what_is_active(
         place.set(BASE, BASE, turn=2)
         await until(lambda: found.bundles.name == BASE)
         assert await in_force(found) == revision_of(SECOND)
+
+
+async def test_a_file_that_changes_while_the_one_before_is_tried_out_is_put_in_force(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file's own bundle becomes active just then: the newer one is what must be in force."""
+    file = tmp_path / "b.tar.gz"
+    file.write_bytes(FIRST)
+    place = Place(None)
+    active = revision_of(THIRD)
+    async with follow(cluster, place, file) as found:
+        place.set(active, active, THIRD)
+        await until(lambda: found.bundles.name == active)
+        trying, go_on = threading.Event(), threading.Event()
+        right = followed.make
+
+        def waiting(of: Bundle) -> RememberingEngine:
+            trying.set()
+            assert go_on.wait(followed.SOON_S)
+            return right(of)
+
+        monkeypatch.setattr(followed, "make", waiting)
+        place.set(BASE, BASE, turn=2)
+        await until(trying.is_set)
+        replace(file, SECOND)
+        seen = found.file
+        assert seen is not None
+        await until(lambda: seen._digest == parse_bundle(SECOND, "b").digest)  # noqa: SLF001 -- nobody else can see that it was read
+        await asyncio.sleep(0.1)  # What was read is at hand, and waits or not.
+        go_on.set()
+        await until(lambda: found.bundles.in_force.engine.revision == revision_of(SECOND))
+        assert await in_force(found) == revision_of(SECOND)
+        assert found.bundles.name == BASE
 
 
 async def test_a_gate_says_again_and_again_that_it_is_there(

@@ -1,14 +1,18 @@
 """What fails while bundles are loaded ends nothing, and nothing ends unseen."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from admission import following
+from admission.bundles import Bundles, Read
+from admission.following import Following
 from core.bundle_head import BASE, Stored
 from core.cluster import Cluster
 from core.errors import EngineAwayError
-from policies.bundle import Bundle
+from policies import BUILT_IN_BUNDLE
+from policies.bundle import Bundle, read_bundle
 from policies.engine.remembered import RememberingEngine
 from tests.harness.bundles import revision_of
 from tests.unit.admission import followed
@@ -16,6 +20,7 @@ from tests.unit.admission.followed import (
     FIRST,
     SECOND,
     Place,
+    first_of,
     follow,
     in_force,
     replace,
@@ -93,20 +98,112 @@ async def test_a_file_that_could_not_be_tried_is_tried_again(
         assert found.bundles.counts.refused == 0
 
 
-async def test_one_who_follows_no_more_is_not_ready(cluster: Cluster) -> None:
-    """Else a gate would judge by an old bundle for ever, and nobody would know."""
-    place = Place(None)
+def breaking(place: Place, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Have what is fetched end the following by a defect, until the event is set."""
+    monkeypatch.setattr(following, "PAUSE_S", 0.02)
+    healed, right = asyncio.Event(), place.fetch
 
-    async def broken(_: Stored) -> bytes:
+    async def broken(stored: Stored) -> bytes:
+        if healed.is_set():
+            return await right(stored)
         raise LookupError("a defect")
 
     place.fetch = broken  # type: ignore[method-assign, assignment]
+    return healed
+
+
+async def test_one_who_does_not_follow_is_not_ready_and_begins_again_by_itself(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a gate would judge by an old bundle for ever, and nobody would know."""
+    place = Place(None)
+    healed = breaking(place, monkeypatch)
+    wanted = revision_of(FIRST)
     async with follow(cluster, place) as found:
         place.set(BASE, BASE)
         await until(lambda: place.announced)
         assert found.missing() == []
-        place.set(revision_of(FIRST), BASE, FIRST, turn=2)
-        await until(found.missing)
-        said = "policy bundles are followed no more (LookupError: a defect): restart this process"
+        place.set(wanted, BASE, FIRST, turn=2)
+        await until(lambda: found.bundles.counts.restarts >= 2)
+        said = "policy bundles are not followed (LookupError: a defect): report this defect"
         assert found.missing()[0].startswith(said)
+        assert found.ended() == found.missing()
         assert found.bundles.in_force.missing() == found.missing()
+        healed.set()
+        await until(lambda: wanted in found.bundles.loaded)
+        await until(lambda: not found.missing())
+        assert found.bundles.in_force.missing() == []
+        place.set(wanted, wanted, turn=2)
+        await until(lambda: found.bundles.name == wanted)
+
+
+async def test_what_ended_before_anything_was_active_is_not_ready_until_it_is(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To begin again is not to be ready: the active bundle must be in force."""
+    place = Place(None)
+    healed = breaking(place, monkeypatch)
+    active = revision_of(FIRST)
+    async with follow(cluster, place) as found:
+        place.set(active, active, FIRST)
+        await until(lambda: found.bundles.counts.restarts)
+        assert found.bundles.in_force.missing()
+        place.failing = True
+        healed.set()
+        await until(lambda: "GET: no answer" in str(found.bundles.in_force.missing()))
+        assert found.ended() == []
+        place.failing = False
+        await until(lambda: not found.bundles.in_force.missing())
+        assert await in_force(found) == active
+
+
+async def test_a_file_is_followed_again_after_a_defect(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it held when the defect came is not forgotten."""
+    monkeypatch.setattr(following, "PAUSE_S", 0.02)
+    file = tmp_path / "b.tar.gz"
+    file.write_bytes(FIRST)
+    load, failing = Bundles.load, [True]
+
+    async def broken(bundles: Bundles, name: str, read: Read) -> bool:
+        if failing:
+            raise LookupError("a defect")
+        return await load(bundles, name, read)
+
+    monkeypatch.setattr(Bundles, "load", broken)
+    async with follow(cluster, file=file) as found:
+        replace(file, SECOND)
+        await until(lambda: found.bundles.counts.restarts >= 2)
+        assert found.missing()
+        failing.clear()
+        await until(lambda: found.bundles.counts.swapped)
+        assert await in_force(found) == revision_of(SECOND)
+        await until(lambda: not found.missing())
+
+
+async def test_a_defect_that_comes_again_is_tried_more_and_more_seldom(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Up to a longest pause."""
+    monkeypatch.setattr(following, "PAUSE_S", 0.5)
+    monkeypatch.setattr(following, "LONGEST_PAUSE_S", 3.0)
+    pauses: list[float] = []
+
+    async def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 5:
+            raise asyncio.CancelledError
+
+    built_in = read_bundle(BUILT_IN_BUNDLE)
+    found = Following(Bundles(first_of(cluster, built_in), followed.make, built_in), built_in)
+    found.heed(Place(None))
+
+    async def broken() -> None:
+        raise LookupError("a defect")
+
+    monkeypatch.setattr(found, "_run", broken)
+    monkeypatch.setattr(asyncio, "sleep", pause)
+    with pytest.raises(asyncio.CancelledError):
+        await found.run()
+    assert pauses == [0.5, 1.0, 2.0, 3.0, 3.0]

@@ -109,6 +109,11 @@ def test_no_folder_is_64(author: Run, tmp_path: Path) -> None:
         done = author(command, tmp_path / "none")
         assert (done.code, done.out) == (64, "")
         assert f"{tmp_path}/none: no such folder" in done.err
+    output = ("--output", tmp_path / "b.tar.gz")
+    done = author("build", "--site", tmp_path / "none", *output)
+    assert (done.code, f"--site {tmp_path}/none: no such folder" in done.err) == (64, True)
+    done = author("build", "--rules", tmp_path / "none", *output)
+    assert (done.code, f"--rules {tmp_path}/none: no such file" in done.err) == (64, True)
 
 
 def test_json_says_all(author: Run, acme: Path) -> None:

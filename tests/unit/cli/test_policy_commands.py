@@ -31,6 +31,16 @@ def test_what_new_writes_is_found_good(author: Run, tmp_path: Path) -> None:
     assert "is there already" in done.err
 
 
+def test_new_says_for_programs_what_it_wrote(author: Run, tmp_path: Path) -> None:
+    """Its id and its files; what is no folder is wrong usage."""
+    done = author("new", "data/lab", "--signal", "--into", tmp_path, "-o", "json")
+    said = json.loads(done.out)
+    assert (done.code, said["id"], len(said["files"])) == (0, "sandbox/data/lab", 5)
+    assert all(Path(file).is_file() for file in said["files"])
+    done = author("new", "labels/team", "--into", said["files"][0])
+    assert (done.code, f"--into {said['files'][0]}: is no folder" in done.err) == (64, True)
+
+
 def test_lint_exits_1_for_errors_alone(author: Run, acme: Path) -> None:
     """Warnings are told, and pass."""
     done = author("lint", acme)

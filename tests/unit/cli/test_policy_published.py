@@ -1,13 +1,20 @@
 """How bundles stand, and how one goes back: what `policy status` and `policy rollback` do."""
 
+import asyncio
 import datetime as dt
 import io
+import json
+from pathlib import Path
 
+import jsonschema
+import msgspec
 import pytest
 from rich.console import Console
 
 from cli.policy_bundles import print_standing
-from cli.policy_published import standing_of, wait_until_active, want_previous
+from cli.policy_published import standing_of
+from cli.policy_wanting import change, wait_until_active, want_previous
+from cli.settings import Settings
 from core.bundle_head import BASE, CONTROL, Announcement, Head, Stored
 from core.errors import BundleRefusedError, ClusterError, SettingsError
 from kube.bundle_store import BundleStore, activated
@@ -107,3 +114,43 @@ async def test_a_gate_not_heard_of_for_75_seconds_does_not_count(at: str, gone: 
     assert found.gone == gone
     assert found.is_settled is bool(gone)
     assert ("nothing heard for 75 s): gate-1" in text_of(found)) is bool(gone)
+
+
+async def test_a_bundle_of_another_release_is_told() -> None:
+    """It replaces built-in policies of the gate's release; nothing is refused."""
+    foreign = msgspec.structs.replace(said(NOW), foreign=3)
+    store = await published(
+        Head(turn=5, wanted=NOW, active=NOW, bundles=BUNDLES), **{"gate-0": foreign}
+    )
+    found = await standing_of(store, NAMESPACE)
+    assert (found.is_settled, found.gates[0].foreign) == (True, 3)
+    assert f"gate-0: {NOW} was built by another release: 3 files of its" in text_of(found)
+
+
+@pytest.mark.parametrize("refused", [False, True])
+async def test_programs_are_told_how_it_ended(*, refused: bool) -> None:
+    """What is wanted, what was before, whether it is active, and who refuses it."""
+    why = {OLD: "signed by none of its keys"} if refused else {}
+    gate = said(NOW, *([] if refused else [OLD]), why=why, turn=6)
+    store = await published(
+        Head(turn=5, wanted=NOW, active=NOW, previous=OLD, bundles=BUNDLES), **{"gate-0": gate}
+    )
+    settings = Settings(namespace=NAMESPACE)
+    changing = asyncio.create_task(change(store, settings, None, 20.0, at_once=False))
+    while not refused and not changing.done():
+        read = await store.read()
+        if read.head.turn == 6 and read.head.active == NOW:
+            await store.write(read, activated(read.head, 0.0))
+        await asyncio.sleep(0)
+    found = await changing
+    assert (found.wanted, found.before, found.active) == (OLD, NOW, not refused)
+    assert ("gate-0 refuses" in found.refused) is refused
+    schema = Path(__file__).parents[3] / "docs" / "reference" / "policy-activate.schema.json"
+    jsonschema.validate(msgspec.to_builtins(found), json.loads(schema.read_text()))
+
+
+async def test_at_once_says_what_was_active() -> None:
+    """Though nobody is waited for."""
+    store = await published(Head(turn=5, wanted=NOW, active=NOW, previous=OLD, bundles=BUNDLES))
+    found = await change(store, Settings(namespace=NAMESPACE), OLD, 60.0, at_once=True)
+    assert (found.wanted, found.before, found.active, found.refused) == (OLD, NOW, True, "")

@@ -23,6 +23,7 @@ from policies import BUILT_IN_REGO
 from policies.build import build
 from policies.bundle import read_bundle
 from tests.harness.evidence import record
+from tests.harness.pages import parsed
 from tests.harness.recorded_reviews import Frames, keep
 from tests.harness.replay_bundles import make_bundles
 from tests.harness.replayed import Scene, cluster_of, make_scene
@@ -139,6 +140,19 @@ def test_people_see_what_would_change_and_a_verdict(run: Run, scene: Scene) -> N
     assert refused["examples"][0] in done.out
     assert "\nDo not promote it yet: " in done.out
     assert found["verdict"].startswith("Do not promote it yet: ")
+
+
+def test_a_page_is_written_too(run: Run, scene: Scene, tmp_path: Path) -> None:
+    """With what is answered otherwise; a missing folder is refused before all the work."""
+    file = tmp_path / "replay.html"
+    found = replayed(run, *flags_of(scene), "--html", file, code=1)
+    words = parsed(file.read_text()).words
+    assert found["verdict"] in words
+    for change in found["changes"]:
+        assert sum(each["reviews"] for each in change["times"]) == change["reviews"]
+        assert change["examples"][0] in words
+    done = run("policy", "replay", *flags_of(scene), "--html", tmp_path / "no" / "x.html")
+    assert (done.code, "--html" in done.err, "there is no folder" in done.err) == (64, True, True)
 
 
 def test_the_same_bundle_changes_nothing(run: Run, scene: Scene) -> None:

@@ -1,5 +1,6 @@
 """`sallyport policy sign`, and commands about a cluster where there is none."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -32,9 +33,13 @@ def test_a_signed_bundle_is_taken_by_who_has_the_key(run: Run, tmp_path: Path) -
     private, public = keys(tmp_path)
     bundle = tmp_path / "b.tar.gz"
     shutil.copyfile(BUILT_IN_BUNDLE, bundle)
-    done = run("policy", "sign", bundle, "--signing-key", private, "--signing-key-id", "k")
+    command = ("policy", "sign", bundle, "--signing-key", private, "--signing-key-id", "k")
+    done = run(*command)
     assert (done.code, done.out) == (0, f"{bundle}: signed\n")
     assert read_bundle(bundle, read_keys({"k": public})).signed_by == "k"
+    said = json.loads(run(*command, "-o", "json").out)
+    assert (said["file"], said["signed"], said["keyId"]) == (str(bundle), True, "k")
+    assert said["digest"] == read_bundle(bundle).digest
 
 
 def test_a_key_that_is_none_is_wrong_usage(run: Run, tmp_path: Path) -> None:
@@ -53,6 +58,13 @@ def test_what_is_no_bundle_is_not_signed(run: Run, tmp_path: Path) -> None:
     (tmp_path / "b.tar.gz").write_text("no bundle")
     done = run("policy", "sign", tmp_path / "b.tar.gz", "--signing-key", private)
     assert (done.code, "cannot be read as a bundle" in done.err) == (2, True)
+
+
+def test_what_is_not_there_is_wrong_usage(run: Run, tmp_path: Path) -> None:
+    """As with each command that is given a file."""
+    private, _ = keys(tmp_path)
+    done = run("policy", "sign", tmp_path / "none", "--signing-key", private)
+    assert (done.code, f"{tmp_path}/none: no such bundle" in done.err) == (64, True)
 
 
 def test_a_folder_has_no_bundles_to_activate(run: Run, tmp_path: Path) -> None:

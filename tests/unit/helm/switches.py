@@ -31,6 +31,20 @@ SWITCHES: Final = MappingProxyType[str, Values](
         "PostgreSQL": {"auditor": {"ledger": {"existingSecret": SECRET}}},
         "SQLite on a class": {"auditor": {"ledger": {"storageClassName": "slow", "size": "1Ti"}}},
         "policies of one's own": {"bundle": {"configMap": "sallyport-bundle-5f0c2d9e7a41"}},
+        "policies from a registry": {
+            "bundle": {
+                "keys": {"2026": "-----BEGIN PUBLIC KEY-----"},
+                "source": {
+                    "oci": "registry.example:5000/policies/site:stable",
+                    "caPem": "-----BEGIN CERTIFICATE-----",
+                    "username": "robot",
+                    "passwordSecret": "registry",
+                },
+            }
+        },
+        "policies from a registry that nobody signs": {
+            "bundle": {"source": {"oci": "registry.example/policies/site:1", "unsigned": True}}
+        },
         "a candidate beside": {"shadow": {"configMap": "candidate-5f0c2d9e7a41", "budget": 0.2}},
         "an OPA server": {
             "evaluation": {"engine": "opa", "opa": {"image": "registry.example/opa@sha256:0"}}

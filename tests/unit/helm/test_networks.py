@@ -76,6 +76,23 @@ def test_named_networks_are_the_only_ones(helm: Helm) -> None:
     assert [r["to"] for r in database] == [[{"ipBlock": {"cidr": "10.3.0.5/32"}}]]
 
 
+@pytest.mark.parametrize(
+    ("image", "port"), [("r.example:5000/a/b:c", 5000), ("r.example/a/b:5000", 443)]
+)
+def test_control_alone_reaches_the_registry_of_bundles(helm: Helm, image: str, port: int) -> None:
+    """On its port, at the addresses that are named."""
+    values: Values = {
+        "bundle": {"source": {"oci": image, "unsigned": True}},
+        "networkPolicies": {"registry": ["10.4.0.0/28"]},
+    }
+    objects = helm.objects(values)
+    to = [{"ipBlock": {"cidr": "10.4.0.0/28"}}]
+    (rule,) = [r for r in policy(objects, "control")["egress"] if r.get("to") == to]
+    assert ports([rule]) == {port}
+    for component in ("gate", "auditor"):
+        assert all(r.get("to") != to for r in policy(objects, component)["egress"])
+
+
 def test_metrics_are_for_the_namespaces_that_are_named(helm: Helm) -> None:
     """Nobody's, if none is."""
     for namespaces in (["monitoring", "prometheus"], []):

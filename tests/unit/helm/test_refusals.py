@@ -51,6 +51,12 @@ def test_namespaces_of_others_are_refused(helm: Helm, namespace: str) -> None:
         ({"gate": {"spool": {"sizeMib": 1}}}, "minimum: got 1, want 64"),
         ({"evaluation": {"engine": "opa"}}, "evaluation.opa.image: missing"),
         ({"evaluation": {"engine": "wasm"}}, "must be one of 'embedded', 'opa'"),
+        ({"bundle": {"source": {"oci": "r.example/a:b"}}}, "bundle.keys: missing; control would"),
+        (
+            {"bundle": {"source": {"oci": "r.example:5000/a", "unsigned": True}}},
+            "name the image by its tag or its digest",
+        ),
+        ({"bundle": {"source": {"oci": "http://r.example/a:b"}}}, "does not match pattern"),
         ({"rollout": {"new": "enforce"}}, "rollout.new and rollout.newSince come together"),
         ({"identity": {"enabled": True}}, "identity.tenant: missing"),
         ({"identity": {"enabled": True, "tenant": GUID}}, "identity.clientId: missing"),

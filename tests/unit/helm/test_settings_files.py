@@ -81,6 +81,7 @@ def test_every_path_lies_in_a_volume(helm: Helm, tmp_path: Path, switch: str) ->
             *(settings.listen.cert, settings.listen.key, settings.listen.client_ca),
             *(settings.shipping.ca, settings.shipping.cert, settings.shipping.key, settings.bundle),
             *(settings.receive.cert, settings.receive.key, settings.receive.client_ca),
+            *(settings.bundles.source.ca_file, settings.bundles.source.password_file),
             *files_of(settings.identity),
             *files_of_weights(settings),
         ]

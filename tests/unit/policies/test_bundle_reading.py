@@ -16,7 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.errors import BundleRefusedError
-from policies.bundle import MAX_BYTES, Bundle, read_bundle
+from policies.archive import MAX_BYTES
+from policies.bundle import Bundle, read_bundle
 
 MANIFEST = {"metadata": {"sallyport": {"format": 2, "rules": []}}}
 

@@ -7,12 +7,15 @@ import pytest
 
 from policies.bundle import Bundle, read_bundle
 from policies.clients.opa_server import OpaServerEngine
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded import EmbeddedEngine, Limits
 from policies.engine.opa import OpaServer
-from tests.harness import parity
+from tests.harness import parity, parity_types
 from tests.harness.evidence import record
 from tests.harness.opa_server import OpaProgram
 from tests.harness.sizes import PROOF, size
+
+LIMITS = Limits(seconds=10)
+"""A busy machine is no difference."""
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +27,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
 @pytest.fixture(scope="module")
 def embedded(bundle: Bundle) -> Iterator[EmbeddedEngine]:
     """The embedded engine on it."""
-    engine = EmbeddedEngine(bundle)
+    engine = EmbeddedEngine(bundle, LIMITS)
     yield engine
     engine.close()
 
@@ -33,20 +36,22 @@ def embedded(bundle: Bundle) -> Iterator[EmbeddedEngine]:
 def opa(bundle: Bundle, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpaServerEngine]:
     """An OPA server that the same bundle was put on."""
     with OpaProgram(tmp_path_factory.mktemp("opa")) as server:
-        engine = OpaServerEngine(bundle, OpaServer(server.url))
+        engine = OpaServerEngine(bundle, OpaServer(server.url), LIMITS)
         yield engine
         engine.close()
 
 
 @pytest.mark.proof
 def test_both_engines_say_the_same(embedded: EmbeddedEngine, opa: OpaServerEngine) -> None:
-    """Of every example, of generated projections and Pods, and of what a site's rules look at."""
+    """Of each example, of generated Pods, and of wrong types in all fields that rules declare."""
     reads = embedded.reads
     cases = [
         *parity.examples(),
         *parity.generated(size(100, 3000)),
         *parity.generated_pods(size(100, 4000), reads),
         *parity.of_library(size(100, 4000), reads),
+        *parity_types.in_fields(reads, size(1, len(parity_types.WRONG)), size(50, 6000)),
+        *parity_types.in_projections(size(100, 4000)),
     ]
     start = time.monotonic()
     tally = parity.run(embedded, opa, cases)
@@ -70,6 +75,9 @@ def _record(tally: parity.Tally, seconds: float) -> None:
             "in one bundle",
             f"- {tally.evaluations.total()} evaluations by each, in {seconds:.0f} s; "
             f"{len(tally.differences)} differences",
+            "- Wrong types: each of null, true, -1.5, a text, a list and an object at each field "
+            "that a rule declares and at each that it lies in, then anywhere in examples and in "
+            "projections",
             "",
             "| Group | Evaluations | Findings | Errors of both | Differences |",
             "| --- | --- | --- | --- | --- |",

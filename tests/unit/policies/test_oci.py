@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import BundleRefusedError, SettingsError
+from core.errors import BundleRefusedError, RegistryAwayError, SettingsError
 from policies import BUILT_IN_BUNDLE
 from policies.bundle import parse_bundle
-from policies.clients.oci import Registry, fetch, parse_reference
+from policies.clients.oci import Registry, fetch, parse_reference, parse_source, resolve
 from tests.harness.pki import Authority
 from tests.harness.registry import LAYER, PASSWORD, USER
 from tests.harness.registry import Registry as Served
@@ -132,3 +132,44 @@ def test_a_tag_beside_the_digest_says_nothing() -> None:
     """As people copy it from a registry's pages."""
     found = parse_reference(f"oci://r.example:5000/a/b-c:1.0@sha256:{64 * 'a'}")
     assert str(found) == f"r.example:5000/a/b-c@sha256:{64 * 'a'}"
+
+
+async def test_a_tag_is_what_the_registry_says_now(served: Served, registry: Registry) -> None:
+    """Its digest is what is fetched then; one that is named by its digest is not asked for."""
+    named = parse_source(served.tag("stable", b"first"))
+    first = await resolve(named, registry)
+    assert first.digest == served.tags["stable"]
+    served.tag("stable", BUNDLE)
+    second = await resolve(named, registry)
+    assert await fetch(second, registry) == BUNDLE
+    served.asked.clear()
+    assert await resolve(second, registry) == second
+    assert served.asked == []
+
+
+async def test_a_tag_that_is_not_there_is_no_image(served: Served, registry: Registry) -> None:
+    """As a digest that is not there."""
+    named = parse_source(served.tag("stable", BUNDLE))
+    served.tags.clear()
+    with pytest.raises(BundleRefusedError, match="answers 404 for its manifests stable"):
+        await resolve(named, registry)
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+async def test_a_registry_that_is_busy_is_away(
+    served: Served, registry: Registry, status: int
+) -> None:
+    """Nothing is known of the bundle."""
+    named = parse_source(served.tag("stable", BUNDLE))
+    served.failing = status
+    with pytest.raises(RegistryAwayError, match=f"answers {status} now"):
+        await resolve(named, registry)
+
+
+def test_a_source_has_a_tag_or_a_digest() -> None:
+    """A digest beside a tag is what counts."""
+    assert str(parse_source("r.example/a/b:stable")) == "r.example/a/b:stable"
+    pinned = f"r.example/a/b@sha256:{64 * 'a'}"
+    assert str(parse_source(pinned.replace("@", ":stable@"))) == pinned
+    with pytest.raises(SettingsError, match="by tag or digest"):
+        parse_source("r.example/a/b")

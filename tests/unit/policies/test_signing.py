@@ -14,7 +14,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from core.errors import BundleRefusedError, SettingsError
-from policies.bundle import parse_bundle, signed, unpack
+from policies.archive import unpack
+from policies.bundle import parse_bundle, signed
 from policies.signing import (
     SIGNATURES,
     Keys,

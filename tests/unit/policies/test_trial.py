@@ -53,12 +53,13 @@ def samples(built: Path) -> list[Sample]:
     """What was asked of the built-in policies a moment ago: two Pods and a request."""
     engine = make(read_bundle(built))
     try:
-        return asyncio.run(_asked(engine))
+        return asyncio.run(asked(engine))
     finally:
         engine.close()
 
 
-async def _asked(engine: RememberingEngine) -> list[Sample]:
+async def asked(engine: RememberingEngine) -> list[Sample]:
+    """Ask about two Pods and a request; give what is remembered of that."""
     for projection in (HARMLESS, TRIGGER):
         answer = await engine.ask(projection)
         await engine.judge(projection, answer, CREATE, Shown())
@@ -107,7 +108,7 @@ def test_what_was_tried_is_remembered(tried: Tried) -> None:
     [
         (ENDLESS, "exceeded its time limit of 0.3 s"),
         (SLOW, "exceeded its time limit of 0.3 s"),
-        (HUNGRY, "could not be evaluated"),
+        (HUNGRY, "exceeded its memory limit of 16 MiB"),
     ],
     ids=["endless", "slow", "hungry"],
 )

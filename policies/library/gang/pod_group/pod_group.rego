@@ -52,8 +52,8 @@ deny contains {"path": "metadata.labels", "value": concat(", ", asked)} if {
 	asked := {resource |
 		some list in ["containers", "initContainers"]
 		some container in input.fields.spec[list]
-		some sort in ["limits", "requests"]
-		some resource, _ in container.resources[sort]
+		some part in ["limits", "requests"]
+		some resource, _ in container.resources[part]
 		resource in parameters.resources
 	}
 	count(asked) > 0

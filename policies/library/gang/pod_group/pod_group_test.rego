@@ -25,8 +25,8 @@ test_admitted_without_devices if {
 		with data.sallyport.parameters.gang.pod_group as {"keys": ["a"], "resources": ["nvidia.com/gpu"]}
 }
 
-found(list, sort, metadata) := denials if {
-	spec := {list: [{"resources": {sort: {"nvidia.com/gpu": 8}}}]}
+found(list, part, metadata) := denials if {
+	spec := {list: [{"resources": {part: {"nvidia.com/gpu": 8}}}]}
 	parameters := {"keys": ["pod-group", "group-name"], "resources": ["nvidia.com/gpu", "amd.com/gpu"]}
 	denials := pod_group.deny with input.fields as {"metadata": metadata, "spec": spec}
 		with data.sallyport.parameters.gang.pod_group as parameters

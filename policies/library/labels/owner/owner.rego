@@ -48,6 +48,7 @@
 #     pattern:
 #       description: A regular expression that the whole value matches.
 #       type: string
+#       format: regex
 #       minLength: 1
 #       default: "[A-Za-z0-9][A-Za-z0-9@._-]+"
 package sallyport.rules.labels.owner

@@ -48,7 +48,7 @@
 #         type: object
 #         properties:
 #           key: {type: string, minLength: 1}
-#           pattern: {type: string, minLength: 1}
+#           pattern: {type: string, format: regex, minLength: 1}
 #         required: [key]
 #         additionalProperties: false
 package sallyport.rules.labels.required

@@ -41,14 +41,14 @@ lets_go(number) if {
 
 lets_go(number) if {
 	is_string(number)
-	regex.match("^0*[1-9][0-9]*%$", number)
+	regex.match(`^0*[1-9][0-9]*%$`, number)
 }
 
 below_all(number) if is_number(number)
 
 below_all(number) if {
 	is_string(number)
-	regex.match("^0*[0-9]{1,2}%$", number)
+	regex.match(`^0*[0-9]{1,2}%$`, number)
 }
 
 text(value) := value if is_string(value)

@@ -47,12 +47,12 @@ import data.sallyport.parameters.resources.gpu_whole as parameters
 deny contains entry if {
 	some list in ["containers", "initContainers"]
 	some index, container in input.fields.spec[list]
-	some sort in ["limits", "requests"]
-	some resource, asked in container.resources[sort]
+	some part in ["limits", "requests"]
+	some resource, asked in container.resources[part]
 	resource in parameters.resources
 	not allowed(asked)
 	entry := {
-		"path": concat("", ["spec.", lib.indexed(list, index), ".resources.", sort, "['", resource, "']"]),
+		"path": concat("", ["spec.", lib.indexed(list, index), ".resources.", part, "['", resource, "']"]),
 		"value": concat(" ", [text(asked), resource]),
 		"container": object.get(container, "name", ""),
 	}

@@ -33,9 +33,9 @@ test_admitted_without if {
 
 parameters := {"resources": ["nvidia.com/gpu"], "counts": [1, 2, 4, 8]}
 
-container(sort, asked) := {"name": "main", "resources": {sort: {"nvidia.com/gpu": asked}}}
+container(part, asked) := {"name": "main", "resources": {part: {"nvidia.com/gpu": asked}}}
 
-found(sort, asked) := denials if {
-	denials := gpu_whole.deny with input.fields.spec as {"containers": [container(sort, asked)]}
+found(part, asked) := denials if {
+	denials := gpu_whole.deny with input.fields.spec as {"containers": [container(part, asked)]}
 		with data.sallyport.parameters.resources.gpu_whole as parameters
 }

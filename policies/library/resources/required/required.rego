@@ -48,10 +48,10 @@ import data.sallyport.parameters.resources.required as parameters
 deny contains entry if {
 	some list in ["containers", "initContainers"]
 	some index, container in input.fields.spec[list]
-	some sort, names in {"requests": parameters.requests, "limits": parameters.limits}
+	some part, names in {"requests": parameters.requests, "limits": parameters.limits}
 	some name in names
-	not good(container, sort, name)
-	value := concat(".", ["resources", sort, name])
+	not good(container, part, name)
+	value := concat(".", ["resources", part, name])
 	entry := {
 		"path": concat(".", ["spec", lib.indexed(list, index), value]),
 		"value": value,
@@ -59,18 +59,18 @@ deny contains entry if {
 	}
 }
 
-good(container, sort, name) if is_set(container, sort, name)
+good(container, part, name) if stated(container, part, name)
 
-good(_, sort, name) if is_set(input.fields.spec, sort, name)
+good(_, part, name) if stated(input.fields.spec, part, name)
 
 good(container, "requests", name) if is_limit_alone(container, name)
 
 good(_, "requests", name) if is_limit_alone(input.fields.spec, name)
 
-is_set(holder, sort, name) if is_amount(holder.resources[sort][name])
+stated(holder, part, name) if is_amount(holder.resources[part][name])
 
 is_limit_alone(holder, name) if {
-	is_set(holder, "limits", name)
+	stated(holder, "limits", name)
 	not requested(holder, name)
 }
 

@@ -50,7 +50,7 @@ deny contains {"path": "spec.healthCheckNodePort", "value": json.marshal(port)} 
 }
 
 # One that Kubernetes chooses.
-allowed(port) if port == 0
+allowed(0)
 
 allowed(port) if {
 	is_number(port)

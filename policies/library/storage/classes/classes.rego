@@ -56,15 +56,15 @@ deny contains {"path": claim.path, "value": text(class)} if {
 
 allowed(claim, _) if {
 	parameters["default"]
-	not is_set(claim)
+	not stated(claim)
 }
 
 allowed(claim, class) if {
-	is_set(claim)
+	stated(claim)
 	class in parameters.classes
 }
 
-is_set(claim) if object.get(claim.claim, claim.field, null) != null
+stated(claim) if object.get(claim.claim, claim.field, null) != null
 
 claims contains named("", input.fields) if input.kind == "PersistentVolumeClaim"
 

@@ -53,7 +53,7 @@ limited(size) if {
 
 limited(size) if {
 	is_string(size)
-	regex.match("[1-9]", size)
+	regex.match(`[1-9]`, size)
 	not startswith(size, "-")
 }
 

@@ -30,6 +30,7 @@ unknown := input.object.rights.unknown
 
 # METADATA
 # title: Beyond one namespace
+# scope: document
 # description: Whether what is given is seen from outside the namespace that it lies in.
 default beyond := false
 

@@ -111,6 +111,43 @@ def test_locals_are_warned_of_and_inputs_are_errors(of_expressions: list[Problem
     assert levels["negated.rego"] is Level.ERROR
 
 
+CUSTOM = {
+    "direct": '\tstartswith(input.fields.spec.image, "x")\n',
+    "operator": "\tinput.fields.spec.count + 1 > 5\n",
+    "element": '\tsome image in input.fields.spec.images\n\tlower(image) == "x"\n',
+    "part": '\tsome each in input.fields.spec.images\n\tname := each.name\n\tlower(name) == "x"\n',
+}
+TESTED = {
+    "tested": "\tis_string(input.fields.spec.image)\n" + CUSTOM["direct"],
+    "any_type": "\tis_string(input.fields.spec.image)\n",
+    "compared": '\tinput.fields.spec.image == "x"\n',
+    "wrapped": '\tdata.sallyport.lib.unlike(input.fields.spec.image, "x")\n',
+    "of_the_context": '\tstartswith(input.context.namespace, "x")\n',
+}
+
+
+def test_fields_of_custom_kinds_are_tested_for_their_types(tmp_path: Path) -> None:
+    """What the API server has checked is not; whose type nothing checks, is warned of once."""
+
+    def files(kind: str) -> dict[str, str]:
+        bodies = (CUSTOM | TESTED).items()
+        made = {
+            name: rego(f"x.{name}", f"{ENTRY}{body}}}\n", fields="spec") for name, body in bodies
+        }
+        return {
+            f"{name}.rego": text.replace("kinds: [Pod]", f"kinds: [{kind}]")
+            for name, text in made.items()
+        }
+
+    def found(folder: str, kind: str) -> list[tuple[str, Level]]:
+        problems = linted(tmp_path / folder, files(kind))
+        return sorted((it.file, it.level) for it in problems if it.id == "untyped-field")
+
+    expected = sorted((f"{name}.rego", Level.WARNING) for name in CUSTOM)
+    assert found("custom", "example.com/Tool") == expected
+    assert found("known", "apps/Deployment") == []
+
+
 def test_metadata_is_held_against_the_rego(tmp_path: Path) -> None:
     """Fields and parameters that are declared and not read, and the other way round."""
     labelled = ENTRY + "\tnot input.fields.metadata.labels.a\n}\n"

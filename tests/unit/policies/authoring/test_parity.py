@@ -6,6 +6,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 import pytest
 
+from core.errors import EvaluationError
 from policies.authoring.compiled_tests import otherwise, run_compiled
 from policies.authoring.parity import differences
 from policies.authoring.recording import Asked, RecordingEngine
@@ -40,6 +41,7 @@ todo_test_later if false
 """
 EMPTY = encode(Projection(containers=[]))
 CONTEXT = encode_context(Context("CREATE"))
+NO_NUMBER = b'{"metadata":{"labels":{"b":"no number"}}}'
 
 
 @pytest.fixture(scope="module")
@@ -79,11 +81,21 @@ async def test_another_answer_is_told(workspace: Workspace) -> None:
     assert "rules/x/a" in found[0].opa
 
 
-async def test_a_built_in_that_fails_is_told_with_its_place(workspace: Workspace) -> None:
-    """It would find nothing, on both engines alike; the others' answers are compared still."""
-    plain = await asked(workspace, b"{}")
-    failing = await asked(workspace, b'{"metadata":{"labels":{"b":"no number"}}}')
-    found = differences(workspace, [*plain, *failing])
+async def test_a_built_in_that_fails_ends_the_evaluation(workspace: Workspace) -> None:
+    """So that there is no answer to compare; the error names the rule."""
+    with pytest.raises(EvaluationError, match=r"to_number: .*, in sallyport\.rules\.x\.b\.deny"):
+        await asked(workspace, NO_NUMBER)
+
+
+async def test_a_built_in_that_fails_in_opa_alone_is_told_with_its_place(
+    workspace: Workspace,
+) -> None:
+    """The others' answers are compared still."""
+    needs, judge = await asked(workspace, b"{}")
+    document = judge.document.replace(b'"fields":{}', b'"fields":' + NO_NUMBER)
+    assert NO_NUMBER in document
+    failing = msgspec.structs.replace(judge, document=document)
+    found = differences(workspace, [needs, judge, failing])
     assert [each.entrypoint for each in found] == [JUDGE]
     assert "b.rego:18" in found[0].opa
     assert "to_number" in found[0].opa
@@ -132,18 +144,18 @@ def test_a_test_that_cannot_be_compiled_is_told_and_the_others_run(workspace: Wo
 
 
 def test_a_case_is_about_the_rules_beside_it(workspace: Workspace) -> None:
-    """In the folder of the cases' folder and below, else in the one above."""
+    """In its folder and below, else in the one above."""
     site = workspace.places.sites[0]
     files = files_of_rules(workspace.bundle)
     assert files == {
         "rules/x/a": PurePosixPath("rego/site/acme/a/a.rego"),
         "rules/x/b": PurePosixPath("rego/site/acme/b.rego"),
     }
-    assert others(site / "a/cases/x.yaml", [site], files) == {"rules/x/b"}
+    assert others(site / "a", [site], files) == {"rules/x/b"}
     chosen = files | {"rules/y/c": PurePosixPath("rego/library/y/c/c.rego")}
-    assert others(site / "a/cases/x.yaml", [site], chosen) == {"rules/x/b", "rules/y/c"}
-    assert others(site / "cases/x.yaml", [site], chosen) == frozenset()
-    assert others(site / "a/more/cases/x.yaml", [site], files) == {"rules/x/b"}
-    assert others(site / "cases/x.yaml", [site], files) == frozenset()
-    assert others(site / "other/cases/x.yaml", [site], files) == frozenset()
-    assert others(Path("elsewhere/cases/x.yaml"), [site], files) == frozenset()
+    assert others(site / "a", [site], chosen) == {"rules/x/b", "rules/y/c"}
+    assert others(site, [site], chosen) == frozenset()
+    assert others(site / "a/more", [site], files) == {"rules/x/b"}
+    assert others(site, [site], files) == frozenset()
+    assert others(site / "other", [site], files) == frozenset()
+    assert others(Path("elsewhere"), [site], files) == frozenset()

@@ -2,10 +2,14 @@
 
 import re
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from core.decision import Verdict
+from core.errors import BundleRefusedError
 from policies.site.choices import Choice, read_choices
-from tests.unit.policies.library.shelf import example, make, own, reviewing
+from tests.unit.policies.library.shelf import RULES, example, folder, make, own, reviewing
 
 PAGE = Path(__file__).parents[4] / "docs" / "policies" / "library.md"
 
@@ -44,3 +48,35 @@ def test_what_a_parameter_leaves_out_is_no_error_of_the_build(tmp_path: Path) ->
         "rules/labels/required",
         "rules/registries/allowed",
     }
+
+
+PATTERNS: dict[str, dict[str, Any]] = {
+    "labels/required": {"labels": [{"key": "team", "pattern": "[a-z"}]},
+    "labels/owner": {"pattern": "[a-z"},
+    "annotations/required": {"annotations": [{"key": "team", "pattern": "[a-z"}]},
+    "annotations/forbidden": {"annotations": [{"key": "team", "pattern": "[a-z"}]},
+    "ingress/paths": {"pattern": "[a-z"},
+}
+
+
+@pytest.mark.parametrize("rule", PATTERNS)
+def test_a_pattern_that_is_none_is_refused_when_the_bundle_is_made(
+    rule: str, tmp_path: Path
+) -> None:
+    """Not when objects are reviewed, all of which it would refuse."""
+    with pytest.raises(BundleRefusedError, match="RE2") as refused:
+        make(tmp_path / "bundle.tar.gz", {rule: Choice(parameters=PATTERNS[rule])})
+    assert str(refused.value).startswith(f"--rules: rules.{rule}.parameters.")
+    assert "'[a-z': error parsing regexp: missing ]" in str(refused.value)
+    assert not (tmp_path / "bundle.tar.gz").exists()
+
+
+def test_every_pattern_of_the_library_is_checked() -> None:
+    """A parameter by which rules match has the format of a regular expression."""
+    reads = {
+        rule
+        for rule in RULES
+        for text in [(folder(rule) / f"{rule.rpartition('/')[2]}.rego").read_text()]
+        if "parameters.pattern" in text or re.search(r"\b(label|wanted|banned)\.pattern", text)
+    }
+    assert reads == PATTERNS.keys()

@@ -1,15 +1,15 @@
 package sallyport.privileges.port_forward.any_test
 
-import data.sallyport.privileges.port_forward.any
+import data.sallyport.privileges.port_forward.any as rule
 
 test_refused_any if {
-	any.needs == {{"privilege": "port-forward/any", "path": ""}} with input as {"containers": [], "object": {"kind": "PodPortForwardOptions"}}
+	rule.needs == {{"privilege": "port-forward/any", "path": ""}} with input as {"containers": [], "object": {"kind": "PodPortForwardOptions"}}
 }
 
 test_admitted_exec if {
-	any.needs == set() with input as {"containers": [], "object": {"kind": "PodExecOptions"}}
+	rule.needs == set() with input as {"containers": [], "object": {"kind": "PodExecOptions"}}
 }
 
 test_admitted_pod if {
-	any.needs == set() with input as {"containers": [{"path": "spec.containers[0]", "name": "trainer"}]}
+	rule.needs == set() with input as {"containers": [{"path": "spec.containers[0]", "name": "trainer"}]}
 }

@@ -21,5 +21,5 @@ package sallyport.sandbox.identity.low_risk
 
 signals contains {"path": "", "value": concat("", [standing, " (", role, ")"])} if {
 	some role, standing in input.context.risk
-	standing in {"low"}
+	standing == "low"
 }

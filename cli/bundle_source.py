@@ -1,0 +1,85 @@
+"""The registry from which `control` takes policy bundles, as the settings name it."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+
+import msgspec
+from prometheus_client import CollectorRegistry
+
+from cli.parts import limits_of
+from cli.policy_checked import check
+from cli.settings import Settings
+from cli.settings_errors import name_setting
+from control.loops.bundle_source import Image, Taking
+from core.bundle_head import Announcement, Stored
+from core.errors import SettingsError
+from kube.objects import Objects
+from policies.clients.oci import Reference, Registry, fetch, parse_source, resolve
+from policies.confining.confined import Confined
+
+
+def make_taking(settings: Settings, objects: Objects, registry: CollectorRegistry) -> Taking | None:
+    """Give what takes bundles from the registry of the settings; None where they name none.
+
+    Raises:
+        SettingsError: they name no image, no keys, or a file that cannot be read.
+    """
+    source = settings.bundles.source
+    if not source.oci:
+        return None
+    if not (settings.bundles.keys or source.unsigned):
+        raise SettingsError(
+            f"{name_setting('bundles.source.oci')}: give {name_setting('bundles.keys')}, by one of "
+            f"which bundles must be signed, or say {name_setting('bundles.source.unsigned')}"
+        )
+    _read_password(settings)
+    image = _image(settings, parse_source(source.oci))
+    return Taking(objects, settings.namespace, image, source.interval, registry)
+
+
+def saying(own: Callable[[], Announcement], taking: Taking | None) -> Callable[[], Announcement]:
+    """Give what `control` announces, with what it makes of the registry."""
+    if taking is None:
+        return own
+
+    def said() -> Announcement:
+        return msgspec.structs.replace(
+            own(), source=taking.image.named, source_problem=taking.problem
+        )
+
+    return said
+
+
+def _image(settings: Settings, named: Reference) -> Image:
+    async def look() -> str:
+        return (await resolve(named, _registry(settings))).digest
+
+    async def get(digest: str) -> bytes:
+        return await fetch(replace(named, digest=digest), _registry(settings))
+
+    async def checked(packed: bytes, path: str) -> Stored:
+        trial = Confined(limits_of(settings.evaluation))  # One that was stopped tries no more.
+        try:
+            found = await asyncio.to_thread(check, packed, path, settings, trial)
+        except asyncio.CancelledError:
+            trial.stop()
+            raise
+        return found.stored(path)
+
+    return Image(str(named), look, get, checked)
+
+
+def _registry(settings: Settings) -> Registry:
+    """Read the password anew each time: it may be replaced while the process runs."""
+    source = settings.bundles.source
+    return Registry(source.ca_file, source.username, _read_password(settings))
+
+
+def _read_password(settings: Settings) -> str:
+    path = settings.bundles.source.password_file
+    try:
+        return path.read_text().strip() if path else ""
+    except (OSError, UnicodeDecodeError) as error:
+        named = name_setting("bundles.source.password_file")
+        raise SettingsError(f"{named}: {path} cannot be read: {error}") from None

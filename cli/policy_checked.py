@@ -1,0 +1,58 @@
+"""Checks a bundle before it is published, as a gate checks it before it puts it in force."""
+
+import time
+from dataclasses import dataclass
+from typing import Final
+
+from cli.parts import load_engine
+from cli.settings import Settings
+from core.bundle_head import Stored
+from core.times import time_text
+from policies import BUILT_IN_BUNDLE
+from policies.bundle import Bundle, parse_bundle, read_bundle
+from policies.engine.outside import refuse_outside
+from policies.engine.remembered import RememberingEngine
+from policies.signing import NO_KEYS, read_keys
+from policies.trial import Here, Trial, foreign_in
+
+HERE: Final = Here()
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A bundle that may be published."""
+
+    bundle: Bundle
+    packed: bytes
+    foreign: tuple[str, ...]
+    """Paths of built-in policies in it that are not this release's, or are missing from it."""
+
+    def stored(self, source: str) -> Stored:
+        """Say of it what the head says; `source` is where it came from, for people."""
+        at = time_text(time.time())
+        return Stored(self.bundle.revision, self.bundle.digest, 0, 1, at, source)
+
+
+def check(packed: bytes, path: str, settings: Settings, trial: Trial = HERE) -> Checked:
+    """Check the file of a bundle, of which messages speak as `path`.
+
+    One that was built for an OPA server alone is not evaluated here: each gate asks its own. Others
+    are tried out in `trial`.
+
+    Raises:
+        BundleRefusedError: a gate would refuse it; says why.
+        SettingsError: a key cannot be read.
+    """
+    keys = read_keys(settings.bundles.keys) if settings.bundles.keys else NO_KEYS
+    bundle, built_in = parse_bundle(packed, path, keys), read_bundle(BUILT_IN_BUNDLE)
+    if bundle.engine == "opa":
+        refuse_outside(bundle)
+        return Checked(bundle, packed, foreign_in(bundle, built_in))
+    evaluation = settings.evaluation.model_copy(update={"engine": "embedded"})
+
+    def make(of: Bundle) -> RememberingEngine:
+        return load_engine(of, evaluation)
+
+    tried = trial.try_out(bundle, make, [], built_in)
+    tried.engine.close()
+    return Checked(bundle, packed, tried.foreign)

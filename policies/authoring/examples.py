@@ -1,0 +1,116 @@
+"""Examples beside a rule: `pass.yaml` and `fail.yaml`, each one manifest, read as cases.
+
+Beside them may lie `rules.yaml`, what they are judged with, and `message.txt`, all that is found in
+`fail.yaml`: a line `PATH: MESSAGE` for each finding.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from core.errors import BundleRefusedError
+from policies.authoring.cases import (
+    Case,
+    Expected,
+    Said,
+    document_of,
+    find_cases,
+    manifest_of,
+    read_case,
+    text_of,
+)
+from policies.site.choices import Choices, read_choices
+
+_PASS: Final = "pass.yaml"  # noqa: S105 -- a file's name
+_FAIL: Final = "fail.yaml"
+_RULES: Final = "rules.yaml"
+_MESSAGE: Final = "message.txt"
+
+
+def find_examples(site: Path) -> list[Path]:
+    """Give the examples in a folder and below it, sorted: those with Rego beside them."""
+    return [path for path in sorted(site.rglob("*.yaml")) if _is_example(path)]
+
+
+def find_all(site: Path) -> list[Path]:
+    """Give the files of cases and of examples in a folder and below it."""
+    return [*find_cases(site), *find_examples(site)]
+
+
+def read_all(sites: Sequence[Path], choices: Choices) -> list[Case]:
+    """Read the cases and the examples of folders; `choices` are those of --rules.
+
+    Raises:
+        BundleRefusedError: one is broken; the message has file and line.
+    """
+    return [read(path, choices) for site in sites for path in find_all(site)]
+
+
+def read(path: Path, choices: Choices) -> Case:
+    """Read a case or an example.
+
+    Raises:
+        BundleRefusedError: see `read_all`.
+    """
+    return (read_example if _is_example(path) else read_case)(path, choices)
+
+
+def with_examples(sites: Sequence[Path], choices: Choices) -> Choices:
+    """Give the choices with what `rules.yaml` beside examples says of rules that they do not name.
+
+    Raises:
+        BundleRefusedError: such a file is broken.
+    """
+    rules = dict(choices.rules)
+    for folder in {path.parent for site in sites for path in find_examples(site)}:
+        for rule, choice in _beside(folder).rules.items():
+            rules.setdefault(rule, choice)
+    return Choices(rules)
+
+
+def read_example(path: Path, choices: Choices) -> Case:
+    """Read one.
+
+    Raises:
+        BundleRefusedError: it is broken; the message has file and line.
+    """
+    value = document_of(path, text_of(path))
+    if not isinstance(value, dict):
+        raise BundleRefusedError(f"{path}:1: is no manifest")
+    rule = "/".join(path.parent.resolve().parts[-2:])
+    fails = path.name == _FAIL
+    said = Said(
+        name=f"{rule}: {path.name}",
+        why="An example of the rule beside it.",
+        object=value,
+        expect="deny" if fails else "allow",
+        findings=list(_found(path.with_name(_MESSAGE), rule)) if fails else [],
+    )
+    return Case(
+        file=str(path),
+        said=said,
+        manifest=manifest_of(path, {}, "", value),
+        old=None,
+        choices=Choices({**choices.rules, **_beside(path.parent).rules}),
+        lines={},
+        example=True,
+    )
+
+
+def _beside(folder: Path) -> Choices:
+    path = folder / _RULES
+    return read_choices(path) if path.is_file() else Choices()
+
+
+def _found(path: Path, rule: str) -> Iterator[Expected]:
+    if not path.is_file():
+        return
+    for number, line in enumerate(text_of(path).splitlines(), 1):
+        place, colon, message = line.partition(": ")
+        if not colon:
+            raise BundleRefusedError(f"{path}:{number}: write PATH: MESSAGE")
+        yield Expected(rule, place, message)
+
+
+def _is_example(path: Path) -> bool:
+    return path.name in {_PASS, _FAIL} and any(path.parent.glob("*.rego"))

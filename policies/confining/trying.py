@@ -1,0 +1,61 @@
+"""`python -m policies.confining.trying`: try one bundle out, read from standard input.
+
+What is asked and answered is in `policies.confining.wire`. This process gives way to others, and
+may take no more CPU time and memory than it is told.
+"""
+
+import os
+import resource
+import sys
+from dataclasses import replace
+from typing import Final
+
+from core.errors import BundleRefusedError
+from policies.bundle import Bundle
+from policies.confining.wire import ENCODER, TASKS, Outcome, Task, seen_of
+from policies.engine.embedded import EmbeddedEngine
+from policies.engine.remembered import RememberingEngine
+from policies.trial import MOST_SAMPLES, try_out
+
+NICE: Final = 5
+"""About a quarter of a core where something else is as busy; all of it where nothing is."""
+
+
+def main() -> None:
+    """Try out what comes; answer on standard output."""
+    os.nice(NICE)
+    task = TASKS.decode(sys.stdin.buffer.read())
+    resource.setrlimit(resource.RLIMIT_CPU, (task.cpu_s, task.cpu_s + 1))
+    resource.setrlimit(resource.RLIMIT_DATA, (task.memory_bytes, task.memory_bytes))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    sys.stdout.buffer.write(ENCODER.encode(tried(task)))
+
+
+def tried(task: Task) -> Outcome:
+    """Give what becomes of a bundle."""
+    # At a low priority wall time says nothing of the bundle.
+    limits = replace(task.limits, of_cpu=True)
+    built_in = Bundle(b"", task.built_in_rules, task.built_in_sources, "")
+    engines: list[EmbeddedEngine] = []
+
+    def make(bundle: Bundle) -> RememberingEngine:
+        engines.append(EmbeddedEngine(bundle, limits))
+        return RememberingEngine(engines[0])
+
+    samples = [each.sample() for each in task.seen]
+    try:
+        found = try_out(task.bundle, make, samples, built_in)
+    except BundleRefusedError as error:
+        return Outcome(refused=str(error))
+    return Outcome(
+        machine=engines[0].machine(),
+        compared=found.compared,
+        differing=found.differing,
+        differing_rules=found.differing_rules,
+        foreign=found.foreign,
+        seen=seen_of(found.engine.recent(2 * MOST_SAMPLES)),
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""What the host says in place of a function that OPA compiled in, where that one says nothing.
+
+docs/adr/0056-strict-built-ins.md says how a policy comes to ask for it.
+"""
+
+import enum
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from policies.engine.builtins import arguments, encoding, objects, texts
+from policies.engine.builtins.failing import CAN_FAIL
+from policies.engine.builtins.values import UNDEFINED, Set
+
+REPLACED: Final[Mapping[str, Callable[..., Any]]] = {
+    "base64.decode": encoding.base64_decode,
+    "base64.is_valid": encoding.base64_is_valid,
+    "base64url.decode": encoding.base64url_decode,
+    "json.is_valid": encoding.json_is_valid,
+    "json.marshal": lambda value: encoding.json_marshal_with_options(value, {}),
+    "json.unmarshal": encoding.json_unmarshal,
+    "object.union_n": objects.union_n,
+}
+"""Which never run as OPA compiles them: they take for base64, JSON or an array what is none, or
+write keys in another order."""
+
+
+class Guard(enum.Enum):
+    """Of which second argument the host is asked at once."""
+
+    EMPTY = "empty"
+    """A text without characters: compiled in, `replace` does not end, and `indexof` finds it."""
+    SET = "set"
+    """Compiled in, `concat` joins its members in another order."""
+
+
+GUARDS: Final[Mapping[str, Guard]] = {
+    "concat": Guard.SET,
+    "indexof": Guard.EMPTY,
+    "replace": Guard.EMPTY,
+}
+
+
+def without_value(name: str) -> Callable[..., Any]:
+    """Give what is called in place of a function that has no value for its arguments.
+
+    It has one, says that there is none, or raises ValueError where OPA's own function fails.
+    """
+    return REPLACED.get(name) or _OTHERS.get(name) or _failing(name)
+
+
+def _failing(name: str) -> Callable[..., Any]:
+    def fail(*given: Any) -> Any:
+        kinds = ", ".join(map(arguments.type_name, given))
+        on = f"; it fails on {CAN_FAIL[name]}" if name in CAN_FAIL else ""
+        raise ValueError(f"it has no value for what it is given ({kinds}){on}")
+
+    return fail
+
+
+def _of_nothing(name: str) -> Callable[..., Any]:
+    """Give what says that an empty list or set has none, and fails on everything else."""
+    fail = _failing(name)
+
+    def of(given: Any) -> Any:
+        return UNDEFINED if isinstance(given, (list, Set)) and not len(given) else fail(given)
+
+    return of
+
+
+_OTHERS: Final[Mapping[str, Callable[..., Any]]] = {
+    "concat": texts.concat,
+    "max": _of_nothing("max"),
+    "min": _of_nothing("min"),
+    "replace": texts.replace,
+}

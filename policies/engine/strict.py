@@ -1,0 +1,99 @@
+"""Makes a compiled policy's own built-in functions end the evaluation where they fail.
+
+OPA compiles its commonest functions into WebAssembly. One that fails on its arguments gives no
+value there, and the policy goes on as if it had found nothing. So each gets a body that asks the
+host where there is no value, and the host says whether that is an error, as OPA with
+`strict-builtin-errors` would have it: docs/adr/0056-strict-built-ins.md.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from core.errors import PolicyError
+from policies.engine.builtins.compiled_in import GUARDS, REPLACED, Guard
+from policies.engine.builtins.native import NATIVE
+from policies.engine.wasm_format import Functions, Signature, number_of
+
+ASKED: Final[Mapping[int, str]] = {-at: name for at, name in enumerate(NATIVE, 1)}
+"""By the number that the host is asked with: those that OPA gives its functions are above zero."""
+
+_I32: Final = b"\x7f"
+_GET, _TEE, _CALL, _CONST, _EQZ = b"\x20", b"\x22", b"\x10", b"\x41", b"\x45"
+_IF, _ELSE, _END = b"\x04\x7f", b"\x05", b"\x0b"
+_NO_LOCALS, _ONE_LOCAL = b"\x00", b"\x01\x01\x7f"
+_GUARDS: Final[Mapping[Guard, bytes]] = {
+    Guard.EMPTY: _GET + b"\x01" + b"\x28\x02\x04" + _EQZ,
+    Guard.SET: _GET + b"\x01" + b"\x2d\x00\x00" + _CONST + b"\x07" + b"\x46",
+}
+"""Where OPA's wasm/src/value.h has a string's length (from the fourth byte on), and what a value is
+(in its first byte; 7 is a set). Another value may meet the first: the host says then what is so."""
+
+_ALWAYS_THERE: Final = "opa_eval"
+
+
+def make_strict(wasm: bytes) -> bytes:
+    """Give the same policy with functions that ask the host where they have no value.
+
+    Raises:
+        PolicyError: it is no policy that OPA compiled, or its functions have no names.
+    """
+    found = Functions.read(wasm)
+    if _ALWAYS_THERE not in found.names:
+        raise PolicyError("its functions have no names: OPA did not compile it, or it was stripped")
+    done = set()
+    for number, name in ASKED.items():
+        place = found.names.get(NATIVE[name])
+        if place is None or place in done:
+            continue  # It is called nowhere, or goes by two names.
+        done.add(place)
+        try:
+            _change(found, place - len(found.imported), number, name)
+        except (IndexError, ValueError) as error:
+            message = f"its function {NATIVE[name]} is not OPA's: another OPA compiled it"
+            raise PolicyError(message) from error
+    return found.written()
+
+
+def _change(found: Functions, at: int, number: int, name: str) -> None:
+    """Give a function of the module, the `at`th of its own, another body."""
+    if at < 0:
+        raise IndexError(at)
+    kind = found.kinds[at]
+    signature = found.signatures[kind]
+    ask = _ask(number, signature, found.imported)
+    if name in REPLACED:
+        found.bodies[at] = _NO_LOCALS + ask + _END
+        return
+    original = len(found.imported) + len(found.bodies)
+    found.kinds.append(kind)
+    found.bodies.append(found.bodies[at])
+    guard = _GUARDS[GUARDS[name]] if name in GUARDS else b""
+    found.bodies[at] = _wrap(original, len(signature.takes), ask, guard)
+
+
+def _ask(number: int, signature: Signature, imported: Sequence[str]) -> bytes:
+    """Ask the host, as OPA's compiler does for a function that the host has."""
+    if signature.takes.strip(_I32) or signature.gives != _I32:
+        raise ValueError(signature)
+    count = len(signature.takes)
+    host = imported.index(f"opa_builtin{count}")
+    return _const(number) + _const(0) + _parameters(count) + _CALL + number_of(host)
+
+
+def _wrap(original: int, count: int, ask: bytes, guard: bytes) -> bytes:
+    """Give its value; where it is none, or the guard holds, what the host says."""
+    value = number_of(count)
+    call = _parameters(count) + _CALL + number_of(original) + _TEE + value + _EQZ
+    body = call + _IF + ask + _ELSE + _GET + value + _END
+    if guard:
+        body = guard + _IF + ask + _ELSE + body + _END
+    return _ONE_LOCAL + body + _END
+
+
+def _parameters(count: int) -> bytes:
+    return b"".join(_GET + number_of(at) for at in range(count))
+
+
+def _const(value: int) -> bytes:
+    """Push a number between -8192 and 8191 (signed LEB128)."""
+    return _CONST + bytes([value & 0x7F | 0x80, value >> 7 & 0x7F])
