@@ -31,6 +31,7 @@ from tests.tools.programs import PROGRAMS
 
 HERE: Final = Path(__file__).resolve().parent
 VERSION_TIMEOUT_S: Final = 30
+_TRIES: Final = 3
 _CAP_SYS_RESOURCE: Final = 24  # linux/capability.h
 
 
@@ -169,15 +170,18 @@ def _build(program: Program, path: Path) -> None:
         patches = needed_patches(program)
         if patches:
             arguments.append(f"-modfile={_patched(go, program, patches, Path(work))}")
-        # Output goes to stderr (2), live: stdout is for the path alone.
-        done = subprocess.run(
-            [go, "build", *arguments, program.package],
-            cwd=_source(program),
-            env={**os.environ, "CGO_ENABLED": "0"} if program.static else None,
-            stdout=2,
-            check=False,
-        )
-        if done.returncode != 0:
+        for _ in range(_TRIES):  # A module that did not arrive may arrive the next time.
+            # Output goes to stderr (2), live: stdout is for the path alone.
+            done = subprocess.run(
+                [go, "build", *arguments, program.package],
+                cwd=_source(program),
+                env={**os.environ, "CGO_ENABLED": "0"} if program.static else None,
+                stdout=2,
+                check=False,
+            )
+            if done.returncode == 0:
+                break
+        else:
             raise CannotProvideError(
                 f"go build of {program.package} {version} failed (exit {done.returncode}), its "
                 "output is above: most often the Go module proxy cannot be reached (see "

@@ -22,6 +22,7 @@ from tests.harness.dns_server import SPOOFED, Behaviour, DnsServer, dns_server
 
 NAME = "weights.example.org"
 QUICK = ResolverSettings(timeout_s=0.5, tries=2)
+PATIENT = ResolverSettings(timeout_s=30, tries=2)
 
 
 @pytest.fixture
@@ -179,7 +180,7 @@ async def test_long_answers_come_over_tcp(one: DnsServer) -> None:
     """An answer that is cut short in UDP is asked for over TCP, and is whole."""
     many = [f"192.0.2.{number}" for number in range(1, 201)]
     one.set(NAME, *many)
-    replies = await of(one).ask(NAME)
+    replies = await of(one, settings=PATIENT).ask(NAME)
     assert many in texts(replies).values()
     assert [(kind, how) for _, kind, how in one.questions if kind == "A"] == [
         ("A", "udp"),
