@@ -109,10 +109,9 @@ class Reader:
         if not self.reads.reads(POD):
             return NO_FIELDS
         try:
-            value = msgspec.json.decode(_json(request), type=dict)
+            return self.reads.fields_of(POD, _json(request))
         except UNREADABLE as error:
             raise unreadable("Pod", error) from error
-        return self.reads.fields(POD, value)
 
     def claimed(self, namespace: str, name: str, names: str) -> tuple[PersistentVolume, ...]:
         """Give the volumes of a claim: those on a node that it has, and one that it will name."""

@@ -97,10 +97,9 @@ class Ruling:
 
     def _fields(self, kind: str, raw: msgspec.Raw | None) -> bytes:
         try:
-            value = msgspec.json.decode(raw or b"{}", type=dict)
+            return self.engine.reads.fields_of(kind, raw or b"{}")
         except UNREADABLE as error:
             raise unreadable(kind, error) from error
-        return self.engine.reads.fields(kind, value)
 
     def _seen(self, request: Request, pod: Pod) -> Seen:
         return self.situations.seen(request, pod, SandboxMode.NEVER)

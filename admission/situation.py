@@ -27,7 +27,10 @@ _MOST_SERVICES: Final = 8
 """Services that are named: one is enough to count, and thousands may select a Pod."""
 
 _MOST_KEPT: Final = 512
-"""Contexts of what controllers ask; each takes about 1 KB."""
+"""Contexts; each takes about 1 KB."""
+
+_MOST_GROUPS: Final = 64
+"""Of a requester whose context is kept."""
 
 _UNSEEN: Final = ("services", "service-accounts")
 
@@ -84,14 +87,14 @@ class Situations:
     def contexts(self, request: Request, facts: Facts, seen: Seen) -> tuple[bytes, bytes]:
         """Give what policies see, and what is recorded of it: without names of groups.
 
-        What controllers ask again and again is made once.
+        What is asked again is made once: of one Pod, and of all that a controller makes.
         """
         subject, risk = request.subject, facts.risk
-        if not subject.is_system:
+        if len(subject.groups) > _MOST_GROUPS:
             return self._made(request, facts, seen)
         known_risk = risk and (risk.standings, risk.behaviour)
         asked = (request.operation, request.subresource, request.namespace)
-        key = (asked, subject.username, *subject.groups, seen, known_risk)
+        key = (asked, subject.username, subject.label, *subject.groups, seen, known_risk)
         kept = self._kept.get(key)
         if kept is None or kept[0] is not facts.namespace:
             kept = (facts.namespace, self._made(request, facts, seen))

@@ -33,8 +33,13 @@ _GENERATION: Final = "a"
 def _knowing() -> Iterator[Rig]:
     """Give a rig whose cluster knows who is at risk."""
     with rig() as servers:
-        _write(rebased(_snapshot()), servers.cluster)
+        know_who_is_at_risk(servers.cluster)
         yield servers
+
+
+def know_who_is_at_risk(cluster: Path) -> None:
+    """Put a risk snapshot of 20,000 people into the cluster."""
+    _write(rebased(_snapshot()), cluster)
 
 
 def _snapshot() -> RiskSnapshot:

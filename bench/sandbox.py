@@ -30,11 +30,12 @@ handler: runsc
 def _asking() -> Iterator[Rig]:
     """Give a rig whose cluster asks for a sandbox by risk."""
     with rig() as servers:
-        _ask(servers.cluster)
+        ask_by_risk(servers.cluster)
         yield servers
 
 
-def _ask(cluster: Path) -> None:
+def ask_by_risk(cluster: Path) -> None:
+    """Have the namespace of the Pods ask for a sandbox by risk."""
     file = cluster / "cluster.yaml"
     text = file.read_text()
     if _NAMESPACE not in text:

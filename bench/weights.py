@@ -7,6 +7,7 @@ under a live grant that two people approved. One gate finds that out; the other 
 import datetime as dt
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -37,9 +38,14 @@ _Object = dict[str, Any]
 def _guarding() -> Iterator[Rig]:
     """Give a rig whose Pods mount weights, under a grant."""
     with rig() as servers:
-        objects = [_STORE, _VOLUME, *_granted(), *_rights()]
-        (servers.cluster / "weights.yaml").write_text(yaml.safe_dump_all(objects))
+        guard_weights(servers.cluster)
         yield servers
+
+
+def guard_weights(cluster: Path) -> None:
+    """Put weights into the claim of the Pods, under a grant that two people approved."""
+    objects = [_STORE, _VOLUME, *_granted(), *_rights()]
+    (cluster / "weights.yaml").write_text(yaml.safe_dump_all(objects))
 
 
 _STORE: Final[_Object] = {

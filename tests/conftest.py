@@ -21,7 +21,9 @@ from tests.harness.postgres import Postgres, require_postgres
 from tests.harness.programs import require
 
 # How fast a busy machine makes examples says nothing about what is tested.
-settings.register_profile("busy", settings(), suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "busy", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("busy")
 
 FEWEST_WITH_ONE_BESIDE: Final = 3

@@ -8,7 +8,7 @@ between the Pods of one gang by nothing but their number (else none would be jud
 import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 import msgspec
 
@@ -169,6 +169,28 @@ class Reads:
     def _declared(self) -> Mapping[str, bytes]:
         return {kind: _ENCODER.encode(sorted(set(self._fields_of(kind)))) for kind in self.kinds}
 
+    def fields_of(self, kind: str, raw: bytes | msgspec.Raw) -> bytes:
+        """Give the declared fields of an object that is JSON, as `fields` does.
+
+        Where it has the shape that they are declared for, nothing else of it is read into memory.
+
+        Raises:
+            EvaluationError: see `fields`.
+            msgspec.DecodeError: it is no JSON object.
+        """
+        tree = self._trees.get(kind)
+        if not tree:
+            return NO_FIELDS
+        try:
+            value = self._decoders[kind].decode(raw)
+        except msgspec.ValidationError:
+            value = msgspec.json.decode(raw, type=dict)
+        return self.fields(kind, value)
+
+    @cached_property
+    def _decoders(self) -> Mapping[str, msgspec.json.Decoder[Any]]:
+        return {kind: msgspec.json.Decoder(_shape(tree)) for kind, tree in self._trees.items()}
+
     def fields(self, kind: str, value: Mapping[str, Any]) -> bytes:
         """Give the declared fields of an object as JSON; equal ones give equal bytes.
 
@@ -209,6 +231,16 @@ def tree_of(fields: Iterable[str]) -> _Tree:
         else:
             node[last] = None
     return tree
+
+
+def _shape(tree: _Tree | None) -> Any:
+    """Give the type of what a tree names: a value of another shape does not fit."""
+    if tree is None:
+        return Any
+    if _ITEMS in tree:
+        return list[_shape(tree[_ITEMS])]  # type: ignore[misc]  # Made while it runs.
+    steps = {step: _shape(inner) | None for step, inner in tree.items()}
+    return TypedDict("Shape", steps, total=False)  # type: ignore[operator]  # As above.
 
 
 def schema_of(rules: Iterable[Rule]) -> dict[str, Any]:

@@ -106,7 +106,8 @@ def test_tests_have_cases_that_pass_and_that_fail(rule: str) -> None:
     pattern = rf"^test_(\w+?)_\w+ if \{{\n\t(\w+)\.{ANSWERS[area]} == (\S)"
     cases = re.findall(pattern, text, re.MULTILINE)
     assert len(cases) == text.count("\ntest_")
-    assert {subject for _, subject, _ in cases} == {name}
+    # `any` is a built-in function too, so its rule is imported by another name.
+    assert {subject for _, subject, _ in cases} == {"rule" if name == "any" else name}
     assert {(verdict, value) for verdict, _, value in cases} == {
         ("refused", "{"),
         ("admitted", "s"),

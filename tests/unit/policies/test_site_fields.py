@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -48,6 +49,17 @@ def test_only_what_is_declared_is_shown() -> None:
     assert shown(POD, "metadata.labels['team']", "metadata.labels['b.c/d']") == {
         "metadata": {"labels": {"team": "x"}}
     }
+
+
+def test_of_json_only_what_is_declared_is_read() -> None:
+    """As of an object that was read whole; also where an object has another shape."""
+    reads = Reads([rule("metadata.labels", "spec.containers[].image")])
+    fitting = {"metadata": {"labels": {"a": "b"}, "name": "x"}, "spec": {"containers": [{}]}}
+    for value in (POD, fitting, {}, {"metadata": "x"}, {"spec": {"containers": {"a": "b"}}}):
+        assert reads.fields_of("Pod", json.dumps(value).encode()) == reads.fields("Pod", value)
+    for text in (b"[]", b"{", b"null"):
+        with pytest.raises(msgspec.DecodeError):
+            reads.fields_of("Pod", text)
 
 
 def test_what_contains_another_stands_for_both() -> None:
@@ -179,6 +191,7 @@ def test_any_object_has_fields(value: dict[str, Any], fields: list[str]) -> None
     reads = Reads([rule(*fields)])
     found = reads.fields("Pod", value)
     assert found == reads.fields("Pod", dict(reversed(value.items())))
+    assert found == reads.fields_of("Pod", json.dumps(value).encode())
     assert "c" not in json.loads(found)
     assert not _has(json.loads(found), "command", "args")
 
