@@ -1,7 +1,7 @@
 package sallyport.lib
 
-# Built-in functions that fail on their arguments make what calls them undefined, and a finding
-# vanishes. What is below tests the shape first. Values (amount, number …) are undefined where the
+# A built-in function that fails on its arguments ends the evaluation: the object is refused with an
+# error, and nobody is told what to change. What is below tests the shape first. Values (amount, number …) are undefined where the
 # shape is wrong, predicates that a rule denies by (over, outside …) then hold.
 
 amount_shape := `^[+-]?([0-9]{1,30}(\.[0-9]{0,20})?|\.[0-9]{1,20})([eE][+-]?[0-9]{1,2}|m|[kKMGTPE]|[KMGTPE]i)?$`

@@ -101,7 +101,7 @@ def test_the_examples_metadata_is_the_gates(example: EmbeddedEngine) -> None:
 
 def test_the_examples_tests_pass_and_stay_out_of_the_bundle(tmp_path: Path) -> None:
     """By OPA alone, as the page says; the bundle has the two other files."""
-    command = [provide("opa"), "test", "--ignore", "*.yaml", str(EXAMPLE)]
+    command = [str(provide("opa")), "test", "--ignore", "*.yaml", str(EXAMPLE)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.strip()) == (0, "PASS: 3/3")
     bundle = tmp_path / "b.tar.gz"

@@ -52,9 +52,19 @@ def _is_known(call: Call) -> bool:
     first = call.arguments[0].get("v")
     return (
         call.name == "internal.template_string"  # Only OPA's compiler calls it.
-        or (call.name == "glob.match" and isinstance(first, str) and first.count("{") == 1)
+        or (call.name == "glob.match" and isinstance(first, str) and _is_open(first))
         or (call.name == "to_number" and first == "1e400")
     )
+
+
+def _is_open(pattern: str) -> bool:
+    """Say whether a `{` of the pattern is not closed."""
+    return pattern.rfind("{") > pattern.rfind("}")
+
+
+def _is_rounded(call: Call) -> bool:
+    first = call.arguments[0].get("v")
+    return call.name in ROUNDED and isinstance(first, int | float) and -1 < first < 0
 
 
 def _is_silent(call: Call) -> bool:
@@ -62,7 +72,7 @@ def _is_silent(call: Call) -> bool:
 
 
 def _is_otherwise(call: Call) -> bool:
-    if FAILED in {call.opa, call.ours} or call.name in ROUNDED:
+    if FAILED in {call.opa, call.ours} or _is_rounded(call):
         return False
     free = call.name in SETS or any("s" in each for each in call.arguments)
     theirs, ours = (_normal(json.loads(each), free=free) for each in (call.opa, call.ours))
