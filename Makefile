@@ -13,7 +13,7 @@ REGO := $(shell find policies/rego -name '*.rego' ! -name '*_test.rego')
 # Tests start hundreds of processes: let the first of them keep what it compiles for the others.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run test check bench bench-recording bench-scaling bench-profiles bench-people bench-sandbox bench-risk bench-identity bench-weights bench-ledger bench-one-client proof docs image image-lock lock tools clean
+.PHONY: help setup run test check bench bench-recording bench-scaling bench-profiles bench-people bench-sandbox bench-risk bench-identity bench-weights bench-everything bench-ledger bench-one-client proof docs image image-lock lock tools clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -67,6 +67,9 @@ bench-identity: setup ## The CPU that risk adds to a review, in interleaved pair
 
 bench-weights: setup ## The CPU that guarding model weights adds to a review, in interleaved pairs
 	@$(BIN)/python -m bench.weights $(BENCH)
+
+bench-everything: setup ## What a review costs with everything of the product switched on
+	@$(BIN)/python -m bench.everything $(BENCH)
 
 bench-ledger: setup ## Accesses a second that the ledger keeps, with their leaves
 	@$(BIN)/python -m bench.ledger_log
