@@ -121,7 +121,7 @@ def _names(program: Path) -> Iterator[Json]:
         "metadata": system,
         "data": {"Corefile": _COREFILE},
     }
-    yield _names_pod(system)
+    yield _names_pod(system, program)
     ports = [{"name": each, "port": 53, "protocol": each.upper()} for each in ("udp", "tcp")]
     yield {
         "apiVersion": "v1",
@@ -131,7 +131,7 @@ def _names(program: Path) -> Iterator[Json]:
     }
 
 
-def _names_pod(system: Json) -> Json:
+def _names_pod(system: Json, program: Path) -> Json:
     """Give the Pod of the program that was built, in an image that is there."""
     container = {
         "name": "coredns",
