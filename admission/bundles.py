@@ -9,7 +9,7 @@ import structlog
 
 from admission.in_force import InForce
 from admission.judge import Judge
-from core.bundle_head import BASE
+from core.bundle_head import BASE, LONGEST_PROBLEM
 from core.defects import places
 from core.errors import BundleRefusedError, EngineAwayError, SettingsError
 from policies.bundle import Bundle
@@ -119,7 +119,8 @@ class Bundles:
             return True
 
     def refuse(self, name: str, why: str) -> None:
-        """Note that a bundle is refused, and why."""
+        """Note that a bundle is refused, and why: a part of it may be the bundle's own text."""
+        why = why[:LONGEST_PROBLEM]
         self.refused[name] = why
         self.counts.refused += 1
         _log.error(

@@ -17,7 +17,7 @@ import structlog
 
 from admission.bundles import Bundles
 from admission.published import Published
-from core.bundle_head import BASE, Announcement, Head, Stored
+from core.bundle_head import BASE, LONGEST_PROBLEM, Announcement, Head, Stored
 from core.defects import places
 from core.errors import BundleRefusedError, ClusterError, EngineAwayError
 from core.times import time_text
@@ -36,9 +36,6 @@ PAUSE_S: Final = 1.0
 
 LONGEST_PAUSE_S: Final = 60.0
 """At most so many; who followed for so long begins with the shortest again."""
-
-_LONGEST: Final = 1000
-"""Characters of why a bundle is refused, as it is announced."""
 
 _log = structlog.get_logger(__name__)
 
@@ -278,11 +275,11 @@ class Following:
             in_force=self.bundles.name,
             revision=self.bundles.in_force.engine.revision,
             loaded=self.bundles.loaded,
-            refused={name: why[:_LONGEST] for name, why in self.bundles.refused.items()},
+            refused={name: why[:LONGEST_PROBLEM] for name, why in self.bundles.refused.items()},
             turn=max(self._turn, 0),
             beat=self._beat,
             at=time_text(self.clock()),
-            problem="" if self._turn < 0 else self._problem[:_LONGEST],
+            problem="" if self._turn < 0 else self._problem[:LONGEST_PROBLEM],
             foreign=self.bundles.foreign,
         )
 

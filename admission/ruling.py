@@ -24,13 +24,11 @@ from core.pod import Pod
 from core.request import Operation, Phase, Request
 from core.sandbox import SandboxMode
 from policies.engine import Answer, Engine, Judgement, Shown
-from policies.projection import Projection, encode
+from policies.projection import NO_POD
 from policies.site.fields import POD, kind_name
 
 _JUDGED: Final = frozenset({Operation.CREATE, Operation.UPDATE})
 _NO_NEEDS: Final = Answer(())
-_NO_POD: Final = encode(Projection(containers=[]))
-"""The projection of what is no Pod: rules see its fields alone."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +90,7 @@ class Ruling:
             return with_object(facts, self.engine.reads, kind, b"", b"")
         context, recorded = self.situations.contexts(request, facts, NOTHING_SEEN)
         facts = with_object(facts, self.engine.reads, kind, recorded, fields)
-        said = await self.engine.judge(_NO_POD, _NO_NEEDS, context, Shown(kind, fields))
+        said = await self.engine.judge(NO_POD, _NO_NEEDS, context, Shown(kind, fields))
         return await self._ruled(request, facts, said)
 
     def _fields(self, kind: str, raw: msgspec.Raw | None) -> bytes:

@@ -9,21 +9,23 @@ from prometheus_client import CollectorRegistry
 
 from cli.parts import limits_of
 from cli.policy_checked import check
+from cli.registry_access import SETTINGS, read_registry
 from cli.settings import Settings
 from cli.settings_errors import name_setting
 from control.loops.bundle_source import Image, Taking
 from core.bundle_head import Announcement, Stored
 from core.errors import SettingsError
 from kube.objects import Objects
-from policies.clients.oci import Reference, Registry, fetch, parse_source, resolve
+from policies.clients.oci import Reference, Registry, fetch, parse_reference, resolve
 from policies.confining.confined import Confined
 
 
-def make_taking(settings: Settings, objects: Objects, registry: CollectorRegistry) -> Taking | None:
+def make_taking(settings: Settings, objects: Objects, metrics: CollectorRegistry) -> Taking | None:
     """Give what takes bundles from the registry of the settings; None where they name none.
 
     Raises:
-        SettingsError: they name no image, no keys, or a file that cannot be read.
+        SettingsError: they name no image, no keys, a password without its user, or a file that
+            cannot be read.
     """
     source = settings.bundles.source
     if not source.oci:
@@ -33,9 +35,9 @@ def make_taking(settings: Settings, objects: Objects, registry: CollectorRegistr
             f"{name_setting('bundles.source.oci')}: give {name_setting('bundles.keys')}, by one of "
             f"which bundles must be signed, or say {name_setting('bundles.source.unsigned')}"
         )
-    _read_password(settings)
-    image = _image(settings, parse_source(source.oci))
-    return Taking(objects, settings.namespace, image, source.interval, registry)
+    _registry(settings)
+    named = parse_reference(source.oci, name_setting("bundles.source.oci"))
+    return Taking(objects, settings.namespace, _image(settings, named), source.interval, metrics)
 
 
 def saying(own: Callable[[], Announcement], taking: Taking | None) -> Callable[[], Announcement]:
@@ -67,19 +69,10 @@ def _image(settings: Settings, named: Reference) -> Image:
             raise
         return found.stored(path)
 
-    return Image(str(named), look, get, checked)
+    return Image(str(named), bool(named.digest), look, get, checked)
 
 
 def _registry(settings: Settings) -> Registry:
     """Read the password anew each time: it may be replaced while the process runs."""
     source = settings.bundles.source
-    return Registry(source.ca_file, source.username, _read_password(settings))
-
-
-def _read_password(settings: Settings) -> str:
-    path = settings.bundles.source.password_file
-    try:
-        return path.read_text().strip() if path else ""
-    except (OSError, UnicodeDecodeError) as error:
-        named = name_setting("bundles.source.password_file")
-        raise SettingsError(f"{named}: {path} cannot be read: {error}") from None
+    return read_registry(source.ca_file, source.username, source.password_file, SETTINGS)

@@ -19,7 +19,7 @@ from policies import BUILT_IN_BUNDLE
 from policies.bundle import Bundle, read_bundle
 from policies.confining.confined import Confined
 from policies.engine.remembered import RememberingEngine
-from policies.signing import NO_KEYS, read_keys
+from policies.signing import read_keys
 from policies.sources.file import FileSource
 from policies.trial import Here, foreign_in
 
@@ -36,7 +36,7 @@ def begin(
         BundleRefusedError: it cannot be put in force.
         SettingsError: a key cannot be read.
     """
-    keys = read_keys(settings.bundles.keys) if settings.bundles.keys else NO_KEYS
+    keys = read_keys(settings.bundles.keys)
     source = FileSource(settings.bundle, keys) if settings.bundle else None
     bundle = source.read() if source else read_bundle(BUILT_IN_BUNDLE)
     make = partial(load_engine, evaluation=settings.evaluation, observe=observe)
@@ -80,7 +80,7 @@ class Beginning:
             bundles,
             self._bundle,
             self._source,
-            read_keys(settings.bundles.keys) if settings.bundles.keys else NO_KEYS,
+            read_keys(settings.bundles.keys),
             self._name,
             settings.bundles.poll,
         )

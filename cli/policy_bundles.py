@@ -13,7 +13,7 @@ from cli import exits
 from cli.flags import ConfigFlag, KubeconfigFlag, OutputFlag, read_flags
 from cli.output import Format, make_console, print_json
 from cli.text import safe_line
-from core.errors import BundleRefusedError
+from core.errors import ClusterError
 
 if TYPE_CHECKING:
     from cli.policy_made import Activation
@@ -158,19 +158,15 @@ def _change(settings: "Settings", target: str | None, wish: _Wish) -> None:
         async with open_store(settings) as store:
             return await policy_wanting.change(store, settings, target, wish.wait, at_once=wish.now)
 
-    made: Activation | None = None
-    try:
-        made = asyncio.run(change())
-    except BundleRefusedError as error:
-        # A file that is refused here: nothing was published.
-        typer.echo(f"refused: {error}", err=True)
-        raise typer.Exit(exits.REFUSED) from error
+    made = asyncio.run(change())
     if made.refused:
-        typer.echo(f"refused: {made.refused}", err=True)
+        typer.echo(safe_line(f"refused: {made.refused}"), err=True)
     if wish.output is Format.JSON:
         print_json(made)
-    elif not made.refused:
-        typer.echo(_worded(made, now=wish.now))
+    elif not (made.refused or made.problem):
+        typer.echo(safe_line(_worded(made, now=wish.now)))
+    if made.problem:
+        raise ClusterError(made.problem)
     raise typer.Exit(exits.REFUSED if made.refused else exits.ADMITTED)
 
 

@@ -13,11 +13,12 @@ from core.errors import BundleRefusedError
 from policies.authoring.cases import Case as Written
 from policies.authoring.examples import find_all, read
 from policies.authoring.recording import Asked, RecordingEngine
-from policies.authoring.scope import files_of_rules, others
+from policies.authoring.scope import files_of_rules, others, rules_beside
 from policies.bundle import Bundle, Case
 from policies.engine import Answer, Judgement
 from policies.engine.embedded import EmbeddedEngine
 from policies.site.choices import Choices
+from policies.trial import with_found
 
 MOST_CASES: Final = 200
 """In one bundle: about 0.1 s of each gate's time when it loads it."""
@@ -32,6 +33,7 @@ _TOO_LARGE: Final = f"it is larger than {MOST_BYTES >> 10} KiB"
 _TOO_MANY: Final = (
     f"a bundle carries at most {MOST_CASES} cases of {MOST_BYTES_OF_ALL >> 10} KiB together"
 )
+_OFF: Final = "--rules has switched off the rule that it is about"
 _FOR_OPA: Final = "a bundle for an OPA server carries none"
 
 
@@ -67,13 +69,15 @@ class Carrying:
         own = key_of(self.choices)
         for site in self.sites:
             for path in find_all(site):
-                case = read(path, self.choices)
+                case = read(path, site, self.choices)
                 if bundle.engine == "opa":
                     self._leave(case, _FOR_OPA)
                 elif key_of(case.choices) != own:
                     self._leave(case, _OTHER_CHOICES)
+                elif _is_about(case, self.choices.off()):
+                    self._leave(case, _OFF)
                 else:
-                    yield f"{site.resolve().name}/{path.relative_to(site).as_posix()}", case
+                    yield _named(site, path, case), case
 
     def _carried(
         self, bundle: Bundle, engine: RecordingEngine, cases: Sequence[tuple[str, Written]]
@@ -82,24 +86,38 @@ class Carrying:
         kept: dict[bytes, Case] = {}
         size = 0
         for name, case in cases:
-            if len(kept) >= MOST_CASES:
-                self._leave(case, _TOO_MANY)
-                continue
             engine.asked.clear()
             _require_passed(case, engine, others(case.folder, self.sites, files))
-            new = {_key(each): each for each in _made(f"{name}: {case.said.name}", engine.asked)}
+            asked = {_key(each): each for each in _made(name, engine.asked)}
+            new = {key: each for key, each in asked.items() if key not in kept}
             sizes = [len(msgspec.json.encode(each)) for each in new.values()]
-            if any(each > MOST_BYTES for each in sizes):
+            if asked and not new:
+                first = next(kept[key].name for key in asked)
+                self._leave(case, f"the same is asked and found as by {first!r}")
+            elif any(each > MOST_BYTES for each in sizes):
                 self._leave(case, _TOO_LARGE)
-            elif size + sum(sizes) > MOST_BYTES_OF_ALL:
+            elif size + sum(sizes) > MOST_BYTES_OF_ALL or len(kept) + len(new) > MOST_CASES:
                 self._leave(case, _TOO_MANY)
             else:
                 size += sum(sizes)
-                kept = {**new, **kept}
+                kept |= new
         return sorted(kept.values(), key=lambda each: each.name)
 
     def _leave(self, case: Written, why: str) -> None:
         self.left_out.append(LeftOut(case.file, case.said.name, why))
+
+
+def _is_about(case: Written, off: frozenset[str]) -> bool:
+    """Say whether a case expects what a rule of `off` finds, or lies beside such rules alone."""
+    expected = {each.rule.removeprefix("rules/") for each in case.said.findings}
+    beside = {each.removeprefix("rules/") for each in rules_beside(case.folder)}
+    return bool(expected & off) or bool(beside and beside <= off)
+
+
+def _named(site: Path, path: Path, case: Written) -> str:
+    """Name a case in its bundle: an example is called as its file is."""
+    file = f"{site.resolve().name}/{path.relative_to(site).as_posix()}"
+    return file if case.example else f"{file}: {case.said.name}"
 
 
 def _require_passed(case: Written, engine: RecordingEngine, other: frozenset[str]) -> None:
@@ -117,32 +135,37 @@ def _made(name: str, asked: Sequence[Asked]) -> Iterator[Case]:
     answers = {it.document: it.answer for it in asked if isinstance(it.answer, Answer)}
     judged = [(it, it.answer) for it in asked if isinstance(it.answer, Judgement)]
     seen = {each.projection for each, _ in judged}
-    made = [_judged(each, answers[each.projection], said) for each, said in judged]
-    made += [_needed(document, it) for document, it in answers.items() if document not in seen]
+    made = [_judged(each, answers.get(each.projection), said) for each, said in judged]
+    made += [
+        with_found(_input(document), answer, Judgement())
+        for document, answer in answers.items()
+        if document not in seen
+    ]
     for number, case in enumerate(made, 1):
         yield msgspec.structs.replace(case, name=name if len(made) == 1 else f"{name} ({number})")
 
 
-def _needed(projection: bytes, answer: Answer) -> Case:
-    return Case(
-        name="",
-        projection=msgspec.json.decode(projection),
-        needs=sorted({need.privilege for need in answer.needs}),
-        signals=sorted({each.rule for each in answer.signals}),
-    )
+def _input(projection: bytes) -> Case:
+    return Case(name="", projection=msgspec.Raw(projection))
 
 
-def _judged(asked: Asked, answer: Answer, said: Judgement) -> Case:
+def _judged(asked: Asked, answer: Answer | None, said: Judgement) -> Case:
+    """Give what was judged; nobody asks what an object needs that is no Pod, or counts signals."""
     document: dict[str, Any] = msgspec.json.decode(asked.document)
-    return msgspec.structs.replace(
-        _needed(asked.projection, answer),
-        context=document["context"],
+    case = msgspec.structs.replace(
+        _input(asked.projection),
+        context=_raw(document["context"]),
         kind=document["kind"],
-        fields=document["fields"],
-        signals=sorted({each.rule for each in (*answer.signals, *said.signals)}),
-        denials=sorted({each.rule for each in said.denials}),
-        warnings=sorted({each.rule for each in said.warnings}),
     )
+    if document["fields"]:
+        case = msgspec.structs.replace(case, fields=_raw(document["fields"]))
+    if answer is not None:
+        return with_found(case, answer, said)
+    return msgspec.structs.replace(with_found(case, Answer(()), said), needs=None, signals=None)
+
+
+def _raw(value: object) -> msgspec.Raw:
+    return msgspec.Raw(msgspec.json.encode(value))
 
 
 def _key(case: Case) -> bytes:

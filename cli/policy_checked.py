@@ -12,7 +12,7 @@ from policies import BUILT_IN_BUNDLE
 from policies.bundle import Bundle, parse_bundle, read_bundle
 from policies.engine.outside import refuse_outside
 from policies.engine.remembered import RememberingEngine
-from policies.signing import NO_KEYS, read_keys
+from policies.signing import read_keys
 from policies.trial import Here, Trial, foreign_in
 
 HERE: Final = Here()
@@ -43,7 +43,7 @@ def check(packed: bytes, path: str, settings: Settings, trial: Trial = HERE) -> 
         BundleRefusedError: a gate would refuse it; says why.
         SettingsError: a key cannot be read.
     """
-    keys = read_keys(settings.bundles.keys) if settings.bundles.keys else NO_KEYS
+    keys = read_keys(settings.bundles.keys)
     bundle, built_in = parse_bundle(packed, path, keys), read_bundle(BUILT_IN_BUNDLE)
     if bundle.engine == "opa":
         refuse_outside(bundle)

@@ -28,15 +28,16 @@ def policy_fetch(  # noqa: PLR0913, PLR0917 (one parameter a flag)
 ) -> None:
     """Fetch a bundle from an OCI registry by its digest, and check its signature."""
     from cli.policy_made import made_bundle  # noqa: PLC0415 (keeps --help quick)
+    from cli.registry_access import FLAGS, read_registry  # noqa: PLC0415
     from policies.bundle import parse_bundle  # noqa: PLC0415
-    from policies.clients.oci import Registry, fetch, parse_reference  # noqa: PLC0415
+    from policies.clients.oci import fetch, parse_reference  # noqa: PLC0415
     from policies.signing import read_keys  # noqa: PLC0415
     from policies.writing import write_whole  # noqa: PLC0415
 
     settings = read_flags(config)
-    password = password_file.read_text().strip() if password_file else ""
-    named = parse_reference(reference)
-    packed = asyncio.run(fetch(named, Registry(ca_file, username, password)))
+    named = parse_reference(reference, "IMAGE", pinned=True)
+    registry = read_registry(ca_file, username, password_file, FLAGS)
+    packed = asyncio.run(fetch(named, registry))
     bundle = parse_bundle(packed, str(named), read_keys(settings.bundles.keys))
     write_whole(output, packed)
     if form is Format.JSON:

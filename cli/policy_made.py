@@ -47,13 +47,15 @@ class Activation(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     format: int = FORMAT
     namespace: str
     wanted: str
-    """A revision, or `base`."""
+    """A revision, or `base`; empty where a file was refused here: nothing has changed then."""
     before: str
     """What was active when it was wanted."""
     active: bool
     """Whether what is wanted is active; without --wait it is not waited for."""
     refused: str = ""
     """Who refuses it, and why."""
+    problem: str = ""
+    """Why it is not known to be active, though it is wanted: not in time, or nobody answers."""
 
 
 class Begun(msgspec.Struct, frozen=True, rename="camel", kw_only=True):

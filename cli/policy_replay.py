@@ -64,13 +64,15 @@ def policy_replay(  # noqa: PLR0913, PLR0917 (each is a flag)
     asked = Asked(bundle, base, since, until, namespace, jobs)
     if html is not None and not html.parent.is_dir():
         raise SettingsError(f"--html {html}: there is no folder {html.parent}")
+    if html is not None and html.is_dir():
+        raise SettingsError(f"--html {html}: is a folder: name a file")
     found = asyncio.run(replay(settings, asked))
-    if html is not None:
-        from cli.replaying.page import write_page  # noqa: PLC0415 (its engine is not needed else)
-
-        write_page(found, html)
     if output is Format.JSON:
         print_json(found)
     else:
         print_replayed(found, make_console())
+    if html is not None:  # Last: where it cannot be written, the work is not lost.
+        from cli.replaying.page import write_page  # noqa: PLC0415 (its engine is not needed else)
+
+        write_page(found, html)
     raise typer.Exit(exit_code(found))

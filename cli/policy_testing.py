@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -25,10 +26,13 @@ from policies.authoring.rego_tests import (
 from policies.authoring.workspace import Workspace
 from policies.site.choices import Choices
 
+FORMAT: Final = 1
+
 
 class Tested(msgspec.Struct, kw_only=True, rename="camel"):
     """What `sallyport policy test -o json` prints."""
 
+    format: int = FORMAT
     passed: bool = False
     tests: list[RegoTest] = []
     coverage: list[Coverage] = []

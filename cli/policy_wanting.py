@@ -91,28 +91,36 @@ async def change(
     """Have a bundle wanted, the one before where `target` is None, and wait until it is active.
 
     Raises:
-        BundleRefusedError: the file is no bundle that a gate would take.
         SettingsError: there is neither such a file nor such a revision, or no way back.
-        ClusterError: kube-apiserver does not answer or refuses, or it is not active in time.
+        ClusterError: kube-apiserver does not answer or refuses, and nothing is changed.
     """
-    if target is None:
-        head = await want_previous(store, at_once=at_once)
-    else:
-        head = await want(store, settings, target, at_once=at_once)
-    refused = ""
+    try:
+        if target is None:
+            head = await want_previous(store, at_once=at_once)
+        else:
+            head = await want(store, settings, target, at_once=at_once)
+    except BundleRefusedError as error:
+        return Activation(
+            namespace=settings.namespace, wanted="", before="", active=False, refused=str(error)
+        )
+    refused = problem = ""
+    active = head.active == head.wanted
     if wait and not at_once:
+        active = False
         try:
             await wait_until_active(store, head, wait)
+            active = True
         except BundleRefusedError as error:
             refused = str(error)
-    before = head.previous if at_once and head.active == head.wanted else head.active
-    active = at_once or bool(wait and not refused)
+        except ClusterError as error:
+            problem = str(error)
     return Activation(
         namespace=settings.namespace,
         wanted=head.wanted,
-        before=before,
+        before=head.previous if at_once and active else head.active,
         active=active,
         refused=refused,
+        problem=problem,
     )
 
 

@@ -40,6 +40,9 @@ MOST_PARTS: Final = 8
 PART_BYTES: Final = 900 * 1024
 """Of one ConfigMap, which holds at most 1 MiB in all."""
 
+LONGEST_PROBLEM: Final = 1000
+"""Characters of why something is refused or not taken, as it is announced."""
+
 
 class Stored(msgspec.Struct, frozen=True):
     """A bundle that is published."""

@@ -10,6 +10,8 @@ and what to do about it.
     │   └── ReviewTooLargeError    … or too much of it
     ├── InvalidObjectError         an object does not have the shape its kind demands
     ├── BundleRefusedError         a policy bundle cannot be put in force
+    │   └── BundleNotGivenError    … because its registry did not give it
+    ├── RegistryAwayError          a registry of policy bundles does not answer now
     ├── PolicyError                compiled policies cannot be loaded, or failed
     ├── CannotBindError            a certificate or an address cannot be used to listen
     ├── LedgerError                the ledger did not take, or did not give, what was asked
@@ -69,7 +71,11 @@ class BundleRefusedError(SallyportError):
     """A policy bundle cannot be put in force; the message says where and why."""
 
 
-class RegistryAwayError(BundleRefusedError):
+class BundleNotGivenError(BundleRefusedError):
+    """A registry did not give what was asked for; another time, or to another user, it may."""
+
+
+class RegistryAwayError(SallyportError):
     """A registry does not answer now, so that nothing is known of the bundle in it."""
 
 

@@ -24,9 +24,9 @@ Every built-in function of OPA 1.22 is one of three. *Compiled in*: OPA puts it 
 
 ## When one fails
 - It **ends the evaluation**, whatever it is given: a value of the wrong type, or one that the table names. The object is refused with an error that names the function and the rule. An OPA server does the same, with strict built-in errors, as Sallyport demands. Test the shape first, or call a wrapper of [`data.sallyport.lib`](../policies/wrappers.md), to refuse with the rule's own words.
-- OPA's WebAssembly by itself would go on with nothing there. So when a bundle is loaded, each function that is *compiled in* gets a body that asks the gate where it has no value ([ADR 56](../adr/0056-strict-built-ins.md)); made-up calls of each fail where OPA's own fail ([evidence](../evidence/compiled-in.md)).
+- OPA's WebAssembly by itself would go on with nothing there. So when a bundle is loaded, each function that is *compiled in* gets a body that asks the gate where it has no value ([ADR 56](../adr/0056-strict-built-ins.md)); made-up calls of each fail where OPA's own fail ([evidence](../evidence/compiled-in.md)). Those whose answers are others than OPA's are the gate's altogether: `base64`, `json`, `glob.match`, `net.cidr_*`, `to_number`, `object.union_n`.
 - `max` and `min` of nothing, and `uuid.parse` of no UUID, are undefined without an error, in OPA too.
-- Nothing can interrupt a function of the gate. So each limits its work: all arguments together take 128 KiB, a `sprintf` gives a million characters, `net.cidr_expand` 4,096 addresses, a regular expression its program's size times the text's length up to 4 million. Beyond that it fails.
+- Nothing can interrupt a function of the gate. So each limits its work: all arguments together take 128 KiB, a `sprintf` gives a million characters, `net.cidr_expand` 4,096 addresses, a regular expression, or a pattern of `glob.match`, its program's size times the text's length up to 4 million. Beyond that it fails.
 
 ## Where one differs from OPA
 Each of these is an error here, where OPA goes on:
@@ -37,13 +37,14 @@ Each of these is an error here, where OPA goes on:
 - `units.parse_bytes`: exponents above 55; `units.parse`: above 400.
 - `json.patch`: more than 200 operations, values of more than 64 KiB, and the removal of everything (at which OPA 1.22 crashes).
 - `base64.decode`, `base64url.decode`: what is no UTF-8; `json.unmarshal`: surrogates written with `\\u`.
+- `to_number`: hexadecimal (`0x5p0`), and exponents above 400.
+- `glob.match`: patterns whose regular expression has more than 4,096 characters.
 - `format_int`: numbers of more than 32 bits.
 - `json.filter`, `json.remove`: paths whose parts are no texts.
 - `strings.replace_n`: an empty text, in one with characters of more than a byte.
 
 And these, all compiled in, answer otherwise:
-- `glob.match` of a pattern with a `{` that nothing closes matches nothing; in OPA it fails.
-- `to_number("1e400")`, beyond any number of 64 bits, is infinite; in OPA it fails.
+- `to_number("05")`, `("+5")`, `("5.")` is 5, as in OPA; but OPA 1.22 cannot write it into an answer or as JSON.
 - `floor` and `ceil` of what lies between -1 and 0: OPA 1.22 gives one more.
 - What is made a list from a set or an object, `[x | some x in set]`, has no order; in OPA it is sorted. Write `sort`.
 """

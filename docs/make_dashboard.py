@@ -120,6 +120,18 @@ PANELS: Final = (
         ),
     ),
     (
+        "Policy bundles: refused, not taken, not followed",
+        "short",
+        (
+            ("refused by {{instance}}", "sallyport_bundle_refused"),
+            ("not taken from the registry", "max(sallyport_bundle_source_problem)"),
+            (
+                "followed anew by {{instance}}",
+                "increase(sallyport_bundle_following_restarts_total[15m])",
+            ),
+        ),
+    ),
+    (
         "Profiles in the back-stop",
         "short",
         (

@@ -17,6 +17,8 @@ from cli.policy_made import FORMAT as POLICY_MADE
 from cli.policy_made import Activation, Begun, MadeBundle
 from cli.policy_published import FORMAT as POLICY_STATUS
 from cli.policy_published import Standing
+from cli.policy_testing import FORMAT as POLICY_TEST
+from cli.policy_testing import Tested
 from cli.replaying.counts import FORMAT as REPLAY
 from cli.replaying.counts import Replayed
 from cli.risk_show import FORMAT as RISK_SHOW
@@ -39,6 +41,8 @@ from core.document import FORMAT as DECISION
 from core.document import DecisionDocument
 from core.look_back import FORMAT as LOOK_BACK
 from core.look_back import LookBackDocument
+from policies.authoring.bench import Cost
+from policies.authoring.lint import Problem
 
 FOLDER = Path(__file__).parent / "reference"
 SCHEMAS: dict[str, tuple[str, str, Any]] = {
@@ -57,11 +61,13 @@ SCHEMAS: dict[str, tuple[str, str, Any]] = {
         f"sallyport policy activate and rollback -o json, format {POLICY_MADE}",
         Activation,
     ),
+    "policy-bench.schema.json": ("policy-bench", "sallyport policy bench -o json", list[Cost]),
     "policy-bundle.schema.json": (
         f"policy-bundle-{POLICY_MADE}",
         f"sallyport policy build, fetch and sign -o json, format {POLICY_MADE}",
         MadeBundle,
     ),
+    "policy-lint.schema.json": ("policy-lint", "sallyport policy lint -o json", list[Problem]),
     "policy-new.schema.json": (
         f"policy-new-{POLICY_MADE}",
         f"sallyport policy new -o json, format {POLICY_MADE}",
@@ -81,6 +87,11 @@ SCHEMAS: dict[str, tuple[str, str, Any]] = {
         f"policy-shadow-{SHADOW}",
         f"sallyport policy shadow status -o json, format {SHADOW}",
         ShadowStatus,
+    ),
+    "policy-test.schema.json": (
+        f"policy-test-{POLICY_TEST}",
+        f"sallyport policy test -o json, format {POLICY_TEST}",
+        Tested,
     ),
     "review.schema.json": ("review", "sallyport review -o json", list[Reviewed]),
     "review-diff.schema.json": (

@@ -12,14 +12,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
 from core.errors import BundleRefusedError
 from core.privileges import covers
 from policies.archive import pack, read_packed, unpack
-from policies.signing import NO_KEYS, SIGNATURES, Keys, Signing, sign, verify
+from policies.signing import NO_KEYS, SIGNATURES, Keys, Signing, refuse_large, sign, verify
 
 FORMAT: Final = 3
 """Version of what is under `metadata.sallyport`, and of what the entry points answer.
@@ -80,18 +80,25 @@ class Rule(msgspec.Struct, frozen=True, rename="camel"):
         return max(found, default=self.risk)
 
 
+_NULL: Final = msgspec.Raw(b"null")
+_NO_FIELDS: Final = msgspec.Raw(b"{}")
+
+
 class Case(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """A test that a bundle carries: an input, and what must be found in it (rule ids)."""
+    """A test that a bundle carries: an input, and what must be found in it (rule ids).
+
+    The input is not parsed where the bundle is read, but where it is tried out, within limits.
+    """
 
     name: str
-    projection: dict[str, Any]
-    """The input of `needs`."""
+    projection: msgspec.Raw
+    """The input of `needs`, a JSON object, as are `context` and `fields`."""
     needs: list[str] | None = None
     """Privileges; None where they do not matter."""
-    context: dict[str, Any] | None = None
-    """Of `judge`; None where it is not asked."""
+    context: msgspec.Raw = _NULL
+    """Of `judge`; null where it is not asked."""
     kind: str = "Pod"
-    fields: dict[str, Any] = {}
+    fields: msgspec.Raw = _NO_FIELDS
     denials: list[str] = []
     """Rules that `judge` says deny, each once."""
     warnings: list[str] = []
@@ -162,6 +169,7 @@ def parse_bundle(packed: bytes, path: str, keys: Keys = NO_KEYS) -> Bundle:
         BundleRefusedError: as `read_bundle`.
     """
     files = unpack(packed, path)
+    refuse_large(files, path)
     signed_by = verify(files, keys, path) if keys else ""
     try:
         wasm, manifest_json = files["policy.wasm"], files[".manifest"]
@@ -205,6 +213,7 @@ def signed(packed: bytes, signing: Signing, path: str) -> bytes:
         BundleRefusedError: it cannot be read.
     """
     files = unpack(packed, path)
+    refuse_large(files, path)
     return pack(files | {SIGNATURES: sign(files, signing)})
 
 

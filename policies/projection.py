@@ -156,6 +156,10 @@ def encode(projection: Projection) -> bytes:
     return _ENCODER.encode(projection)
 
 
+NO_POD: Final = encode(Projection(containers=[]))
+"""Of what is no Pod: rules see its fields alone."""
+
+
 def project(
     pod: k8s.Pod,
     claimed: Claimed = no_claims,

@@ -9,9 +9,10 @@ v1/bundle/hash.go). The few lines of JWS are ours, since a gate imports no libra
 
 import base64
 import binascii
+import contextlib
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -29,6 +30,10 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key, l
 from core.errors import BundleRefusedError, SettingsError
 
 SIGNATURES: Final = ".signatures.json"
+
+MOST_JSON: Final = 2 * 1024 * 1024
+"""Of a file that is parsed: ours take a tenth, and cases up to 1 MiB. Parsed, a file of these can
+take twenty times what it takes as text."""
 
 _STRUCTURED: Final = frozenset({".manifest", "data.json"})
 _P256_BYTES: Final = 32
@@ -122,6 +127,17 @@ def sign(files: Mapping[str, bytes], signing: Signing) -> bytes:
     return _json({"signatures": [token]})
 
 
+def refuse_large(files: Mapping[str, bytes], where: str) -> None:
+    """Refuse files that would take too much memory to parse: to be asked before that is done.
+
+    Raises:
+        BundleRefusedError: one is too large.
+    """
+    for name, content in files.items():
+        if len(content) > MOST_JSON and (name == SIGNATURES or _is_structured(name)):
+            raise BundleRefusedError(f"{where}: {name}: larger than {MOST_JSON >> 20} MiB")
+
+
 def verify(files: Mapping[str, bytes], keys: Keys, where: str) -> str:
     """Demand that one of the keys has signed exactly these files; give the id of the key.
 
@@ -213,19 +229,23 @@ def _algorithm(key: PublicKey | PrivateKey) -> str:
     return "EdDSA"
 
 
+def _is_structured(name: str) -> bool:
+    return PurePosixPath(name).name in _STRUCTURED
+
+
 def _hash(name: str, content: bytes) -> str:
-    if PurePosixPath(name).name in _STRUCTURED:
-        content = _canonical(content)
+    if _is_structured(name):
+        with contextlib.suppress(ValueError, RecursionError):
+            return _canonical_hash(content)
     return hashlib.sha256(content).hexdigest()
 
 
-def _canonical(content: bytes) -> bytes:
-    """Write JSON as OPA hashes it: keys sorted, nothing between, numbers as they were written."""
-    try:
-        value = json.loads(content, parse_float=_Number, parse_int=_Number)
-        return "".join(_walk(value)).encode()
-    except (ValueError, RecursionError):
-        return content
+def _canonical_hash(content: bytes) -> str:
+    """Hash JSON as OPA does: keys sorted, nothing between, numbers as they were written."""
+    digest = hashlib.sha256()
+    for text in _walk(json.loads(content, parse_float=_Number, parse_int=_Number)):
+        digest.update(text.encode())
+    return digest.hexdigest()
 
 
 class _Number(str):
@@ -234,19 +254,22 @@ class _Number(str):
     __slots__ = ()
 
 
-def _walk(value: Any) -> list[str]:
+def _walk(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
-        inner = [[_text(key), ":", *_walk(value[key])] for key in sorted(value, key=str.encode)]
-        return ["{", *_joined(inner), "}"]
-    if isinstance(value, list):
-        return ["[", *_joined([_walk(each) for each in value]), "]"]
-    if isinstance(value, _Number):
-        return [str(value)]
-    return [_text(value)]
-
-
-def _joined(parts: list[list[str]]) -> list[str]:
-    return [text for number, part in enumerate(parts) for text in ([","] if number else []) + part]
+        yield "{"
+        for number, key in enumerate(sorted(value, key=str.encode)):
+            yield f"{',' if number else ''}{_text(key)}:"
+            yield from _walk(value[key])
+        yield "}"
+    elif isinstance(value, list):
+        yield "["
+        for number, each in enumerate(value):
+            if number:
+                yield ","
+            yield from _walk(each)
+        yield "]"
+    else:
+        yield str(value) if isinstance(value, _Number) else _text(value)
 
 
 def _text(value: Any) -> str:

@@ -9,29 +9,36 @@ import asyncio
 import contextlib
 import re
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from functools import partial
+from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 
+from core.bundle_head import LONGEST_PROBLEM
 from core.errors import BundleRefusedError, EngineAwayError, EvaluationError
 from policies.bundle import Bundle, Case, Rule
 from policies.engine import Answer, Judgement, Shown
 from policies.engine.proving import CANARY, ENTERED
 from policies.engine.remembered import RememberingEngine, Sample
-from policies.projection import Projection, encode
+from policies.projection import NO_POD
 
 MOST_SAMPLES: Final = 200
 """Inputs that a bundle is compared on: about 0.1 s of evaluation."""
 
-_NOTHING: Final = encode(Projection(containers=[]))
 _OF_SITES: Final = ("rego/site/", "rego/library/")
 _GENERATED: Final = frozenset({"rego/site.rego", "rego/parameters.rego"})
 _PACKAGE: Final = re.compile(r"^[ \t]*package[ \t]+([^\s#]+)", re.MULTILINE)
 _PLAIN: Final = re.compile(r"\w+(\.\w+)*")
 _PARTS: Final = 4
+_COMPARED: Final = ("denials", "warnings", "needs", "signals")
+"""Fields of a case: what must be found in its input."""
 _FIX: Final = "make the bundle with 'sallyport policy build', which says what it may be called"
+
+_NULL: Final = b"null"
+
+_Said = TypeVar("_Said")
 
 MakeEngine = Callable[[Bundle], RememberingEngine]
 """Loads a bundle into an engine; raises BundleRefusedError, also of what shows at load."""
@@ -97,7 +104,21 @@ def try_out(
         EngineAwayError: what evaluates it is away, so that it is not known: to be tried again.
     """
     began = time.perf_counter()
-    _refuse_shadowing(bundle, built_in.rules)
+    try:
+        _refuse_shadowing(bundle, built_in.rules)
+        return _tried(bundle, make, samples, built_in, began)
+    except BundleRefusedError as error:
+        # What it says holds text of the bundle's own, and goes to logs and to people.
+        raise BundleRefusedError(str(error)[:LONGEST_PROBLEM]) from error
+
+
+def _tried(
+    bundle: Bundle,
+    make: MakeEngine,
+    samples: Sequence[Sample],
+    built_in: Bundle,
+    began: float,
+) -> Tried:
     engine = make(bundle)
     try:
         compared, differing, rules = asyncio.run(_judge(engine, bundle, samples))
@@ -170,8 +191,9 @@ async def _judge(
     for sample in reversed(samples):  # The latest last: so it is remembered longest.
         projection = sample.projection
         if projection is None:  # What it judges need not have an object, where this one needs one.
-            projection = projections[0] if projections else _NOTHING
-        said = await _ask_twice(engine, sample, projection)
+            projection = projections[0] if projections else NO_POD
+        ask = partial(_ask, engine, sample, projection)
+        said = await _twice(ask, "judging what was asked lately")
         compared += 1
         if said != sample.said:
             differing += 1
@@ -200,18 +222,16 @@ async def _demand(engine: RememberingEngine) -> None:
         raise EngineAwayError("; ".join(missing))
 
 
-async def _ask_twice(
-    engine: RememberingEngine, sample: Sample, projection: bytes
-) -> Answer | Judgement:
+async def _twice(ask: Callable[[], Awaitable[_Said]], what: str) -> _Said:
     """Ask again where it fails: a machine that was busy is no fault of the bundle's."""
     with contextlib.suppress(EvaluationError):
-        return await _ask(engine, sample, projection)
+        return await ask()
     try:
-        return await _ask(engine, sample, projection)
+        return await ask()
     except EngineAwayError:
         raise
     except EvaluationError as error:
-        raise BundleRefusedError(f"judging what was asked lately fails: {error}") from error
+        raise BundleRefusedError(f"{what} fails: {error}") from error
 
 
 async def _ask(engine: RememberingEngine, sample: Sample, projection: bytes) -> Answer | Judgement:
@@ -222,45 +242,48 @@ async def _ask(engine: RememberingEngine, sample: Sample, projection: bytes) -> 
 
 
 async def _answers(engine: RememberingEngine, case: Case) -> tuple[Answer, Judgement]:
-    encode_json = msgspec.json.encode
-    projection = encode_json(case.projection)
+    projection, context = _object(case, case.projection), _object(case, case.context)
     answer = await engine.ask(projection)
-    if case.context is None:
+    if context == _NULL:
         return answer, Judgement()
-    shown = Shown(case.kind, encode_json(case.fields))
-    return answer, await engine.judge(projection, answer, encode_json(case.context), shown)
+    shown = Shown(case.kind, _object(case, case.fields))
+    return answer, await engine.judge(projection, answer, context, shown)
 
 
-async def _answers_at_last(engine: RememberingEngine, case: Case) -> tuple[Answer, Judgement]:
-    """Ask again where it fails, as `_ask_twice` does."""
-    with contextlib.suppress(EvaluationError):
-        return await _answers(engine, case)
+def _object(case: Case, raw: msgspec.Raw) -> bytes:
+    """Give a JSON object, or null, as the engine is given it.
+
+    Raises:
+        BundleRefusedError: it is neither.
+    """
     try:
-        return await _answers(engine, case)
-    except EngineAwayError:
-        raise
-    except EvaluationError as error:
-        raise BundleRefusedError(f"the bundle's own case {case.name!r} fails: {error}") from error
+        return msgspec.json.encode(msgspec.json.decode(raw, type=dict[str, Any] | None))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BundleRefusedError(f"{_case(case)} cannot be read: {error}") from error
 
 
 async def _run_case(engine: RememberingEngine, case: Case) -> None:
-    answer, judged = await _answers_at_last(engine, case)
-    found = {
-        "denials": sorted({each.rule for each in judged.denials}),
-        "warnings": sorted({each.rule for each in judged.warnings}),
-    }
-    wanted = {"denials": sorted(case.denials), "warnings": sorted(case.warnings)}
-    if case.needs is not None:
-        found["needs"] = sorted({need.privilege for need in answer.needs})
-        wanted["needs"] = sorted(case.needs)
-    if case.signals is not None:
-        found["signals"] = sorted({each.rule for each in (*answer.signals, *judged.signals)})
-        wanted["signals"] = sorted(case.signals)
-    for what, expected in wanted.items():
-        if found[what] != expected:
-            raise BundleRefusedError(
-                f"the bundle's own case {case.name!r} fails: {what} {found[what]}, not {expected}"
-            )
+    what = _case(case)
+    found = with_found(case, *await _twice(partial(_answers, engine, case), what))
+    for field in _COMPARED:
+        got, expected = getattr(found, field), getattr(case, field)
+        if expected is not None and got != sorted(expected):
+            raise BundleRefusedError(f"{what} fails: {field} {got}, not {sorted(expected)}")
+
+
+def _case(case: Case) -> str:
+    return f"the bundle's own case {case.name!r}"
+
+
+def with_found(case: Case, answer: Answer, judged: Judgement) -> Case:
+    """Give a case with what was found in its input in place of what must be."""
+    return msgspec.structs.replace(
+        case,
+        needs=sorted({need.privilege for need in answer.needs}),
+        denials=sorted({each.rule for each in judged.denials}),
+        warnings=sorted({each.rule for each in judged.warnings}),
+        signals=sorted({each.rule for each in (*answer.signals, *judged.signals)}),
+    )
 
 
 def _rules(said: Answer | Judgement) -> set[str]:

@@ -9,7 +9,8 @@ import msgspec
 from core.subject import GROUP_PREFIX, unnamed_group
 from core.workloads import WORKLOADS
 from policies.bundle import Rule
-from policies.site.fields import POD, is_covered
+from policies.site.fields import POD
+from policies.site.paths import is_covered
 
 _RAWS: Final = msgspec.json.Decoder(list[msgspec.Raw])
 _LIST: Final = b"["

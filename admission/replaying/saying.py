@@ -8,11 +8,10 @@ import msgspec
 from admission.replaying.inputs import Inputs
 from core.errors import EvaluationError
 from policies.engine import A_POD, Answer, Engine, Judgement, Shown
-from policies.projection import Projection, encode
+from policies.projection import NO_POD
 from policies.site.fields import POD
 from sandbox.weighing import weigh
 
-_NO_POD: Final = encode(Projection(containers=[]))
 _NO_NEEDS: Final = Answer(())
 
 
@@ -59,7 +58,7 @@ class Asker:
         score = self._score(answers, judged) if inputs.pods == len(answers) else None
         if inputs.own is not None and inputs.asked and inputs.kind in engine.reads.kinds:
             shown = Shown(inputs.kind, engine.reads.fields(inputs.kind, inputs.own))
-            judged.append(await engine.judge(_NO_POD, _NO_NEEDS, inputs.contexts[-1], shown))
+            judged.append(await engine.judge(NO_POD, _NO_NEEDS, inputs.contexts[-1], shown))
         softer = {rule.id for rule in self._rules if rule.action == "warn"}
         denied = {each.rule for said in judged for each in said.denials} - unread
         warned = {each.rule for said in judged for each in said.warnings} - unread

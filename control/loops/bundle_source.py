@@ -4,6 +4,7 @@ Gates never ask a registry. What cannot be had, or is refused, changes nothing: 
 stays so, and it is said why.
 """
 
+import hashlib
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -14,15 +15,25 @@ import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from control.loop import Loop
-from core.bundle_head import Stored
-from core.errors import BundleRefusedError, RegistryAwayError
+from core.bundle_head import LONGEST_PROBLEM, Stored
+from core.errors import (
+    BundleNotGivenError,
+    BundleRefusedError,
+    ClusterError,
+    EngineAwayError,
+    InvalidObjectError,
+    RegistryAwayError,
+    SettingsError,
+)
 from kube.bundle_store import BundleStore, Read
+from kube.bundles import in_parts
 from kube.lease import Leadership
 from kube.objects import Objects
 
 _LONGEST_S: Final = 300.0
-_LONGEST: Final = 1000
-"""Characters of what is wrong, as it is announced."""
+
+_HINDERED: Final = (ClusterError, EngineAwayError, InvalidObjectError, SettingsError)
+"""What says nothing of the bundle, as a registry that is away: the loop tries again."""
 
 _log = structlog.get_logger(__name__)
 
@@ -33,10 +44,12 @@ class Image:
 
     named: str
     """As it was set, for people."""
+    pinned: bool
+    """It is named by its digest, so that nobody is asked what it is now."""
     resolve: Callable[[], Awaitable[str]]
-    """Gives the digest of what it is now; raises BundleRefusedError."""
+    """Gives the digest of what it is now; raises BundleNotGivenError and RegistryAwayError."""
     fetch: Callable[[str], Awaitable[bytes]]
-    """Gives the bundle of a digest; raises BundleRefusedError."""
+    """Gives the bundle of a digest; raises the same, and BundleRefusedError where it is none."""
     check: Callable[[bytes, str], Awaitable[Stored]]
     """Says of a bundle what the head says, where a gate would take it; else BundleRefusedError."""
 
@@ -44,24 +57,25 @@ class Image:
 class SourceMetrics:
     """What is shown of the registry."""
 
-    def __init__(self, registry: CollectorRegistry) -> None:
+    def __init__(self, metrics: CollectorRegistry) -> None:
         self.looks = Counter(
             "sallyport_bundle_source_looks",
-            "Looks at the registry of policy bundles: same, taken, refused, away.",
+            "Looks at the registry of policy bundles: same, taken, refused; away, where it, the "
+            "cluster or a file of the settings is.",
             ("result",),
-            registry=registry,
+            registry=metrics,
         )
         self.problem = Gauge(
             "sallyport_bundle_source_problem",
             "Whether what is in the registry of policy bundles is not taken: 1, and the log says "
             "why. Only the leader shows it.",
-            registry=registry,
+            registry=metrics,
         )
         self.seen = Gauge(
             "sallyport_bundle_source_seen_seconds",
-            "Unix time when the registry of policy bundles last answered. Only the leader shows "
-            "it.",
-            registry=registry,
+            "Unix time when the registry of policy bundles last gave what it was asked for; one "
+            "that is named by its digest is asked once. Only the leader shows it.",
+            registry=metrics,
         )
 
 
@@ -73,8 +87,9 @@ class Taking:
     namespace: str
     image: Image
     interval_s: float
-    registry: CollectorRegistry
+    metrics: CollectorRegistry
     wall: Callable[[], float] = time.time
+    """Unix seconds."""
     problem: str = field(default="", init=False)
     """Why what is there is not taken; empty where nothing is wrong."""
     _refused: dict[str, str] = field(default_factory=dict, init=False)
@@ -82,7 +97,7 @@ class Taking:
     def __post_init__(self) -> None:
         """Make what it shows."""
         self._store = BundleStore(self.objects, self.namespace)
-        self._metrics = SourceMetrics(self.registry)
+        self._shown = SourceMetrics(self.metrics)
         self.loop = Loop("bundle-source", self.interval_s, self.run, _LONGEST_S, self._forget)
 
     async def run(self, leadership: Leadership) -> None:
@@ -90,20 +105,29 @@ class Taking:
 
         Raises:
             ClusterError: kube-apiserver does not answer, or refuses.
-            InvalidObjectError: the head cannot be read, or the bundle is too large.
+            EngineAwayError: what evaluates policies is not there.
+            InvalidObjectError: the head cannot be read.
             NotLeaderError: leadership was lost on the way.
+            SettingsError: the password, the CA or a key cannot be read.
         """
         leadership.require()
         try:
-            digest = await self.image.resolve()
-            self._metrics.seen.set(self.wall())
-            result = await self._take(leadership, digest)
+            result = await self._take(leadership, await self._resolve())
         except RegistryAwayError as error:
             self._note("away", str(error))
         except BundleRefusedError as error:
             self._note("refused", str(error))
+        except _HINDERED as error:
+            self._note("away", str(error))
+            raise
         else:
             self._note(result, "")
+
+    async def _resolve(self) -> str:
+        digest = await self.image.resolve()
+        if not self.image.pinned:
+            self._shown.seen.set(self.wall())
+        return digest
 
     async def _take(self, leadership: Leadership, digest: str) -> str:
         """Have what has this digest activated, unless that was done once."""
@@ -112,9 +136,12 @@ class Taking:
             return "same"
         if digest in self._refused:
             raise BundleRefusedError(self._refused[digest])
-        packed = await self.image.fetch(digest)
         try:
-            stored = await self.image.check(packed, f"{self.image.named} ({digest[:19]})")
+            packed = await self.image.fetch(digest)
+            self._shown.seen.set(self.wall())
+            stored = await self._checked(packed, f"{self.image.named} ({digest[:19]})")
+        except BundleNotGivenError:
+            raise  # It says nothing of the image.
         except BundleRefusedError as error:
             self._refused = {digest: str(error)}
             raise
@@ -122,8 +149,18 @@ class Taking:
         await self._want(before, packed, stored, digest)
         return "taken"
 
+    async def _checked(self, packed: bytes, path: str) -> Stored:
+        """Check what is small enough to be published."""
+        try:
+            in_parts(packed)
+        except InvalidObjectError as error:
+            raise BundleRefusedError(f"{path}: {error}") from None
+        return await self.image.check(packed, path)
+
     async def _want(self, before: Read, packed: bytes, stored: Stored, digest: str) -> None:
-        known = before.head.wanted == stored.revision
+        wanted = before.head.of(before.head.wanted)
+        # A bundle has the same revision whoever signed it: the file is what counts.
+        known = wanted is not None and wanted.digest == hashlib.sha256(packed).hexdigest()
         if not known:
             before = await self._store.publish(before, packed, stored)
         await self._store.write(before, msgspec.structs.replace(before.head, taken=digest))
@@ -136,8 +173,9 @@ class Taking:
         )
 
     def _note(self, result: str, problem: str) -> None:
-        self._metrics.looks.labels(result).inc()
-        self._metrics.problem.set(1 if problem else 0)
+        problem = problem[:LONGEST_PROBLEM]
+        self._shown.looks.labels(result).inc()
+        self._shown.problem.set(1 if problem else 0)
         if problem and problem != self.problem:
             _log.error(
                 "policy bundle not taken from the registry: what is in force stays so",
@@ -146,9 +184,9 @@ class Taking:
             )
         elif self.problem and not problem:
             _log.info("the registry of policy bundles is well again", image=self.image.named)
-        self.problem = problem[:_LONGEST]
+        self.problem = problem
 
     def _forget(self) -> None:
-        self._metrics.problem.set(0)
-        self._metrics.seen.set(0)
+        self._shown.problem.set(0)
+        self._shown.seen.set(0)
         self.problem = ""

@@ -87,6 +87,13 @@ class Case(msgspec.Struct, frozen=True):
         parent = Path(self.file).parent
         return parent if self.example else parent.parent
 
+    @property
+    def softened(self) -> frozenset[str]:
+        """The rules that only --rules makes warn: the case may still say that they deny."""
+        own = {_short(rule) for rule in self.said.rules}
+        chosen = {name for name, it in self.choices.rules.items() if it.action == "warn"}
+        return frozenset(f"rules/{name}" for name in chosen - own)
+
     def place(self, field: str) -> str:
         """Give file and line of a field."""
         return f"{self.file}:{self.lines.get(field, 1)}"

@@ -19,6 +19,7 @@ from policies.authoring.cases import (
     read_case,
     text_of,
 )
+from policies.authoring.scope import rules_beside
 from policies.site.choices import Choices, read_choices
 
 _PASS: Final = "pass.yaml"  # noqa: S105 -- a file's name
@@ -43,16 +44,18 @@ def read_all(sites: Sequence[Path], choices: Choices) -> list[Case]:
     Raises:
         BundleRefusedError: one is broken; the message has file and line.
     """
-    return [read(path, choices) for site in sites for path in find_all(site)]
+    return [read(path, site, choices) for site in sites for path in find_all(site)]
 
 
-def read(path: Path, choices: Choices) -> Case:
-    """Read a case or an example.
+def read(path: Path, site: Path, choices: Choices) -> Case:
+    """Read a case, or an example below the folder `site`.
 
     Raises:
         BundleRefusedError: see `read_all`.
     """
-    return (read_example if _is_example(path) else read_case)(path, choices)
+    if _is_example(path):
+        return read_example(path, path.relative_to(site).as_posix(), choices)
+    return read_case(path, choices)
 
 
 def with_examples(sites: Sequence[Path], choices: Choices) -> Choices:
@@ -68,8 +71,8 @@ def with_examples(sites: Sequence[Path], choices: Choices) -> Choices:
     return Choices(rules)
 
 
-def read_example(path: Path, choices: Choices) -> Case:
-    """Read one.
+def read_example(path: Path, name: str, choices: Choices) -> Case:
+    """Read one, as a case of this name.
 
     Raises:
         BundleRefusedError: it is broken; the message has file and line.
@@ -77,14 +80,13 @@ def read_example(path: Path, choices: Choices) -> Case:
     value = document_of(path, text_of(path))
     if not isinstance(value, dict):
         raise BundleRefusedError(f"{path}:1: is no manifest")
-    rule = "/".join(path.parent.resolve().parts[-2:])
     fails = path.name == _FAIL
     said = Said(
-        name=f"{rule}: {path.name}",
+        name=name,
         why="An example of the rule beside it.",
         object=value,
         expect="deny" if fails else "allow",
-        findings=list(_found(path.with_name(_MESSAGE), rule)) if fails else [],
+        findings=list(_found(path.with_name(_MESSAGE))) if fails else [],
     )
     return Case(
         file=str(path),
@@ -102,14 +104,20 @@ def _beside(folder: Path) -> Choices:
     return read_choices(path) if path.is_file() else Choices()
 
 
-def _found(path: Path, rule: str) -> Iterator[Expected]:
+def _found(path: Path) -> Iterator[Expected]:
     if not path.is_file():
         return
+    rules = rules_beside(path.parent)
+    if len(rules) != 1:
+        raise BundleRefusedError(
+            f"{path}:1: is about the one rule beside it; there are {', '.join(rules) or 'none'}: "
+            "write a case, which names its rules (docs/policies/testing.md)"
+        )
     for number, line in enumerate(text_of(path).splitlines(), 1):
         place, colon, message = line.partition(": ")
         if not colon:
             raise BundleRefusedError(f"{path}:{number}: write PATH: MESSAGE")
-        yield Expected(rule, place, message)
+        yield Expected(rules[0], place, message)
 
 
 def _is_example(path: Path) -> bool:

@@ -9,7 +9,7 @@ import msgspec
 from policies import BUILT_IN_REGO
 from policies.authoring.workspace import open_workspace
 from policies.site.choices import Choices
-from policies.site.fields import schema_of
+from policies.site.paths import schema_of
 from policies.site.staging import FIELDS_SCHEMA
 
 _SCHEMAS: Final = BUILT_IN_REGO / "schema"

@@ -5,10 +5,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from policies.authoring.workspace import SITE_FILES
+from policies.authoring.cases import text_of
+from policies.authoring.workspace import SITE_FILES, TEST_SUFFIX
 from policies.bundle import Bundle
 
-_PACKAGE: Final = re.compile(r"^package sallyport\.((?:rules|sandbox)\.\w+\.\w+)\s*$", re.MULTILINE)
+_PACKAGE: Final = re.compile(
+    r"^package sallyport\.((?:rules|sandbox)\.\w+\.\w+)\s*(?:#.*)?$", re.MULTILINE
+)
 
 _NOT_BUILT_IN: Final = (SITE_FILES, "rego/library/")
 
@@ -23,6 +26,17 @@ def files_of_rules(bundle: Bundle) -> dict[str, PurePosixPath]:
         if path.startswith(_NOT_BUILT_IN) and (package := _PACKAGE.search(text)):
             found.setdefault(package[1].replace(".", "/"), PurePosixPath(path))
     return found
+
+
+def rules_beside(folder: Path) -> list[str]:
+    """Give the ids of the rules of a folder, `rules/labels/team`: those of its Rego but the tests.
+
+    Raises:
+        BundleRefusedError: a file cannot be read.
+    """
+    files = [path for path in folder.glob("*.rego") if not path.stem.endswith(TEST_SUFFIX)]
+    packages = [each[1] for path in files if (each := _PACKAGE.search(text_of(path)))]
+    return sorted({each.replace(".", "/") for each in packages if each.startswith("rules.")})
 
 
 def others(

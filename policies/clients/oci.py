@@ -19,8 +19,14 @@ from typing import Any, Final
 
 import aiohttp
 import msgspec
+import yarl
 
-from core.errors import BundleRefusedError, RegistryAwayError, SettingsError
+from core.errors import (
+    BundleNotGivenError,
+    BundleRefusedError,
+    RegistryAwayError,
+    SettingsError,
+)
 from policies.archive import MAX_BYTES
 
 _REFERENCE: Final = re.compile(
@@ -38,21 +44,30 @@ _LAYER: Final = re.compile(r"application/vnd\.(oci\.image\.layer|docker\.image\.
 _SMALL: Final = 1024 * 1024
 """Bytes of a manifest, and of a token."""
 
+_MOST_REDIRECTS: Final = 5
+_TOKEN: Final = re.compile("[!-~]+")
+"""What a header can carry (https://www.rfc-editor.org/rfc/rfc6750#section-2.1 allows less)."""
+
+_BY_DIGEST: Final = "its digest, as registry.example/policies/site@sha256:…"
+_BY_EITHER: Final = f"its tag, as registry.example/policies/site:stable, or {_BY_DIGEST}"
+
 _UNAUTHORIZED: Final = 401
 _TOO_MANY: Final = 429
 _FAILING: Final = 500
 _OK: Final = 200
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
 
 @dataclass(frozen=True)
 class Reference:
-    """An image, by its digest: what a name without one leads to may change."""
+    """An image, by its digest, or by a tag: what that leads to may change."""
 
     host: str
     name: str
     digest: str
+    """Empty of an image by its tag."""
     tag: str = ""
-    """Says nothing beside a digest; without one, what the registry is asked for it."""
+    """Empty of an image by its digest."""
 
     def __str__(self) -> str:
         """Write it as it is read."""
@@ -65,38 +80,40 @@ class Registry:
 
     ca_file: Path | None = None
     """By which its certificate is verified; else the machine's own authorities."""
+    ca_named: str = "--ca-file"
+    """The flag or setting that gave this file, for messages."""
     username: str = ""
     password: str = field(default="", repr=False)
     timeout_s: float = 60.0
 
+    def authorities(self) -> ssl.SSLContext:
+        """Read what its certificate is verified by.
 
-def parse_reference(text: str) -> Reference:
-    """Read `registry.example/policies/site@sha256:…`; a tag beside the digest says nothing.
+        Raises:
+            SettingsError: the CA cannot be read.
+        """
+        try:
+            return ssl.create_default_context(cafile=self.ca_file)
+        except (OSError, ValueError) as error:
+            message = f"{self.ca_named}: {self.ca_file} cannot be read as a CA (PEM): {error}"
+            raise SettingsError(message) from None
+
+
+def parse_reference(text: str, named: str, *, pinned: bool = False) -> Reference:
+    """Read an image by its digest, or else by its tag, `registry.example/policies/site:stable`.
+
+    A tag beside the digest says nothing. `pinned` demands a digest; `named` is the argument or the
+    setting, for messages.
 
     Raises:
-        SettingsError: it is none, or has no digest.
+        SettingsError: it is none, or not named so.
     """
     found = _REFERENCE.fullmatch(text.removeprefix("oci://"))
-    if found is None or not found["digest"]:
-        raise SettingsError(
-            f"{text}: name an image by its digest, as registry.example/policies/site@sha256:…"
-        )
-    return Reference(found["host"], found["name"], found["digest"])
-
-
-def parse_source(text: str) -> Reference:
-    """Read the same, or an image by its tag, `registry.example/policies/site:stable`.
-
-    Raises:
-        SettingsError: it is none, or has neither tag nor digest.
-    """
-    found = _REFERENCE.fullmatch(text.removeprefix("oci://"))
-    if found is None or not (found["digest"] or found["tag"]):
-        raise SettingsError(
-            f"{text}: name an image by tag or digest, as registry.example/policies/site:stable"
-        )
-    tag = "" if found["digest"] else found["tag"]
-    return Reference(found["host"], found["name"], found["digest"] or "", tag)
+    if found is None or not (found["digest"] or (found["tag"] and not pinned)):
+        how = _BY_DIGEST if pinned else _BY_EITHER
+        raise SettingsError(f"{named}: {text}: name an image by {how}")
+    digest, tag = found["digest"] or "", found["tag"] or ""
+    return Reference(found["host"], found["name"], digest, "" if digest else tag)
 
 
 async def resolve(reference: Reference, registry: Registry) -> Reference:
@@ -104,7 +121,8 @@ async def resolve(reference: Reference, registry: Registry) -> Reference:
 
     Raises:
         RegistryAwayError: the registry does not answer.
-        BundleRefusedError: there is none.
+        BundleNotGivenError: it does not give it.
+        BundleRefusedError: it is too large for a manifest.
         SettingsError: the CA cannot be read.
     """
     if reference.digest:
@@ -118,7 +136,8 @@ async def fetch(reference: Reference, registry: Registry) -> bytes:
 
     Raises:
         RegistryAwayError: the registry does not answer.
-        BundleRefusedError: it does not give it, or gives another.
+        BundleNotGivenError: it does not give it, or gives another.
+        BundleRefusedError: the image is no bundle, or is too large.
         SettingsError: the CA cannot be read.
     """
     return await _ask(reference, registry, _Fetching.bundle)
@@ -130,18 +149,15 @@ async def _ask(
     try:
         async with asyncio.timeout(registry.timeout_s), _asking(registry) as asking:
             return await work(_Fetching(asking, reference, registry))
-    except (aiohttp.ClientError, OSError, TimeoutError) as error:
-        what = str(error) or type(error).__name__
+    except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+        # ValueError: of an address that the registry names, and that cannot be one.
+        what = (str(error) or type(error).__name__).encode("unicode_escape").decode()
         raise RegistryAwayError(f"{reference}: the registry does not answer: {what}") from None
 
 
 @asynccontextmanager
 async def _asking(registry: Registry) -> AsyncIterator[aiohttp.ClientSession]:
-    try:
-        context = ssl.create_default_context(cafile=registry.ca_file)
-    except (OSError, ValueError) as error:
-        raise SettingsError(f"--ca-file {registry.ca_file}: {error}") from None
-    connector = aiohttp.TCPConnector(ssl=context)
+    connector = aiohttp.TCPConnector(ssl=registry.authorities())
     async with aiohttp.ClientSession(connector=connector, trust_env=False) as session:
         yield session
 
@@ -176,38 +192,51 @@ class _Fetching:
         """Give a manifest or a blob, which must have the digest by which it was asked for."""
         content = await self._give(what, digest, most)
         if f"sha256:{hashlib.sha256(content).hexdigest()}" != digest:
-            raise self._refused(f"what the registry gives has not the digest {digest[:19]}")
+            raise self._not_given(f"what the registry gives has not the digest {digest[:19]}")
         return content
 
     async def _give(self, what: str, name: str, most: int) -> bytes:
-        url = f"https://{self.reference.host}/v2/{self.reference.name}/{what}/{name}"
+        url = yarl.URL(f"https://{self.reference.host}/v2/{self.reference.name}/{what}/{name}")
         status, content, challenge = await self._ask(url, most)
-        if status == _UNAUTHORIZED:
+        if status == _UNAUTHORIZED and challenge is not None:
             await self._sign_in(challenge)
             status, content, _ = await self._ask(url, most)
         if status == _TOO_MANY or status >= _FAILING:
             raise RegistryAwayError(f"{self.reference}: the registry answers {status} now")
         if status != _OK:
-            raise self._refused(f"the registry answers {status} for its {what} {name[:19]}")
+            raise self._not_given(f"the registry answers {status} for its {what} {name[:19]}")
         return content
 
-    async def _ask(self, url: str, most: int) -> tuple[int, bytes, str]:
-        headers = {"Accept": _MANIFESTS if "/manifests/" in url else "*/*"}
-        if self._token:
-            headers["Authorization"] = f"Bearer {self._token}"
-        async with self.session.get(url, headers=headers) as answer:
-            self._require_tls(answer)
-            content = await _read(answer, most)
-            if len(content) > most:
-                raise self._refused(f"it is larger than {most >> 20} MiB")
-            return answer.status, content, answer.headers.get("WWW-Authenticate", "")
+    async def _ask(self, url: yarl.URL, most: int) -> tuple[int, bytes, str | None]:
+        """Give status, content, and how to sign in: None where another than the registry says it.
+
+        The token goes to the registry alone, and nothing where there is no TLS.
+        """
+        accept = _MANIFESTS if "/manifests/" in url.path else "*/*"
+        own, at = url.origin(), url
+        for _ in range(_MOST_REDIRECTS + 1):
+            headers = {"Accept": accept}
+            if self._token and at.origin() == own:
+                headers["Authorization"] = f"Bearer {self._token}"
+            async with self.session.get(at, headers=headers, allow_redirects=False) as answer:
+                target = answer.headers.get("Location", "")
+                if answer.status not in _REDIRECTS or not target:
+                    content = await _read(answer, most)
+                    if answer.status == _OK and len(content) > most:
+                        raise self._refused(f"it is larger than {most >> 20} MiB")
+                    said = answer.headers.get("WWW-Authenticate", "") if at is url else None
+                    return answer.status, content, said
+            at = at.join(yarl.URL(target))
+            if at.scheme != "https":
+                raise self._not_given("the registry leads to an address without TLS")
+        raise self._not_given(f"the registry leads on more than {_MOST_REDIRECTS} times")
 
     async def _sign_in(self, challenge: str) -> None:
-        """Ask whom the registry names for a token."""
+        """Ask whom the registry itself names for a token."""
         named = dict(_PARAMETER.findall(challenge))
         realm = named.pop("realm", "")
         if not challenge.lower().startswith("bearer ") or not realm.startswith("https://"):
-            raise self._refused("the registry wants no token that is asked for over https")
+            raise self._not_given("the registry wants no token that is asked for over https")
         asked = {key: value for key, value in named.items() if key in {"service", "scope"}}
         headers = {}
         if self.registry.username:
@@ -222,15 +251,16 @@ class _Fetching:
             token = given.get("token") or given["access_token"]
         except (KeyError, ValueError, RecursionError):
             message = f"the registry's token service answers {answer.status} and no token"
-            raise self._refused(message) from None
-        self._token = str(token)
-
-    def _require_tls(self, answer: aiohttp.ClientResponse) -> None:
-        if any(each.url.scheme != "https" for each in (*answer.history, answer)):
-            raise self._refused("the registry leads to an address without TLS")
+            raise self._not_given(message) from None
+        if not isinstance(token, str) or not _TOKEN.fullmatch(token):
+            raise self._not_given("the registry's token service gives a token that no header holds")
+        self._token = token
 
     def _refused(self, why: str) -> BundleRefusedError:
         return BundleRefusedError(f"{self.reference}: {why}")
+
+    def _not_given(self, why: str) -> BundleNotGivenError:
+        return BundleNotGivenError(f"{self.reference}: {why}")
 
 
 async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes:

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from policies.bundle import Bundle, Rule
+from policies.bundle import Bundle, Case, Rule
 from policies.engine import A_POD, Answer, Judgement, Shown
 from policies.engine.embedded import Limits
 from policies.engine.remembered import Sample
@@ -30,6 +30,9 @@ class Task(msgspec.Struct, frozen=True, array_like=True):
     """What is to be tried."""
 
     bundle: Bundle
+    """Without its cases."""
+    cases: bytes
+    """These as JSON, of which they hold parts that are not parsed."""
     built_in_rules: dict[str, Rule]
     built_in_sources: dict[str, str]
     seen: list[Seen]
@@ -55,6 +58,7 @@ class Outcome(msgspec.Struct, frozen=True, array_like=True):
     """What the new bundle says of what it was asked, the latest first."""
 
 
+CASES: Final = msgspec.json.Decoder(tuple[Case, ...])
 TASKS: Final = msgspec.msgpack.Decoder(Task)
 OUTCOMES: Final = msgspec.msgpack.Decoder(Outcome)
 ENCODER: Final = msgspec.msgpack.Encoder()

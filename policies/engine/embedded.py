@@ -1,7 +1,9 @@
 """The default engine: OPA's own compiler to WebAssembly, evaluated in-process.
 
-Policies and their inputs can neither crash, hang nor read the gate: each evaluation has a
-deadline and a memory cap. Why this engine: `docs/adr/0004-embedded-engine.md`.
+A policy's code runs in a memory of its own, with a deadline and a memory cap for each evaluation.
+That it stays there rests on wasmtime, and on the checks in `policies.engine.wasm` of each address
+that it names; what the functions do that the gate supplies it with counts towards the deadline, and
+is not interrupted. Why this engine: `docs/adr/0004-embedded-engine.md`.
 """
 
 import asyncio

@@ -21,12 +21,13 @@ _I32: Final = b"\x7f"
 _GET, _TEE, _CALL, _CONST, _EQZ = b"\x20", b"\x22", b"\x10", b"\x41", b"\x45"
 _IF, _ELSE, _END = b"\x04\x7f", b"\x05", b"\x0b"
 _NO_LOCALS, _ONE_LOCAL = b"\x00", b"\x01\x01\x7f"
-_GUARDS: Final[Mapping[Guard, bytes]] = {
-    Guard.EMPTY: _GET + b"\x01" + b"\x28\x02\x04" + _EQZ,
-    Guard.SET: _GET + b"\x01" + b"\x2d\x00\x00" + _CONST + b"\x07" + b"\x46",
-}
-"""Where OPA's wasm/src/value.h has a string's length (from the fourth byte on), and what a value is
-(in its first byte; 7 is a set). Another value may meet the first: the host says then what is so."""
+_KIND, _LENGTH, _TEXT = b"\x2d\x00\x00", b"\x28\x02\x04", b"\x28\x02\x08"
+_A_TEXT, _A_SET = _CONST + b"\x04\x46", _CONST + b"\x07\x46"
+"""Where OPA's wasm/src/value.h has what a value is, and a string's length and bytes."""
+
+_FIRST, _SECOND = _GET + b"\x00", _GET + b"\x01"
+_PUT, _BLOCK, _LOOP, _BR_IF, _DROP = b"\x21", b"\x02\x7f", b"\x03\x40", b"\x0d", b"\x1a"
+_LESS, _PLUS = b"\x6b", b"\x6a"
 
 _ALWAYS_THERE: Final = "opa_eval"
 
@@ -67,8 +68,24 @@ def _change(found: Functions, at: int, number: int, name: str) -> None:
     original = len(found.imported) + len(found.bodies)
     found.kinds.append(kind)
     found.bodies.append(found.bodies[at])
-    guard = _GUARDS[GUARDS[name]] if name in GUARDS else b""
-    found.bodies[at] = _wrap(original, len(signature.takes), ask, guard)
+    count = len(signature.takes)
+    guard = _guard(GUARDS[name], number_of(count)) if name in GUARDS else b""
+    found.bodies[at] = _wrap(original, count, ask, guard)
+
+
+def _guard(guard: Guard, local: bytes) -> bytes:
+    """Push whether the host is asked at once; a local of the function is free for it."""
+    if guard is Guard.EMPTY:  # Another value may seem empty: the host says then what is so.
+        return _SECOND + _LENGTH + _EQZ
+    if guard is Guard.SET:
+        return _SECOND + _KIND + _A_SET
+    # Bytes from the last to the first: at none left out of the block with 0, at a NUL on to 1.
+    done = _const(0) + _GET + local + _EQZ + _BR_IF + b"\x01" + _DROP
+    before = _GET + local + _const(1) + _LESS + _TEE + local
+    turn = done + _FIRST + _TEXT + before + _PLUS + _KIND + _BR_IF + b"\x00"
+    has_nul = _BLOCK + _LOOP + turn + _END + _const(1) + _END
+    measured = _FIRST + _LENGTH + _PUT + local + has_nul
+    return _FIRST + _KIND + _A_TEXT + _IF + measured + _ELSE + _const(0) + _END
 
 
 def _ask(number: int, signature: Signature, imported: Sequence[str]) -> bytes:

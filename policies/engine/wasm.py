@@ -40,6 +40,14 @@ _FIRST_READ: Final = 4096
 _NO_MEMORY: Final = ("opa_malloc: failed", "failed to grow memory")
 """What OPA's runtime and wasmtime say where there is no more."""
 
+_LONGEST_SAID: Final = 1000
+"""Characters of why an evaluation failed, which a module may say itself."""
+
+_OUTSIDE: Final = "it answered with an address outside its memory"
+
+_MOST_ELEMENTS: Final = 64 * 1024
+"""Of its one table, which holds the functions that OPA's compiler calls indirectly."""
+
 _BUILTINS: Final = tuple(f"opa_builtin{arity}" for arity in range(5))
 
 _RULE: Final = re.compile(r"!g\d+\.data\.([\w.]+)")
@@ -67,6 +75,7 @@ class Code:
         """
         config = wasmtime.Config()
         config.epoch_interruption = True
+        config.wasm_multi_memory = False  # One of its own would be beside the one that it is given.
         self.engine = wasmtime.Engine(config)
         try:
             if machine:
@@ -98,6 +107,9 @@ class Code:
 class Instance:
     """A policy with a memory of its own; used by one thread at a time.
 
+    WebAssembly keeps a module's code inside its memory, and not this host: an address that the
+    module names is one to check before anything is read or written there.
+
     After an evaluation that failed it is not to be used again: its heap is as the failure left it.
     """
 
@@ -119,7 +131,7 @@ class Instance:
                 raise
 
     def _start(self, code: Code, memory_bytes: int) -> None:
-        self._store.set_limits(memory_size=memory_bytes)
+        self._store.set_limits(memory_bytes, _MOST_ELEMENTS, instances=1, tables=1)
         self._store.set_epoch_deadline(_LONGEST_TICKS)
         self._context = self._store._context()  # noqa: SLF001  As wasmtime's own calls do.
         pages = memory_bytes // PAGE
@@ -134,9 +146,11 @@ class Instance:
             self._dump_value = Function(self._exported("opa_value_dump"), self._store, 1)
             self._parse_value = Function(self._exported("opa_value_parse"), self._store, 2)
             self._malloc = Function(self._exported("opa_malloc"), self._store, 1)
-            self.entrypoints: dict[str, int] = self._read_json(self._call("entrypoints"))
-            self.required: dict[str, int] = self._read_json(self._call("builtins"))
+            self.entrypoints = self._read_numbers(self._call("entrypoints"))
+            self.required = self._read_numbers(self._call("builtins"))
             self._heap = int(self._call("opa_heap_ptr_get"))
+            self._look()
+            self._require_inside(self._heap, 0)
         except (wasmtime.WasmtimeError, wasmtime.Trap, msgspec.DecodeError) as error:
             raise PolicyError(str(error)) from error
         self._names = {number: name for name, number in self.required.items()}
@@ -178,7 +192,8 @@ class Instance:
         if text.startswith(_NO_MEMORY):
             text = f"it exceeded its memory limit of {self._memory_bytes >> 20} MiB"
         rule = _RULE.search(str(error))
-        return PolicyError(f"{text}, in {rule[1]}" if rule else text)
+        text = text[:_LONGEST_SAID]
+        return PolicyError(f"{text}, in {rule[1][:_LONGEST_SAID]}" if rule else text)
 
     def _link(self, code: Code) -> wasmtime.Instance:
         linker = wasmtime.Linker(code.engine)
@@ -204,7 +219,7 @@ class Instance:
             raise
 
     def _abort(self, address: int) -> None:
-        raise PolicyError(self._read_text(address).decode(errors="replace"))
+        raise PolicyError(self._read_text(address)[:_LONGEST_SAID].decode(errors="replace"))
 
     def _call_builtin(self, number: int, _context: int, *addresses: int) -> int:
         name = ASKED[number] if number < 0 else self._names.get(number, "")
@@ -221,6 +236,7 @@ class Instance:
             return 0
         address = self._malloc(len(answer))
         self._look()
+        self._require_inside(address, len(answer))
         ctypes.memmove(self._base + address, answer, len(answer))
         return self._parse_value(address, len(answer))
 
@@ -233,9 +249,9 @@ class Instance:
     def _call(self, name: str) -> Any:
         return self._exported(name)(self._store)
 
-    def _read_json(self, address: int) -> Any:
-        """Give a value of the policy's."""
-        return msgspec.json.decode(self._read_text(self._dump(address)))
+    def _read_numbers(self, address: int) -> dict[str, int]:
+        """Give a value of the policy's that gives names their numbers."""
+        return msgspec.json.decode(self._read_text(self._dump(address)), type=dict[str, int])
 
     def _read_text(self, address: int) -> bytes:
         """Give the text at an address, which ends with a zero, as all of OPA's do.
@@ -244,9 +260,8 @@ class Instance:
             PolicyError: the address is outside the memory, or the text does not end in it.
         """
         self._look()
+        self._require_inside(address, 1)
         left = self._size - address
-        if address <= 0 or left <= 0:
-            raise PolicyError("it answered with an address outside its memory")
         length = _FIRST_READ
         while True:
             text = ctypes.string_at(self._base + address, min(length, left))
@@ -256,6 +271,11 @@ class Instance:
             if length >= left:
                 raise PolicyError("it answered with a text that has no end")
             length *= 8
+
+    def _require_inside(self, address: int, length: int) -> None:
+        """Refuse an address that does not have so many bytes in the memory, as last looked at."""
+        if not 0 < address <= self._size - length:
+            raise PolicyError(_OUTSIDE)
 
     def _look(self) -> None:
         """Note where the memory lies and how large it is: whatever runs in it may let it grow."""

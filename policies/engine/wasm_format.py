@@ -18,6 +18,8 @@ _FUNCTION_TYPE: Final = 0x60
 _A_FUNCTION, _A_MEMORY = 0, 2
 _HAS_MOST: Final = 1
 _MORE: Final = 0x80
+_LONGEST_NUMBER: Final = 5
+"""Bytes of a number of 32 bits, at most: all that are read here are such."""
 
 
 class Signature(NamedTuple):
@@ -105,11 +107,13 @@ class _Reader:
         return self.take(1)[0]
 
     def number(self) -> int:
-        found = shift = 0
-        while (byte := self.byte()) & _MORE:
+        found = 0
+        for shift in range(0, _LONGEST_NUMBER * 7, 7):
+            byte = self.byte()
             found |= (byte & 0x7F) << shift
-            shift += 7
-        return found | byte << shift
+            if byte < _MORE:
+                return found
+        raise IndexError(self._at)
 
     def part(self) -> bytes:
         return self.take(self.number())

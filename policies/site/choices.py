@@ -53,6 +53,10 @@ class Choices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Give the ids of the rules that are wanted."""
         return frozenset(f"rules/{each}" for each, it in self.rules.items() if it.action != "off")
 
+    def off(self) -> frozenset[str]:
+        """Give the ids of the rules that are switched off, without `rules/`."""
+        return frozenset(each for each, it in self.rules.items() if it.action == "off")
+
 
 NO_CHOICES: Final = Choices()
 

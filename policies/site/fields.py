@@ -8,12 +8,13 @@ between the Pods of one gang by nothing but their number (else none would be jud
 import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any, Final, TypedDict
+from typing import Any, Final
 
 import msgspec
 
 from core.errors import BundleRefusedError, EvaluationError
 from policies.bundle import Rule
+from policies.site.paths import ITEMS, Tree, shape_of, steps_of, tree_of
 
 POD: Final = "Pod"
 """The kind of a rule that is asked about Pods, and about each Pod template of a workload."""
@@ -24,10 +25,6 @@ MOST_BYTES: Final = 256 * 1024
 """Of the declared fields of one object."""
 
 _KIND: Final = re.compile(r"(?:[a-z0-9][a-z0-9.-]{0,252}/)?[A-Z][A-Za-z0-9]{0,62}")
-_STEP: Final = re.compile(
-    r"(?:^|\.)([A-Za-z_][A-Za-z0-9_-]*)|\['([^'\[\]\x00-\x1f\x7f]{1,316})'\]|(\[\])"
-)
-_ITEMS: Final = "[]"
 _OURS: Final = "sallyport.dev/"
 _HIDDEN: Final = frozenset({"status", "metadata.managedFields", "data", "binaryData", "stringData"})
 """Fields that nobody declares: noise, and what may hold secrets."""
@@ -54,9 +51,6 @@ _NUMBERED: Final = frozenset(
     }
 )
 """Labels and annotations that controllers number Pods by, and copies of the whole object."""
-
-_Tree = dict[str, Any]
-"""Of steps; a step that ends a declared field has None."""
 
 
 def kind_name(group: str, kind: str) -> str:
@@ -109,24 +103,6 @@ def check_field(field: str, kind: str) -> None:
         raise ValueError(message)
 
 
-def steps_of(field: str) -> list[str]:
-    """Give the steps of a field, `[]` for the elements of a list; none where it is no path."""
-    steps, at = [], 0
-    while at < len(field):
-        found = _STEP.match(field, at)
-        if found is None:
-            return []
-        steps.append(found[1] or found[2] or found[3])
-        at = found.end()
-    return steps if steps and steps[0] != _ITEMS else []
-
-
-def is_covered(field: str, declared: Iterable[str]) -> bool:
-    """Say whether what was copied of an object by these declarations holds all of a field."""
-    steps = steps_of(field)
-    return any(steps[: len(outer)] == outer for outer in map(steps_of, declared) if outer)
-
-
 class Reads:
     """Knows what the rules of a bundle look at, by kind."""
 
@@ -151,7 +127,7 @@ class Reads:
         return frozenset(kind for rule in self._rules for kind in rule.kinds)
 
     @cached_property
-    def _trees(self) -> Mapping[str, _Tree]:
+    def _trees(self) -> Mapping[str, Tree]:
         return {kind: tree_of(self._fields_of(kind)) for kind in self.kinds}
 
     def _fields_of(self, kind: str) -> Iterable[str]:
@@ -189,7 +165,7 @@ class Reads:
 
     @cached_property
     def _decoders(self) -> Mapping[str, msgspec.json.Decoder[Any]]:
-        return {kind: msgspec.json.Decoder(_shape(tree)) for kind, tree in self._trees.items()}
+        return {kind: msgspec.json.Decoder(shape_of(tree)) for kind, tree in self._trees.items()}
 
     def fields(self, kind: str, value: Mapping[str, Any]) -> bytes:
         """Give the declared fields of an object as JSON; equal ones give equal bytes.
@@ -217,56 +193,12 @@ NO_READS: Final = Reads(())
 _ENCODER: Final = msgspec.json.Encoder(order="deterministic")
 
 
-def tree_of(fields: Iterable[str]) -> _Tree:
-    """Join fields: what contains another stands for both."""
-    tree: _Tree = {}
-    for field in fields:
-        *inner, last = steps_of(field)
-        node = tree
-        for step in inner:
-            found = node.setdefault(step, {})
-            if found is None:
-                break
-            node = found
-        else:
-            node[last] = None
-    return tree
-
-
-def _shape(tree: _Tree | None) -> Any:
-    """Give the type of what a tree names: a value of another shape does not fit."""
-    if tree is None:
-        return Any
-    if _ITEMS in tree:
-        return list[_shape(tree[_ITEMS])]  # type: ignore[misc]  # Made while it runs.
-    steps = {step: _shape(inner) | None for step, inner in tree.items()}
-    return TypedDict("Shape", steps, total=False)  # type: ignore[operator]  # As above.
-
-
-def schema_of(rules: Iterable[Rule]) -> dict[str, Any]:
-    """Give the JSON Schema of all that these rules declare; a leaf may be anything."""
-    fields = (field for rule in rules for field in rule.fields)
-    return _SCHEMA_HEAD | _schema(tree_of(fields))
-
-
-_SCHEMA_HEAD: Final = {"$schema": "http://json-schema.org/draft-07/schema#"}
-
-
-def _schema(tree: _Tree | None) -> dict[str, Any]:
-    if tree is None:
-        return {}
-    if _ITEMS in tree:
-        return {"type": "array", "items": _schema(tree[_ITEMS])}
-    properties = {step: _schema(inner) for step, inner in sorted(tree.items())}
-    return {"type": "object", "properties": properties, "additionalProperties": False}
-
-
-def _shown(value: Any, tree: _Tree | None) -> Any:
+def _shown(value: Any, tree: Tree | None) -> Any:
     """Copy what a tree names of a value, without what no rule is shown."""
     if tree is None:
         return _open(value)
     if isinstance(value, list):
-        return [_shown(each, tree[_ITEMS]) for each in value] if _ITEMS in tree else []
+        return [_shown(each, tree[ITEMS]) for each in value] if ITEMS in tree else []
     if not isinstance(value, Mapping):
         return None
     found = {}
@@ -276,7 +208,7 @@ def _shown(value: Any, tree: _Tree | None) -> Any:
     return found
 
 
-def _part(step: str, value: Any, inner: _Tree | None) -> Any:
+def _part(step: str, value: Any, inner: Tree | None) -> Any:
     if step in _ENVIRONMENTS:
         value = _names_of(value)
     return [] if step in _SECRETIVE else _shown(value, inner)

@@ -12,11 +12,11 @@ from core.errors import BundleRefusedError
 from policies import LIBRARY
 from policies.bundle import Rule
 from policies.site.choices import NO_CHOICES, Choices, check_names, parameters_of
-from policies.site.fields import schema_of
 from policies.site.generated import joined, parameters
 from policies.site.metadata import read_rule
 from policies.site.modules import Module, parse
 from policies.site.packages import rule_id
+from policies.site.paths import schema_of
 
 _FOLDER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _LONGEST: Final = 100

@@ -16,6 +16,7 @@ from policies.engine.builtins import SUPPLIED
 from policies.engine.builtins.native import NATIVE
 from policies.engine.wasm import Code, Instance
 from tests.harness.opa_cases import capabilities
+from tests.harness.opa_native_values import telling
 from tests.harness.opa_server import OpaProgram
 from tests.tools.provide import provide
 
@@ -51,6 +52,9 @@ _VALUES: Final = [
 _GROWS: Final = frozenset({"bits.lsh", "bits.rsh", "numbers.range"})
 """With a large number, OPA itself runs out of memory."""
 
+_TELLING: Final = 400
+"""Calls of each function that OPA compiles in otherwise than its own is."""
+
 _MEMORY_BYTES: Final = 64 * 1024 * 1024
 _SECONDS: Final = 2.0
 
@@ -67,7 +71,7 @@ class Call:
 
 
 def compare(count: int, folder: Path) -> Iterator[Call]:
-    """Make `count` calls of each function, the same in each run."""
+    """Make `count` calls of each function and the telling ones, the same in each run."""
     (folder / "natives.rego").write_text(_policy())
     code = Code(_compiled(folder))
     instance = Instance(code, _MEMORY_BYTES, SUPPLIED)
@@ -115,6 +119,8 @@ def _compiled(folder: Path) -> bytes:
 
 
 def _calls(name: str, count: int) -> Iterator[list[dict[str, Any]]]:
+    for values in telling(name, _TELLING):
+        yield [{"v": value} for value in values]
     rng = random.Random(name)  # noqa: S311  Not for secrets.
     for _ in range(count):
         arguments = [_argument(kind, rng) for kind in _takes(name)]

@@ -9,7 +9,8 @@ from itertools import cycle, islice
 from typing import Any, Final
 
 from policies.engine import Shown
-from policies.site.fields import Reads, steps_of
+from policies.site.fields import Reads
+from policies.site.paths import steps_of
 from tests.harness.parity import NO_POD, Case, examples, of_library
 
 WRONG: Final = (None, True, -1.5, "junk", ["junk"], {"junk": "junk"})

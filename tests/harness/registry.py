@@ -28,6 +28,9 @@ class Registry:
     signed_in: bool = False
     blobs: dict[str, bytes] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
+    credentials: list[str] = field(default_factory=list)
+    """What it was given to sign in with, tokens and passwords."""
+    token: str = TOKEN
     realm: str = ""
     redirects_to: str = ""
     """Where blobs are, if elsewhere."""
@@ -55,9 +58,10 @@ class Registry:
     async def give(self, request: web.Request) -> web.Response:
         """Answer for a manifest or a blob."""
         self.asked.append(request.path)
+        self.note_credentials(request)
         if self.failing:
             return web.Response(status=self.failing)
-        if self.signed_in and request.headers.get("Authorization") != f"Bearer {TOKEN}":
+        if self.signed_in and request.headers.get("Authorization") != f"Bearer {self.token}":
             realm = self.realm or f"https://127.0.0.1:{self.port}/token"
             scope = f'service="r",scope="repository:{NAME}:pull"'
             challenge = {"WWW-Authenticate": f'Bearer realm="{realm}",{scope}'}
@@ -70,13 +74,18 @@ class Registry:
             return web.Response(status=404)
         return web.Response(body=self.blobs[digest])
 
-    async def token(self, request: web.Request) -> web.Response:
+    def note_credentials(self, request: web.Request) -> None:
+        """Keep what somebody signs in with."""
+        self.credentials += request.headers.getall("Authorization", [])
+
+    async def give_token(self, request: web.Request) -> web.Response:
         """Give a token to who has the password."""
+        self.note_credentials(request)
         login = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
         known = request.headers.get("Authorization") == f"Basic {login}"
         if not known or request.query.get("scope") != f"repository:{NAME}:pull":
             return web.json_response({"errors": [{"code": "DENIED"}]}, status=401)
-        return web.json_response({"token": TOKEN})
+        return web.json_response({"token": self.token})
 
 
 @asynccontextmanager
@@ -87,7 +96,7 @@ async def registry(authority: Authority) -> AsyncIterator[Registry]:
     app = web.Application()
     for what in ("manifests", "blobs"):
         app.router.add_get(f"/v2/{NAME}/{what}/{{digest}}", made.give)
-    app.router.add_get("/token", made.token)
+    app.router.add_get("/token", made.give_token)
     pair = authority.issue_loopback_server("registry")
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(pair.certificate, pair.key)

@@ -44,7 +44,7 @@ class Cases:
         for site in sites:
             for path in find_all(site):
                 try:
-                    case = read(path, NO_CHOICES)
+                    case = read(path, site, NO_CHOICES)
                 except BundleRefusedError as error:
                     self.problems.append(problem_of(str(error), "case", str(path)))
                 else:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from policies.authoring.lint import Problem
 from policies.authoring.lint.syntax import Source, Steps, refs, walk
-from policies.site.fields import steps_of
+from policies.site.paths import steps_of
 
 _FIELDS: Final = ("input", "fields")
 _PARAMETERS: Final = ("sallyport", "parameters")

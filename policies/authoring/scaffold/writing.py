@@ -12,7 +12,8 @@ from core.errors import SettingsError
 from policies import BUILT_IN_REGO, LIBRARY
 from policies.authoring.scaffold import rule, signal
 from policies.authoring.scaffold.samples import plain, within, without
-from policies.site.fields import check_field, check_kind, steps_of
+from policies.site.fields import check_field, check_kind
+from policies.site.paths import steps_of
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _ITEMS: Final = "[]"

@@ -7,7 +7,15 @@ import enum
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from policies.engine.builtins import arguments, encoding, objects, texts
+from policies.engine.builtins import (
+    arguments,
+    encoding,
+    globs,
+    networks,
+    objects,
+    regexes,
+    texts,
+)
 from policies.engine.builtins.failing import CAN_FAIL
 from policies.engine.builtins.values import UNDEFINED, Set
 
@@ -15,27 +23,37 @@ REPLACED: Final[Mapping[str, Callable[..., Any]]] = {
     "base64.decode": encoding.base64_decode,
     "base64.is_valid": encoding.base64_is_valid,
     "base64url.decode": encoding.base64url_decode,
+    "glob.match": globs.match,
     "json.is_valid": encoding.json_is_valid,
     "json.marshal": lambda value: encoding.json_marshal_with_options(value, {}),
     "json.unmarshal": encoding.json_unmarshal,
+    "net.cidr_contains": networks.contains,
+    "net.cidr_intersects": networks.intersects,
+    "net.cidr_overlap": networks.contains,
     "object.union_n": objects.union_n,
+    "to_number": objects.to_number,
 }
-"""Which never run as OPA compiles them: they take for base64, JSON or an array what is none, or
-write keys in another order."""
+"""Which never run as OPA compiles them: they take for base64, JSON, a network, a number or an array
+what is none, have `*` stop at a new line and IPv4 within IPv6 be another address, or write keys in
+another order."""
 
 
 class Guard(enum.Enum):
-    """Of which second argument the host is asked at once."""
+    """Of which argument the host is asked at once."""
 
     EMPTY = "empty"
-    """A text without characters: compiled in, `replace` does not end, and `indexof` finds it."""
+    """Second, an empty text: compiled in, `replace` does not end, and `indexof` finds it."""
+    NUL = "nul"
+    """First, a text with a NUL: compiled in, an expression ends there."""
     SET = "set"
-    """Compiled in, `concat` joins its members in another order."""
+    """Second: compiled in, `concat` joins its members in another order."""
 
 
 GUARDS: Final[Mapping[str, Guard]] = {
     "concat": Guard.SET,
     "indexof": Guard.EMPTY,
+    "regex.find_all_string_submatch_n": Guard.NUL,
+    "regex.match": Guard.NUL,
     "replace": Guard.EMPTY,
 }
 
@@ -71,5 +89,7 @@ _OTHERS: Final[Mapping[str, Callable[..., Any]]] = {
     "concat": texts.concat,
     "max": _of_nothing("max"),
     "min": _of_nothing("min"),
+    "regex.find_all_string_submatch_n": regexes.find_all_string_submatch_n,
+    "regex.match": regexes.match,
     "replace": texts.replace,
 }

@@ -69,7 +69,7 @@ CAN_FAIL: Final[Mapping[str, str]] = {
     "time.parse_ns": _NO_TIME,
     "time.parse_rfc3339_ns": _NO_TIME,
     "time.weekday": _NO_ZONE,
-    "to_number": "a text that is no number",
+    "to_number": "a text that is no decimal number, or beyond any of 64 bits",
     "units.parse": _NO_AMOUNT,
     "units.parse_bytes": _NO_AMOUNT,
     "urlquery.decode": "a % without two hexadecimal digits, or no UTF-8",

@@ -13,7 +13,7 @@ _V6: Final = 128
 _MAPPED: Final = 0xFFFF << 32
 """Where the addresses of IPv4 lie among those of IPv6."""
 
-_PREFIX: Final = re.compile(r"[0-9]{1,4}")
+_PREFIX: Final = re.compile(r"0*([0-9]{1,4})")
 _MOST_ADDRESSES: Final = 4096
 _MOST_NETWORKS: Final = 1024
 _MOST_PAIRS: Final = 4096
@@ -34,6 +34,18 @@ class Network(NamedTuple):
     def holds(self, other: "Network") -> bool:
         """Say whether all of another one lies in it."""
         return self.bits == other.bits and self.first <= other.first and other.last <= self.last
+
+
+def contains(network: Any, other: Any) -> bool:
+    """`net.cidr_contains`: whether all of a network or an address lies in a network."""
+    block = _network(arguments.text(network, 1))
+    return block.holds(_network_or_address(arguments.text(other, 1)))
+
+
+def intersects(one: Any, other: Any) -> bool:
+    """`net.cidr_intersects`: whether two networks have addresses in common."""
+    a, b = _network(arguments.text(one, 1)), _network(arguments.text(other, 1))
+    return a.bits == b.bits and a.first <= b.last and b.first <= a.last
 
 
 def is_valid(value: Any) -> bool:
@@ -101,9 +113,10 @@ def _network(text: str) -> Network:
     except ValueError:
         raise ValueError(problem) from None
     bits = parsed.max_prefixlen
-    if not _PREFIX.fullmatch(prefix) or int(prefix) > bits:
+    found = _PREFIX.fullmatch(prefix)
+    length = int(found[1]) if found else bits + 1
+    if length > bits:
         raise ValueError(problem)
-    length = int(prefix)
     first = int(parsed) >> (bits - length) << (bits - length)
     return _unmapped(bits, first, length)
 

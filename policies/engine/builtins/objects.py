@@ -1,14 +1,21 @@
 """Functions of objects, sets, arrays and graphs (OPA: subset.go, casts.go, reachable.go)."""
 
+import re
+from decimal import Decimal
+from math import isinf
 from typing import Any, Final
 
 from policies.engine.builtins import arguments
 from policies.engine.builtins.shown import order
-from policies.engine.builtins.values import Set, canonical, equal, key_of
+from policies.engine.builtins.values import Number, Set, canonical, equal, key_of
 
 _MOST_STEPS: Final = 2000
 _LONGEST_PATH: Final = 50
 _MOST_NUMBERS: Final = 20_000
+_NUMBER: Final = re.compile(
+    r"[+-]?(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?(?P<exponent>[eE][+-]?[0-9]+)?"
+)
+_LONGEST_NUMBER: Final = 1000
 
 
 def subset(whole: Any, part: Any) -> bool:
@@ -103,6 +110,28 @@ def cast_null(value: Any) -> None:
     """`cast_null`: null, or an error."""
     if value is not None:
         raise arguments.must_be(1, "null", value)
+
+
+def to_number(value: Any) -> int | Decimal:
+    """`to_number`: null and false are 0, true is 1; a text is the number that it is in decimals."""
+    if value is None or isinstance(value, bool):
+        return int(bool(value))
+    if isinstance(value, (int, Decimal)):
+        return value
+    if not isinstance(value, str):
+        raise arguments.must_be(1, "one of {null, boolean, number, string}", value)
+    arguments.limited(len(value), _LONGEST_NUMBER, "the length of a number")
+    parts = _NUMBER.fullmatch(value)
+    if not parts or not (parts["whole"] or parts["fraction"]):
+        raise ValueError(f"invalid number: {value[:100]}")
+    if isinf(float(value)):
+        raise ValueError(f"value out of range: {value[:100]}")
+    # OPA counts and compares with `05` and `5.` as well, but cannot write them.
+    text = ("-" if value.startswith("-") else "") + (parts["whole"].lstrip("0") or "0")
+    text += "" if parts["fraction"] is None else f".{parts['fraction'] or 0}"
+    found = Number(text + (parts["exponent"] or ""))
+    arguments.number(found, 1)
+    return int(text) if found.text.lstrip("-").isdigit() and text != "-0" else found
 
 
 def range_step(first: Any, last: Any, step: Any) -> list[int]:

@@ -36,6 +36,28 @@ def why_no_pattern(text: str) -> str:
     return ""
 
 
+def whole(pattern: str, text: str) -> bool:
+    """Say whether an expression takes a text from its begin to its end."""
+    expression, given = _compiled(pattern), text.encode()
+    _check_steps(expression, len(given))
+    return expression.fullmatch(given) is not None
+
+
+def match(pattern: Any, value: Any) -> bool:
+    """`regex.match`: whether it is somewhere in a text."""
+    expression, text = _compiled(arguments.text(pattern, 1)), arguments.text(value, 2).encode()
+    _check_steps(expression, len(text))
+    return expression.search(text) is not None
+
+
+def find_all_string_submatch_n(pattern: Any, value: Any, most: Any) -> list[list[str]]:
+    """`regex.find_all_string_submatch_n`: the first matches with their groups."""
+    expression, text = _compiled(arguments.text(pattern, 1)), arguments.text(value, 2).encode()
+    found = _matches(expression, text, arguments.whole(most, 3))
+    # A group that took no part is at -1, which is an empty text to Go.
+    return [[text[slice(*span)].decode() for span in spans] for spans in found]
+
+
 def find_n(pattern: Any, value: Any, most: Any) -> list[str]:
     """`regex.find_n`: the first matches; all of them for a number below zero."""
     expression, text = _compiled(arguments.text(pattern, 1)), arguments.text(value, 2).encode()
@@ -92,9 +114,9 @@ def _templated(text: str, start: str, end: str) -> str:
     for begin, stop in _delimited(text, start, end):
         inner = text[begin + 1 : stop - 1]
         _compiled(f"^{inner}$")
-        pattern += f"{_quoted(text[done:begin])}({inner})"
+        pattern += f"{quoted(text[done:begin])}({inner})"
         done = stop
-    return f"{pattern}{_quoted(text[done:])}$"
+    return f"{pattern}{quoted(text[done:])}$"
 
 
 def _delimited(text: str, start: str, end: str) -> Spans:
@@ -115,7 +137,7 @@ def _delimited(text: str, start: str, end: str) -> Spans:
     return found
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     """Quote as Go's regexp.QuoteMeta does."""
     return "".join(f"\\{each}" if each in r"\.+*?()|[]{}^$" else each for each in text)
 

@@ -8,7 +8,7 @@ import pytest
 from admission import following
 from admission.bundles import Bundles, Read
 from admission.following import Following
-from core.bundle_head import BASE, Stored
+from core.bundle_head import BASE, LONGEST_PROBLEM, Stored
 from core.cluster import Cluster
 from core.errors import EngineAwayError
 from policies import BUILT_IN_BUNDLE
@@ -207,3 +207,10 @@ async def test_a_defect_that_comes_again_is_tried_more_and_more_seldom(
     with pytest.raises(asyncio.CancelledError):
         await found.run()
     assert pauses == [0.5, 1.0, 2.0, 3.0, 3.0]
+
+
+async def test_why_a_bundle_is_refused_is_kept_short(cluster: Cluster) -> None:
+    """However much of the bundle's own text it holds: it goes to the log, and to /readyz."""
+    async with follow(cluster, None) as found:
+        found.bundles.refuse("x", "a" * 3_000_000)
+        assert found.bundles.refused["x"] == "a" * LONGEST_PROBLEM

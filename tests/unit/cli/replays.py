@@ -1,9 +1,16 @@
-"""What a replay answers, made up for tests of how it is shown."""
+"""What a replay answers, made up for tests of how it is shown; what is replayed, changed."""
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
 
 from admission.replaying.differing import Effect
+from audit.ledger.frames import Frame, FrameKind
 from cli.replaying.counts import ADVICE, FORMAT, Changed, Count, Left, Of, Replayed
+from core.document import DecisionDocument, decode_document, encode_document
+from tests.harness.recorded_reviews import Frames, keep
+from tests.harness.replayed import Scene
 
 HOSTILE = "<script>alert(1)</script>\u202e\x1b[31m\"'&"
 
@@ -54,3 +61,21 @@ def made(*changes: Changed, left: tuple[Left, ...] = ()) -> Replayed:
         not_reproduced_examples=[],
         verdict="Do not promote it yet: 90 would newly be refused." if changes else "Promote it.",
     )
+
+
+def effects(found: dict[str, Any]) -> dict[str, int]:
+    """Give how many reviews each effect has."""
+    return {each["effect"]: each["reviews"] for each in found["changes"]}
+
+
+def changed(
+    folder: Path, scene: Scene, change: Callable[[DecisionDocument], DecisionDocument | None]
+) -> str:
+    """Give the URL of a ledger of the same, with each decision changed, or left out."""
+    spool = Frames()
+    for frame in scene.spool.frames:
+        if frame.kind != FrameKind.DECISION:
+            spool.frames.append(frame)
+        elif made := change(decode_document(frame.payload)):
+            spool.frames.append(Frame(frame.kind, frame.id, encode_document(made)))
+    return asyncio.run(keep(folder, spool))

@@ -14,7 +14,7 @@ from cli.policy_checked import check
 from cli.settings import Settings
 from core.errors import BundleRefusedError
 from policies.bundle import FORMAT, Bundle, Case, Manifest, parse_bundle, read_bundle, with_manifest
-from tests.unit.cli.authored import POD, REFUSED, RULE, TEST
+from tests.unit.cli.authored import FILES, POD, REFUSED, RULE, TEST
 from tests.unit.cli.conftest import Run
 from tests.unit.policies.authoring.conftest import write
 
@@ -92,10 +92,8 @@ def test_what_is_left_out_is_told(author: Run, acme: Path, monkeypatch: pytest.M
     """A case of other choices; one that is too large; one too many."""
     other = REFUSED.replace("has team", "has owner") + OTHER
     large = REFUSED.replace("name: a}, spec", "name: a, annotations: {a: b}}, spec")
-    write(
-        acme / "cases",
-        {"other.yaml": other, "z.yaml": large.replace("metadata.labels\n", "metadata.labels\n")},
-    )
+    large = large.replace("name: a, image: a", "name: b, image: a")
+    write(acme / "cases", {"other.yaml": other, "z.yaml": large})
     monkeypatch.setattr(policy_carrying, "MOST_CASES", 2)
     said = built(author, acme)
     assert said["cases"] == 2
@@ -106,6 +104,76 @@ def test_what_is_left_out_is_told(author: Run, acme: Path, monkeypatch: pytest.M
     monkeypatch.setattr(policy_carrying, "MOST_BYTES", 100)
     said = built(author, acme)
     assert (said["cases"], len(said["leftOut"])) == (0, 4)
+
+
+def test_two_cases_that_ask_the_same_are_one(author: Run, acme: Path) -> None:
+    """The second is named as left out, so that each file is accounted for."""
+    write(acme / "cases", {"same.yaml": REFUSED.replace("a Pod without", "another without")})
+    said = built(author, acme)
+    first = "acme/cases/refused.yaml: a Pod without its team is refused"
+    assert said["cases"] == 2
+    assert [(each["name"], each["why"]) for each in said["leftOut"]] == [
+        ("another without its team is refused", f"the same is asked and found as by {first!r}")
+    ]
+
+
+def test_no_more_cases_are_carried_than_may_be(
+    author: Run, acme: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where one written case asks several things; those beyond are judged too."""
+    pods = (
+        "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {template: {metadata: "
+        "{labels: {team: b}}, spec: {containers: [{name: c, image: a}]}}}}"
+    )
+    (acme / "team.rego").write_text(RULE.replace("kinds: [Pod]", "kinds: [Pod, apps/Deployment]"))
+    made = "name: several\nwhy: It asks twice.\nobject: " + pods
+    several = f"{made}\nexpect: deny\nfindings: [{{rule: labels/team}}]\n"
+    write(acme / "cases", {"several.yaml": several})
+    monkeypatch.setattr(policy_carrying, "MOST_CASES", 3)
+    said = built(author, acme)
+    assert (said["cases"], [each["name"] for each in said["leftOut"]]) == (2, ["several"])
+    monkeypatch.setattr(policy_carrying, "MOST_CASES", 4)
+    assert built(author, acme)["cases"] == 4
+    check((acme / "b.tar.gz").read_bytes(), "b", Settings())
+    monkeypatch.setattr(policy_carrying, "MOST_CASES", 2)
+    write(acme / "cases", {"several.yaml": several.replace("expect: deny", "expect: warn")})
+    assert "the case 'several' is deny, and expects warn" in built(author, acme, code=2)
+
+
+def test_a_rule_that_only_warns_first_keeps_its_cases(
+    author: Run, acme: Path, tmp_path: Path
+) -> None:
+    """They say that it denies; one that chooses `warn` itself says `warn`."""
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("rules: {labels/team: {action: warn}}\n")
+    said = built(author, acme, "--rules", rules)
+    assert (said["cases"], said["leftOut"]) == (2, [])
+    bundle = check((acme / "b.tar.gz").read_bytes(), "b", Settings()).bundle
+    assert bundle.rules["rules/labels/team"].action == "warn"
+    assert author("test", acme, "--rules", rules).code == 0
+    own = REFUSED + "rules: {labels/team: {action: warn}}\n"
+    write(acme / "cases", {"own.yaml": own})
+    done = author("test", acme, "--rules", rules)
+    assert (done.code, "+ expect: warn" in done.out) == (1, True)
+    write(acme / "cases", {"own.yaml": own.replace("expect: deny", "expect: warn")})
+    assert author("test", acme, "--rules", rules).code == 0
+
+
+def test_a_rule_that_is_switched_off_takes_its_cases_along(author: Run, tmp_path: Path) -> None:
+    """Those beside it, and those of the whole folder in which it finds something."""
+    acme = write(tmp_path / "acme" / "labels" / "team", FILES).parents[1]
+    other = RULE.replace("labels.team", "labels.other")
+    write(acme / "labels" / "other", {"other.rego": other})
+    write(acme / "cases", {"all.yaml": REFUSED + "- {rule: labels/other}\n"})
+    assert built(author, acme)["cases"] == 2
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("rules: {labels/team: {action: off}}\n")
+    said = built(author, acme, "--rules", rules)
+    assert said["cases"] == 0
+    assert [(Path(each["file"]).name, each["why"]) for each in said["leftOut"]] == [
+        (name, "--rules has switched off the rule that it is about")
+        for name in ("all.yaml", "admitted.yaml", "refused.yaml")
+    ]
 
 
 def test_a_bundle_for_an_opa_server_is_checked_without_one(author: Run, acme: Path) -> None:
@@ -149,9 +217,12 @@ def test_examples_beside_a_rule_are_cases(author: Run, tmp_path: Path) -> None:
     }
     write(folder / "labels" / "team", files)
     done = author("test", folder, "-o", "json")
-    assert [(each["name"], each["passed"]) for each in json.loads(done.out)["cases"]] == [
-        ("labels/team: fail.yaml", True),
-        ("labels/team: pass.yaml", True),
+    tested = json.loads(done.out)
+    jsonschema.validate(tested, json.loads((SCHEMAS / "policy-test.schema.json").read_text()))
+    assert tested["format"] == 1
+    assert [(each["name"], each["passed"]) for each in tested["cases"]] == [
+        ("labels/team/fail.yaml", True),
+        ("labels/team/pass.yaml", True),
     ]
     done = author("lint", folder)
     assert (done.code, done.out) == (0, "0 errors, 0 warnings\n")
@@ -168,6 +239,30 @@ def test_examples_beside_a_rule_are_cases(author: Run, tmp_path: Path) -> None:
     assert author("test", folder).code == 1
 
 
+def test_an_example_is_of_the_rule_whose_rego_is_beside_it(author: Run, tmp_path: Path) -> None:
+    """By its package; and folders above the site's own are in no name, so in no revision."""
+    labelled = POD.replace("name: a}, spec", "name: a, labels: {team: b}}, spec")
+    files = {
+        "team.rego": RULE,
+        "team_test.rego": TEST,
+        "pass.yaml": labelled,
+        "fail.yaml": POD,
+        "message.txt": "metadata.labels: has team\n",
+    }
+    revisions = set()
+    for parent in ("pa", "pb"):
+        acme = write(tmp_path / parent / "acme", files)
+        revisions.add(built(author, acme)["revision"])
+        cases = read_bundle(acme / "b.tar.gz").cases
+        assert [each.name for each in cases] == ["acme/fail.yaml", "acme/pass.yaml"]
+    assert len(revisions) == 1
+    other = RULE.replace("labels.team", "labels.other").replace("[team]", "[team, name]")
+    write(acme, {"other.rego": other})
+    said = built(author, acme, code=2)
+    assert f"{acme}/message.txt:1: is about the one rule beside it" in said
+    assert "there are rules/labels/other, rules/labels/team: write a case" in said
+
+
 def test_signals_are_carried_too(author: Run, acme: Path) -> None:
     """A bundle that counts another signal is refused."""
     built(author, acme)
@@ -179,12 +274,25 @@ def test_signals_are_carried_too(author: Run, acme: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("folder", "rules"),
-    [("site-rules/acme", "site-rules/rules.yaml"), ("site-signals/customer_data", "")],
+    ("folder", "rules", "carried"),
+    [
+        ("site-rules/acme", "site-rules/rules.yaml", "4 cases are in the bundle, 0 left out"),
+        ("site-signals/customer_data", "", "2 cases are in the bundle, 0 left out"),
+    ],
 )
-def test_the_examples_hold_what_their_cases_say(author: Run, folder: str, rules: str) -> None:
-    """As `policy test` judges them."""
+def test_the_examples_hold_what_their_cases_say(
+    author: Run, tmp_path: Path, folder: str, rules: str, carried: str
+) -> None:
+    """As `policy test` judges them, and in a bundle, also of what is no Pod."""
     examples = ROOT / "examples"
-    done = author("test", examples / folder, *(["--rules", examples / rules] if rules else []))
+    chosen = ["--rules", examples / rules] if rules else []
+    done = author("test", examples / folder, *chosen)
     assert done.code == 0, done.out
     assert " cases, 4 inputs asked of both engines: 0 failed, 0 differ" in done.out
+    file = tmp_path / "b.tar.gz"
+    done = author("build", "--site", examples / folder, "--output", file, *chosen)
+    assert (done.code, carried in done.err) == (0, True), done.err
+    bundle = check(file.read_bytes(), "b", Settings()).bundle
+    no_pods = [each for each in bundle.cases if each.kind != "Pod"]
+    assert all(each.needs is None and each.context is not None for each in no_pods)
+    assert bool(no_pods) is bool(rules)

@@ -5,8 +5,9 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
+import jsonschema
 import pytest
 
 from tests.tools.provide import provide
@@ -14,6 +15,11 @@ from tests.unit.cli.authored import RULE
 from tests.unit.cli.conftest import Run
 
 ROOT = Path(__file__).parents[3]
+
+
+def schema_of(command: str) -> Any:
+    """Give the schema of what `sallyport policy COMMAND -o json` prints."""
+    return json.loads((ROOT / f"docs/reference/policy-{command}.schema.json").read_text())
 
 
 def test_what_new_writes_is_found_good(author: Run, tmp_path: Path) -> None:
@@ -56,6 +62,7 @@ def test_lint_exits_1_for_errors_alone(author: Run, acme: Path) -> None:
     done = author("lint", acme, "-o", "json")
     assert done.code == 1
     assert [it["id"] for it in json.loads(done.out)] == ["remedy-verb", "untested"]
+    jsonschema.validate(json.loads(done.out), schema_of("lint"))
 
 
 def test_bench_gives_each_rule_with_its_share(author: Run, acme: Path) -> None:
@@ -68,6 +75,7 @@ def test_bench_gives_each_rule_with_its_share(author: Run, acme: Path) -> None:
     assert [it["rule"] for it in costs] == ["rules/labels/team"]
     assert costs[0]["inputs"] == 6
     assert costs[0]["byContainers"].keys() == {"1", "10", "100"}
+    jsonschema.validate(costs, schema_of("bench"))
 
 
 def test_schema_makes_opa_find_what_is_misspelt(author: Run, acme: Path, tmp_path: Path) -> None:

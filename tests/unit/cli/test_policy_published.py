@@ -4,6 +4,8 @@ import asyncio
 import datetime as dt
 import io
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import jsonschema
@@ -18,10 +20,12 @@ from cli.settings import Settings
 from core.bundle_head import BASE, CONTROL, Announcement, Head, Stored
 from core.errors import BundleRefusedError, ClusterError, SettingsError
 from kube.bundle_store import BundleStore, activated
+from tests.unit.cli.conftest import Run
 from tests.unit.kube.config_maps import NAMESPACE, Cluster
 
 OLD, NOW, NEW = "aaaaaaaaaaaa", "bbbbbbbbbbbb", "cccccccccccc"
 BUNDLES = tuple(Stored(name, "", slot, 1) for slot, name in enumerate((OLD, NOW, NEW)))
+SCHEMA = Path(__file__).parents[3] / "docs" / "reference" / "policy-activate.schema.json"
 TIME = dt.datetime(2026, 11, 23, 6, 0, 0, tzinfo=dt.UTC)
 
 
@@ -145,8 +149,7 @@ async def test_programs_are_told_how_it_ended(*, refused: bool) -> None:
     found = await changing
     assert (found.wanted, found.before, found.active) == (OLD, NOW, not refused)
     assert ("gate-0 refuses" in found.refused) is refused
-    schema = Path(__file__).parents[3] / "docs" / "reference" / "policy-activate.schema.json"
-    jsonschema.validate(msgspec.to_builtins(found), json.loads(schema.read_text()))
+    jsonschema.validate(msgspec.to_builtins(found), json.loads(SCHEMA.read_text()))
 
 
 async def test_at_once_says_what_was_active() -> None:
@@ -154,3 +157,68 @@ async def test_at_once_says_what_was_active() -> None:
     store = await published(Head(turn=5, wanted=NOW, active=NOW, previous=OLD, bundles=BUNDLES))
     found = await change(store, Settings(namespace=NAMESPACE), OLD, 60.0, at_once=True)
     assert (found.wanted, found.before, found.active, found.refused) == (OLD, NOW, True, "")
+
+
+async def test_programs_are_told_that_it_takes_longer() -> None:
+    """It is wanted though, and will be active as soon as all gates have it."""
+    store = await published(
+        Head(turn=5, wanted=NOW, active=NOW, previous=OLD, bundles=BUNDLES), **{"gate-0": said(NOW)}
+    )
+    found = await change(store, Settings(namespace=NAMESPACE), OLD, 0.001, at_once=False)
+    assert (found.wanted, found.before, found.active, found.refused) == (OLD, NOW, False, "")
+    assert f"{OLD} is not active after 0.001 s" in found.problem
+    assert (await store.read()).head.wanted == OLD
+
+
+@pytest.mark.parametrize(("target", "active"), [(NOW, True), (OLD, False)])
+async def test_what_is_active_already_needs_no_waiting(target: str, *, active: bool) -> None:
+    """With `--wait 0` it is said to be active, and another is not."""
+    store = await published(Head(turn=5, wanted=NOW, active=NOW, previous=OLD, bundles=BUNDLES))
+    found = await change(store, Settings(namespace=NAMESPACE), target, 0.0, at_once=False)
+    assert (found.wanted, found.active) == (target, active)
+
+
+@pytest.mark.parametrize(
+    ("target", "code", "field", "why"),
+    [("bad.tar.gz", 1, "refused", "bad.tar.gz"), (OLD, 2, "problem", "is not active after")],
+)
+def test_activate_prints_json_where_it_fails(  # noqa: PLR0913, PLR0917 (four of them are cases)
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    target: str,
+    code: int,
+    field: str,
+    why: str,
+) -> None:
+    """Of a file that is no bundle nothing is wanted; what takes too long is wanted."""
+
+    @asynccontextmanager
+    async def opened(_: Settings) -> AsyncIterator[BundleStore]:
+        yield await published(Head(turn=5, wanted=NOW, active=NOW, bundles=BUNDLES))
+
+    monkeypatch.setattr("cli.policy_published.open_store", opened)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.tar.gz").write_bytes(b"no bundle")
+    done = run("policy", "activate", target, "--wait", "0.001", "-o", "json")
+    found = json.loads(done.out)
+    assert (done.code, found["active"], why in found[field]) == (code, False, True)
+    assert why in done.err
+    assert found["wanted"] == ("" if code == 1 else OLD)
+    jsonschema.validate(found, json.loads(SCHEMA.read_text()))
+
+
+def test_what_is_refused_does_not_write_to_the_terminal_as_it_likes(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Why a bundle is refused holds text of its own, which may clear a screen."""
+
+    @asynccontextmanager
+    async def opened(_: Settings) -> AsyncIterator[BundleStore]:
+        yield await published(Head(turn=5, wanted=NOW, active=NOW, bundles=BUNDLES))
+
+    monkeypatch.setattr("cli.policy_published.open_store", opened)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a\x1b[2Jb.tar.gz").write_bytes(b"no bundle")
+    done = run("policy", "activate", "a\x1b[2Jb.tar.gz")
+    assert (done.code, "\x1b" in done.err, "a\\x1b[2Jb.tar.gz" in done.err) == (1, False, True)

@@ -1,10 +1,8 @@
 """`sallyport policy replay`: what another bundle would have said of what was asked for."""
 
-import asyncio
 import json
 import shutil
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,24 +10,23 @@ import msgspec
 import pytest
 from prometheus_client import CollectorRegistry
 
-from audit.ledger.frames import Frame, FrameKind
 from cli.replaying.embedded import ONLY_EMBEDDED
 from cli.settings import Settings
 from cli.settings_shadow import Shadow
 from cli.shadow import open_shadow
 from core.decision import Verdict
-from core.document import DecisionDocument, decode_document, encode_document
+from core.document import DecisionDocument
 from policies import BUILT_IN_REGO
 from policies.build import build
 from policies.bundle import read_bundle
 from tests.harness.evidence import record
 from tests.harness.pages import parsed
-from tests.harness.recorded_reviews import Frames, keep
 from tests.harness.replay_bundles import make_bundles
 from tests.harness.replayed import Scene, cluster_of, make_scene
 from tests.harness.sizes import PROOF, size
 from tests.tools.provide import provide
 from tests.unit.cli.conftest import Run
+from tests.unit.cli.replays import changed, effects
 
 COUNT = size(2000, 100_000)
 MOST_SECONDS = 180
@@ -74,24 +71,6 @@ def flags_of(scene: Scene, ledger: str = "") -> tuple[object, ...]:
     """Give the flags that compare both bundles."""
     bundles = ("--bundle", scene.candidate, "--base", scene.base)
     return (*bundles, "--ledger", ledger or scene.ledger)
-
-
-def effects(found: dict[str, Any]) -> dict[str, int]:
-    """Give how many reviews each effect has."""
-    return {each["effect"]: each["reviews"] for each in found["changes"]}
-
-
-def changed(
-    folder: Path, scene: Scene, change: Callable[[DecisionDocument], DecisionDocument | None]
-) -> str:
-    """Give the URL of a ledger of the same, with each decision changed, or left out."""
-    spool = Frames()
-    for frame in scene.spool.frames:
-        if frame.kind != FrameKind.DECISION:
-            spool.frames.append(frame)
-        elif made := change(decode_document(frame.payload)):
-            spool.frames.append(Frame(frame.kind, frame.id, encode_document(made)))
-    return asyncio.run(keep(folder, spool))
 
 
 @pytest.mark.proof
@@ -153,6 +132,19 @@ def test_a_page_is_written_too(run: Run, scene: Scene, tmp_path: Path) -> None:
         assert change["examples"][0] in words
     done = run("policy", "replay", *flags_of(scene), "--html", tmp_path / "no" / "x.html")
     assert (done.code, "--html" in done.err, "there is no folder" in done.err) == (64, True, True)
+    done = run("policy", "replay", *flags_of(scene), "--html", tmp_path)
+    assert (done.code, "is a folder: name a file" in done.err, done.out) == (64, True, "")
+
+
+def test_a_page_that_cannot_be_written_costs_no_result(
+    run: Run, scene: Scene, tmp_path: Path
+) -> None:
+    """It is printed first."""
+    page = tmp_path / "page.html"
+    page.symlink_to(tmp_path / "no" / "page.html")
+    done = run("policy", "replay", *flags_of(scene), "--jobs", 1, "-o", "json", "--html", page)
+    assert (done.code, f"--html {page}: No such file" in done.err) == (64, True)
+    assert json.loads(done.out)["changes"]
 
 
 def test_the_same_bundle_changes_nothing(run: Run, scene: Scene) -> None:

@@ -54,6 +54,8 @@ HEALTHY: Final = MappingProxyType(
         'error_type="calling_webhook_error"}': "0x200",
         f"sallyport_bundle_refused{G}": "0x200",
         f"sallyport_bundle_pending_since_seconds{C}": "0x200",
+        f"sallyport_bundle_source_problem{C}": "0x200",
+        f"sallyport_bundle_following_restarts_total{G}": "0x200",
         REFUSED: "0+3x200",
         IGNORED: "0x200",
         f"sallyport_backstop_restored_total{C}": "0x200",
@@ -116,6 +118,10 @@ FIRES: Final = MappingProxyType[str, Changes](
         },
         "SallyportPoliciesRefused": {f"sallyport_bundle_refused{G}": "1x200"},
         "SallyportPoliciesWait": {f"sallyport_bundle_pending_since_seconds{C}": "60x200"},
+        "SallyportPoliciesNotTaken": {f"sallyport_bundle_source_problem{C}": "0x150 1x49"},
+        "SallyportPoliciesNotFollowed": {
+            f"sallyport_bundle_following_restarts_total{G}": "0x170 0+1x29",
+        },
         "SallyportRefusesMany": {
             DENIED: "0+20x150 3000+500x49",
         },
@@ -237,6 +243,13 @@ ALSO: Final[tuple[tuple[str, Changes, bool], ...]] = (
     ("SallyportCertificateEnds", {NOT_AFTER: "1900000+60x200"}, False),
     ("SallyportBackstopNotEvaluated", {REFUSED: "0+60x200"}, False),
     ("SallyportBackstopNotEvaluated", {IGNORED: "0x150 0+1x49"}, True),
+    # Ten minutes of a registry that is away, and one defect.
+    ("SallyportPoliciesNotTaken", {f"sallyport_bundle_source_problem{C}": "0x170 1x29"}, False),
+    (
+        "SallyportPoliciesNotFollowed",
+        {f"sallyport_bundle_following_restarts_total{G}": "0x170 1x29"},
+        False,
+    ),
     # One in five is refused today, as it was yesterday.
     ("SallyportRefusesMany", {DENIED: "0+500x200"}, False),
 )

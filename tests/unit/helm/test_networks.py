@@ -77,7 +77,12 @@ def test_named_networks_are_the_only_ones(helm: Helm) -> None:
 
 
 @pytest.mark.parametrize(
-    ("image", "port"), [("r.example:5000/a/b:c", 5000), ("r.example/a/b:5000", 443)]
+    ("image", "port"),
+    [
+        ("r.example:5000/a/b:c", 5000),
+        ("oci://r.example:5000/a/b:c", 5000),
+        ("r.example/a/b:5000", 443),
+    ],
 )
 def test_control_alone_reaches_the_registry_of_bundles(helm: Helm, image: str, port: int) -> None:
     """On its port, at the addresses that are named."""

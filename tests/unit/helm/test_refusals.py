@@ -56,6 +56,18 @@ def test_namespaces_of_others_are_refused(helm: Helm, namespace: str) -> None:
             {"bundle": {"source": {"oci": "r.example:5000/a", "unsigned": True}}},
             "name the image by its tag or its digest",
         ),
+        (
+            {"bundle": {"source": {"oci": "oci://r.example:5000/a", "unsigned": True}}},
+            "name the image by its tag or its digest",
+        ),
+        (
+            {
+                "bundle": {
+                    "source": {"oci": "r.example/a:b", "unsigned": True, "passwordSecret": "s"}
+                }
+            },
+            "bundle.source.username: missing",
+        ),
         ({"bundle": {"source": {"oci": "http://r.example/a:b"}}}, "does not match pattern"),
         ({"rollout": {"new": "enforce"}}, "rollout.new and rollout.newSince come together"),
         ({"identity": {"enabled": True}}, "identity.tenant: missing"),

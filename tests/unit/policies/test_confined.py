@@ -1,6 +1,7 @@
 """A bundle is tried out in a process of its own, which gives way and may take only so much."""
 
 import asyncio
+import io
 import os
 import sys
 import threading
@@ -8,12 +9,14 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import pytest
 
 from core.errors import BundleRefusedError, EngineAwayError
 from policies.bundle import Bundle, Case, read_bundle
+from policies.confining import trying
 from policies.confining.confined import Confined
 from policies.confining.trying import NICE
 from policies.engine.embedded import EmbeddedEngine, Limits
@@ -114,7 +117,7 @@ def test_what_takes_a_little_too_long_again_and_again_is_refused(
 ) -> None:
     """Each case ends in time, and all together do not."""
     limits = Limits(seconds=5.0)
-    case = Case("long", msgspec.json.decode(TRIGGER), needs=[])
+    case = Case("long", msgspec.Raw(TRIGGER), needs=[])
     slow = Bundle(endless.wasm, endless.rules, endless.sources, endless.revision, cases=[case] * 9)
     with pytest.raises(BundleRefusedError, match="took more than 2 s of CPU time"):
         Confined(limits, cpu_s=2).try_out(slow, make, [], built_in)
@@ -143,7 +146,7 @@ def test_where_no_process_can_be_started_nothing_is_known(
 
 def test_it_gives_way_and_ends_with_this_process(built_in: Bundle, endless: Bundle) -> None:
     """A gate that is told to stop does not wait for it."""
-    case = Case("endless", msgspec.json.decode(TRIGGER), needs=[])
+    case = Case("endless", msgspec.Raw(TRIGGER), needs=[])
     bundle = Bundle(endless.wasm, endless.rules, endless.sources, endless.revision, cases=[case])
     confined = Confined(Limits(seconds=SOON_S))
     failed: list[Exception] = []
@@ -162,6 +165,9 @@ def test_it_gives_way_and_ends_with_this_process(built_in: Bundle, endless: Bund
     while os.getpriority(os.PRIO_PROCESS, child.pid) < os.getpriority(os.PRIO_PROCESS, 0) + NICE:
         assert time.monotonic() < end
         time.sleep(0.01)
+    while Path(f"/proc/{child.pid}/oom_score_adj").read_text().strip() != "1000":
+        assert time.monotonic() < end
+        time.sleep(0.01)
     confined.stop()
     thread.join(SOON_S)
     assert not thread.is_alive()
@@ -174,3 +180,12 @@ def test_machine_code_never_comes_with_a_bundle(built_in: Bundle) -> None:
     assert built_in.machine == b""
     with pytest.raises(BundleRefusedError, match="cannot be loaded"):
         EmbeddedEngine(replace(built_in, machine=b"no machine code"))
+
+
+def test_where_the_kernel_cannot_be_told_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a container that has no such file; a bundle is tried all the same."""
+    monkeypatch.setattr(trying, "OOM_SCORE", Path("/nonexistent/oom_score_adj"))
+    monkeypatch.setattr(trying, "NICE", 0)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"")))
+    with pytest.raises(msgspec.DecodeError):  # Nothing came: it was past all that.
+        trying.main()

@@ -102,6 +102,21 @@ def test_what_is_no_module_is_refused(wasm: bytes) -> None:
         make_strict(wasm)
 
 
+@pytest.mark.parametrize("more", [0, 1, 3, 4, 5, 1000])
+def test_a_number_has_five_bytes_at_most(more: int) -> None:
+    """As those of 32 bits have; reading each more would take longer than the one before."""
+    types, own = b"\x01\x60\x00\x00", b"\x01" + b"\x80" * more + b"\x00"
+    parts = [(1, types), (3, own), (10, b"\x01\x02\x00\x0b")]
+    module = b"\0asm\1\0\0\0" + b"".join(
+        bytes([kind]) + number_of(len(each)) + each for kind, each in parts
+    )
+    if more < 5:
+        assert Functions.read(module).kinds == [0]
+    else:
+        with pytest.raises(PolicyError, match="it is no WebAssembly"):
+            Functions.read(module)
+
+
 def test_a_module_that_breaks_off_is_refused(bundle: Bundle) -> None:
     """At whatever byte."""
     for length in range(0, len(bundle.wasm) - 1, 9973):

@@ -1,47 +1,76 @@
 """Bundles out of an OCI registry: by digest, over TLS, with a token; nothing else is taken."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from core.errors import BundleRefusedError, RegistryAwayError, SettingsError
+from core.errors import (
+    BundleNotGivenError,
+    BundleRefusedError,
+    RegistryAwayError,
+    SettingsError,
+)
 from policies import BUILT_IN_BUNDLE
 from policies.bundle import parse_bundle
-from policies.clients.oci import Registry, fetch, parse_reference, parse_source, resolve
+from policies.clients.oci import Reference, Registry, fetch, parse_reference, resolve
 from tests.harness.pki import Authority
-from tests.harness.registry import LAYER, PASSWORD, USER
+from tests.harness.registry import LAYER, NAME, PASSWORD, TOKEN, USER
 from tests.harness.registry import Registry as Served
 from tests.harness.registry import registry as serving
 
 BUNDLE = BUILT_IN_BUNDLE.read_bytes()
 
 
+def by_digest(text: str) -> Reference:
+    """Read what `policy fetch` is given."""
+    return parse_reference(text, "IMAGE", pinned=True)
+
+
+def by_either(text: str) -> Reference:
+    """Read what the setting of `control` says."""
+    return parse_reference(text, "bundles.source.oci")
+
+
 @pytest.fixture
-async def served(tmp_path: Path) -> AsyncIterator[Served]:
+def authority(tmp_path: Path) -> Authority:
+    """The one that is believed."""
+    return Authority(tmp_path)
+
+
+@pytest.fixture
+async def served(authority: Authority) -> AsyncIterator[Served]:
     """A registry that everyone may read."""
-    async with serving(Authority(tmp_path)) as made:
+    async with serving(authority) as made:
         yield made
 
 
 @pytest.fixture
-def registry(served: Served, tmp_path: Path) -> Registry:
+async def elsewhere(authority: Authority, served: Served) -> AsyncIterator[Served]:
+    """Another host, whose certificate is believed too, to which the first one leads for blobs."""
+    async with serving(authority) as made:
+        served.redirects_to = f"https://localhost:{made.port}/v2/{NAME}/blobs"
+        yield made
+
+
+@pytest.fixture
+def registry(authority: Authority) -> Registry:
     """How it is asked."""
-    del served
-    return Registry(tmp_path / "ca.crt", timeout_s=20.0)
+    return Registry(authority.certificate_path, timeout_s=20.0)
 
 
 async def test_a_bundle_is_fetched_by_its_digest(served: Served, registry: Registry) -> None:
     """It is the file that was pushed."""
-    packed = await fetch(parse_reference(served.push(BUNDLE)), registry)
+    packed = await fetch(by_digest(served.push(BUNDLE)), registry)
     assert parse_bundle(packed, "b") == parse_bundle(BUNDLE, "b")
 
 
 async def test_who_may_not_read_asks_for_a_token(served: Served, registry: Registry) -> None:
     """With the password that the settings hold; without it there is none."""
     served.signed_in = True
-    reference = parse_reference(served.push(BUNDLE))
+    reference = by_digest(served.push(BUNDLE))
     known = replace(registry, username=USER, password=PASSWORD)
     assert await fetch(reference, known) == BUNDLE
     for wrong in (registry, replace(known, password="another")):
@@ -55,7 +84,7 @@ async def test_no_password_goes_where_there_is_no_tls(served: Served, registry: 
     served.signed_in, served.realm = True, f"http://127.0.0.1:{served.port}/token"
     known = replace(registry, username=USER, password=PASSWORD)
     with pytest.raises(BundleRefusedError, match="no token that is asked for over https"):
-        await fetch(parse_reference(served.push(BUNDLE)), known)
+        await fetch(by_digest(served.push(BUNDLE)), known)
 
 
 async def test_another_content_than_asked_for_is_refused(
@@ -67,7 +96,7 @@ async def test_another_content_than_asked_for_is_refused(
         before = served.blobs[digest]
         served.blobs[digest] = before + b" "
         with pytest.raises(BundleRefusedError, match="has not the digest"):
-            await fetch(parse_reference(reference), registry)
+            await fetch(by_digest(reference), registry)
         served.blobs[digest] = before
 
 
@@ -85,12 +114,12 @@ async def test_an_image_of_another_shape_is_refused(
 ) -> None:
     """A bundle is one layer."""
     with pytest.raises(BundleRefusedError, match=why):
-        await fetch(parse_reference(served.push(*layers, media_type=kind)), registry)
+        await fetch(by_digest(served.push(*layers, media_type=kind)), registry)
 
 
 async def test_what_is_not_there_is_said(served: Served, registry: Registry) -> None:
     """With what was asked for."""
-    reference = parse_reference(served.push(BUNDLE))
+    reference = by_digest(served.push(BUNDLE))
     served.blobs.clear()
     with pytest.raises(BundleRefusedError, match="answers 404 for its manifests sha256:"):
         await fetch(reference, registry)
@@ -98,16 +127,80 @@ async def test_what_is_not_there_is_said(served: Served, registry: Registry) -> 
 
 async def test_another_authority_is_not_believed(served: Served) -> None:
     """Without its CA the registry is a stranger."""
-    with pytest.raises(BundleRefusedError, match="does not answer"):
-        await fetch(parse_reference(served.push(BUNDLE)), Registry(timeout_s=20.0))
+    with pytest.raises(RegistryAwayError, match="does not answer") as raised:
+        await fetch(by_digest(served.push(BUNDLE)), Registry(timeout_s=20.0))
+    assert not isinstance(raised.value, BundleRefusedError)  # Nothing was refused.
     assert served.asked == []
 
 
-async def test_a_way_without_tls_is_refused(served: Served, registry: Registry) -> None:
-    """Also where the registry itself leads there."""
-    served.redirects_to = "http://127.0.0.1:9"
-    with pytest.raises(BundleRefusedError, match=r"does not answer|without TLS"):
-        await fetch(parse_reference(served.push(BUNDLE)), registry)
+async def test_a_way_without_tls_is_not_gone(served: Served, registry: Registry) -> None:
+    """Also where the registry itself leads there: nobody is asked in the clear."""
+    came: list[str] = []
+    server = await asyncio.start_server(lambda *_: came.append("somebody"), "127.0.0.1", 0)
+    async with server:
+        served.redirects_to = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        known = replace(registry, timeout_s=5.0)
+        with pytest.raises(BundleNotGivenError, match="without TLS"):
+            await fetch(by_digest(served.push(BUNDLE)), known)
+    assert came == []
+
+
+async def test_nobody_is_led_on_for_ever(served: Served, registry: Registry) -> None:
+    """A registry that leads to itself is asked a few times."""
+    served.redirects_to = f"/v2/{NAME}/blobs"
+    with pytest.raises(BundleNotGivenError, match="leads on more than 5 times"):
+        await fetch(by_digest(served.push(BUNDLE)), registry)
+    assert len(served.asked) == 1 + 6  # The manifest, and the blob again and again.
+
+
+async def test_blobs_may_lie_elsewhere(
+    served: Served, elsewhere: Served, registry: Registry
+) -> None:
+    """Nothing that the registry gave or was given is told there."""
+    served.signed_in = True
+    reference = by_digest(served.push(BUNDLE))
+    elsewhere.push(BUNDLE)
+    assert await fetch(reference, replace(registry, username=USER, password=PASSWORD)) == BUNDLE
+    assert f"Bearer {TOKEN}" in served.credentials
+    assert (len(elsewhere.asked), elsewhere.credentials) == (1, [])
+
+
+async def test_the_password_is_the_registrys_alone(
+    served: Served, elsewhere: Served, registry: Registry
+) -> None:
+    """Another host to which it leads cannot say who is to be given it."""
+    elsewhere.signed_in = True
+    reference = by_digest(served.push(BUNDLE))
+    elsewhere.push(BUNDLE)
+    with pytest.raises(BundleNotGivenError, match="answers 401 for its blobs"):
+        await fetch(reference, replace(registry, username=USER, password=PASSWORD))
+    assert (served.credentials, elsewhere.credentials) == ([], [])
+
+
+@pytest.mark.parametrize("token", ["a\r\nX-More: b", "", " ", "\u2026"])
+async def test_a_token_that_no_header_holds_is_refused(
+    served: Served, registry: Registry, token: str
+) -> None:
+    """With what is wrong, and without the token."""
+    served.signed_in, served.token = True, token
+    with pytest.raises(BundleNotGivenError, match=r"that no header holds$|no token$"):
+        await fetch(
+            by_digest(served.push(BUNDLE)), replace(registry, username=USER, password=PASSWORD)
+        )
+
+
+@pytest.mark.parametrize(
+    "host", ["u:p@127.0.0.1:9", f"{64 * 'a'}.example", "[", "\u2026.example\x7f"]
+)
+async def test_an_address_that_is_none_is_an_answer_like_any(
+    served: Served, registry: Registry, host: str
+) -> None:
+    """What the registry says of where to sign in ends in no defect."""
+    served.signed_in, served.realm = True, f"https://{host}/token"
+    known = replace(registry, username=USER, password=PASSWORD)
+    with pytest.raises(RegistryAwayError, match="does not answer") as raised:
+        await fetch(by_digest(served.push(BUNDLE)), known)
+    assert str(raised.value).isprintable()
 
 
 @pytest.mark.parametrize(
@@ -124,19 +217,19 @@ async def test_a_way_without_tls_is_refused(served: Served, registry: Registry) 
 )
 def test_an_image_is_named_by_its_digest(text: str) -> None:
     """What a tag leads to may change between two looks."""
-    with pytest.raises(SettingsError, match="name an image by its digest"):
-        parse_reference(text)
+    with pytest.raises(SettingsError, match=r"IMAGE: .*: name an image by its digest"):
+        by_digest(text)
 
 
 def test_a_tag_beside_the_digest_says_nothing() -> None:
     """As people copy it from a registry's pages."""
-    found = parse_reference(f"oci://r.example:5000/a/b-c:1.0@sha256:{64 * 'a'}")
+    found = by_digest(f"oci://r.example:5000/a/b-c:1.0@sha256:{64 * 'a'}")
     assert str(found) == f"r.example:5000/a/b-c@sha256:{64 * 'a'}"
 
 
 async def test_a_tag_is_what_the_registry_says_now(served: Served, registry: Registry) -> None:
     """Its digest is what is fetched then; one that is named by its digest is not asked for."""
-    named = parse_source(served.tag("stable", b"first"))
+    named = by_either(served.tag("stable", b"first"))
     first = await resolve(named, registry)
     assert first.digest == served.tags["stable"]
     served.tag("stable", BUNDLE)
@@ -149,7 +242,7 @@ async def test_a_tag_is_what_the_registry_says_now(served: Served, registry: Reg
 
 async def test_a_tag_that_is_not_there_is_no_image(served: Served, registry: Registry) -> None:
     """As a digest that is not there."""
-    named = parse_source(served.tag("stable", BUNDLE))
+    named = by_either(served.tag("stable", BUNDLE))
     served.tags.clear()
     with pytest.raises(BundleRefusedError, match="answers 404 for its manifests stable"):
         await resolve(named, registry)
@@ -160,7 +253,7 @@ async def test_a_registry_that_is_busy_is_away(
     served: Served, registry: Registry, status: int
 ) -> None:
     """Nothing is known of the bundle."""
-    named = parse_source(served.tag("stable", BUNDLE))
+    named = by_either(served.tag("stable", BUNDLE))
     served.failing = status
     with pytest.raises(RegistryAwayError, match=f"answers {status} now"):
         await resolve(named, registry)
@@ -168,8 +261,10 @@ async def test_a_registry_that_is_busy_is_away(
 
 def test_a_source_has_a_tag_or_a_digest() -> None:
     """A digest beside a tag is what counts."""
-    assert str(parse_source("r.example/a/b:stable")) == "r.example/a/b:stable"
+    assert str(by_either("r.example/a/b:stable")) == "r.example/a/b:stable"
     pinned = f"r.example/a/b@sha256:{64 * 'a'}"
-    assert str(parse_source(pinned.replace("@", ":stable@"))) == pinned
-    with pytest.raises(SettingsError, match="by tag or digest"):
-        parse_source("r.example/a/b")
+    assert str(by_either(pinned.replace("@", ":stable@"))) == pinned
+    with pytest.raises(
+        SettingsError, match=r"bundles\.source\.oci: r.example/a/b: name an image by its tag"
+    ):
+        by_either("r.example/a/b")

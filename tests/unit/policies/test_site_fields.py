@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from core.errors import BundleRefusedError, EvaluationError
 from policies.bundle import Rule
-from policies.site.fields import MOST_BYTES, NO_FIELDS, Reads, check_field, schema_of, tree_of
+from policies.site.fields import MOST_BYTES, NO_FIELDS, Reads, check_field
+from policies.site.paths import schema_of, tree_of
 
 
 def rule(*fields: str, kinds: tuple[str, ...] = ("Pod",), name: str = "x") -> Rule:

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from core.bundle_head import LONGEST_PROBLEM
 from core.errors import BundleRefusedError, EngineAwayError, EvaluationError
 from policies.bundle import Bundle, Case, Rule, read_bundle
 from policies.clients.opa_server import OpaServerEngine
@@ -206,8 +207,10 @@ def cases(*wanted: Case) -> list[Case]:
     return msgspec.json.decode(msgspec.json.encode(list(wanted)), type=list[Case])
 
 
-HOST = {"os": "trigger", "containers": [{"path": "spec.containers[0]", "name": "c"}]}
-CONTEXT = msgspec.json.decode(CREATE)
+HOST = msgspec.Raw(
+    b'{"os": "trigger", "containers": [{"path": "spec.containers[0]", "name": "c"}]}'
+)
+CONTEXT = msgspec.Raw(CREATE)
 
 
 def carrying(bundle: Bundle, *wanted: Case) -> Bundle:
@@ -228,6 +231,20 @@ def test_the_cases_that_a_bundle_carries_are_run(built: Path, differing: Bundle)
     judged = Case("denies", HOST, context=CONTEXT, denials=["rules/acme/x"])
     with pytest.raises(BundleRefusedError, match=r"'denies' fails: denials \[\], not \['rules/acm"):
         try_out(carrying(differing, judged), make, [], built_in)
+
+
+def test_why_a_bundle_is_refused_is_short(built: Path, differing: Bundle) -> None:
+    """However long what it says of itself is: it goes to logs and to people."""
+    long = "a" * 3_000_000
+    own = read_bundle(built)
+    for case in (Case("x", HOST, needs=[long]), Case(long, HOST, needs=[])):
+        with pytest.raises(BundleRefusedError, match="own case '") as refused:
+            try_out(carrying(differing, case), make, [], own)
+        assert len(str(refused.value)) == LONGEST_PROBLEM
+    sources = {**own.sources, "rego/site/acme/x.rego": f"package {long}\n"}
+    with pytest.raises(BundleRefusedError, match="the bundle's rego/site/acme/x") as refused:
+        try_out(Bundle(own.wasm, own.rules, sources, ""), make, [], own)
+    assert len(str(refused.value)) == LONGEST_PROBLEM
 
 
 async def _needs(bundle: Bundle) -> set[str]:
