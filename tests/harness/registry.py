@@ -37,7 +37,7 @@ class Registry:
     tags: dict[str, str] = field(default_factory=dict)
     """Digests of manifests, by tag."""
     failing: int = 0
-    """A status that it answers in place of everything."""
+    """A status that it answers in place of everything, at length."""
 
     def push(self, *layers: bytes, media_type: str = LAYER) -> str:
         """Keep an image; give its reference."""
@@ -60,7 +60,7 @@ class Registry:
         self.asked.append(request.path)
         self.note_credentials(request)
         if self.failing:
-            return web.Response(status=self.failing)
+            return web.Response(status=self.failing, body=bytes(2 << 20))
         if self.signed_in and request.headers.get("Authorization") != f"Bearer {self.token}":
             realm = self.realm or f"https://127.0.0.1:{self.port}/token"
             scope = f'service="r",scope="repository:{NAME}:pull"'

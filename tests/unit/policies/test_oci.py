@@ -189,9 +189,7 @@ async def test_a_token_that_no_header_holds_is_refused(
         )
 
 
-@pytest.mark.parametrize(
-    "host", ["u:p@127.0.0.1:9", f"{64 * 'a'}.example", "[", "\u2026.example\x7f"]
-)
+@pytest.mark.parametrize("host", ["u:p@127.0.0.1:9", f"{64 * 'a'}.example", "[", "[\u202e"])
 async def test_an_address_that_is_none_is_an_answer_like_any(
     served: Served, registry: Registry, host: str
 ) -> None:
