@@ -7,6 +7,7 @@ import asyncio
 import itertools
 import os
 import re
+import socket
 import statistics
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -72,7 +73,7 @@ async def refuse(field: Field, file: Path, why: str) -> str:
     assert done.returncode == 1, done.stderr
     revision = read_bundle(file).revision
     assert re.search(rf"refused: \S+ refuses {revision}: .*{why}", done.stderr)
-    return done.stderr.strip().splitlines()[-1]
+    return done.stderr.strip().splitlines()[-1].replace(socket.gethostname(), "GATE")
 
 
 def lasted(swap: Swap, end: float, answers: list[Answered]) -> float:
