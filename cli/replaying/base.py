@@ -16,7 +16,7 @@ from kube.connection import Connection
 from kube.objects import Objects
 from kube.settings import LiveSettings
 from policies.bundle import parse_bundle
-from policies.signing import NO_KEYS, read_keys
+from policies.signing import read_keys
 
 _NOT_ASKED = "whether a published bundle is in force instead is not known without --kubeconfig"
 _NOT_PUBLISHED = "no published bundle is active in the cluster, and gates may have settings of \
@@ -59,7 +59,7 @@ async def open_base(settings: Settings, named: Path | None) -> AsyncIterator[Bas
         return
     stored, packed = found
     name = f"the published bundle {stored.revision}"
-    keys = read_keys(settings.bundles.keys) if settings.bundles.keys else NO_KEYS
+    keys = read_keys(settings.bundles.keys)
     parse_bundle(packed, name, keys)
     with TemporaryDirectory(prefix="sallyport-base-") as folder:
         path = Path(folder) / "bundle.tar.gz"

@@ -23,7 +23,7 @@ from policies import BUILT_IN_REGO, LIBRARY
 from policies.build import build
 from policies.context import Context, encode_context
 from policies.engine import A_POD, Answer, Engine, Judgement, Shown
-from policies.projection import Projection, encode, project
+from policies.projection import NO_POD, encode, project
 from policies.site.choices import Choice, Choices
 from policies.site.fields import Reads
 from policies.site.staging import in_library
@@ -36,7 +36,6 @@ from tests.unit.policies.rego import REGO, load, projection_of
 from tests.unit.policies.test_rego_wasm import projections
 
 SITES: Final = (ROOT / "examples/site-rules/acme", ROOT / "examples/site-signals/customer_data")
-NO_POD: Final = encode(Projection(containers=[]))
 _ODD: Final = (None, True, 0, -1, 2**31 - 1, "", "a/b:c@d", "*", "é\u4e00", "1Gi")
 _EXAMPLE: Final = {"string": "a", "integer": 1, "number": 1, "boolean": True, "object": {}}
 

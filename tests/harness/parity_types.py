@@ -9,9 +9,10 @@ from itertools import cycle, islice
 from typing import Any, Final
 
 from policies.engine import Shown
+from policies.projection import NO_POD
 from policies.site.fields import Reads
 from policies.site.paths import steps_of
-from tests.harness.parity import NO_POD, Case, examples, of_library
+from tests.harness.parity import Case, examples, of_library
 
 WRONG: Final = (None, True, -1.5, "junk", ["junk"], {"junk": "junk"})
 """Of each type one."""

@@ -17,7 +17,7 @@ from policies.bundle import JUDGE, NEEDS
 from policies.context import Context, encode_context
 from policies.engine import Judgement, Shown
 from policies.engine.embedded import EmbeddedEngine
-from policies.projection import Projection, encode
+from policies.projection import NO_POD
 from tests.tools.provide import provide
 from tests.unit.policies.authoring.conftest import rego, write
 
@@ -39,7 +39,6 @@ test_each[name] if some name in ["a", "b"]
 
 todo_test_later if false
 """
-EMPTY = encode(Projection(containers=[]))
 CONTEXT = encode_context(Context("CREATE"))
 NO_NUMBER = b'{"metadata":{"labels":{"b":"no number"}}}'
 
@@ -57,8 +56,8 @@ async def asked(workspace: Workspace, fields: bytes) -> list[Asked]:
     """Give what the embedded engine was asked of a Pod with these fields, and answered."""
     engine = RecordingEngine(EmbeddedEngine(workspace.bundle))
     engine.about = "cases/x.yaml"
-    answer = await engine.ask(EMPTY)
-    await engine.judge(EMPTY, answer, CONTEXT, Shown("Pod", fields))
+    answer = await engine.ask(NO_POD)
+    await engine.judge(NO_POD, answer, CONTEXT, Shown("Pod", fields))
     engine.close()
     return engine.asked
 
