@@ -39,7 +39,7 @@ check: setup ## Lint, types, import contracts, licences, documentation, Rego
 	@$(BIN)/python tests/check.py
 
 test: check ## Everything that CI runs
-	@$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadscope --no-loadscope-reorder
+	@$(BIN)/python -m tests.run
 
 bench: setup ## What a review costs, against Kubernetes' own check, OPA's server and a null handler
 	@$(BIN)/python -m bench $(BENCH)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tests.harness.ports import free_ports
 from tests.harness.recorded import PROGRAM, Certificates
 
 ROOT: Final = Path(__file__).parents[1]
@@ -44,9 +45,7 @@ class Server:
 
 def free_port() -> int:
     """Give a TCP port of loopback that is free now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    return free_ports(1)[0]
 
 
 @contextmanager

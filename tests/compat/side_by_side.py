@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.compat.releases import environment
-from tests.harness.process import ServerProcess, free_ports
+from tests.harness.ports import free_ports
+from tests.harness.process import ServerProcess
 from tests.harness.recorded import PROGRAM, START_S, Recorded
 
 

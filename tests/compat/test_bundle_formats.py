@@ -14,7 +14,8 @@ from policies.bundle import FORMAT, Manifest, read_bundle, with_manifest
 from tests.compat.releases import BEFORE, code_of, environment
 from tests.harness.gate import PROGRAM
 from tests.harness.pki import Authority
-from tests.harness.process import ServerFailedError, ServerProcess, free_ports
+from tests.harness.ports import free_ports
+from tests.harness.process import ServerFailedError, ServerProcess
 from tests.harness.status import is_ready
 from tests.unit.admission.world import Folder
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from tests.harness.pki import Authority, new_key, write_key
-from tests.harness.process import ServerFailedError, ServerProcess, free_ports
+from tests.harness.ports import free_ports
+from tests.harness.process import ServerFailedError, ServerProcess
 from tests.tools.provide import provide
 
 START_TIMEOUT_S: Final = 120.0

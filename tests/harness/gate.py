@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from tests.harness.pki import Authority
-from tests.harness.process import ServerProcess, free_ports
+from tests.harness.ports import free_ports
+from tests.harness.process import ServerProcess
 from tests.harness.status import ask, is_ready
 
 START_TIMEOUT_S: Final = 120.0

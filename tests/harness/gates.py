@@ -13,7 +13,8 @@ from types import TracebackType
 from typing import Final, Self
 
 from tests.harness.gate import PROGRAM
-from tests.harness.process import ServerProcess, free_ports
+from tests.harness.ports import free_ports
+from tests.harness.process import ServerProcess
 from tests.harness.status import ask, is_ready
 from tests.harness.switchboard import Link, Switchboard
 from tests.harness.volume import SecretVolume

@@ -30,7 +30,8 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from tests.harness.pki import Authority, KeyPair
-from tests.harness.process import POLL_S, ServerFailedError, ServerProcess, free_ports
+from tests.harness.ports import free_ports
+from tests.harness.process import POLL_S, ServerFailedError, ServerProcess
 from tests.harness.programs import skip_or_fail
 from tests.tools.debian import run
 from tests.tools.kafka import KafkaPrograms, provide_kafka

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
-from tests.harness.process import ServerProcess, free_ports
+from tests.harness.ports import free_ports
+from tests.harness.process import ServerProcess
 from tests.harness.programs import require
 
 _START_S = 30.0

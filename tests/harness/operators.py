@@ -19,7 +19,8 @@ import yaml
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Json, connect, read_objects
 from tests.harness.go_modules import module_folder
-from tests.harness.process import ServerProcess, free_ports
+from tests.harness.ports import free_ports
+from tests.harness.process import ServerProcess
 from tests.harness.programs import require
 from tests.harness.rbac import binding, service_account
 

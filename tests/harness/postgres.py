@@ -14,7 +14,8 @@ from typing import Final
 
 import psycopg
 
-from tests.harness.process import ServerFailedError, ServerProcess, free_ports
+from tests.harness.ports import free_ports
+from tests.harness.process import ServerFailedError, ServerProcess
 from tests.harness.programs import skip_or_fail
 from tests.tools.postgres import PostgresPrograms, provide_postgres
 from tests.tools.provide import CannotProvideError

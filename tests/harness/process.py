@@ -3,7 +3,6 @@
 import ctypes
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -18,21 +17,6 @@ _PR_SET_PDEATHSIG: Final = 1  # linux/prctl.h
 
 class ServerFailedError(Exception):
     """A server program did not come up; the message ends with the tail of its log."""
-
-
-def free_ports(count: int) -> list[int]:
-    """Return ports of 127.0.0.1 that are free now, each another.
-
-    Nothing reserves them: a caller whose program then cannot bind should try again.
-    """
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
 
 
 def _die_with_parent() -> None:

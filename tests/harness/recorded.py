@@ -14,7 +14,8 @@ from audit.clients.channel import AuditorChannel
 from certs.authority import KeyPair, LeafNames, Purpose, issue, make_authority, validity
 from core.names import process_uri
 from tests.harness.evidence import ROOT
-from tests.harness.process import ServerProcess, free_ports
+from tests.harness.ports import free_ports
+from tests.harness.process import ServerProcess
 from tests.harness.status import ask, is_ready
 
 PROGRAM: Final = Path(sys.executable).parent / "sallyport"

@@ -12,7 +12,7 @@ from typing import Final
 from aiohttp import web
 
 from tests.harness.pki import Authority
-from tests.harness.process import free_ports
+from tests.harness.ports import free_ports
 
 NAME: Final = "policies/site"
 USER, PASSWORD = "robot", "secret"

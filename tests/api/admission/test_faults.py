@@ -16,7 +16,7 @@ from tests.harness.client import ApiStatusError, Client, Json, Outcome
 from tests.harness.evidence import record
 from tests.harness.gate import Gate
 from tests.harness.guarded import Installation
-from tests.harness.process import free_ports
+from tests.harness.ports import free_ports
 from tests.harness.reviews import pod_review, post
 from tests.harness.service import serving
 from tests.harness.sizes import PROOF, size

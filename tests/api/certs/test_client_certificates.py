@@ -10,7 +10,7 @@ import pytest
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client, Json, connect
 from tests.harness.pki import Authority
-from tests.harness.process import free_ports
+from tests.harness.ports import free_ports
 from tests.harness.programs import require
 from tests.unit.webhooks.gate import running_gate
 from webhooks.server import ServerSettings

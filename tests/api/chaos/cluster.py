@@ -22,7 +22,7 @@ from tests.harness.client import connect
 from tests.harness.cluster_network import ClusterNetwork
 from tests.harness.gates import Gates, Replica
 from tests.harness.helm import CRDS, NAMESPACE, Helm, Values
-from tests.harness.process import free_ports
+from tests.harness.ports import free_ports
 
 START_S: Final = 60.0
 GATES: Final = 3

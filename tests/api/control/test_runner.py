@@ -18,7 +18,7 @@ from kube.objects import Objects
 from tests.api.control.field import Field, through
 from tests.api.kube.objects import wait_for
 from tests.harness.apiserver import ApiServer
-from tests.harness.process import free_ports
+from tests.harness.ports import free_ports
 
 SETTINGS = LeaseSettings(duration_s=4, deadline_s=2.5, retry_s=0.3, call_timeout_s=1)
 TIMEOUT_S = 20.0

@@ -19,7 +19,7 @@ from tests.harness.fake_entra import FakeEntra
 from tests.harness.helm import CRDS, NAMESPACE, Helm
 from tests.harness.kafka import CONNECTION_STRING, Kafka
 from tests.harness.pods import RESTRICTED
-from tests.harness.process import free_ports
+from tests.harness.ports import free_ports
 from tests.harness.transmitter import AUDIENCE, ISSUER, Transmitter
 from tests.tools.kafka import provide_kafka
 from tests.tools.provide import CannotProvideError

@@ -13,7 +13,7 @@ from tests.api.objects.people import People
 from tests.harness.client import Client, Json
 from tests.harness.gate import Gate
 from tests.harness.guarded import Installation
-from tests.harness.process import free_ports
+from tests.harness.ports import free_ports
 from tests.harness.webhooks import configurations
 
 WEBHOOK = "objects.sallyport.dev"

@@ -21,7 +21,8 @@ from policies.bundle import read_bundle
 from tests.harness.evidence import record
 from tests.harness.gate import PROGRAM
 from tests.harness.pki import Authority
-from tests.harness.process import ServerProcess, free_ports
+from tests.harness.ports import free_ports
+from tests.harness.process import ServerProcess
 from tests.harness.reviews import pod_review
 from tests.harness.sizes import PROOF, size
 from tests.harness.status import ask, is_ready

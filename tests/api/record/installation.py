@@ -19,12 +19,13 @@ from tests.harness.apiserver import ApiServer
 from tests.harness.client import ApiStatusError, Client, connect
 from tests.harness.cluster_network import ClusterNetwork
 from tests.harness.helm import CRDS, NAMESPACE, Helm
-from tests.harness.process import ServerProcess, free_ports
+from tests.harness.ports import free_ports
+from tests.harness.process import ServerProcess
 from tests.harness.programs import require
 from tests.harness.status import ask, is_ready
 
 PROGRAM: Final = Path(sys.executable).parent / "sallyport"
-START_S: Final = 60.0
+START_S: Final = 120.0
 _SECRETS: Final = {
     "sallyport-gate-tls": "gate/tls",
     "sallyport-shipping-gate": "gate/shipping",
@@ -115,7 +116,7 @@ class Installation:
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=120,
         )
 
     def decisions(self, *arguments: str) -> list[Any]:

@@ -11,7 +11,7 @@ import structlog
 
 from core.errors import CannotBindError
 from tests.harness.pki import Authority
-from tests.harness.process import free_ports
+from tests.harness.ports import free_ports
 from webhooks.asgi import Receive, Scope, Send
 from webhooks.beside import serve_beside
 from webhooks.server import Served
