@@ -6,7 +6,7 @@ import msgspec
 
 from admission.parts import Part, Reading
 from core.sandbox import Signal
-from policies.engine import Answer, Engine, Shown
+from policies.engine import Answer, Engine, Judgement, Shown
 from policies.projection import encode
 
 
@@ -52,15 +52,36 @@ async def evaluate(engine: Engine, reading: Reading) -> Evaluated:
     return Evaluated(tuple(parts), Answer(needs, denials), projection)
 
 
-async def judged(engine: Engine, part: EvaluatedPart, context: bytes) -> tuple[Signal, ...]:
-    """Give what makes a part riskier that it does not show by itself: as `Engine.judge`.
+class Judging:
+    """Asks the engine to judge a part of an object: once of each context."""
 
-    Raises:
-        EvaluationError: the policies failed.
-    """
-    shown = Shown(fields=part.part.fields)
-    judgement = await engine.judge(part.projection, part.said, context, shown)
-    return _signals(judgement.signals, part.part) if judgement.signals else ()
+    def __init__(self, engine: Engine, part: EvaluatedPart) -> None:
+        self.of = part
+        self._engine = engine
+        self._said: dict[bytes, Judgement] = {}
+
+    async def judge(self, context: bytes) -> Judgement:
+        """As `Engine.judge`, with paths from the part's root.
+
+        Raises:
+            EvaluationError: the policies failed.
+        """
+        said = self._said.get(context)
+        if said is None:
+            part = self.of
+            shown = Shown(fields=part.part.fields)
+            said = await self._engine.judge(part.projection, part.said, context, shown)
+            self._said[context] = said
+        return said
+
+    async def signals(self, context: bytes) -> tuple[Signal, ...]:
+        """Give what makes the part riskier that it does not show by itself.
+
+        Raises:
+            EvaluationError: the policies failed.
+        """
+        said = await self.judge(context)
+        return _signals(said.signals, self.of.part) if said.signals else ()
 
 
 async def _evaluate(engine: Engine, part: Part) -> EvaluatedPart:

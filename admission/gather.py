@@ -16,7 +16,7 @@ import msgspec
 from admission.breaking import Breaker
 from admission.candidates import candidates
 from admission.connecting import EntryReader, enters, in_entered
-from admission.evaluating import evaluate
+from admission.evaluating import Judging, evaluate
 from admission.excepting import Excepting
 from admission.excusing import Excuser
 from admission.facts import Facts, PodFacts
@@ -165,7 +165,7 @@ class Gatherer:
 
     @cached_property
     def _isolating(self) -> Isolating:
-        return Isolating(self._excuser, self.engine, self._situations, self.site)
+        return Isolating(self._excuser, self._situations, self.site)
 
     @cached_property
     def _ruling(self) -> Ruling:
@@ -224,7 +224,8 @@ class Gatherer:
             answer = in_entered(answer, reading.entered)
         if reading.gives:
             answer = await self._grants.beyond(request, answer)
-        facts = await self._ruling.of_pods(request, reading, evaluated.parts, facts)
+        parts = tuple([Judging(self.engine, each) for each in evaluated.parts])
+        facts = await self._ruling.of_pods(request, reading, parts, facts)
         ended = time.perf_counter()
         if not (answer.needs or answer.denials or reading.always):
             speaks = facts.weights or (facts.risk and facts.risk.speaks)
@@ -259,7 +260,7 @@ class Gatherer:
         facts = msgspec.structs.replace(facts, object_uid=reading.uid, pod=known, origin=origin)
         facts = await self._excepting.facts_of(request, facts, answer)
         if may_be_asked(reading, facts):
-            facts = await self._isolating.facts_of(request, reading, evaluated.parts, facts)
+            facts = await self._isolating.facts_of(request, reading, parts, facts)
         return await self._breaker.facts_of(request, facts)
 
     async def regather(self, document: DecisionDocument, request: Request, modes: Modes) -> Facts:

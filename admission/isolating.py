@@ -13,7 +13,7 @@ import msgspec
 from admission.capacity import may_lack_room
 from admission.checks.entering import in_pod
 from admission.checks.profiles import profiles
-from admission.evaluating import EvaluatedPart, judged
+from admission.evaluating import Judging
 from admission.excusing import Excuser, idle, naming
 from admission.facts import Facts, SandboxFacts, SandboxPart
 from admission.gangs import MOST_BYTES, Gangs, Kept
@@ -29,7 +29,6 @@ from core.pod import Pod
 from core.request import Request
 from core.sandbox import REQUIRED, RuntimeClass, SandboxMode
 from core.two_person import NotApproved
-from policies.engine import Engine
 from sandbox.choosing import Site
 from sandbox.weighing import Weighed
 
@@ -49,13 +48,12 @@ class Isolating:
     """Knows the sandboxes of the cluster, and what is excused from them."""
 
     excuser: Excuser
-    engine: Engine
     situations: Situations
     site: Site
     gangs: Gangs = field(default_factory=Gangs)
 
     async def facts_of(
-        self, request: Request, reading: Reading, parts: tuple[EvaluatedPart, ...], facts: Facts
+        self, request: Request, reading: Reading, parts: tuple[Judging, ...], facts: Facts
     ) -> Facts:
         """Add what decides about the sandbox, after exceptions.
 
@@ -133,19 +131,19 @@ class Isolating:
         )
 
     async def _weigh(
-        self, request: Request, facts: Facts, part: EvaluatedPart, pod: Pod, mode: SandboxMode
+        self, request: Request, facts: Facts, judging: Judging, pod: Pod, mode: SandboxMode
     ) -> Kept:
         """Weigh one part: what its object shows, and what only the request does.
 
         What a controller makes of one template weighs the same, and is worked out once: the answer
         is told by its identity, since an engine that remembers gives the same value again.
         """
-        subject, namespace = request.subject, facts.namespace
+        subject, namespace, part = request.subject, facts.namespace, judging.of
         seen = self.situations.seen(request, pod, mode)
         large = len(part.projection) + len(part.part.fields) > MOST_BYTES
         alone = facts.pod is None or facts.pod.excused or facts.pod.entered or part.part.template
         if alone or large or not subject.is_system:
-            anew = await self._weigh_anew(request, facts, part, pod, seen)
+            anew = await self._weigh_anew(request, facts, judging, pod, seen)
             return Kept(part.answer, namespace, *anew)
         asker = (mode, subject.username, *subject.groups)
         asked = (request.operation, request.subresource, pod.spec.runtime_class_name, asks(pod))
@@ -155,7 +153,7 @@ class Isolating:
         key = (id(part.answer), id(namespace), seen, asker, asked, known_risk, fields)
         known = self.gangs.find(key)
         if known is None:
-            made, weighed = await self._weigh_anew(request, facts, part, pod, seen)
+            made, weighed = await self._weigh_anew(request, facts, judging, pod, seen)
             risky = risk is not None and risk.isolates
             free = not (risky or must(made, mode, weighed, self.site))
             decided = (decide(made, weighed, mode, self.site, {}),) if free else ()
@@ -164,10 +162,11 @@ class Isolating:
         return known
 
     async def _weigh_anew(
-        self, request: Request, facts: Facts, part: EvaluatedPart, pod: Pod, seen: Seen
+        self, request: Request, facts: Facts, judging: Judging, pod: Pod, seen: Seen
     ) -> tuple[SandboxPart, Weighed]:
+        part = judging.of
         context = self.situations.context(request, facts, seen)
-        signals = (*part.answer.signals, *await judged(self.engine, part, context))
+        signals = (*part.answer.signals, *await judging.signals(context))
         if facts.pod and facts.pod.entered:
             name = facts.pod.entered
             signals = tuple([_with(s, path=s.path and in_pod(s.path, name)) for s in signals])

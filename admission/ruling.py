@@ -4,14 +4,13 @@ It reads memory: the namespace's labels, exceptions and their approvals. Where t
 rules of a site for the kind of an object, that costs a look into an empty set.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 import msgspec
 
-from admission.evaluating import EvaluatedPart
+from admission.evaluating import Judging
 from admission.excusing import Excused, Excuser, idle, naming
 from admission.facts import Facts, RuledFacts
 from admission.needing import denied
@@ -46,7 +45,7 @@ class Ruling:
         return asked and kind != POD and kind in self.engine.reads.kinds
 
     async def of_pods(
-        self, request: Request, reading: Reading, parts: Iterable[EvaluatedPart], facts: Facts
+        self, request: Request, reading: Reading, parts: tuple[Judging, ...], facts: Facts
     ) -> Facts:
         """Add what policies see of each Pod, or Pod template, of an object, and what rules say.
 
@@ -55,24 +54,22 @@ class Ruling:
         """
         if not reading.pods:
             return facts
-        parts = tuple(parts)
         contexts = [
             self.situations.contexts(request, facts, self._seen(request, pod))
             for pod in reading.pods
         ]
         reads = self.engine.reads
-        projections = tuple([each.projection for each in parts])
-        fields = tuple([each.part.fields for each in parts])
+        projections = tuple([each.of.projection for each in parts])
+        fields = tuple([each.of.part.fields for each in parts])
         facts = with_pods(facts, reads, projections, tuple([one[1] for one in contexts]), fields)
         if not _asked(request) or POD not in reads.kinds:
             return facts
         denials: list[Denial] = []
         warnings: list[Denial] = []
         for each, (context, _) in zip(parts, contexts, strict=True):
-            shown = Shown(POD, each.part.fields)
-            said = await self.engine.judge(each.projection, each.said, context, shown)
-            denials += map(each.part.placed, said.denials)
-            warnings += map(each.part.placed, said.warnings)
+            said = await each.judge(context)
+            denials += map(each.of.part.placed, said.denials)
+            warnings += map(each.of.part.placed, said.warnings)
         return await self._ruled(request, facts, Judgement((), tuple(denials), tuple(warnings)))
 
     async def of_object(self, request: Request, facts: Facts) -> Facts:

@@ -12,6 +12,7 @@ from policies.bundle import Bundle, read_bundle
 from policies.engine import A_POD, Answer, Judgement, Shown
 from policies.engine.embedded import EmbeddedEngine, Limits
 from policies.engine.remembered import RememberingEngine
+from tests.unit.admission.sandboxed import namespace, runtime_class
 from tests.unit.admission.site_rules import make_bundle_of_rules
 from tests.unit.admission.test_break_glass import consent, sealed
 from tests.unit.admission.test_exceptions import ANN, BEN, approved, written
@@ -247,4 +248,17 @@ async def test_a_gang_is_judged_once(bundle: Bundle, train: Watched) -> None:
             assert (await decide(train, engine, asked)).verdict is Verdict.ALLOW
     finally:
         engine.close()
+    assert counting.judged == 1
+
+
+async def test_rules_and_risk_share_one_judgement(bundle: Bundle, folder: Folder) -> None:
+    """Where a Pod is weighed too, and nothing is remembered."""
+    asking = namespace(runtime_class(folder), "by-risk")
+    counting = Counting(bundle)
+    engine = RememberingEngine(counting, most_entries=0)
+    try:
+        decision = await decide(Watched(asking.cluster()), engine, request(labelled(team="x")))
+    finally:
+        engine.close()
+    assert decision.isolation is not None
     assert counting.judged == 1
