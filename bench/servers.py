@@ -21,7 +21,7 @@ ROOT: Final = Path(__file__).parents[1]
 SERVER_CORE: Final = 0
 CLIENT_CORE: Final = 1
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
-_STARTING_SECONDS: Final = 20.0
+_STARTING_SECONDS: Final = 120.0
 _NONE: Final[Mapping[str, str]] = {}
 
 

@@ -1,12 +1,13 @@
-"""Calls functions of a WebAssembly instance, with as little work as can be."""
+"""Calls between a WebAssembly instance and its host, with as little work as can be."""
 
 import ctypes
-from contextlib import suppress
-from typing import Any, NoReturn
+from collections.abc import Callable
+from typing import Any, Final, NoReturn
 
 import wasmtime
 from wasmtime import _ffi as ffi
-from wasmtime._func import maybe_raise_last_exn
+
+_NOTHING_TO_FREE: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p)()
 
 
 class Function:
@@ -47,16 +48,56 @@ class Function:
         return int(self._answer.i32)
 
     def _fail(self, error: Any) -> NoReturn:
-        """Raise what ended the call.
-
-        What a host function raised, its instance has kept: the binding keeps only the last of all
-        threads, which may be another instance's.
-        """
-        raised: Exception
+        """Raise what ended the call; what a host function raised, its instance has kept."""
         if error:
-            raised = wasmtime.WasmtimeError._from_ptr(error)  # noqa: SLF001
-        else:
-            raised = wasmtime.Trap._from_ptr(self._trap)  # noqa: SLF001
-        with suppress(Exception):
-            maybe_raise_last_exn()  # Forgets it.
-        raise raised
+            raise wasmtime.WasmtimeError._from_ptr(error)  # noqa: SLF001
+        raise wasmtime.Trap._from_ptr(self._trap)  # noqa: SLF001
+
+
+class HostFunction:
+    """A function of the host's that takes 32-bit integers, and gives one or nothing.
+
+    wasmtime.Func asks for the type of each value and makes objects of them at every call (12 µs),
+    and keeps the functions of all of a process's stores in one list.
+    """
+
+    def __init__(
+        self,
+        store: wasmtime.Store,
+        function: Callable[..., int | None],
+        count: int,
+        on_failure: Callable[[BaseException], None],
+        *,
+        gives: bool,
+    ) -> None:
+        """Make it; it is to live as long as its store. What it raises ends the evaluation."""
+        self._function = function
+        self._on_failure = on_failure
+        self._callback = ffi.wasmtime_func_callback_t(self._called)
+        integer = wasmtime.ValType.i32()
+        kind = wasmtime.FuncType([integer] * count, [integer] if gives else [])
+        made = ffi.wasmtime_func_t()
+        ffi.wasmtime_func_new(
+            store._context(),  # noqa: SLF001
+            kind.ptr(),
+            self._callback,
+            None,
+            _NOTHING_TO_FREE,
+            ctypes.byref(made),
+        )
+        self.imported = wasmtime.Func._from_raw(made)  # noqa: SLF001
+
+    def _called(
+        self, _: Any, _caller: Any, given: Any, count: int, results: Any, gives: int
+    ) -> int:
+        """Be wasmtime's `wasmtime_func_callback_t`: give 0, or the address of a trap."""
+        try:
+            answer = self._function(*[given[at].of.i32 for at in range(count)])
+            if gives:
+                results[0].kind = ffi.WASMTIME_I32
+                results[0].of.i32 = answer
+        except BaseException as error:  # noqa: BLE001  Nothing may pass through WebAssembly.
+            self._on_failure(error)
+            trap = wasmtime.Trap("the host failed")._consume()  # noqa: SLF001
+            return ctypes.cast(trap, ctypes.c_void_p).value or 0
+        return 0

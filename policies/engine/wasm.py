@@ -11,7 +11,6 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -21,7 +20,7 @@ from wasmtime import _ffi as ffi
 from core.errors import PolicyError
 from policies.engine.builtins.compiled_in import without_value
 from policies.engine.builtins.values import ask
-from policies.engine.function import Function
+from policies.engine.function import Function, HostFunction
 from policies.engine.strict import ASKED, make_strict
 
 PAGE: Final = 64 * 1024
@@ -52,10 +51,6 @@ _BUILTINS: Final = tuple(f"opa_builtin{arity}" for arity in range(5))
 
 _RULE: Final = re.compile(r"!g\d+\.data\.([\w.]+)")
 """The innermost rule among the functions that a failure names; OPA's compiler calls them so."""
-
-_MAKING: Final = threading.RLock()
-"""Held while an instance is made or freed: wasmtime's binding keeps the host functions of all of a
-process's stores in one list, which threads that change it at once leave broken for good."""
 
 Builtins = Mapping[str, Callable[..., Any]]
 
@@ -123,12 +118,11 @@ class Instance:
         self._builtins = builtins
         self._failure: BaseException | None = None
         self._memory_bytes = memory_bytes
-        with _MAKING:
-            try:
-                self._start(code, memory_bytes)
-            except BaseException:
-                self._store.close()
-                raise
+        try:
+            self._start(code, memory_bytes)
+        except BaseException:
+            self._store.close()
+            raise
 
     def _start(self, code: Code, memory_bytes: int) -> None:
         self._store.set_limits(memory_bytes, _MOST_ELEMENTS, instances=1, tables=1)
@@ -175,8 +169,7 @@ class Instance:
 
     def close(self) -> None:
         """Give its memory back."""
-        with _MAKING:
-            self._store.close()
+        self._store.close()
 
     def _make_room(self, end: int) -> None:
         if end > self._size:
@@ -198,25 +191,25 @@ class Instance:
     def _link(self, code: Code) -> wasmtime.Instance:
         linker = wasmtime.Linker(code.engine)
         linker.define(self._store, "env", "memory", self._memory)
-        integer = wasmtime.ValType.i32()
-        said = wasmtime.FuncType([integer], [])
-        linker.define(self._store, "env", "opa_abort", self._host(said, self._abort))
-        linker.define(self._store, "env", "opa_println", self._host(said, lambda _: None))
-        for arity, name in enumerate(_BUILTINS):
-            kind = wasmtime.FuncType([integer] * (2 + arity), [integer])
-            linker.define(self._store, "env", name, self._host(kind, self._call_builtin))
+        hosts = {
+            "opa_abort": self._host(1, self._abort, gives=False),
+            "opa_println": self._host(1, lambda _: None, gives=False),
+        } | {
+            name: self._host(2 + arity, self._call_builtin) for arity, name in enumerate(_BUILTINS)
+        }
+        for name, function in hosts.items():
+            linker.define(self._store, "env", name, function.imported)
+        self._hosts = hosts
         return linker.instantiate(self._store, code.module)
 
-    def _host(self, kind: wasmtime.FuncType, function: Callable[..., Any]) -> wasmtime.Func:
-        return wasmtime.Func(self._store, kind, partial(self._noting, function))
+    def _host(
+        self, count: int, function: Callable[..., int | None], *, gives: bool = True
+    ) -> HostFunction:
+        return HostFunction(self._store, function, count, self._note, gives=gives)
 
-    def _noting(self, function: Callable[..., Any], *arguments: int) -> Any:
-        """Call a function of the host; what it raises ends the evaluation, and is kept."""
-        try:
-            return function(*arguments)
-        except Exception as error:
-            self._failure = error
-            raise
+    def _note(self, error: BaseException) -> None:
+        """Keep what a function of the host raised, which ends the evaluation."""
+        self._failure = error
 
     def _abort(self, address: int) -> None:
         raise PolicyError(self._read_text(address)[:_LONGEST_SAID].decode(errors="replace"))

@@ -3,6 +3,7 @@
 `units.parse` counts with fractions, `units.parse_bytes` with floats of 64 bits, as OPA's do.
 """
 
+import functools
 import re
 from decimal import Decimal
 from fractions import Fraction
@@ -14,6 +15,8 @@ _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]([+-]?[0-9]+
 _EXPONENT_DIGITS: Final = 6
 _MOST_CHARACTERS: Final = 400
 _MOST_EXPONENT: Final = 400
+_MOST_KEPT: Final = 1024
+"""Amounts; each takes 1 KB at most: longer texts are refused."""
 _MOST_OF_FIVE: Final = 55
 """Powers of five up to this one are exact in 128 bits, in which OPA has them."""
 
@@ -38,7 +41,13 @@ _BYTES: Final = (
 
 def parse(value: Any) -> int | Decimal:
     """`units.parse`: "10K" is 10000, "100m" is 0.1."""
-    number, unit = _split(arguments.text(value, 1).replace('"', ""))
+    return _parsed(arguments.text(value, 1).replace('"', ""))
+
+
+@functools.lru_cache(maxsize=_MOST_KEPT)
+def _parsed(text: str) -> int | Decimal:
+    """Read an amount; a rule reads a site's few limits for each container anew."""
+    number, unit = _split(text)
     unit = unit[:1] + unit[1:].lower()
     if unit not in _UNITS:
         raise ValueError(f"unit {unit[:100]} not recognized")

@@ -30,7 +30,7 @@ class Done:
 Run = Callable[..., Done]
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="package", autouse=True)
 def _compiled_once() -> Iterator[None]:
     """Compile the same policies once for all commands of a run: each would take half a second."""
     compiled: dict[bytes, bytearray] = {}

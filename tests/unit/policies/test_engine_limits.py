@@ -79,15 +79,21 @@ def test_policy_that_does_not_end_is_ended_within_its_time(tmp_path: Path) -> No
             assert evaluate(engine, HARMLESS) == ANSWER
 
 
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [(SLOW, "exceeded its time limit"), ('units.parse("x") > input.volumes', "units.parse")],
+    ids=["deadline", "host"],
+)
 def test_an_evaluation_fails_in_its_own_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    body: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The last exception that wasmtime's binding keeps, for all threads, is another object's."""
-    with engine_on(tmp_path, rule(SLOW)) as engine:
-        monkeypatch.setattr("wasmtime._func.LAST_EXCEPTION", PolicyError("of another object"))
-        with pytest.raises(EvaluationError, match="exceeded its time limit"):
+    another = PolicyError("of another object")
+    with engine_on(tmp_path, rule(body)) as engine:
+        monkeypatch.setattr("wasmtime._func.LAST_EXCEPTION", another)
+        with pytest.raises(EvaluationError, match=said):
             evaluate(engine, TRIGGER)
-        assert wasmtime._func.LAST_EXCEPTION is None  # noqa: SLF001  Nor is it kept.
+        assert wasmtime._func.LAST_EXCEPTION is another  # noqa: SLF001  None of ours is kept there.
 
 
 def test_policy_that_eats_memory_is_ended(tmp_path: Path) -> None:
