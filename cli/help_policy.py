@@ -33,6 +33,7 @@ BUILD = """**Examples**
 A folder of --site holds Rego in packages sallyport.rules.CATEGORY.NAME or
 sallyport.sandbox.FAMILY.NAME, and helpers in site.NAME. Tests (NAME_test.rego)
 stay out of the bundle. Cases go into it, and are judged wherever it is loaded.
+--built-at says when it was built: control takes no older one by itself.
 
 **Exit codes**: 0 built; 2 the policies were refused, or a case does not hold;
 64 wrong usage, or no such folder."""

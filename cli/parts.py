@@ -27,7 +27,7 @@ from kube.live import NAMESPACES_PATH, PROFILES_PATH, LiveCluster
 from kube.settings import DefaultDeny, LiveSettings
 from kube.volumes import VOLUMES_PATH
 from policies import BUILT_IN_BUNDLE, SHIPPED_PROFILES
-from policies.bundle import Bundle, read_bundle
+from policies.bundle import Bundle, read_bundle, wording_refusals
 from policies.engine import Engine
 from policies.engine.embedded import EmbeddedEngine, Limits
 from policies.engine.opa import OpaServer
@@ -65,12 +65,13 @@ def load_engine(
     """
     limits = limits_of(evaluation)
     engine: Engine
-    if evaluation.engine == "opa":
-        from policies.clients.opa_server import OpaServerEngine  # noqa: PLC0415 (a slow import)
+    with wording_refusals():
+        if evaluation.engine == "opa":
+            from policies.clients.opa_server import OpaServerEngine  # noqa: PLC0415 (slow)
 
-        engine = OpaServerEngine(bundle, server_of(evaluation.opa), limits, observe)
-    else:
-        engine = EmbeddedEngine(bundle, limits, observe)
+            engine = OpaServerEngine(bundle, server_of(evaluation.opa), limits, observe)
+        else:
+            engine = EmbeddedEngine(bundle, limits, observe)
     return RememberingEngine(engine, evaluation.remembered)
 
 

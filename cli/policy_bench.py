@@ -29,12 +29,12 @@ def policy_bench(  # noqa: PLR0913, PLR0917 (each is a flag)
     output: OutputFlag = Format.TABLE,
 ) -> None:
     """Measure what each of your rules costs on the embedded engine."""
-    from cli.policy_benching import bench, exit_code, print_costs  # noqa: PLC0415 (quick --help)
+    from cli.policy_benching import Benched, bench, exit_code, print_costs  # noqa: PLC0415
 
     require_folders(folders)
     costs = bench(find_opa(opa), folders, choices_of(rules), rounds, most_share)
     if output is Format.JSON:
-        print_json(costs)
+        print_json(Benched(costs=costs))
     else:
         print_costs(costs, make_console())
     raise typer.Exit(exit_code(costs))

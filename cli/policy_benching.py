@@ -20,7 +20,17 @@ from policies.authoring.examples import read_all, with_examples
 from policies.bundle import JUDGE
 from policies.site.choices import Choices
 
+FORMAT: Final = 1
+
 _BAR: Final = 30
+
+
+class Benched(msgspec.Struct, frozen=True, kw_only=True):
+    """What `sallyport policy bench -o json` prints."""
+
+    format: int = FORMAT
+    costs: list[Cost]
+    """Of each rule, the most expensive first."""
 
 
 def bench(

@@ -42,12 +42,23 @@ def policy_build(  # noqa: PLR0913, PLR0917 (one parameter a flag)
         Literal["embedded", "opa"],
         typer.Option(help="What it is for: an OPA server has more built-in functions."),
     ] = "embedded",
+    built: Annotated[
+        int | None,
+        typer.Option(
+            "--built-at",
+            metavar="SECONDS",
+            help="When it says that it was built, in Unix seconds; else SOURCE_DATE_EPOCH, or the "
+            "time of the commit that is checked out.",
+            show_default=False,
+        ),
+    ] = None,
     signing_key: SigningKeyFlag = None,
     signing_key_id: SigningKeyIdFlag = "",
     form: FormFlag = Format.TABLE,
 ) -> None:
     """Compile the built-in policies into a bundle, with rules and signals of your own."""
-    from cli.policy_carrying import Carrying  # noqa: PLC0415 (keeps --help quick)
+    from cli.policy_built_at import UNTIMED, built_at  # noqa: PLC0415 (keeps --help quick)
+    from cli.policy_carrying import Carrying  # noqa: PLC0415
     from cli.policy_made import made_bundle  # noqa: PLC0415
     from policies.authoring.workspace import Places  # noqa: PLC0415
     from policies.build import build  # noqa: PLC0415
@@ -55,19 +66,29 @@ def policy_build(  # noqa: PLR0913, PLR0917 (one parameter a flag)
 
     own = site or []
     signing = read_signing(signing_key, signing_key_id)
-    made = _output(output, [*own, *([rules] if rules else ())])
+    sources = [*own, *([rules] if rules else ())]
+    made = _output(output, sources)
     require_folders(own, "--site ")
     choices = choices_of(rules)
-    carrying = Carrying(own, choices)
+    carrying, at = Carrying(own, choices), built_at(built, sources)
     embedded = engine == "embedded"
     try:
         build(
-            find_opa(opa), BUILT_IN_REGO, made, own, choices, embedded=embedded, carry=carrying.take
+            find_opa(opa),
+            BUILT_IN_REGO,
+            made,
+            own,
+            choices,
+            embedded=embedded,
+            carry=carrying.take,
+            built_at=at,
         )
     except BundleRefusedError as error:
         raise BundleRefusedError(Places(tuple(own)).named(str(error))) from error
     if signing is not None:
         sign_file(made, signing)
+        if not at:
+            tell(UNTIMED)
     bundle = read_bundle(made)
     if form is Format.JSON:
         print_json(

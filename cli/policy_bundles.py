@@ -95,7 +95,7 @@ def print_standing(found: "Standing", console: Console) -> None:
         console.print(Text(safe_line(said)))
     if found.source:
         console.print()
-        console.print(Text(safe_line(f"control follows {found.source}")))
+        console.print(Text(safe_line(f"control follows {found.source}{_too_old(found)}")))
     if found.source_problem:
         said = f"control does not take what is there: {found.source_problem}"
         console.print(Text(safe_line(said), style="red"))
@@ -110,6 +110,10 @@ def print_standing(found: "Standing", console: Console) -> None:
             console.print(Text(safe_line(line), style="red"))
 
 
+def _too_old(found: "Standing") -> str:
+    return f", but to nothing that was built before {found.not_before}" if found.not_before else ""
+
+
 def _foreign(gate: "GateStanding") -> str:
     return (
         f"{gate.name}: {gate.revision} was built by another release: {gate.foreign} files of its "
@@ -118,9 +122,11 @@ def _foreign(gate: "GateStanding") -> str:
 
 
 def _bundles(found: "Standing") -> Table:
-    table = _grid("BUNDLE", "PUBLISHED", "FROM")
+    table = _grid("BUNDLE", "BUILT", "PUBLISHED", "FROM")
     for one in found.bundles:
-        table.add_row(*map(_cell, (one.revision, one.published or "–", one.source or "–")))
+        table.add_row(
+            *map(_cell, (one.revision, one.built or "–", one.published or "–", one.source or "–"))
+        )
     return table
 
 

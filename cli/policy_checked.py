@@ -9,7 +9,7 @@ from cli.settings import Settings
 from core.bundle_head import Stored
 from core.times import time_text
 from policies import BUILT_IN_BUNDLE
-from policies.bundle import Bundle, parse_bundle, read_bundle
+from policies.bundle import Bundle, parse_bundle, read_bundle, wording_refusals
 from policies.engine.outside import refuse_outside
 from policies.engine.remembered import RememberingEngine
 from policies.signing import read_keys
@@ -30,7 +30,8 @@ class Checked:
     def stored(self, source: str) -> Stored:
         """Say of it what the head says; `source` is where it came from, for people."""
         at = time_text(time.time())
-        return Stored(self.bundle.revision, self.bundle.digest, 0, 1, at, source)
+        bundle = self.bundle
+        return Stored(bundle.revision, bundle.digest, 0, 1, at, source, bundle.built_at)
 
 
 def check(packed: bytes, path: str, settings: Settings, trial: Trial = HERE) -> Checked:
@@ -46,7 +47,8 @@ def check(packed: bytes, path: str, settings: Settings, trial: Trial = HERE) -> 
     keys = read_keys(settings.bundles.keys)
     bundle, built_in = parse_bundle(packed, path, keys), read_bundle(BUILT_IN_BUNDLE)
     if bundle.engine == "opa":
-        refuse_outside(bundle)
+        with wording_refusals():
+            refuse_outside(bundle)
         return Checked(bundle, packed, foreign_in(bundle, built_in))
     evaluation = settings.evaluation.model_copy(update={"engine": "embedded"})
 

@@ -2,16 +2,11 @@
 
 import enum
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from cli import exits
 from cli.output import make_console, print_json
 from cli.policy_flags import (
     FoldersArgument,
@@ -24,12 +19,6 @@ from cli.policy_flags import (
     run_once_or_watch,
     tell,
 )
-from cli.text import safe_line
-
-if TYPE_CHECKING:
-    from policies.authoring.lint import Problem
-
-_COLOURS = {"error": "red", "warning": "yellow"}
 
 
 class LintFormat(enum.StrEnum):
@@ -51,7 +40,8 @@ def policy_lint(
     ] = LintFormat.TABLE,
 ) -> None:
     """Find what cannot be right about your rules, and what is undefined in them."""
-    from policies.authoring.lint.linting import lint  # noqa: PLC0415 (keeps --help quick)
+    from cli import policy_linting as linting  # noqa: PLC0415 (keeps --help quick)
+    from policies.authoring.lint.linting import lint  # noqa: PLC0415
 
     require_folders(folders)
     program = find_opa(opa)
@@ -61,39 +51,13 @@ def policy_lint(
         if regal is None:
             tell("regal is not on PATH: what it would find is not looked for")
         found = lint(program, folders, choices_of(rules), Path(regal) if regal else None)
-        _show(found, output, make_console())
-        return exits.REFUSED if any(_is_error(each) for each in found) else exits.ADMITTED
+        if output is LintFormat.JSON:
+            print_json(linting.Linted(problems=found))
+        elif output is LintFormat.LINES:
+            linting.print_lines(found)
+        else:
+            linting.print_table(found, make_console())
+        return linting.exit_code(found)
 
     paths = [*folders, *([rules] if rules else ())]
     raise typer.Exit(run_once_or_watch(once, paths, watched=watch))
-
-
-def _is_error(problem: "Problem") -> bool:
-    return problem.level.value == "error"
-
-
-def _show(found: "Sequence[Problem]", output: LintFormat, console: Console) -> None:
-    if output is LintFormat.JSON:
-        print_json(found)
-        return
-    if output is LintFormat.LINES:
-        for each in found:
-            said = f"{each.level.value}: {each.what} [{each.id}]"
-            typer.echo(safe_line(f"{each.file}:{each.line}:{each.column}: {said}"))
-        return
-    if found:
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for column in ("LEVEL", "WHERE", "WHAT"):
-            table.add_column(column, overflow="fold")
-        for each in found:
-            level = each.level.value
-            what = f"{each.what} [{each.id}]" + (f"\n→ {each.hint}" if each.hint else "")
-            table.add_row(
-                Text(level, style=_COLOURS[level]),
-                Text(safe_line(f"{each.file}:{each.line}:{each.column}")),
-                Text("\n".join(map(safe_line, what.splitlines()))),
-            )
-        console.print(table)
-        console.print()
-    errors = sum(map(_is_error, found))
-    console.print(f"{errors} errors, {len(found) - errors} warnings")

@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from core.times import time_text
 from policies.bundle import Bundle
 
 FORMAT: Final = 1
@@ -35,6 +36,8 @@ class MadeBundle(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """Of the key, where it has one."""
     rules: int = 0
     """Of the site, and those chosen of the library."""
+    built_at: str = ""
+    """RFC 3339: when it says that it was built; empty where it does not."""
     cases: int = 0
     """That it carries: judged wherever it is loaded."""
     left_out: list[LeftOut] = []
@@ -79,6 +82,7 @@ def made_bundle(
         signed=signed,
         key_id=key_id,
         rules=sum(rule.site for rule in bundle.rules.values()),
+        built_at=time_text(bundle.built_at) if bundle.built_at else "",
         cases=len(bundle.cases),
         left_out=list(left_out),
     )

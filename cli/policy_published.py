@@ -11,7 +11,7 @@ from cli.settings import Settings
 from cli.settings_errors import name_setting
 from core.bundle_head import CONTROL, GONE_S, Announcement
 from core.errors import SettingsError
-from core.times import milliseconds_of
+from core.times import milliseconds_of, time_text
 from kube.bundle_store import BundleStore
 from kube.paging import open_objects
 
@@ -43,6 +43,8 @@ class BundleStanding(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     source: str
     published: str
     digest: str
+    built: str = ""
+    """RFC 3339: when it says that it was built; empty where it does not."""
 
 
 class Standing(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
@@ -66,6 +68,8 @@ class Standing(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """The image in a registry that `control` follows; empty where it follows none."""
     source_problem: str = ""
     """Why `control` does not take what is there."""
+    not_before: str = ""
+    """RFC 3339: what was built before, `control` does not take from there by itself."""
 
     @property
     def is_settled(self) -> bool:
@@ -112,7 +116,11 @@ async def standing_of(store: BundleStore, namespace: str) -> Standing:
         changed=head.changed,
         bundles=[
             BundleStanding(
-                revision=one.revision, source=one.source, published=one.at, digest=one.digest
+                revision=one.revision,
+                source=one.source,
+                published=one.at,
+                digest=one.digest,
+                built=_text(one.built),
             )
             for one in head.bundles
         ],
@@ -121,6 +129,7 @@ async def standing_of(store: BundleStore, namespace: str) -> Standing:
         control=None if control is None else _gate(CONTROL, control),
         source="" if control is None else control.source,
         source_problem="" if control is None else control.source_problem,
+        not_before=_text(head.not_before),
     )
 
 
@@ -134,6 +143,10 @@ async def heard(store: BundleStore) -> tuple[dict[str, Announcement], list[str]]
     old = {name for name, each in said.items() if each.at and _unix(each.at) < since}
     there = {name: each for name, each in said.items() if name not in old}
     return there, sorted(old - {CONTROL})
+
+
+def _text(seconds: int) -> str:
+    return time_text(seconds) if seconds else ""
 
 
 def _unix(text: str) -> float:

@@ -7,6 +7,7 @@ import typer
 
 from cli.flags import OutputFlag
 from cli.output import Format, print_json
+from cli.policy_flags import tell
 from core.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -30,15 +31,18 @@ def policy_sign(
     form: OutputFlag = Format.TABLE,
 ) -> None:
     """Sign a bundle, as OPA does and checks it."""
-    from cli.policy_made import made_bundle  # noqa: PLC0415 (keeps --help quick)
+    from cli.policy_built_at import UNTIMED  # noqa: PLC0415 (keeps --help quick)
+    from cli.policy_made import made_bundle  # noqa: PLC0415
     from policies.bundle import read_bundle  # noqa: PLC0415
     from policies.signing import read_signing_key  # noqa: PLC0415
 
     if not bundle.exists():
         raise SettingsError(f"{bundle}: no such bundle: make it with 'sallyport policy build'")
     sign_file(bundle, read_signing_key(signing_key, signing_key_id))
+    made = read_bundle(bundle)
+    if not made.built_at:
+        tell(UNTIMED)
     if form is Format.JSON:
-        made = read_bundle(bundle)
         print_json(made_bundle(bundle, made, signed=True, key_id=signing_key_id))
     else:
         typer.echo(f"{bundle}: signed")

@@ -12,7 +12,7 @@ from cli.policy_published import heard
 from cli.settings import Settings
 from core.bundle_head import BASE, CONTROL, Head
 from core.errors import BundleRefusedError, ClusterError, SettingsError
-from kube.bundle_store import BundleStore, activated, wanting
+from kube.bundle_store import BundleStore, activated, reckoned, wanting
 from policies.archive import read_packed
 
 _LOOK_S: Final = 0.5
@@ -22,6 +22,7 @@ async def want(store: BundleStore, settings: Settings, target: str, *, at_once: 
     """Have a file published and wanted, or a revision that is published; give the head.
 
     With `at_once` it is active without waiting for gates: each puts it in force once it has it.
+    What was built before it, `control` takes from a registry no more; before another, it may.
 
     Raises:
         BundleRefusedError: the file is no bundle that a gate would take.
@@ -32,9 +33,9 @@ async def want(store: BundleStore, settings: Settings, target: str, *, at_once: 
     before = await store.read()
     if found is not None:
         before = await store.publish(before, found.packed, found.stored(Path(target).name))
-        head = before.head
+        head = reckoned(before.head)
     elif target == BASE or before.head.of(target) is not None:
-        head = wanting(before.head, target)
+        head = reckoned(wanting(before.head, target))
     else:
         known = ", ".join([*(one.revision for one in before.head.bundles), BASE])
         raise SettingsError(f"{target}: no such file, and of revisions there are: {known}")
@@ -48,6 +49,7 @@ async def want_previous(store: BundleStore, *, at_once: bool) -> Head:
     """Have wanted what was active before; give the head.
 
     Where another is wanted that is not active yet, what is active stays so: it is wanted again.
+    `control` takes nothing older from a registry than before.
 
     Raises:
         SettingsError: nothing was.

@@ -4,12 +4,13 @@ Three kinds of ConfigMaps in Sallyport's namespace: the head, which names the bu
 is wanted and which is active; their parts; and one in which each gate says what it has loaded.
 """
 
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
 from core.decoding import UNREADABLE, unreadable
 from core.errors import InvalidObjectError
+from core.times import LATEST_S
 
 HEAD_NAME: Final = "sallyport-bundles"
 """The ConfigMap that says which bundle is wanted, and which is active."""
@@ -43,6 +44,8 @@ PART_BYTES: Final = 900 * 1024
 LONGEST_PROBLEM: Final = 1000
 """Characters of why something is refused or not taken, as it is announced."""
 
+UnixSeconds = Annotated[int, msgspec.Meta(ge=0, le=LATEST_S)]
+
 
 class Stored(msgspec.Struct, frozen=True):
     """A bundle that is published."""
@@ -56,6 +59,8 @@ class Stored(msgspec.Struct, frozen=True):
     """RFC 3339: when it was published."""
     source: str = ""
     """Where it came from, for people: a file's name, an image's reference."""
+    built: UnixSeconds = 0
+    """Unix seconds: when it says that it was built; 0 where it does not."""
 
     def names(self) -> list[str]:
         """Name the ConfigMaps of its parts, in order."""
@@ -81,6 +86,9 @@ class Head(msgspec.Struct, frozen=True):
     """What somebody is writing into its slot now, not to be fetched yet; left where it failed."""
     taken: str = ""
     """Digest of the image that `control` has taken last from the registry that it follows."""
+    not_before: UnixSeconds = 0
+    """Unix seconds: what was built before, `control` takes by itself no more from there. It is when
+    the last that it took, or that somebody activated, was built; 0 where none has said so."""
 
     def of(self, revision: str) -> Stored | None:
         """Give a published bundle by its revision."""

@@ -3,6 +3,10 @@
 import datetime as dt
 import time
 from functools import lru_cache
+from typing import Final
+
+LATEST_S: Final = 253_402_300_799
+"""Unix seconds: the last second of the year 9999."""
 
 
 @lru_cache(maxsize=8)

@@ -13,6 +13,10 @@ import msgspec
 from cli.formats.difference import FORMAT as DIFFERENCE
 from cli.formats.difference import Difference
 from cli.output import Reviewed
+from cli.policy_benching import FORMAT as POLICY_BENCH
+from cli.policy_benching import Benched
+from cli.policy_linting import FORMAT as POLICY_LINT
+from cli.policy_linting import Linted
 from cli.policy_made import FORMAT as POLICY_MADE
 from cli.policy_made import Activation, Begun, MadeBundle
 from cli.policy_published import FORMAT as POLICY_STATUS
@@ -41,8 +45,6 @@ from core.document import FORMAT as DECISION
 from core.document import DecisionDocument
 from core.look_back import FORMAT as LOOK_BACK
 from core.look_back import LookBackDocument
-from policies.authoring.bench import Cost
-from policies.authoring.lint import Problem
 
 FOLDER = Path(__file__).parent / "reference"
 SCHEMAS: dict[str, tuple[str, str, Any]] = {
@@ -61,13 +63,21 @@ SCHEMAS: dict[str, tuple[str, str, Any]] = {
         f"sallyport policy activate and rollback -o json, format {POLICY_MADE}",
         Activation,
     ),
-    "policy-bench.schema.json": ("policy-bench", "sallyport policy bench -o json", list[Cost]),
+    "policy-bench.schema.json": (
+        f"policy-bench-{POLICY_BENCH}",
+        f"sallyport policy bench -o json, format {POLICY_BENCH}",
+        Benched,
+    ),
     "policy-bundle.schema.json": (
         f"policy-bundle-{POLICY_MADE}",
         f"sallyport policy build, fetch and sign -o json, format {POLICY_MADE}",
         MadeBundle,
     ),
-    "policy-lint.schema.json": ("policy-lint", "sallyport policy lint -o json", list[Problem]),
+    "policy-lint.schema.json": (
+        f"policy-lint-{POLICY_LINT}",
+        f"sallyport policy lint -o json, format {POLICY_LINT}",
+        Linted,
+    ),
     "policy-new.schema.json": (
         f"policy-new-{POLICY_MADE}",
         f"sallyport policy new -o json, format {POLICY_MADE}",

@@ -193,6 +193,15 @@ def wanting(head: Head, revision: str) -> Head:
     return _with(head, wanted=revision, turn=head.turn + 1)
 
 
+def reckoned(head: Head) -> Head:
+    """Give a head by which nothing is taken from a registry that was built before what is wanted.
+
+    Where that does not say when it was built, it stays as it was.
+    """
+    stored = head.of(head.wanted)
+    return _with(head, not_before=stored.built) if stored and stored.built else head
+
+
 def activated(head: Head, at: float) -> Head:
     """Give a head in which what is wanted is active, from Unix seconds `at` on."""
     if head.wanted == head.active:

@@ -47,13 +47,15 @@ def build(  # noqa: PLR0913  What a bundle is made of, and for.
     *,
     embedded: bool = True,
     carry: Carry | None = None,
+    built_at: int = 0,
 ) -> None:
     """Compile the Rego of `folder` into a bundle at `output`, written in one step.
 
     `sites` are folders of a site's own rules and signals, put beside it with what `choices` names
     of the library. A bundle with any is loaded once before it is written, so that what a gate would
     refuse is refused here. Without `embedded` it is for an OPA server: what no engine takes is.
-    `carry` gives the cases that such a bundle carries.
+    `carry` gives the cases that such a bundle carries; `built_at`, in Unix seconds, is what it says
+    of when it was built.
 
     Raises:
         BundleRefusedError: OPA refuses it, a rule lacks METADATA, or a site's Rego is none that may
@@ -64,16 +66,24 @@ def build(  # noqa: PLR0913  What a bundle is made of, and for.
         stage_built_in(folder, staged / "rego")
         wanted = sites or choices.rules
         own = stage_own(opa, staged, sites, choices, folder / "schema") if wanted else []
-        archive = pack(opa, staged, own, "embedded" if embedded else "opa")
+        archive = pack(opa, staged, own, "embedded" if embedded else "opa", built_at)
         if own:
             bundle = _proved(archive)
             if carry is not None and (cases := carry(bundle)):
-                manifest = Manifest(FORMAT, list(bundle.rules.values()), list(cases), bundle.engine)
+                manifest = Manifest(
+                    FORMAT, list(bundle.rules.values()), list(cases), bundle.engine, built_at
+                )
                 archive = with_manifest(archive, manifest, {})
     write_whole(output, archive)
 
 
-def pack(opa: Path, staged: Path, own: Sequence[Rule], engine: EngineName = "embedded") -> bytes:
+def pack(
+    opa: Path,
+    staged: Path,
+    own: Sequence[Rule],
+    engine: EngineName = "embedded",
+    built_at: int = 0,
+) -> bytes:
     """Compile what is staged in the folder `rego` of `staged`, with the site's `own` rules.
 
     Raises:
@@ -81,9 +91,10 @@ def pack(opa: Path, staged: Path, own: Sequence[Rule], engine: EngineName = "emb
     """
     entries = [argument for name in (NEEDS, JUDGE) for argument in ("-e", name)]
     run_opa(opa, staged, "build", "-t", "wasm", *entries, "-o", "out.tar.gz", "-b", "rego")
+    rules = sorted(_rules(opa, staged, own), key=lambda rule: rule.id)
     return with_manifest(
         (staged / "out.tar.gz").read_bytes(),
-        Manifest(FORMAT, sorted(_rules(opa, staged, own), key=lambda rule: rule.id), engine=engine),
+        Manifest(FORMAT, rules, engine=engine, built_at=built_at),
         {str(p.relative_to(staged)): p.read_bytes() for p in staged.rglob("*.rego")},
     )
 

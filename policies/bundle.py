@@ -9,15 +9,18 @@ import hashlib
 import io
 import tarfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
 from core.errors import BundleRefusedError
 from core.privileges import covers
+from core.shown import told
+from core.times import LATEST_S
 from policies.archive import pack, read_packed, unpack
 from policies.signing import NO_KEYS, SIGNATURES, Keys, Signing, refuse_large, sign, verify
 
@@ -115,6 +118,8 @@ class Manifest(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """Judged wherever the bundle is loaded, before it is put in force."""
     engine: EngineName = "embedded"
     """What it was built for: `embedded`, also taken by an OPA server, or `opa` alone."""
+    built_at: Annotated[int, msgspec.Meta(ge=0, le=LATEST_S)] = 0
+    """Unix seconds: by it one knows which of two signed bundles is the older. 0 says nothing."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +138,8 @@ class Bundle:
     """Tests that it carries."""
     engine: EngineName = "embedded"
     """What it was built for."""
+    built_at: int = field(default=0, compare=False)
+    """Unix seconds, as its builder says; 0 where it does not."""
     signed_by: str = field(default="", compare=False)
     """Id of the key by which it is signed; empty where none is demanded."""
     machine: bytes = field(default=b"", compare=False, repr=False)
@@ -168,6 +175,24 @@ def parse_bundle(packed: bytes, path: str, keys: Keys = NO_KEYS) -> Bundle:
     Raises:
         BundleRefusedError: as `read_bundle`.
     """
+    with wording_refusals():
+        return _parsed(packed, path, keys)
+
+
+@contextmanager
+def wording_refusals() -> Iterator[None]:
+    """Cut and spell out what is said of a bundle: it holds text of the bundle's own.
+
+    Raises:
+        BundleRefusedError: what is within does.
+    """
+    try:
+        yield
+    except BundleRefusedError as error:
+        raise BundleRefusedError(told(str(error))) from error
+
+
+def _parsed(packed: bytes, path: str, keys: Keys) -> Bundle:
     files = unpack(packed, path)
     refuse_large(files, path)
     signed_by = verify(files, keys, path) if keys else ""
@@ -202,6 +227,7 @@ def parse_bundle(packed: bytes, path: str, keys: Keys = NO_KEYS) -> Bundle:
         digest=hashlib.sha256(packed).hexdigest(),
         cases=tuple(manifest.cases),
         engine=manifest.engine,
+        built_at=manifest.built_at,
         signed_by=signed_by,
     )
 
@@ -218,6 +244,8 @@ def signed(packed: bytes, signing: Signing, path: str) -> bytes:
 
 
 def _revision(wasm: bytes, manifest: Manifest) -> str:
+    """Name what judges: not when it was built."""
+    manifest = msgspec.structs.replace(manifest, built_at=0)
     return hashlib.sha256(wasm + msgspec.json.encode(manifest)).hexdigest()[:12]
 
 

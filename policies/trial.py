@@ -16,9 +16,8 @@ from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 
-from core.bundle_head import LONGEST_PROBLEM
 from core.errors import BundleRefusedError, EngineAwayError, EvaluationError
-from policies.bundle import Bundle, Case, Rule
+from policies.bundle import Bundle, Case, Rule, wording_refusals
 from policies.engine import Answer, Judgement, Shown
 from policies.engine.proving import CANARY, ENTERED
 from policies.engine.remembered import RememberingEngine, Sample
@@ -104,12 +103,9 @@ def try_out(
         EngineAwayError: what evaluates it is away, so that it is not known: to be tried again.
     """
     began = time.perf_counter()
-    try:
+    with wording_refusals():
         _refuse_shadowing(bundle, built_in.rules)
         return _tried(bundle, make, samples, built_in, began)
-    except BundleRefusedError as error:
-        # What it says holds text of the bundle's own, and goes to logs and to people.
-        raise BundleRefusedError(str(error)[:LONGEST_PROBLEM]) from error
 
 
 def _tried(

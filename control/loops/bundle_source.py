@@ -4,7 +4,6 @@ Gates never ask a registry. What cannot be had, or is refused, changes nothing: 
 stays so, and it is said why.
 """
 
-import hashlib
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from control.loop import Loop
-from core.bundle_head import LONGEST_PROBLEM, Stored
+from core.bundle_head import LONGEST_PROBLEM, Head, Stored
 from core.errors import (
     BundleNotGivenError,
     BundleRefusedError,
@@ -25,6 +24,7 @@ from core.errors import (
     RegistryAwayError,
     SettingsError,
 )
+from core.times import time_text
 from kube.bundle_store import BundleStore, Read
 from kube.bundles import in_parts
 from kube.lease import Leadership
@@ -93,6 +93,8 @@ class Taking:
     problem: str = field(default="", init=False)
     """Why what is there is not taken; empty where nothing is wrong."""
     _refused: dict[str, str] = field(default_factory=dict, init=False)
+    _old: dict[str, Stored] = field(default_factory=dict, init=False)
+    """What was refused as older, which is not for ever: by the image's digest."""
 
     def __post_init__(self) -> None:
         """Make what it shows."""
@@ -136,6 +138,8 @@ class Taking:
             return "same"
         if digest in self._refused:
             raise BundleRefusedError(self._refused[digest])
+        if digest in self._old:
+            self._refuse_older(before.head, self._old[digest], digest)
         try:
             packed = await self.image.fetch(digest)
             self._shown.seen.set(self.wall())
@@ -145,9 +149,32 @@ class Taking:
         except BundleRefusedError as error:
             self._refused = {digest: str(error)}
             raise
+        self._refuse_older(before.head, stored, digest)
         leadership.require()
         await self._want(before, packed, stored, digest)
         return "taken"
+
+    def _refuse_older(self, head: Head, stored: Stored, digest: str) -> None:
+        """Refuse what was built before what was taken or activated last.
+
+        Else who may write to the registry, and holds no key, could go back to a weaker rule. What
+        is wanted or active already, or named by its digest, is nobody else's choice.
+        """
+        there = _is(head.wanted, head, stored) or _is(head.active, head, stored)
+        if self.image.pinned or there or stored.built >= head.not_before:
+            return
+        self._old = {digest: stored}
+        built = (
+            f"was built at {time_text(stored.built)}"
+            if stored.built
+            else "does not say when it was built"
+        )
+        raise BundleRefusedError(
+            f"{self.image.named} ({digest[:19]}): the bundle {stored.revision} {built}, and what "
+            f"was taken or activated last was built at {time_text(head.not_before)}: control does "
+            "not go back by itself. If that is meant, say 'sallyport policy rollback' or "
+            "'sallyport policy activate FILE', or name the image by its digest"
+        )
 
     async def _checked(self, packed: bytes, path: str) -> Stored:
         """Check what is small enough to be published."""
@@ -158,12 +185,13 @@ class Taking:
         return await self.image.check(packed, path)
 
     async def _want(self, before: Read, packed: bytes, stored: Stored, digest: str) -> None:
-        wanted = before.head.of(before.head.wanted)
-        # A bundle has the same revision whoever signed it: the file is what counts.
-        known = wanted is not None and wanted.digest == hashlib.sha256(packed).hexdigest()
+        known = _is(before.head.wanted, before.head, stored)
         if not known:
             before = await self._store.publish(before, packed, stored)
-        await self._store.write(before, msgspec.structs.replace(before.head, taken=digest))
+        latest = max(before.head.not_before, stored.built)
+        not_before = (stored.built or latest) if self.image.pinned else latest
+        head = msgspec.structs.replace(before.head, taken=digest, not_before=not_before)
+        await self._store.write(before, head)
         _log.info(
             "policy bundle taken from the registry",
             image=self.image.named,
@@ -190,3 +218,12 @@ class Taking:
         self._shown.problem.set(0)
         self._shown.seen.set(0)
         self.problem = ""
+
+
+def _is(revision: str, head: Head, stored: Stored) -> bool:
+    """Say whether it is what is published under this revision.
+
+    A bundle has the same revision whoever signed it: the file is what counts.
+    """
+    published = head.of(revision)
+    return published is not None and published.digest == stored.digest

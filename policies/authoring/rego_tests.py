@@ -8,11 +8,18 @@ from typing import Any, Final
 import msgspec
 
 from core.errors import BundleRefusedError
-from policies.authoring.running import run
+from policies.authoring.running import Ran, run
 from policies.authoring.workspace import SITE_FILES, TEST_SUFFIX, Workspace
 
 _FAILED: Final = 2
 """Exit code of `opa test` where a test fails (cmd/test.go of OPA)."""
+
+
+_IN_PART: Final = "with keyword cannot partially replace virtual document"
+_WHOLE: Final = (
+    "the parameters of a rule are replaced as one: "
+    'with data.sallyport.parameters.<category>.<name> as {"<parameter>": …}'
+)
 
 
 class Outcome(enum.Enum):
@@ -98,14 +105,17 @@ def run_tests(workspace: Workspace) -> list[RegoTest]:
     try:
         results = _RESULTS.decode(ran.out or b"[]")
     except msgspec.MsgspecError as error:
-        said = workspace.places.named(ran.said)
-        raise BundleRefusedError(f"the Rego tests cannot be run:\n{said}") from error
+        raise _not_run(workspace, ran) from error
     if ran.code not in {0, _FAILED}:
-        raise BundleRefusedError(
-            f"the Rego tests cannot be run:\n{workspace.places.named(ran.said)}"
-        )
+        raise _not_run(workspace, ran)
     tests = [_test(workspace, each) for each in results]
     return sorted(tests, key=lambda test: (test.file, test.line, test.name))
+
+
+def _not_run(workspace: Workspace, ran: Ran) -> BundleRefusedError:
+    hint = f"\n{_WHOLE}" if _IN_PART in ran.said else ""
+    said = workspace.places.named(ran.said)
+    return BundleRefusedError(f"the Rego tests cannot be run:\n{said}{hint}")
 
 
 def _test(workspace: Workspace, result: _Result) -> RegoTest:

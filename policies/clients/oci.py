@@ -201,8 +201,7 @@ class _Fetching:
         if status == _UNAUTHORIZED and challenge is not None:
             await self._sign_in(challenge)
             status, content, _ = await self._ask(url, most)
-        if status == _TOO_MANY or status >= _FAILING:
-            raise RegistryAwayError(f"{self.reference}: the registry answers {status} now")
+        self._refuse_failing(status, "the registry")
         if status != _OK:
             raise self._not_given(f"the registry answers {status} for its {what} {name[:19]}")
         return content
@@ -246,6 +245,7 @@ class _Fetching:
             realm, params=asked, headers=headers, allow_redirects=False
         ) as answer:
             content = await _read(answer, _SMALL)
+        self._refuse_failing(answer.status, "the registry's token service")
         try:
             given = msgspec.json.decode(content, type=dict[str, Any])
             token = given.get("token") or given["access_token"]
@@ -255,6 +255,11 @@ class _Fetching:
         if not isinstance(token, str) or not _TOKEN.fullmatch(token):
             raise self._not_given("the registry's token service gives a token that no header holds")
         self._token = token
+
+    def _refuse_failing(self, status: int, who: str) -> None:
+        """Tell what fails from what refuses: a status of one that is away or has too much to do."""
+        if status == _TOO_MANY or status >= _FAILING:
+            raise RegistryAwayError(f"{self.reference}: {who} answers {status} now")
 
     def _refused(self, why: str) -> BundleRefusedError:
         return BundleRefusedError(f"{self.reference}: {why}")

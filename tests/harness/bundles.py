@@ -7,13 +7,17 @@ from policies import BUILT_IN_BUNDLE
 from policies.bundle import FORMAT, Manifest, parse_bundle, read_bundle, with_manifest
 
 
-def retitled(number: int) -> bytes:
-    """Give a bundle of its own revision that judges as the built-in one does."""
+def retitled(number: int, built_at: int = 0) -> bytes:
+    """Give a bundle of its own revision that judges as the built-in one does.
+
+    `built_at` is what it says of when it was built, in Unix seconds.
+    """
     rules = [
         msgspec.structs.replace(rule, title=f"{rule.title} {number}")
         for rule in read_bundle(BUILT_IN_BUNDLE).rules.values()
     ]
-    return with_manifest(BUILT_IN_BUNDLE.read_bytes(), Manifest(FORMAT, rules), {})
+    manifest = Manifest(FORMAT, rules, built_at=built_at)
+    return with_manifest(BUILT_IN_BUNDLE.read_bytes(), manifest, {})
 
 
 def revision_of(packed: bytes) -> str:

@@ -38,6 +38,8 @@ class Registry:
     """Digests of manifests, by tag."""
     failing: int = 0
     """A status that it answers in place of everything, at length."""
+    failing_tokens: int = 0
+    """The same, of its token service alone."""
 
     def push(self, *layers: bytes, media_type: str = LAYER) -> str:
         """Keep an image; give its reference."""
@@ -81,6 +83,8 @@ class Registry:
     async def give_token(self, request: web.Request) -> web.Response:
         """Give a token to who has the password."""
         self.note_credentials(request)
+        if self.failing_tokens:
+            return web.Response(status=self.failing_tokens, body=bytes(2 << 20))
         login = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
         known = request.headers.get("Authorization") == f"Basic {login}"
         if not known or request.query.get("scope") != f"repository:{NAME}:pull":

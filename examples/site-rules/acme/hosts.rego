@@ -21,9 +21,11 @@ package sallyport.rules.acme.hosts
 
 import data.sallyport.parameters.acme.hosts as wanted
 
-deny contains {"path": path, "value": rule.host} if {
+# A rule without a host is reached by every name.
+deny contains {"path": path, "value": host} if {
 	some number, rule in input.fields.spec.rules
-	not within(rule.host)
+	host := object.get(rule, "host", "*")
+	not within(host)
 	path := concat("", ["spec.rules[", format_int(number, 10), "].host"])
 }
 

@@ -12,6 +12,12 @@ test_refused_another_domain if {
 	found == {{"path": "spec.rules[1].host", "value": "example.org"}}
 }
 
+test_refused_without_a_host if {
+	found := hosts.deny with input as {"fields": {"spec": {"rules": [{}]}}}
+		with data.sallyport.parameters.acme.hosts as wanted
+	found == {{"path": "spec.rules[0].host", "value": "*"}}
+}
+
 test_refused_no_domain if {
 	found := hosts.deny with input as rules(["a.example.com"])
 		with data.sallyport.parameters.acme.hosts as {"domains": []}

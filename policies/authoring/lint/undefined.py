@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from policies.authoring.lint import Problem
+from policies.authoring.lint.elements import Known, known
 from policies.authoring.lint.syntax import Node, Source, Steps, bodies, refs
 
 _OPTIONAL: Final = (("input", "fields"), ("input", "projection"))
@@ -14,11 +15,12 @@ _LITERALS: Final = frozenset({"string", "number", "boolean", "null"})
 def undefined(source: Source) -> Iterator[Problem]:
     """Find negations and comparisons that an absent field makes undefined."""
     for rule in source.rules:
+        elements = known(source, rule)
         for body in bodies(rule):
             sure = {source.steps(ref) for each in body if not _negated(each) for ref in refs(each)}
             for expression in body:
                 if _negated(expression):
-                    yield from _negation(source, expression, sure)
+                    yield from _negation(source, expression, sure, elements)
                 else:
                     yield from _comparison(source, expression)
 
@@ -27,13 +29,15 @@ def _negated(expression: Node) -> bool:
     return bool(expression.get("negated"))
 
 
-def _negation(source: Source, expression: Node, sure: set[Steps]) -> Iterator[Problem]:
+def _negation(
+    source: Source, expression: Node, sure: set[Steps], elements: Known
+) -> Iterator[Problem]:
     terms = expression["terms"]
     if not isinstance(terms, list) or _is_plain_equality(terms):
         return
     for ref in refs(terms[1:]):
         steps = source.steps(ref)
-        if steps in sure or not _may_be_absent(source, steps):
+        if steps in sure or _is_known(steps, elements) or not _may_be_absent(source, steps):
             continue
         make = source.problem if steps[0] == "input" else source.warning
         yield make(
@@ -44,6 +48,12 @@ def _negation(source: Source, expression: Node, sure: set[Steps]) -> Iterator[Pr
             f"{_named(steps)}; or give object.get a default",
         )
         return
+
+
+def _is_known(steps: Steps, elements: Known) -> bool:
+    """Say whether it is a key that each element of what was walked has."""
+    head, *rest = steps
+    return len(rest) == 1 and rest[0] in elements.get(str(head), ())
 
 
 def _is_plain_equality(terms: Sequence[Node]) -> bool:

@@ -59,7 +59,7 @@ def _of_rule(source: Source, rule: Node, takes: Signatures) -> Iterator[Problem]
     for called, name, given in made:
         for kind, argument in zip(takes.get(called, ()), given, strict=False):
             steps = _steps(source, argument)
-            if kind == "any" or steps in tested or not _is_field(steps, local):
+            if kind == "any" or steps in {_FIELDS, *tested} or not _is_field(steps, local):
                 continue
             yield source.warning(
                 name,

@@ -88,6 +88,42 @@ matches_not(text, pattern) if {
 }
 
 # METADATA
+# title: Whether a text does not fit a pattern in which * stands for any characters but points
+# description: >-
+#   It holds too where the pattern is none, or has what else glob.match knows (classes,
+#   alternatives, escapes), or the text is no text.
+# scope: document
+unlike_glob(text, pattern) if not fits(text, pattern)
+
+fits(text, pattern) if {
+	is_string(text)
+	plain_glob(pattern)
+	glob.match(pattern, [], text)
+}
+
+# METADATA
+# title: Whether a text fits a pattern with * that it must not
+# description: It holds too where unlike_glob knows no pattern, or the text is no text.
+# scope: document
+like_glob(text, pattern) if not fits_not(text, pattern)
+
+fits_not(text, pattern) if {
+	is_string(text)
+	plain_glob(pattern)
+	not glob.match(pattern, [], text)
+}
+
+plain_glob(pattern) if {
+	is_string(pattern)
+	count(pattern) <= 1000
+	not contains(pattern, "[")
+	not contains(pattern, "]")
+	not contains(pattern, "{")
+	not contains(pattern, "}")
+	not contains(pattern, "\\")
+}
+
+# METADATA
 # title: Whether a value is an address or a network of IPv4 or IPv6
 # scope: document
 is_address(value) if {

@@ -59,6 +59,22 @@ test_patterns if {
 	not lib.like("abc", "^b")
 }
 
+test_globs if {
+	lib.unlike_glob("ops", "team-*")
+	lib.unlike_glob("a.b", "*")
+	not lib.unlike_glob("team-a", "team-*")
+	lib.like_glob("team-a", "team-*")
+	not lib.like_glob("ops", "team-*")
+	every pattern in ["team-[", "[a]*", "{team-a,b}", "team-\\", "[]", null, 5, ["team-*"]] {
+		lib.unlike_glob("team-a", pattern)
+		lib.like_glob("team-a", pattern)
+	}
+	every text in [null, 5, ["team-a"]] {
+		lib.unlike_glob(text, "*")
+		lib.like_glob(text, "*")
+	}
+}
+
 test_addresses if {
 	every value in ["10.0.0.1", "10.0.0.0/8", "::1", "2001:db8::/32"] {
 		lib.is_address(value)

@@ -86,9 +86,14 @@ class Scene:
         """Say whether more bundles were refused."""
         return self.metric(REFUSED) > count
 
+    def told_more_than(self, count: int) -> bool:
+        """Say whether more refusals were logged: each is counted first."""
+        return len(self.refusals()) > count
+
     def refusals(self) -> list[str]:
         """Give the reasons that it logged."""
-        lines = (self.folder / "gate.log").read_text().splitlines()
+        whole = (self.folder / "gate.log").read_text().rpartition("\n")[0]
+        lines = whole.splitlines()
         found = [json.loads(line) for line in lines if "policy bundle refused" in line]
         return [each["problem"] for each in found]
 
@@ -154,9 +159,11 @@ async def offer(scene: Scene, one: Bad) -> list[float]:
     end, took = time.monotonic() + BAD_SECONDS, list[float]()
     while not took or time.monotonic() < end:
         before, began = scene.metric(REFUSED), time.monotonic()
+        told = len(scene.refusals())
         scene.put(one.file)
         await until(partial(scene.refused_more_than, before))
         took.append(time.monotonic() - began)
+        await until(partial(scene.told_more_than, told))
         assert re.search(one.why, scene.refusals()[-1])
         assert scene.metric("sallyport_bundle_refused") == 1
         assert is_ready(scene.status_port)
@@ -184,7 +191,7 @@ async def test_no_review_fails_or_mixes_whatever_bundles_come(scene: Scene) -> N
             assert scene.metric(IN_FORCE) == swapped
     for name, answers in found.items():
         assert answers.wrong == [], name
-        assert name not in times or set(answers.revisions) == {first}, name
+        assert name not in times or set(answers.revisions) <= {first}, name
     assert len(found["good ones, one a second"].revisions) == 2
     assert sum(map(len, times.values())) == scene.metric(REFUSED)
     if PROOF:

@@ -73,8 +73,9 @@ async def test_all_gates_switch_when_each_has_it_and_back_by_one_command(field: 
         done = await field.policy("activate", BASE)
         assert done.returncode == 0, done.stderr
         await until(lambda: {in_force(gate) for gate in field.gates} == {before})
-        events = await field.objects.page(f"/api/v1/namespaces/{field.namespace}/events", 50)
-        reasons = [json.loads(bytes(each))["reason"] for each in events.items]
+        async with asyncio.timeout(SOON_S):
+            while len(reasons := await _reasons(field)) < 5:  # noqa: ASYNC110
+                await asyncio.sleep(0.2)
         assert reasons == ["BundleActivated"] * 5
 
 
@@ -102,7 +103,7 @@ async def test_one_gate_that_refuses_keeps_all_as_they_are(field: Field) -> None
                 await asyncio.sleep(0.2)
         done = await field.policy("activate", BASE)
         assert done.returncode == 0, done.stderr
-        assert "sallyport_bundle_refused 0" in gates[1].status("/metrics")[1]
+        await until(lambda: "sallyport_bundle_refused 0" in gates[1].status("/metrics")[1])
 
 
 async def _reasons(field: Field) -> list[str]:

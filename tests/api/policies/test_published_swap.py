@@ -12,6 +12,7 @@ import statistics
 import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -76,6 +77,12 @@ async def refuse(field: Field, file: Path, why: str) -> str:
     return done.stderr.strip().splitlines()[-1].replace(socket.gethostname(), "GATE")
 
 
+def heard(answers: list[Answered], since: int, revision: str) -> bool:
+    """Say whether every gate has answered by a revision since there were so many answers."""
+    gates = {each.gate for each in answers[since:] if each.revision == revision}
+    return len(gates) == GATES
+
+
 def lasted(swap: Swap, end: float, answers: list[Answered]) -> float:
     """Give for how many seconds the old bundle was still heard after the new one first was.
 
@@ -115,11 +122,12 @@ async def test_no_review_fails_or_mixes_while_bundles_are_activated(
             swapping = load.turn()
             end, old = time.monotonic() + SECONDS, "first"
             for word in itertools.cycle(("second", "first")):
+                since = len(swapping.all)
                 swaps.append(await activate(field, files[word], revisions[old]))
+                await until(partial(heard, swapping.all, since, revisions[word]))
                 old = word
                 if len(swaps) > 1 and time.monotonic() > end:
                     break
-            await asyncio.sleep(0.5)
             refusing = load.turn()
             said = await refuse(field, broken.file, broken.why)
             assert {in_force(gate) for gate in field.gates} == {revisions[old]}

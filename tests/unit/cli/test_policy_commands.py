@@ -61,7 +61,11 @@ def test_lint_exits_1_for_errors_alone(author: Run, acme: Path) -> None:
     (acme / "team_test.rego").unlink()
     done = author("lint", acme, "-o", "json")
     assert done.code == 1
-    assert [it["id"] for it in json.loads(done.out)] == ["remedy-verb", "untested"]
+    said = json.loads(done.out)
+    assert (said["format"], [it["id"] for it in said["problems"]]) == (
+        1,
+        ["remedy-verb", "untested"],
+    )
     jsonschema.validate(json.loads(done.out), schema_of("lint"))
 
 
@@ -71,11 +75,13 @@ def test_bench_gives_each_rule_with_its_share(author: Run, acme: Path) -> None:
     assert done.code in {0, 1}
     assert "rules/labels/team" in done.out
     assert "100 %" in done.out or "0 %" in done.out
-    costs = json.loads(author("bench", acme, "--rounds", "3", "-o", "json").out)
+    said = json.loads(author("bench", acme, "--rounds", "3", "-o", "json").out)
+    assert said["format"] == 1
+    costs = said["costs"]
     assert [it["rule"] for it in costs] == ["rules/labels/team"]
     assert costs[0]["inputs"] == 6
     assert costs[0]["byContainers"].keys() == {"1", "10", "100"}
-    jsonschema.validate(costs, schema_of("bench"))
+    jsonschema.validate(said, schema_of("bench"))
 
 
 def test_schema_makes_opa_find_what_is_misspelt(author: Run, acme: Path, tmp_path: Path) -> None:

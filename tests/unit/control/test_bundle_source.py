@@ -137,6 +137,17 @@ async def test_a_registry_that_is_away_changes_nothing(scene: Scene) -> None:
     assert scene.taking.problem == ""
 
 
+async def test_a_token_service_that_is_away_is_no_refusal(scene: Scene) -> None:
+    """The metric tells them apart, and it is asked again."""
+    scene.served.signed_in, scene.served.failing_tokens = True, 503
+    assert (await scene.look()).wanted == BASE
+    assert "token service answers 503 now" in scene.taking.problem
+    assert scene.metric("sallyport_bundle_source_looks_total", result="away") == 1
+    assert scene.metric("sallyport_bundle_source_looks_total", result="refused") == 0
+    scene.served.signed_in = False
+    assert (await scene.look()).wanted == revision_of(FIRST)
+
+
 async def test_what_is_wanted_already_is_only_noted(scene: Scene) -> None:
     """Somebody had activated the same file."""
     first = await scene.look()

@@ -257,6 +257,17 @@ async def test_a_registry_that_is_busy_is_away(
         await resolve(named, registry)
 
 
+@pytest.mark.parametrize("status", [429, 500, 503])
+async def test_a_token_service_that_is_busy_is_away(
+    served: Served, registry: Registry, status: int
+) -> None:
+    """It has not said that nobody may read: a refusal would be another answer."""
+    named = by_either(served.tag("stable", BUNDLE))
+    served.signed_in, served.failing_tokens = True, status
+    with pytest.raises(RegistryAwayError, match=f"token service answers {status} now"):
+        await resolve(named, registry)
+
+
 def test_a_source_has_a_tag_or_a_digest() -> None:
     """A digest beside a tag is what counts."""
     assert str(by_either("r.example/a/b:stable")) == "r.example/a/b:stable"

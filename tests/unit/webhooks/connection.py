@@ -73,6 +73,6 @@ class Connection:
 
 async def until(true: Callable[[], bool]) -> None:
     """Wait until something is so."""
-    async with asyncio.timeout(3):
+    async with asyncio.timeout(60):
         while not true():  # noqa: ASYNC110  What changes has no event.
             await asyncio.sleep(0.01)

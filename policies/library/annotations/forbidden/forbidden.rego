@@ -61,7 +61,7 @@ deny contains {"path": concat("", ["metadata.annotations['", key, "']"]), "value
 	input.kind in parameters.kinds
 	some key, value in input.fields.metadata.annotations
 	some banned in parameters.annotations
-	glob.match(banned.key, [], key)
+	lib.like_glob(key, banned.key)
 	meant(banned, value)
 }
 

@@ -51,6 +51,7 @@
 #         additionalProperties: false
 package sallyport.rules.annotations.required
 
+import data.sallyport.lib
 import data.sallyport.parameters.annotations.required as parameters
 
 deny contains {"path": "metadata.annotations", "value": wanted.key} if {
@@ -82,5 +83,6 @@ matches(wanted) if not wanted.pattern
 # A pattern that is none matches nothing.
 matches(wanted) if {
 	whole := concat("", ["^(?:", wanted.pattern, ")$"])
-	regex.match(whole, input.fields.metadata.annotations[wanted.key])
+	value := input.fields.metadata.annotations[wanted.key]
+	not lib.unlike(value, whole)
 }

@@ -28,7 +28,7 @@ test_admitted_version if {
 
 test_admitted_none if {
 	deprecated.deny == set() with input as {"kind": "Pod", "fields": {}}
-		with data.sallyport.parameters.api.deprecated.versions as {"v1": "v2"}
+		with data.sallyport.parameters.api.deprecated as {"versions": {"v1": "v2"}}
 }
 
 found(kind, version) := denials if {
@@ -38,5 +38,5 @@ found(kind, version) := denials if {
 		"networking.k8s.io/v1beta1/Ingress": "networking.k8s.io/v1",
 	}
 	denials := deprecated.deny with input as {"kind": kind, "fields": {"apiVersion": version}}
-		with data.sallyport.parameters.api.deprecated.versions as versions
+		with data.sallyport.parameters.api.deprecated as {"versions": versions}
 }

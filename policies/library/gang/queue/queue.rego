@@ -64,6 +64,7 @@
 #       default: []
 package sallyport.rules.gang.queue
 
+import data.sallyport.lib
 import data.sallyport.parameters.gang.queue as parameters
 
 deny contains {"path": path, "value": parameters.label} if {
@@ -107,5 +108,5 @@ here(entry) if not entry.namespaces
 
 here(entry) if {
 	some pattern in entry.namespaces
-	glob.match(pattern, [], input.context.namespace)
+	not lib.unlike_glob(input.context.namespace, pattern)
 }

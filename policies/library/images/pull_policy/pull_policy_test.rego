@@ -46,5 +46,5 @@ test_admitted_nothing if found({}) == set()
 
 found(spec) := denials if {
 	denials := pull_policy.deny with input.fields.spec as spec
-		with data.sallyport.parameters.images.pull_policy.policies as ["Always"]
+		with data.sallyport.parameters.images.pull_policy as {"policies": ["Always"]}
 }

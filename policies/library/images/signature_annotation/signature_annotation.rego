@@ -45,6 +45,7 @@
 #       default: false
 package sallyport.rules.images.signature_annotation
 
+import data.sallyport.lib
 import data.sallyport.parameters.images.signature_annotation as parameters
 
 deny contains entry if {
@@ -73,8 +74,4 @@ asked if input.fields.metadata.namespace
 
 vouched(image) if verdicts[image] in parameters.verdicts
 
-verdicts := json.unmarshal(text) if {
-	text := input.fields.metadata.annotations[parameters.annotation]
-	is_string(text)
-	json.is_valid(text)
-}
+verdicts := lib.parsed(input.fields.metadata.annotations[parameters.annotation])

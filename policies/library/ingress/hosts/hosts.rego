@@ -98,7 +98,7 @@ here(entry) if not entry.namespaces
 
 here(entry) if {
 	some pattern in entry.namespaces
-	glob.match(pattern, [], input.context.namespace)
+	not lib.unlike_glob(input.context.namespace, pattern)
 }
 
 text(value) := value if is_string(value)

@@ -32,6 +32,7 @@ package sallyport.rules.ingress.snippets
 
 deny contains {"path": concat("", ["metadata.annotations['", name, "']"]), "value": name} if {
 	some name, _ in input.fields.metadata.annotations
+	is_string(name)
 	denied(name)
 }
 

@@ -27,7 +27,7 @@ test_refused_no_annotations if {
 
 test_admitted_none if {
 	snippets.deny == set() with input.fields as {}
-		with data.sallyport.parameters.ingress.snippets.annotations as []
+		with data.sallyport.parameters.ingress.snippets as {"annotations": []}
 }
 
 test_admitted_others if {
@@ -37,5 +37,5 @@ test_admitted_others if {
 
 found(annotations) := denials if {
 	denials := snippets.deny with input.fields.metadata.annotations as annotations
-		with data.sallyport.parameters.ingress.snippets.annotations as ["nginx.ingress.kubernetes.io/auth-url"]
+		with data.sallyport.parameters.ingress.snippets as {"annotations": ["nginx.ingress.kubernetes.io/auth-url"]}
 }

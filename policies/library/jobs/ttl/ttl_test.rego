@@ -38,5 +38,5 @@ test_admitted_within if {
 
 found(kind, fields) := denials if {
 	denials := ttl.deny with input as {"kind": kind, "fields": fields}
-		with data.sallyport.parameters.jobs.ttl.maxSeconds as 100
+		with data.sallyport.parameters.jobs.ttl as {"maxSeconds": 100}
 }

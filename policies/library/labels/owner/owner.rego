@@ -53,6 +53,7 @@
 #       default: "[A-Za-z0-9][A-Za-z0-9@._-]+"
 package sallyport.rules.labels.owner
 
+import data.sallyport.lib
 import data.sallyport.parameters.labels.owner as parameters
 
 deny contains {"path": "metadata.labels", "value": concat(" or ", parameters.keys)} if {
@@ -65,6 +66,5 @@ owned if {
 	some place in ["labels", "annotations"]
 	some key in parameters.keys
 	value := input.fields.metadata[place][key]
-	is_string(value)
-	regex.match(concat("", ["^(?:", parameters.pattern, ")$"]), value)
+	not lib.unlike(value, concat("", ["^(?:", parameters.pattern, ")$"]))
 }

@@ -53,6 +53,7 @@
 #         additionalProperties: false
 package sallyport.rules.labels.required
 
+import data.sallyport.lib
 import data.sallyport.parameters.labels.required as parameters
 
 deny contains {"path": "metadata.labels", "value": label.key} if {
@@ -84,5 +85,6 @@ matches(label) if not label.pattern
 # A pattern that is none matches nothing.
 matches(label) if {
 	whole := concat("", ["^(?:", label.pattern, ")$"])
-	regex.match(whole, input.fields.metadata.labels[label.key])
+	value := input.fields.metadata.labels[label.key]
+	not lib.unlike(value, whole)
 }

@@ -14,5 +14,5 @@ test_admitted_others if {
 
 found(namespace) := denials if {
 	denials := forbidden.deny with input.context.namespace as namespace
-		with data.sallyport.parameters.namespaces.forbidden.namespaces as ["default"]
+		with data.sallyport.parameters.namespaces.forbidden as {"namespaces": ["default"]}
 }

@@ -28,5 +28,5 @@ test_admitted_within if {
 
 found(fields) := denials if {
 	denials := grace_period.deny with input.fields as fields
-		with data.sallyport.parameters.pods.grace_period.maxSeconds as 100
+		with data.sallyport.parameters.pods.grace_period as {"maxSeconds": 100}
 }

@@ -26,10 +26,10 @@ test_admitted_own if {
 
 test_admitted_default_where_it_may if {
 	service_account.deny == set() with input.fields as {}
-		with data.sallyport.parameters.pods.service_account.accounts as ["shared"]
+		with data.sallyport.parameters.pods.service_account as {"accounts": ["shared"]}
 }
 
 found(fields) := denials if {
 	denials := service_account.deny with input.fields as fields
-		with data.sallyport.parameters.pods.service_account.accounts as ["default", "shared"]
+		with data.sallyport.parameters.pods.service_account as {"accounts": ["default", "shared"]}
 }

@@ -14,7 +14,7 @@ test_refused_outside if {
 
 test_refused_where_none_is_allowed if {
 	count(host_range.deny) == 1 with input.projection as projection([{"path": "p", "port": 100}])
-		with data.sallyport.parameters.ports.host_range.ranges as []
+		with data.sallyport.parameters.ports.host_range as {"ranges": []}
 }
 
 test_admitted_inside if {
@@ -25,12 +25,12 @@ test_admitted_inside if {
 
 test_admitted_none if {
 	host_range.deny == set() with input.projection as {"containers": [{"path": "spec.containers[0]", "name": "a"}]}
-		with data.sallyport.parameters.ports.host_range.ranges as []
+		with data.sallyport.parameters.ports.host_range as {"ranges": []}
 }
 
 projection(opened) := {"containers": [{"path": "p", "name": "main", "hostPorts": opened}]}
 
 found(opened) := denials if {
 	denials := host_range.deny with input.projection as projection(opened)
-		with data.sallyport.parameters.ports.host_range.ranges as [{"from": 100, "to": 200}, {"from": 300, "to": 300}]
+		with data.sallyport.parameters.ports.host_range as {"ranges": [{"from": 100, "to": 200}, {"from": 300, "to": 300}]}
 }

@@ -44,6 +44,7 @@
 #       default: false
 package sallyport.rules.priority.by_namespace
 
+import data.sallyport.lib
 import data.sallyport.parameters.priority.by_namespace as parameters
 
 deny contains {"path": "spec.priorityClassName", "value": class} if {
@@ -66,5 +67,5 @@ here(entry) if not entry.namespaces
 
 here(entry) if {
 	some pattern in entry.namespaces
-	glob.match(pattern, [], input.context.namespace)
+	not lib.unlike_glob(input.context.namespace, pattern)
 }

@@ -42,5 +42,5 @@ test_admitted_other_containers if {
 
 found(spec) := denials if {
 	denials := required.deny with input.fields.spec as spec
-		with data.sallyport.parameters.probes.required.probes as ["readinessProbe"]
+		with data.sallyport.parameters.probes.required as {"probes": ["readinessProbe"]}
 }

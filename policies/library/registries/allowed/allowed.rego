@@ -47,6 +47,8 @@
 #         additionalProperties: false
 package sallyport.rules.registries.allowed
 
+import data.sallyport.lib
+
 deny contains entry if {
 	some container in input.projection.containers
 	from := object.get(container, "imageFrom", "%00")
@@ -80,5 +82,5 @@ here(entry) if not entry.namespaces
 
 here(entry) if {
 	some pattern in entry.namespaces
-	glob.match(pattern, [], input.context.namespace)
+	not lib.unlike_glob(input.context.namespace, pattern)
 }

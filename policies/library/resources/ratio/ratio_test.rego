@@ -73,5 +73,5 @@ test_admitted_ephemeral_container if found({"ephemeralContainers": [{"name": "de
 
 found(spec) := denials if {
 	denials := ratio.deny with input.fields.spec as spec
-		with data.sallyport.parameters.resources.ratio.ratios as {"memory": 2}
+		with data.sallyport.parameters.resources.ratio as {"ratios": {"memory": 2}}
 }

@@ -25,5 +25,5 @@ test_admitted_listed if found({"externalIPs": ["192.0.2.1"]}, ["192.0.2.1"]) == 
 
 found(spec, addresses) := denials if {
 	denials := external_ips.deny with input.fields.spec as spec
-		with data.sallyport.parameters.services.external_ips.addresses as addresses
+		with data.sallyport.parameters.services.external_ips as {"addresses": addresses}
 }

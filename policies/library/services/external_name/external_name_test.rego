@@ -38,5 +38,5 @@ test_admitted_other_types if {
 
 found(spec) := denials if {
 	denials := external_name.deny with input.fields.spec as spec
-		with data.sallyport.parameters.services.external_name.domains as ["example.com"]
+		with data.sallyport.parameters.services.external_name as {"domains": ["example.com"]}
 }

@@ -63,6 +63,7 @@ others := {"ClusterIP", "NodePort", "ExternalName"}
 
 bounded if {
 	ranges := input.fields.spec.loadBalancerSourceRanges
+	is_array(ranges)
 	count(ranges) > 0
 	every range in ranges {
 		is_string(range)

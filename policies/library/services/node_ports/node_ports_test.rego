@@ -34,5 +34,5 @@ test_admitted_chosen_by_kubernetes if {
 
 found(spec) := denials if {
 	denials := node_ports.deny with input.fields.spec as spec
-		with data.sallyport.parameters.services.node_ports.ranges as [{"from": 100, "to": 200}, {"from": 300, "to": 300}]
+		with data.sallyport.parameters.services.node_ports as {"ranges": [{"from": 100, "to": 200}, {"from": 300, "to": 300}]}
 }

@@ -28,5 +28,5 @@ test_admitted_absent if {
 
 found(fields, allowed) := denials if {
 	denials := types.deny with input.fields as fields
-		with data.sallyport.parameters.services.types.types as allowed
+		with data.sallyport.parameters.services.types as {"types": allowed}
 }

@@ -58,5 +58,5 @@ of(asked) := {"spec": {"resources": {"requests": {"storage": asked}}}}
 
 found(kind, fields) := denials if {
 	denials := size.deny with input as {"kind": kind, "fields": fields}
-		with data.sallyport.parameters.storage.size.max as "1Ti"
+		with data.sallyport.parameters.storage.size as {"max": "1Ti"}
 }

@@ -51,6 +51,7 @@
 #       default: 8
 package sallyport.rules.topology.required
 
+import data.sallyport.lib
 import data.sallyport.parameters.topology.required as parameters
 
 deny contains {"path": "metadata.annotations", "value": format_int(sum(counts), 10)} if {
@@ -66,7 +67,7 @@ counts := [number |
 	number := whole(asked)
 ]
 
-whole(asked) := to_number(text) if {
+whole(asked) := lib.amount(text) if {
 	text := trim(json.marshal(asked), `"`)
 	count(text) in {1, 2, 3, 4, 5, 6, 7, 8, 9}
 	trim(text, "0123456789") == ""

@@ -50,7 +50,7 @@ test_admitted_apart if {
 test_admitted_few if {
 	found(1, {}, true) == set()
 	found(0, {}, true) == set()
-	spread.deny == set() with input.fields as {} with data.sallyport.parameters.topology.spread.from as 2
+	spread.deny == set() with input.fields as {} with data.sallyport.parameters.topology.spread as {"from": 2}
 }
 
 found(replicas, spec, hard) := denials if {

@@ -22,7 +22,7 @@ test_refused_source_of_another_type if found("x", [""]) == unbounded
 
 test_refused_name_of_another_type if {
 	count(empty_dir.deny) == 1 with input.fields.spec as {"volumes": [{"name": 5, "emptyDir": {}}]}
-		with data.sallyport.parameters.volumes.empty_dir.mediums as [""]
+		with data.sallyport.parameters.volumes.empty_dir as {"mediums": [""]}
 }
 
 test_admitted_bounded if {
@@ -38,10 +38,10 @@ test_admitted_other_mediums if {
 
 test_admitted_other_volumes if {
 	empty_dir.deny == set() with input.fields.spec as {"volumes": [{"name": "a"}]}
-		with data.sallyport.parameters.volumes.empty_dir.mediums as [""]
+		with data.sallyport.parameters.volumes.empty_dir as {"mediums": [""]}
 }
 
 found(source, mediums) := denials if {
 	denials := empty_dir.deny with input.fields.spec as {"volumes": [{}, {"name": "a", "emptyDir": source}]}
-		with data.sallyport.parameters.volumes.empty_dir.mediums as mediums
+		with data.sallyport.parameters.volumes.empty_dir as {"mediums": mediums}
 }

@@ -60,13 +60,17 @@ deny contains entry if {
 	}
 }
 
+# What is no whole number from zero on is none that Kubernetes takes.
 few(asked) if {
-	some number in numbers.range(0, parameters.from - 1)
-	asked in {number, format_int(number, 10)}
+	number := lib.number(asked)
+	number == floor(number)
+	number >= 0
+	number < parameters.from
 }
 
 shares(container) if {
 	some mount in container.volumeMounts
+	is_string(mount.mountPath)
 	trim_right(mount.mountPath, "/") == "/dev/shm"
 	mount.name in in_memory
 }

@@ -40,6 +40,26 @@ FOUND = {
         + "\tsome container in input.projection.containers\n"
         + '\tnot startswith(container.image, "x")\n}\n',
     ),
+    "entry": (
+        "not-of-absent",
+        ENTRY
+        + "\tsome one in named\n\tnot startswith(one.name, input.kind)\n}\n\n"
+        + 'named contains {"name": name, "at": 1} if some name in input.needs\n\n'
+        + 'named contains {"at": 2} if input.kind == "x"\n',
+    ),
+    "entry_of_an_argument": (
+        "not-of-absent",
+        ENTRY
+        + "\tfound(input.needs)\n}\n\n"
+        + "found(named) if {\n\tsome one in named\n\tnot startswith(one.name, input.kind)\n}\n\n"
+        + 'named contains {"name": name} if some name in input.needs\n',
+    ),
+    "optional_of_parameter": (
+        "not-of-absent",
+        "import data.sallyport.parameters.x.optional_of_parameter as wanted\n\n"
+        + ENTRY
+        + "\tsome each in wanted.names\n\tnot startswith(each.b, input.kind)\n}\n",
+    ),
     "is_false": ("equals-false", ENTRY + "\tinput.projection.hostNetwork == false\n}\n"),
     "is_not_true": ("equals-false", ENTRY + "\tinput.projection.hostNetwork != true\n}\n"),
     "unequal": ("unequal-absent", ENTRY + '\tinput.fields.metadata.labels.a != "b"\n}\n'),
@@ -61,6 +81,19 @@ LEFT = {
         + "\tinput.fields.metadata.labels.a\n"
         + '\tnot startswith(input.fields.metadata.labels.a, "b")\n}\n'
     ),
+    "entries": (
+        ENTRY
+        + "\tsome number, one in named\n\tnot startswith(one.name, input.kind)\n"
+        + "\tnumber\n}\n\n"
+        + 'named contains {"name": name, "at": 1} if some name in input.needs\n\n'
+        + "named contains made if {\n\tinput.kind\n"
+        + '\tmade := {"name": "x"}\n}\n'
+    ),
+    "demanded_of_parameter": (
+        "import data.sallyport.parameters.x.demanded_of_parameter as wanted\n\n"
+        + ENTRY
+        + "\tsome each in wanted.names\n\tnot startswith(each.a, input.kind)\n}\n"
+    ),
     "always_there": ENTRY + '\tnot startswith(input.context.namespace, "b")\n}\n',
     "is_true": ENTRY + "\tinput.projection.hostNetwork == true\n}\n",
     "meant": (
@@ -70,6 +103,11 @@ LEFT = {
         + "\tto_number(input.fields.metadata.labels.a) > 1\n}\n"
     ),
 }
+ITEMS = (
+    "#   parameters:\n#     names:\n#       type: array\n#       default: []\n"
+    "#       items:\n#         type: object\n"
+    "#         properties: {a: {type: string}, b: {type: string}}\n#         required: [a]\n"
+)
 OWN = {"failing-builtin", "not-of-absent", "equals-false", "unequal-absent", "long-message"}
 
 
@@ -83,8 +121,11 @@ def linted(folder: Path, files: Mapping[str, str]) -> list[Problem]:
 @pytest.fixture(scope="module")
 def of_expressions(tmp_path_factory: pytest.TempPathFactory) -> list[Problem]:
     """What is found in all of the above, each a rule of its own."""
-    files = {f"{name}.rego": rego(f"x.{name}", body) for name, (_, body) in FOUND.items()}
-    files |= {f"{name}.rego": rego(f"x.{name}", body) for name, body in LEFT.items()}
+    bodies = {name: body for name, (_, body) in FOUND.items()} | LEFT
+    files = {
+        f"{name}.rego": rego(f"x.{name}", body, more=ITEMS if "_of_parameter" in name else "")
+        for name, body in bodies.items()
+    }
     return linted(tmp_path_factory.mktemp("lint"), files)
 
 
@@ -122,6 +163,7 @@ TESTED = {
     "any_type": "\tis_string(input.fields.spec.image)\n",
     "compared": '\tinput.fields.spec.image == "x"\n',
     "wrapped": '\tdata.sallyport.lib.unlike(input.fields.spec.image, "x")\n',
+    "all_of_them": '\tobject.get(input.fields, ["spec", "image"], "") == "x"\n',
     "of_the_context": '\tstartswith(input.context.namespace, "x")\n',
 }
 

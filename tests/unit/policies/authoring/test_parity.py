@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 import pytest
 
-from core.errors import EvaluationError
+from core.errors import BundleRefusedError, EvaluationError
 from policies.authoring.compiled_tests import otherwise, run_compiled
 from policies.authoring.parity import differences
 from policies.authoring.recording import Asked, RecordingEngine
@@ -140,6 +140,26 @@ def test_a_test_that_cannot_be_compiled_is_told_and_the_others_run(workspace: Wo
     assert [each.name for each in compiled if each.cannot] == [gone.name]
     assert len(compiled) == 4
     assert otherwise([gone, *tests[1:]], compiled) == []
+
+
+def test_a_test_that_replaces_one_parameter_is_told_what_to_write(tmp_path: Path) -> None:
+    """OPA says that it cannot, not how it can be done."""
+    more = "#   parameters:\n#     names: {type: array, default: []}\n"
+    body = 'deny contains {"path": "p", "value": "v"} if input.kind in wanted.names\n'
+    imports = "import data.sallyport.parameters.x.a as wanted\n\n"
+    test = (
+        "package sallyport.rules.x.a_test\n\nimport data.sallyport.rules.x.a\n\n"
+        "test_refused if {\n\tcount(a.deny) == 1 with input.kind as 1\n"
+        '\t\twith data.sallyport.parameters.x.a.names as ["Pod"]\n}\n'
+    )
+    site = write(
+        tmp_path / "acme", {"a.rego": rego("x.a", imports + body, more=more), "a_test.rego": test}
+    )
+    with (
+        open_workspace(provide("opa"), [site]) as made,
+        pytest.raises(BundleRefusedError, match=r"partially replace(.|\n)+parameters\.<category>"),
+    ):
+        run_tests(made)
 
 
 def test_a_case_is_about_the_rules_beside_it(workspace: Workspace) -> None:
