@@ -9,7 +9,7 @@ import threading
 from contextlib import suppress
 
 _HEAD_BYTES = 8192
-_TIMEOUT_S = 10.0
+_TIMEOUT_S = 60.0
 
 
 class ClusterNetwork:

@@ -18,7 +18,7 @@ import dns.rcode
 import dns.rdatatype
 import dns.rrset
 
-_TIMEOUT_S: Final = 10.0
+_TIMEOUT_S: Final = 60.0
 _UDP_BYTES: Final = 512
 _TRIES_FOR_A_PORT: Final = 20
 

@@ -15,7 +15,7 @@ _MOUNT: Final = Path("/sys/fs/cgroup")
 _CONTROLLERS: Final = _MOUNT / "cgroup.controllers"
 """There with cgroup v2 alone (kernel.org, admin-guide/cgroup-v2)."""
 _WANTED: Final = frozenset("cpu cpuset hugetlb io memory pids".split())
-_TIMEOUT_S: Final = 20.0
+_TIMEOUT_S: Final = 60.0
 
 
 def hierarchies() -> list[Path]:

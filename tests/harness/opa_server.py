@@ -9,7 +9,7 @@ from tests.harness.ports import free_ports
 from tests.harness.process import ServerProcess
 from tests.harness.programs import require
 
-_START_S = 30.0
+_START_S = 60.0
 
 
 class OpaProgram:

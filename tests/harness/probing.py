@@ -20,8 +20,8 @@ from tests.harness.probing_held import ALIVE
 from tests.harness.probing_server import banner
 from tests.harness.process import ServerProcess
 
-START_TIMEOUT_S: Final = 10.0
-_PROBE_TIMEOUT_S: Final = 30.0
+START_TIMEOUT_S: Final = 60.0
+_PROBE_TIMEOUT_S: Final = 120.0
 ENVIRONMENT: Final = {"PYTHONPATH": str(ROOT)}
 """What the programs need: the mounts of a node have another working folder."""
 

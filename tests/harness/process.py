@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 POLL_S: Final = 0.05
-STOP_TIMEOUT_S: Final = 5.0
+STOP_TIMEOUT_S: Final = 15.0
 _PR_SET_PDEATHSIG: Final = 1  # linux/prctl.h
 
 
@@ -78,7 +78,7 @@ class ServerProcess:
             time.sleep(POLL_S)
 
     def stop(self) -> None:
-        """End the program: SIGTERM, and SIGKILL if it is still there after 5 seconds."""
+        """End the program: SIGTERM, and SIGKILL if it is still there after 15 seconds."""
         if not self.alive:
             return
         self._process.terminate()

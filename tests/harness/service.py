@@ -24,8 +24,9 @@ class Service:
     async def look(self) -> None:
         """Keep the list of ready gates."""
         while True:
-            answers = [await asyncio.to_thread(gate.ready) for gate in list(self.gates)]
-            self._ready = [g for g, ready in zip(self.gates, answers, strict=False) if ready]
+            gates = list(self.gates)
+            answers = [await asyncio.to_thread(gate.ready) for gate in gates]
+            self._ready = [g for g, ready in zip(gates, answers, strict=True) if ready]
             await asyncio.sleep(_LOOK_EVERY_S)
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

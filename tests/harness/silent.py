@@ -15,7 +15,7 @@ from pathlib import Path
 from tests.harness.pki import Authority
 
 _REQUEST_BYTES = 65536
-_TIMEOUT_S = 10.0
+_TIMEOUT_S = 60.0
 
 
 @dataclass

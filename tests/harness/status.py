@@ -4,7 +4,7 @@ import http.client
 from contextlib import suppress
 
 
-def ask(port: int, path: str, timeout_s: float = 5.0) -> tuple[int, str]:
+def ask(port: int, path: str, timeout_s: float = 30.0) -> tuple[int, str]:
     """Give code and body.
 
     Raises:

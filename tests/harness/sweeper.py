@@ -77,7 +77,7 @@ async def open_parts(
     await connection.open()
     await cluster.start()
     try:
-        await cluster.wait(30)
+        await cluster.wait(60)
         objects = Objects(connection)
         parts = SweepParts(
             objects,

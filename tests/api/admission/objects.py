@@ -5,7 +5,7 @@ import time
 import uuid
 from typing import Final
 
-from tests.harness.client import Client, Json, Outcome
+from tests.harness.client import ApiStatusError, Client, Json, Outcome
 from tests.harness.pods import BARE, RESTRICTED
 from tests.harness.rbac import grant, rule, user
 from tests.harness.sizes import size
@@ -29,13 +29,30 @@ def privileged() -> Json:
 
 
 async def new_namespace(client: Client, annotations: dict[str, str] | None = None) -> str:
-    """Make a namespace of its own for a test, without a mode."""
+    """Make a namespace of its own for a test, without a mode, that the gate knows."""
     name = f"test-{uuid.uuid4().hex[:10]}"
-    await client.create_namespace(name)
-    if annotations:
-        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-        await client.patch(namespace, {"metadata": {"annotations": annotations}})
+    metadata = {"name": name, "annotations": annotations or {}}
+    await client.apply([{"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}])
+    await client.create_service_account("default", name)
+    await until_known(client, name)
     return name
+
+
+async def until_known(client: Client, namespace: str) -> None:
+    """Wait until the gate knows a namespace: it follows new ones by a watch.
+
+    Before, it answers with an error; and what fails open, as the mutating webhook, does nothing.
+    """
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        try:
+            await client.dry_run_create(GOOD(), namespace)
+        except ApiStatusError as error:
+            if "is not known yet" in error.message:
+                await asyncio.sleep(0.1)
+                continue
+        return
+    raise TimeoutError(f"the gate does not know {namespace}")
 
 
 async def allow_pods(admin: Client, namespace: str, *users: str) -> None:

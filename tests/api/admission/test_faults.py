@@ -6,6 +6,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -69,7 +70,7 @@ class Stream:
     async def until_more(self, *outcomes: str) -> None:
         """Wait until each has happened again. Not at once: after a 503 kube-apiserver waits 1 s."""
         before = {outcome: self.total(outcome) for outcome in outcomes}
-        end = time.monotonic() + 15
+        end = time.monotonic() + 90
         while any(self.total(outcome) == count for outcome, count in before.items()):
             assert time.monotonic() < end, f"never {outcomes} again: {self.seen}"
             await asyncio.sleep(0.02)
@@ -88,7 +89,7 @@ async def namespace(admin: Client) -> str:
 
 
 @pytest.fixture
-async def port(admin: Client, installation: Installation) -> AsyncIterator[int]:
+async def port(admin: Client, installation: Installation, namespace: str) -> AsyncIterator[int]:
     """A port to which the registered validating webhook points instead, for this test."""
     (free,) = free_ports(1)
     ca_pem = installation.apiserver.authority.pem
@@ -96,6 +97,18 @@ async def port(admin: Client, installation: Installation) -> AsyncIterator[int]:
     await admin.apply(moved)
     yield free
     await admin.apply(configurations(installation.gate.url, ca_pem))
+    await until_asked(admin, namespace)
+
+
+async def until_asked(admin: Client, namespace: str) -> None:
+    """Wait until kube-apiserver asks a gate that is there: it follows registrations later."""
+    end = time.monotonic() + 60
+    while True:
+        with suppress(ApiStatusError):
+            await admin.dry_run_create(GOOD(), namespace)
+            return
+        assert time.monotonic() < end
+        await asyncio.sleep(0.1)
 
 
 def start(installation: Installation, folder: Path, port: int) -> Gate:
@@ -105,8 +118,8 @@ def start(installation: Installation, folder: Path, port: int) -> Gate:
 
 
 async def until_ready(gate: Gate) -> None:
-    """Wait for readiness, at most 30 s."""
-    end = time.monotonic() + 30
+    """Wait for readiness, at most 120 s."""
+    end = time.monotonic() + 120
     while not await asyncio.to_thread(gate.ready):
         assert time.monotonic() < end, gate.log_tail()
         await asyncio.sleep(0.02)
@@ -159,9 +172,11 @@ async def test_a_killed_gate_fails_closed(
         await bad.until_more("refused")
         os.kill(gate.pid, signal.SIGKILL)
         await asyncio.to_thread(gate.stop)
-        await asyncio.sleep(0.2)
+        await good.until_more("webhook failed")  # So what was answered before is counted.
+        await bad.until_more("webhook failed")
         bad.phase = good.phase = "killed"
         await asyncio.sleep(1)
+        await good.until_more("webhook failed")
         bad.phase = good.phase = "starting"
         gate = start(installation, tmp_path, port)
         await until_ready(gate)
@@ -180,7 +195,7 @@ async def test_leaving_fails_no_request(
     installation: Installation, admin: Client, namespace: str, tmp_path: Path
 ) -> None:
     """Replicas are replaced one by one under load, by SIGTERM: kube-apiserver notices nothing."""
-    settings = {"SALLYPORT_LISTEN__DRAIN_SECONDS": "1.5"}
+    settings = {"SALLYPORT_LISTEN__DRAIN_SECONDS": "3"}
     authority = installation.apiserver.authority
 
     def new_gate(number: int) -> Gate:
@@ -203,6 +218,7 @@ async def test_leaving_fails_no_request(
         good.over = True
         await asyncio.gather(*tasks)
         await admin.apply(configurations(installation.gate.url, authority.pem))
+    await until_asked(admin, namespace)
     for gate in gates:
         await asyncio.to_thread(gate.stop)
     assert set(good.seen) == {("rolling", "allowed")}, good.seen

@@ -13,7 +13,7 @@ from tests.harness.client import Answer, Client, Outcome
 from tests.harness.rbac import grant, use_of, user
 
 ALICE = "alice@example.com"
-MARGIN_S = 2.0
+MARGIN_S = 6.0
 """For RBAC's own propagation inside kube-apiserver, and a loaded machine."""
 
 

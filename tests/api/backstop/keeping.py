@@ -26,7 +26,7 @@ from tests.harness.evidence import ROOT
 from tests.harness.rbac import binding, grant, role, rule, use_of, user
 
 SYSTEM: Final = "sallyport-system"
-SETTLE_S: Final = 20.0
+SETTLE_S: Final = 60.0
 RUNNERS: Final = "runners"
 GROUPS: Final = ("system:authenticated", RUNNERS)
 """Whoever may do everything with Pods; profiles are given one by one."""

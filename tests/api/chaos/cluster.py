@@ -24,7 +24,7 @@ from tests.harness.gates import Gates, Replica
 from tests.harness.helm import CRDS, NAMESPACE, Helm, Values
 from tests.harness.ports import free_ports
 
-START_S: Final = 60.0
+START_S: Final = 120.0
 GATES: Final = 3
 SMALL_DISK_BYTES: Final = 64 * 1024 * 1024
 """Of the disk of one gate's spool."""

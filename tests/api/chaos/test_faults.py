@@ -75,7 +75,7 @@ def test_a_fault_lets_nothing_in_and_is_over_by_itself(
     if cluster.disk is None and "disk" in fault.name:
         pytest.skip("NOT TESTED: only root may mount a small file system")
     with loaded(cluster.server, RATE) as load:
-        wait_until(lambda: load.is_calm(0), 60, "the load goes well to begin with")
+        wait_until(lambda: load.is_calm(0), RECOVERY_S, "the load goes well to begin with")
         if fault.gate is not None:
             cluster.send_all_to(fault.gate)
         time.sleep(BEFORE_S)

@@ -105,7 +105,7 @@ async def test_it_can_judge(admin: Client, apiserver: ApiServer, account: str) -
     cluster = LiveCluster(kubeconfig, LiveSettings(default_deny=deny, namespace_wait_s=0.1))
     await cluster.start()
     try:
-        await cluster.wait(15)
+        await cluster.wait(60)
         assert cluster.profiles().by_name.keys() >= {"pss-baseline"}
         assert (await cluster.namespace(ELSEWHERE)).name == ELSEWHERE
         everyone = Subject("someone", groups=["system:authenticated"])

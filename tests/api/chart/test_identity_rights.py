@@ -107,7 +107,7 @@ async def test_whoever_may_read_risk_reads_it_and_nothing_else(
         async def gained() -> bool:
             return await rules(reader, NAMESPACE) != had
 
-        await wait_for(gained, 10)  # Until the authorizer has read the binding.
+        await wait_for(gained, 60)  # Until the authorizer has read the binding.
         found = await rules(reader, NAMESPACE) - had
         assert found == {("get", "", "secrets", name) for name in SECRET_NAMES}
     finally:

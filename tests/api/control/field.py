@@ -23,7 +23,7 @@ from tests.harness.sizes import PROOF
 SETTINGS: Final[dict[str, float]] = (
     {"duration_s": 15, "deadline_s": 10, "retry_s": 2, "call_timeout_s": 4}
     if PROOF
-    else {"duration_s": 4, "deadline_s": 2.5, "retry_s": 0.5, "call_timeout_s": 1}
+    else {"duration_s": 6, "deadline_s": 3.5, "retry_s": 0.5, "call_timeout_s": 1.5}
 )
 """In a proof run, those of production."""
 
@@ -128,7 +128,7 @@ class Field:
 
     async def act(self, fits: Callable[[Act], bool], *, after: float = 0.0) -> Act:
         """Wait for an act after a moment; return the first that fits."""
-        deadline = boot_time() + 2 * TAKEOVER_S + 30
+        deadline = boot_time() + 2 * TAKEOVER_S + 90
         while True:
             for act in self.acts():
                 if act.stamp > after and fits(act):

@@ -80,11 +80,11 @@ class Contest:
             holder = held.partition("_")[0]  # Its process adds a number of its own.
             return holder not in ("", other_than)
 
-        await until("a leader", is_another, 3 * TAKEOVER_S + 20)
+        await until("a leader", is_another, 3 * TAKEOVER_S + 60)
         asked = len(self.pollers.entra.requests)
 
         async def polls() -> bool:
             return len(self.pollers.entra.requests) > asked
 
-        await until("it polls", polls, 30)
+        await until("it polls", polls, 90)
         return holder

@@ -59,7 +59,7 @@ class Reading:
     leadership: Leadership
     connection: Connection
 
-    async def until(self, done: Callable[[], Any], seconds: float = 30.0) -> None:
+    async def until(self, done: Callable[[], Any], seconds: float = 90.0) -> None:
         """Run its loop as the leader until something is so (an awaitable, or not)."""
         running = asyncio.create_task(self._keep_running())
         try:
@@ -149,7 +149,7 @@ def _sockets() -> int:
 async def _said_goodbye(before: int) -> None:
     """Wait for TLS to end: aiokafka does not, of connections that could not sign in."""
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(10):
             while _sockets() > before:  # noqa: ASYNC110  Nothing tells when a socket is closed.
                 await asyncio.sleep(0.02)
 
@@ -229,7 +229,7 @@ async def _run(doomed: Doomed) -> None:
     await connection.open()
     store = RiskStore(Objects(connection), doomed.namespace)
     events = EventsIn(hub, store, TENANT, PushMetrics(CollectorRegistry()))
-    until = time.monotonic() + 30
+    until = time.monotonic() + 120
     while time.monotonic() < until:
         await events.run(leading())
 

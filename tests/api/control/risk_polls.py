@@ -52,18 +52,21 @@ class Polled:
         return self.registry.get_sample_value(name, labels) or 0.0
 
     async def until(
-        self, what: str, holds: Callable[[RiskSnapshot], Any], seconds: float = 30.0
+        self, what: str, holds: Callable[[RiskSnapshot], Any], seconds: float = 90.0
     ) -> RiskSnapshot:
-        """Wait for something to hold of what is stored, and give it."""
+        """Wait for something to hold of what is stored, and give that."""
+        found = await self.snapshot()
 
         async def stored() -> Any:
-            return holds(await self.snapshot())
+            nonlocal found
+            found = await self.snapshot()
+            return holds(found)
 
         await until(what, stored, seconds)
-        return await self.snapshot()
+        return found
 
 
-async def until(what: str, holds: Callable[[], Awaitable[Any]], seconds: float = 30.0) -> None:
+async def until(what: str, holds: Callable[[], Awaitable[Any]], seconds: float = 90.0) -> None:
     """Wait for something to hold."""
     end = time.monotonic() + seconds
     while not await holds():

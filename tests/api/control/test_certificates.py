@@ -102,8 +102,20 @@ async def test_of_two_that_write_at_once_one_wins(
     client: Client, objects: Objects, namespace: str
 ) -> None:
     """Each believes to lead: nothing is made twice, and whoever loses begins again."""
-    loops = [certificates(objects, namespace) for _ in range(4)]
-    done = await asyncio.gather(*(each.run(FOREVER) for each in loops), return_exceptions=True)
+    all_have_looked = asyncio.Barrier(4)
+
+    class Together(Objects):
+        """Makes the first Secret once everybody has seen that there is none."""
+
+        async def create(self, collection: str, body: Any) -> dict[str, Any]:
+            if body["metadata"]["name"] == "sallyport-ca":
+                await all_have_looked.wait()
+            return await super().create(collection, body)
+
+    together = Together(objects._connection, 4.0)  # noqa: SLF001 -- the same connection
+    loops = [certificates(together, namespace) for _ in range(4)]
+    async with asyncio.timeout(60):
+        done = await asyncio.gather(*(each.run(FOREVER) for each in loops), return_exceptions=True)
     lost = [each for each in done if isinstance(each, BaseException)]
     assert len(lost) == 3
     assert all(isinstance(each, ClusterError) and each.status == 409 for each in lost)

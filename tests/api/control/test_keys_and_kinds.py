@@ -110,7 +110,7 @@ async def test_definitions_are_seen_to_come_to_collide_and_to_go(
         async def so() -> bool:
             return await healthy() == values
 
-        await wait_for(so, 10)
+        await wait_for(so, 60)
 
     assert await healthy() == (0, 0)
     await client.create(named)
@@ -121,7 +121,7 @@ async def test_definitions_are_seen_to_come_to_collide_and_to_go(
         found = await objects.get(f"{crds._PATH}/{names[1]}")  # noqa: SLF001 -- as the loop asks
         return any("NamesAccepted is False" in each for each in crds.troubles(found, "v1alpha1"))
 
-    await wait_for(collides, 10)
+    await wait_for(collides, 60)
     assert await healthy() == (1, 0)
     await client.delete(named)
     await becomes(0, 1)
@@ -133,6 +133,6 @@ async def test_definitions_are_seen_to_come_to_collide_and_to_go(
         status, _ = await client.request("POST", crds._PATH, other)  # noqa: SLF001 -- as above
         return status == HTTPStatus.CREATED
 
-    await wait_for(created, 10)  # The one before may still be on its way out.
+    await wait_for(created, 60)  # The one before may still be on its way out.
     assert await healthy() == (0, 0)
     await client.delete(other)

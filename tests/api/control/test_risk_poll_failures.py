@@ -91,7 +91,7 @@ TABLE = (
     Row("429 with Retry-After", failing(Fault.RETRY_AFTER), "throttled"),
     Row("429 again", failing(Fault.THROTTLED, 2), "throttled", "too many requests", nothing),
     Row("503", failing(Fault.UNAVAILABLE), "server-error"),
-    Row("no answer", failing(Fault.SLOW), "timeout", timeout_s=1.0),
+    Row("no answer", failing(Fault.SLOW), "timeout", timeout_s=3.0),
     Row("half of the JSON", failing(Fault.TRUNCATED), "unreadable"),
     Row("cut in the answer", failing(Fault.CUT), "cut"),
     Row("cut before the answer", failing(Fault.RESET), "cut"),
@@ -141,9 +141,9 @@ async def play(row: Row, objects: Objects, client: Client, folder: Path) -> None
                 users = snapshot.head.users
                 return not users.problem and not users.unlicensed
 
-            await poller.until(f"{row.what}: mended", mended, 60)
+            await poller.until(f"{row.what}: mended", mended, 120)
             what = f"{row.what}: who changed meanwhile is not lost"
-            await poller.until(what, lambda each: is_risky(each, after), 60)
+            await poller.until(what, lambda each: is_risky(each, after), 120)
             assert is_risky(await poller.snapshot(), before), row.what
             assert entra.violations == 0, row.what
     finally:
@@ -165,7 +165,7 @@ async def go_wrong(row: Row, poller: Polled, before: str, after: str) -> None:
     await until(f"{row.what}: counted", is_counted)
     if row.says:
         snapshot = await poller.until(
-            f"{row.what}: said", lambda each: row.says in each.head.users.problem, 45
+            f"{row.what}: said", lambda each: row.says in each.head.users.problem
         )
         users = snapshot.head.users
         assert users.unlicensed is row.unlicensed, row.what

@@ -88,7 +88,7 @@ async def end_at(request: int, objects: Objects, client: Client, folder: Path) -
 
     try:
         async with polled(objects, namespace, entra):
-            await until("asked", is_asked, 60)
+            await until("asked", is_asked, 120)
         for each in list(entra.directory.objects[Resource.USERS])[:3]:
             entra.put_user(each, level="high", state="atRisk")
         async with polled(objects, namespace, entra) as poller:
@@ -96,7 +96,7 @@ async def end_at(request: int, objects: Objects, client: Client, folder: Path) -
             def is_whole(snapshot: RiskSnapshot) -> bool:
                 return snapshot.head.users.as_of is not None and known(snapshot) == wanted(entra)
 
-            await poller.until(f"whole after an end at request {request}", is_whole, 90)
+            await poller.until(f"whole after an end at request {request}", is_whole, 180)
         assert entra.violations == 0, request
     finally:
         entra.stop()
@@ -134,7 +134,7 @@ async def contest(
         async def is_whole() -> bool:
             return known(await store.read()) == wanted(entra)
 
-        await until("whole", is_whole, 90)
+        await until("whole", is_whole, 180)
         assert entra.violations == 0
         assert not [each for each in entra.requests if each.status != 200]
     finally:

@@ -61,7 +61,7 @@ async def test_a_broker_that_is_away_is_told_and_read_on_when_it_is_back(
 ) -> None:
     """Aiokafka would try for ever in silence; the loop fails with the reason, and begins anew."""
     topic = await new_topic(kafka)
-    settings = hub_settings(kafka, topic, silent_s=2.0)
+    settings = hub_settings(kafka, topic, silent_s=8.0)
     async with reading(apiserver, namespace, settings, Issued(kafka.issuer)) as reader:
         await kafka.put(topic, message(risky(1)))
         await reader.until(lambda: known(reader, 1))
@@ -75,7 +75,7 @@ async def test_a_broker_that_is_away_is_told_and_read_on_when_it_is_back(
         await kafka.put(topic, message(risky(2)))
         began = time.monotonic()
         while not await known(reader, 2):
-            assert time.monotonic() - began < 60
+            assert time.monotonic() - began < 120
             with suppress(EntraError):
                 await reader.until(lambda: known(reader, 2))
 
@@ -85,7 +85,7 @@ async def test_a_broker_that_falls_silent_is_given_up(
 ) -> None:
     """It keeps its connections and answers nothing: aiokafka would see that after minutes only."""
     topic = await new_topic(kafka)
-    settings = hub_settings(kafka, topic, silent_s=2.0)
+    settings = hub_settings(kafka, topic, silent_s=8.0)
     async with reading(apiserver, namespace, settings, Issued(kafka.issuer)) as reader:
         await kafka.put(topic, message(risky(1)))
         monkeypatch.setattr(events_in, "RUN_S", 1.0)
@@ -144,11 +144,11 @@ async def test_reading_goes_on_when_tokens_expire(
     topic = await new_topic(kafka)
     tokens = Issued(kafka.issuer, lasts_s=4)
     async with reading(apiserver, namespace, hub_settings(kafka, topic), tokens) as reader:
-        running = asyncio.create_task(reader.until(lambda: False, 120))
+        running = asyncio.create_task(reader.until(lambda: False, 900))
         for number in range(10):
             await asyncio.sleep(1.5)
             await kafka.put(topic, message(risky(number)))
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 while not await known(reader, number):  # noqa: ASYNC110  A Secret tells nobody.
                     await asyncio.sleep(0.05)
         assert not running.done()

@@ -20,8 +20,8 @@ from tests.api.kube.objects import wait_for
 from tests.harness.apiserver import ApiServer
 from tests.harness.ports import free_ports
 
-SETTINGS = LeaseSettings(duration_s=4, deadline_s=2.5, retry_s=0.3, call_timeout_s=1)
-TIMEOUT_S = 20.0
+SETTINGS = LeaseSettings(duration_s=6, deadline_s=3.5, retry_s=0.3, call_timeout_s=1.5)
+TIMEOUT_S = 60.0
 
 
 class Process:

@@ -11,7 +11,7 @@ from tests.harness.client import Client, Json
 from tests.harness.helm import NAMESPACE
 from tests.harness.transmitter import claims
 
-_SOON_S: Final = 30.0
+_SOON_S: Final = 60.0
 
 TABLE: Final = """\
 format: 1
@@ -30,7 +30,7 @@ def command(scene: Scene, *arguments: str) -> "subprocess.CompletedProcess[str]"
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=120,
     )
 
 

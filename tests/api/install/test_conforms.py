@@ -49,11 +49,11 @@ def schemas(apiserver: ApiServer, tmp_path_factory: pytest.TempPathFactory) -> P
 
 async def published(client: Client, *paths: str) -> None:
     """Wait until the server's OpenAPI has these: it comes a moment after the kinds."""
-    for _ in range(100):
+    for _ in range(600):
         if set(paths) <= (await documents(client)).keys():
             return
         await asyncio.sleep(0.1)
-    pytest.fail(f"the OpenAPI has no {paths} after 10 s")
+    pytest.fail(f"the OpenAPI has no {paths} after 60 s")
 
 
 def kubeconform(schemas: Path, *files: Path) -> dict[str, Any]:

@@ -56,7 +56,7 @@ async def test_kube_apiserver_counts_what_it_could_not_ask_and_what_it_refused(
     await locked.apply(rbac.grant("namespaces", rights, rbac.user(eve)))
     attributes = {"resource": "namespaces", "verb": "patch", "name": TEAM}
     await locked.as_user(eve).wait_until_can("patch", attributes)
-    async with asyncio.timeout(20):  # kube-apiserver takes a moment to know its policies.
+    async with asyncio.timeout(60):  # kube-apiserver takes a moment to know its policies.
         while (await in_mode(locked.as_user(eve), "audit"))[0] != 403:  # noqa: ASYNC110 (a server)
             await asyncio.sleep(0.2)
     status, answer = await locked.request("GET", "/metrics")

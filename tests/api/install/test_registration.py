@@ -103,7 +103,7 @@ async def test_kinds_that_are_missing_or_old_are_refused_with_what_to_do(
         field, schema = next(iter(spec["properties"].items()))
         bare = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
         version["schema"]["openAPIV3Schema"]["properties"]["spec"] = bare
-        for _ in range(50):  # The one before takes a moment to go.
+        for _ in range(300):  # The one before takes a moment to go.
             if (await admin.request("POST", KINDS, old))[0] != 409:
                 break
             await asyncio.sleep(0.2)

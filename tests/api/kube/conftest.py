@@ -26,7 +26,7 @@ async def live(apiserver: ApiServer, crds: None) -> AsyncIterator[LiveCluster]:
     cluster = LiveCluster(apiserver.kubeconfig())
     await cluster.start()
     try:
-        await cluster.wait(10)
+        await cluster.wait(60)
         yield cluster
     finally:
         await cluster.stop()

@@ -98,7 +98,7 @@ async def test_rbac_of_a_folder_agrees_with_kube_apiserver(
     async def ready() -> bool:
         return await live.allowed(users[-1], "use", "containerprofiles", new_name("x"), "")
 
-    await wait_for(ready, 5)
+    await wait_for(ready, 60)
     answers = []
     for user in users:
         for verb in VERBS:

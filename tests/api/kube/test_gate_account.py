@@ -42,7 +42,7 @@ async def test_the_gate_can_do_its_work(gate_config: Path) -> None:
     cluster = LiveCluster(gate_config)
     await cluster.start()
     try:
-        await cluster.wait(15)
+        await cluster.wait(60)
         assert cluster.profiles().revision
         assert (await cluster.namespace("default")).name == "default"
         nobody = Subject("nobody")
@@ -75,7 +75,7 @@ async def test_without_a_right_that_few_need_only_who_asks_is_told(
     with capture_logs():
         await cluster.start()
         try:
-            await cluster.wait(15)
+            await cluster.wait(60)
             assert cluster.runtime_class("nothing") is None
             with pytest.raises(NotSyncedError, match=r"watch of Services: .* 403 .*RBAC"):
                 cluster.exposing("default", {})

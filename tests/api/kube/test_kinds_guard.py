@@ -88,7 +88,7 @@ async def admin(apiserver: ApiServer) -> AsyncIterator[Client]:
 
 async def until_guarded(client: Client) -> None:
     """Wait until kube-apiserver evaluates the policy."""
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     dry = {"dryRun": "All"}
     while True:
         path = f"{CRDS}/{STORES['metadata']['name']}"

@@ -30,7 +30,7 @@ async def test_a_list_of_many_pages_is_complete(client: Client, apiserver: ApiSe
     )
     task = asyncio.create_task(namespaces.run())
     try:
-        await wait_for(lambda: not namespaces.problem, 5)
+        await wait_for(lambda: not namespaces.problem, 60)
         assert names | {"default"} <= namespaces.objects.keys()
         assert (namespaces.lists, len(told)) == (1, 1)
     finally:

@@ -153,7 +153,7 @@ async def test_a_writer_that_slept_cannot_spoil_the_shards_of_another(
             asleep, awake = asyncio.Event(), asyncio.Event()
             sleeper = RiskStore(_Sleeper(connection, late, asleep, awake), place, lambda: NOW)
             task = asyncio.create_task(sleeper.update(many(1000 + late, 20), LEADING))
-            await asyncio.wait_for(asleep.wait(), 20)
+            await asyncio.wait_for(asleep.wait(), 60)
             before = people(await other.update(many(2000 + 100 * late, 30), LEADING))
             awake.set()
             await task

@@ -30,7 +30,7 @@ async def named(client: Client, crds: None, live: LiveCluster) -> str:
     """A profile of a name that no other test uses, in force."""
     name = new_name("who-can")
     await client.create(profile(name, "host/network"))
-    await wait_for(lambda: name in live.profiles().by_name, 5)
+    await wait_for(lambda: name in live.profiles().by_name, 60)
     return name
 
 
@@ -89,7 +89,7 @@ async def _settle(
         asked = [await live.allowed(subject, "use", "containerprofiles", name, p) for p in places]
         return all(asked)
 
-    await wait_for(known, 10)
+    await wait_for(known, 60)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -170,7 +170,7 @@ async def test_a_missing_right_is_named(client: Client, apiserver: ApiServer, na
             await list_users(poor, named, None)
         return wanted in str(refused.value) and '"roles"' in str(refused.value)
 
-    await wait_for(told, 20)  # At first the authorizer does not know even the rights from above.
+    await wait_for(told, 60)  # At first the authorizer does not know even the rights from above.
 
 
 def _pod(name: str, **spec: Any) -> Json:
@@ -204,7 +204,7 @@ async def test_what_runs_is_read_page_by_page_and_judged(
     assert [place.object for place in privileges["host/pid"].places] == [f"Pod {space}/p1"]
     assert "scheduling/node-name" not in privileges, "the scheduler sets it too"
     await client.create(made.profile)
-    await wait_for(lambda: _covers(live, space, space), 10)
+    await wait_for(lambda: _covers(live, space, space), 60)
     checked = await check_profile(live, named, space)
     assert {each.workload: each.verdict.value for each in checked} == {
         f"Pod {space}/p{number}": "deny" for number in range(3)

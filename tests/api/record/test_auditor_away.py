@@ -14,6 +14,8 @@ from tests.harness.sizes import PROOF, size
 PER_SECOND = 200
 _BESIDE_S = 30.0
 """The longest that the auditor is watched before and after."""
+_NOISE_S = 0.0 if PROOF else 0.2
+"""What something else on the machine may add to an answer; one that waits takes seconds."""
 
 
 @pytest.mark.proof
@@ -50,8 +52,9 @@ def test_answers_do_not_depend_on_the_auditor(tmp_path: Path) -> None:
         "after": load.between(shipped, end),
     }
     medians = {name: statistics.median(a.seconds for a in span) for name, span in spans.items()}
-    assert len(spans["away"]) > away * PER_SECOND * 0.8
-    assert medians["away"] < 2 * max(medians["before"], medians["after"])
+    rates = {"away": len(spans["away"]) / away, "before": len(spans["before"]) / beside}
+    assert rates["away"] > rates["before"] * 0.5
+    assert medians["away"] < 2 * max(medians["before"], medians["after"]) + _NOISE_S
     if PROOF:
         lines = [_line(name, span) for name, span in spans.items()]
         shape = f"{waiting / 2**20:.0f} MiB waited; shipped {shipped - back:.1f} s after its return"

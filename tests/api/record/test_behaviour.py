@@ -59,7 +59,7 @@ async def deliver(recorded: Recorded, *frames: Frame) -> None:
 async def told(client: BehaviourClient) -> dict[str, set[str]]:
     """Give the words by key, once the auditor has learnt."""
     answer: BehaviourAnswer = await client.ask("")
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while answer.learning:
         assert time.monotonic() < deadline, answer.learning
         answer = await client.ask("")
@@ -77,11 +77,11 @@ async def test_what_was_learnt_outlives_the_process(recorded: Recorded) -> None:
         recorded.start_auditor()
         async with asking(recorded) as client:
             assert await told(client) == {}
+            saved = recorded.database.with_name("ledger.db.behaviour")
+            await until(saved.exists)
             await deliver(recorded, frame(now, namespace="team-b"), frame(now, NEW))
             found = {key_of(WHO).hex(): {"new-namespace"}, key_of(NEW).hex(): {"new-cluster"}}
             assert await told(client) == found
-        saved = recorded.database.with_name("ledger.db.behaviour")
-        await until(saved.exists)
         recorded.kill("auditor")
         recorded.start_auditor()
         async with asking(recorded) as client:

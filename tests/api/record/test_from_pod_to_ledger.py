@@ -12,7 +12,7 @@ from tests.api.record.conftest import EARLIER, TRAIN, pod
 from tests.api.record.installation import Installation
 from tests.harness.client import ApiStatusError, Client
 
-SHIPPED_S = 15.0
+SHIPPED_S = 60.0
 
 
 async def listed(installation: Installation, count: int, *filters: str) -> list[Any]:

@@ -11,7 +11,7 @@ from tests.api.record.installation import Installation
 from tests.harness import rbac
 from tests.harness.client import Client
 
-SHIPPED_S = 15.0
+SHIPPED_S = 60.0
 MALLORY = "mallory-of-looking-back"
 
 
@@ -32,6 +32,15 @@ async def looked(installation: Installation, count: int) -> Any:
         await asyncio.sleep(0.3)
 
 
+async def can_do_all(mallory: Client) -> None:
+    """Wait until RBAC knows the two grants."""
+    for resource, subresource in (("pods", ""), ("pods", "exec"), ("serviceaccounts", "token")):
+        wanted = {"resource": resource, "subresource": subresource, "namespace": TRAIN}
+        await mallory.wait_until_can("create", wanted)
+    profiles = {"group": "sallyport.dev", "resource": "containerprofiles"}
+    await mallory.wait_until_can("use", profiles)
+
+
 async def test_what_somebody_was_let_do_is_found(installation: Installation, admin: Client) -> None:
     """A Pod that they started, one that they entered, a token; what was refused is not there."""
     makes = rbac.rule([""], "pods pods/exec serviceaccounts/token", "create get")
@@ -41,6 +50,7 @@ async def test_what_somebody_was_let_do_is_found(installation: Installation, adm
     await admin.create_service_account("looked", TRAIN)
     await admin.create(pod("entered-by-mallory"))
     mallory = admin.as_user(MALLORY)
+    await can_do_all(mallory)
     await mallory.create(pod("made-by-mallory"))
     where = f"/api/v1/namespaces/{TRAIN}"
     await mallory.request("POST", f"{where}/pods/entered-by-mallory/exec?command=id&stdout=true")

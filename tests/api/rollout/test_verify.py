@@ -8,6 +8,7 @@ from cli.verify import Verified, exit_code, verify
 from cli.verify_answers import Standing
 from core.errors import SettingsError
 from core.namespaces import Mode
+from tests.api.admission.objects import until_known
 from tests.api.record.installation import Installation
 from tests.harness.client import Client
 
@@ -24,6 +25,7 @@ async def verified(
 async def made(admin: Client, name: str, labels: dict[str, str] | None = None) -> str:
     """Make a namespace in which Pods can be asked for."""
     await admin.create_namespace(name, labels or {})
+    await until_known(admin, name)
     return name
 
 

@@ -176,7 +176,7 @@ async def test_what_is_made_of_it_is_not_warned_of(pool: Client, eve: Client, su
     try:
         assert [line for line in eve.warnings if "at most 3 of 4" in line]
         path = f"/api/v1/namespaces/{BOXED}/pods?labelSelector=app%3Dadmitted"
-        for _ in range(100):
+        for _ in range(300):
             found = (await pool.request("GET", path))[1]["items"]
             if len(found) == 4:
                 break

@@ -161,7 +161,7 @@ async def _until_boxed(eve: Client, *, boxed: bool = True) -> None:
 
 
 async def _specs(admin: Client, name: str, count: int) -> list[Json]:
-    for _ in range(300):
+    for _ in range(600):
         found = await pods_of(admin, name, OPEN)
         if len(found) == count:
             return [each["spec"] for each in found]
@@ -233,7 +233,7 @@ def labelled(name: str, sidecar: str) -> Json:
 
 
 async def _until(admin: Client, containers: int) -> None:
-    for _ in range(300):
+    for _ in range(600):
         answer = await admin.dry_run(labelled("probe", "plain"))
         if len(answer.body.get("spec", {}).get("containers", ())) == containers:
             return

@@ -127,7 +127,7 @@ async def test_a_pod_from_before(admin: Client, eve: Client) -> None:
     debug = {"name": "debug", "image": f"registry.example/debug@sha256:{64 * 'b'}"}
     try:
         await admin.patch(place, {"metadata": {"labels": {LABEL: "required"}}})
-        for _ in range(100):
+        for _ in range(600):
             answer = await eve.dry_run_ephemeral_containers("outside", OPEN, [debug])
             if answer.outcome is Outcome.DENIED:
                 break
@@ -190,7 +190,7 @@ async def test_the_class_itself(admin: Client, eve: Client) -> None:
     finally:
         await admin.delete(runtime_class("gvisor", "runc"))
         await admin.create(CLASSES[0])
-    for _ in range(100):
+    for _ in range(600):
         if (await eve.dry_run(pod_of("back"))).outcome is Outcome.ALLOWED:
             return
         await asyncio.sleep(0.1)
@@ -198,7 +198,7 @@ async def test_the_class_itself(admin: Client, eve: Client) -> None:
 
 
 async def _until_refused(eve: Client, why: str) -> None:
-    for _ in range(100):
+    for _ in range(600):
         answer = await eve.dry_run(pod_of("seen"))
         if why in answer.message:
             assert "sandbox/runtime" in answer.message

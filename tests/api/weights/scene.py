@@ -43,7 +43,7 @@ PRINCIPAL: Final = "0a000000-0000-4000-8000-0000000000aa"
 """Object id of what CLIENT is."""
 
 _DAY_S: Final = 86_400
-_SOON_S: Final = 30.0
+_SOON_S: Final = 60.0
 _POLL_S: Final = 0.1
 _VERBS: Final = "get list watch create update patch delete use"
 
@@ -183,7 +183,7 @@ class WeightScene:
         def run() -> "subprocess.CompletedProcess[str]":
             command = [PROGRAM, *arguments]
             return subprocess.run(
-                command, capture_output=True, text=True, check=False, timeout=60, env=environment
+                command, capture_output=True, text=True, check=False, timeout=120, env=environment
             )
 
         return await asyncio.to_thread(run)

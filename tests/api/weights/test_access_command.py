@@ -106,7 +106,7 @@ async def run(
 
     def work() -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
-            command, env=environment, capture_output=True, text=True, check=False, timeout=60
+            command, env=environment, capture_output=True, text=True, check=False, timeout=120
         )
 
     return await asyncio.to_thread(work)

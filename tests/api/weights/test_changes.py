@@ -208,7 +208,8 @@ async def test_it_is_recorded_as_whom_a_service_account_signs_in(
         nothing = {"azure.workload.identity/client-id": None}
         await client.patch(account, {"metadata": {"annotations": nothing}})
         await wait_for(lambda: events(taken, "trainer") == ["there", "deleted"], 60)
+        gaps = {"changes", "identities"}
+        await wait_for(lambda: {each.log for each in taken.gaps} == gaps, 60)
     there = next(each for each in taken.changes if each.name == "trainer")
     assert there.spec == {"clientId": "aaaaaaaa-0000-4000-8000-1", "tenant": ""}
     assert "default" not in {each.name for each in taken.changes}
-    assert {each.log for each in taken.gaps} == {"changes", "identities"}

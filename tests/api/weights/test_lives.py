@@ -34,7 +34,7 @@ async def test_a_pod_is_recorded_from_its_creation_to_its_end(client: Client, sc
     """Each event once, with what is known: addresses of Pod and node, times that the Pod says."""
     taken, space = Taken(scene.namespace), scene.namespace
     async with leading(scene.lives(taken)):
-        await wait_for(lambda: bool(taken.changes), 20)
+        await wait_for(lambda: bool(taken.changes), 60)
         uid = await run_pod(client, "train", space, "10.2.0.7")
         addressed = await taken.until("train", LifeEvent.ADDRESSED)
         await stop_pod(client, "train", space, "2026-11-01T11:30:00Z")
@@ -102,6 +102,7 @@ async def test_two_that_lead_at_once_record_the_same(client: Client, scene: Scen
     """An old leader that does not know yet: its documents have the ids of the new one's."""
     first, second, space = Taken(scene.namespace), Taken(scene.namespace), scene.namespace
     async with leading(scene.lives(first), 1), leading(scene.lives(second), 2):
+        await wait_for(lambda: bool(first.changes and second.changes), 60)
         await run_pod(client, "twice", space, "10.2.2.1")
         for each in (first, second):
             await each.until("twice", LifeEvent.ADDRESSED)
@@ -118,12 +119,12 @@ async def test_a_full_spool_loses_nothing_that_kube_apiserver_remembers(
     """What could not be recorded is recorded once the spool takes it: no gap, nothing twice."""
     taken, space = Taken(scene.namespace), scene.namespace
     async with leading(scene.lives(taken)):
-        await wait_for(lambda: bool(taken.changes), 20)
+        await wait_for(lambda: bool(taken.changes), 60)
         gaps, taken.full = len(taken.gaps), True
         await run_pod(client, "late", space, "10.2.3.1")
         await stop_pod(client, "late", space, "2026-11-01T11:30:00Z")
         await client.delete(pod("late", space))
-        await wait_for(lambda: taken.refused > 5, 20)
+        await wait_for(lambda: taken.refused > 5, 60)
         taken.full = False
         await taken.until("late", LifeEvent.ENDED)
     assert taken.events("late") == WHOLE_LIFE
@@ -139,7 +140,7 @@ async def test_whoever_records_first_says_that_nothing_is_known_of_before(
     taken = Taken(scene.namespace)
     async with leading(scene.lives(taken)):
         await taken.until("older", LifeEvent.ADDRESSED)
-        await wait_for(lambda: bool(taken.gaps), 20)
+        await wait_for(lambda: bool(taken.gaps), 60)
     (gap,) = taken.gaps
     assert (gap.log, gap.begin) == ("pods", "1970-01-01T00:00:00.000Z")
     assert [each.kind for each in taken.changes] == ["PodRollCall"]

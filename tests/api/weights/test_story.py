@@ -30,7 +30,7 @@ ADDRESS: Final = "10.244.3.7"
 WHO: Final = f"oid:{PRINCIPAL}"
 HUMAN: Final = f"oid:{OIDS[CAROL]}"
 SIZE: Final = 5 * 1024**3
-GRANTED_S: Final = 18.0
+GRANTED_S: Final = 40.0
 """How long the grant lives: all up to the three reads happens in it."""
 
 

@@ -15,7 +15,7 @@ async def test_what_changes_after_a_new_install_counts(admin: Client, nobody: Cl
     for item in leftovers():
         await admin.delete(item)
     await comes_to(nobody, pod, SPACE, 201)
-    await asyncio.sleep(2)  # Until kube-apiserver has let go of the parameters.
+    await asyncio.sleep(5)  # Until kube-apiserver has let go of the parameters.
     await admin.apply(shipped())
     await comes_to(nobody, pod, SPACE, 403)
     spec = {"rank": 700, "catalogue": 3, "privileges": ["host/ipc"]}

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.api.admission.objects import until_known
 from tests.api.backstop.keeping import GROUPS, changed, is_refusal
 from tests.api.backstop.together.asking import (
     AGENT,
@@ -21,7 +22,7 @@ from tests.api.backstop.together.asking import (
     ask,
     asked,
 )
-from tests.api.people.breaking_glass.glass import ON_CALL, OPENED, approve, change, new_name, sealed
+from tests.api.people.breaking_glass.glass import ON_CALL, approve, new_name, opens, sealed
 from tests.api.people.breaking_glass.glass import set_up as set_up_people
 from tests.api.people.excepting.exceptions import ANN, API, AUTHOR, BEN, approval, exception
 from tests.harness.client import Client, Json, Outcome
@@ -64,6 +65,7 @@ async def spaces(admin: Client) -> Client:
     await admin.create_namespace(WATCHED, {"sallyport.dev/mode": "audit"})
     for name in SPACES:
         await admin.create_service_account(AGENT, name)
+        await until_known(admin, name)
     subjects = [service_account(AGENT, name) for name in SPACES]
     await admin.apply([binding("use-pss-privileged", *subjects, name="agents-of-both")])
     ceiling = {"sallyport.dev/ceiling": "restricted,log-agent , nets"}
@@ -96,9 +98,8 @@ async def _break_glass(admin: Client) -> None:
     glass = sealed(GLASS, name, rules=rules, privileges=["capability/*", "container/privileged"])
     await admin.as_user(AUTHOR).create(glass)
     await approve(admin, name, ANN, BEN)
-    status, message = await change(admin.as_user(ON_CALL), name, OPENED)
-    assert status == 200, message
-    await asyncio.sleep(3)  # Both follow it: the gate by its watch, the back-stop by its ConfigMap.
+    await opens(admin.as_user(ON_CALL), name)
+    await asyncio.sleep(6)  # Both follow it: the gate by its watch, the back-stop by its ConfigMap.
 
 
 def late(pod: Json, **spec: Any) -> Json:

@@ -200,7 +200,7 @@ async def until_known(swept: Swept, profile: str) -> None:
     """Wait until the sweep's judge knows a profile."""
     judge = swept.parts.judge
     assert isinstance(judge, Judge)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while profile not in judge.gatherer.cluster.profiles().by_name:  # noqa: ASYNC110 -- a watch has no event of ours
             await asyncio.sleep(0.02)
 

@@ -158,7 +158,7 @@ async def change(client: Client, number: int) -> float:
         status, _ = await client.request("GET", policy)
         return status == 200
 
-    await wait_for(is_there, 30)
+    await wait_for(is_there, 60)
     return time.monotonic() - began
 
 

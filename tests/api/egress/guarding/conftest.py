@@ -10,6 +10,7 @@ import pytest
 from egress.openings import Meaning
 from egress.render import render
 from egress.render.target import Engine, EngineKind, Target
+from tests.api.admission.objects import until_known
 from tests.api.kube.objects import new_name
 from tests.harness.client import ApiStatusError, Client, Json, connect, read_objects
 from tests.harness.evidence import ROOT
@@ -32,7 +33,7 @@ CONTROLLERS: Final = (
     "namespace-controller",
 )
 _VERBS: Final = "get list watch create update patch delete deletecollection"
-_SEEN_S: Final = 30.0
+_SEEN_S: Final = 60.0
 _POLL_S: Final = 0.1
 
 
@@ -92,14 +93,16 @@ async def free(admin: Client) -> str:
     name = new_name("egress-free")
     await admin.create_namespace(name)
     await admin.create_service_account("trainer", name)
+    await until_known(admin, name)
     return name
 
 
 async def enrol(admin: Client) -> str:
-    """Make an enrolled namespace that nothing closes yet."""
+    """Make an enrolled namespace that nothing closes yet, and that the gate knows."""
     name = new_name("egress-held")
     await admin.create_namespace(name, {"sallyport.dev/egress": "deny"})
     await admin.create_service_account("trainer", name)
+    await until_known(admin, name)
     return name
 
 

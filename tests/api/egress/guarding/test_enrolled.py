@@ -40,12 +40,16 @@ async def test_a_pod_waits_for_the_default_deny(
 
 async def test_namespace_and_pod_in_one_go(admin: Client, control: Client) -> None:
     """Control needs a moment after the namespace: the Pod's review waits for it."""
-    for attempt in range(3):
+    waits: list[bool] = []
+    while not any(waits):
+        assert len(waits) < 10, "no review waited"  # On a busy machine, one may wait in vain.
         namespace = await enrol(admin)
-        asked = asyncio.create_task(admin.create(pod(namespace, f"run-{attempt}")))
-        await asyncio.sleep(0.4)
+        asked = asyncio.create_task(admin.create(pod(namespace)))
+        await asyncio.sleep(0.1)
         await control.apply(floor(namespace))
-        await asked
+        (answer,) = await asyncio.gather(asked, return_exceptions=True)
+        assert not isinstance(answer, BaseException) or "try again" in str(answer)
+        waits.append(not isinstance(answer, BaseException))
 
 
 @pytest.mark.parametrize(
@@ -103,7 +107,7 @@ async def test_each_engine_closes_by_its_own_kind(
     cluster = LiveCluster(installation.kubeconfig, settings)
     await cluster.start()
     try:
-        await cluster.wait(15)
+        await cluster.wait(60)
         closed = asyncio.create_task(cluster.closed(namespace))
         await control.apply(floor(namespace, engine))
         assert await closed

@@ -6,7 +6,7 @@ import pytest
 
 from tests.api.admission.conftest import ALLOW_AGE_S, install, shipped_by_install
 from tests.api.admission.objects import new_namespace
-from tests.api.egress.intents.people import set_up
+from tests.api.egress.intents.people import set_up, until_known
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client, connect
 from tests.harness.guarded import Installation, guarded
@@ -42,4 +42,5 @@ async def place(admin: Client) -> str:
     await set_up(admin)
     namespace = await new_namespace(admin)
     await admin.create_service_account("trainer", namespace)
+    await until_known(admin, namespace)
     return namespace

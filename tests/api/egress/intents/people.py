@@ -1,10 +1,12 @@
 """People who write and approve intents, and the objects that they write."""
 
+import asyncio
 import time
 import uuid
+from contextlib import suppress
 from typing import Any, Final
 
-from tests.harness.client import Client, Json
+from tests.harness.client import ApiStatusError, Client, Json
 from tests.harness.rbac import binding, grant, rule, service_account, user
 
 API: Final = "sallyport.dev/v1alpha1"
@@ -29,6 +31,23 @@ async def set_up(admin: Client) -> None:
     await admin.apply([binding("sallyport-approve-egress", *approvers, name="egress-approvers")])
     for name in (AUTHOR, ANN, BEN, "alice", "bob"):
         await admin.as_user(name).wait_until_can("approve", TIER)
+    for kind in ("egressallowlists", "egressdestinations"):
+        wanted = {"group": TIER["group"], "resource": kind}
+        await admin.as_user(AUTHOR).wait_until_can("create", wanted)
+
+
+async def until_known(admin: Client, namespace: str) -> None:
+    """Wait until the gate knows a namespace and its service account."""
+    author, asked = admin.as_user(AUTHOR), allowlist(namespace, {"cidr": "192.0.2.1/32"})
+    end = time.monotonic() + 60
+    while True:
+        author.warnings.clear()
+        with suppress(ApiStatusError):
+            await author.dry_run(asked)
+            if not any("no such ServiceAccount" in line for line in author.warnings):
+                return
+        assert time.monotonic() < end, author.warnings
+        await asyncio.sleep(0.1)
 
 
 async def let_use(admin: Client, namespace: str, account: str, name: str) -> None:

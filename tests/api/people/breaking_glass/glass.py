@@ -1,5 +1,7 @@
 """People who seal, approve and open a BreakGlass."""
 
+import asyncio
+import time
 import uuid
 from typing import Any, Final
 
@@ -9,10 +11,11 @@ from tests.api.people.excepting.exceptions import (
     APPROVERS,
     AUTHOR,
     BEN,
+    SETTLES_WITHIN_S,
     in_seconds,
 )
 from tests.api.people.excepting.exceptions import set_up as set_up_exceptions
-from tests.harness.client import Client, Json
+from tests.harness.client import ApiStatusError, Client, Json
 from tests.harness.rbac import binding, grant, group, rule, user
 
 ON_CALL: Final = "oncall@example.com"
@@ -102,3 +105,37 @@ async def change(
         "PATCH", path, body, content_type=kind, parameters=parameters or None
     )
     return status, str(answer.get("message", ""))
+
+
+async def opens(client: Client, name: str) -> None:
+    """Open it, once the gate has heard of its approvals."""
+    end = time.monotonic() + SETTLES_WITHIN_S
+    while True:
+        status, said = await change(client, name, OPENED)
+        if status == 200:
+            return
+        assert "is not approved: 1 of 2" in said or "is not approved: 0 of 2" in said, said
+        assert time.monotonic() < end, said
+        await asyncio.sleep(0.1)
+
+
+async def knows(client: Client, name: str, words: str) -> None:
+    """Try to open it until it is refused with these words: the gate has heard of approvals."""
+    end = time.monotonic() + SETTLES_WITHIN_S
+    while words not in (said := await change(client, name, OPENED))[1]:
+        assert said[0] == 403, said
+        assert time.monotonic() < end, said
+        await asyncio.sleep(0.1)
+
+
+async def creates(client: Client, item: Json) -> None:
+    """Create it once the gate lets its author: it remembers a refusal for seconds."""
+    end = time.monotonic() + SETTLES_WITHIN_S
+    while True:
+        try:
+            await client.create(item)
+        except ApiStatusError:
+            assert time.monotonic() < end
+            await asyncio.sleep(0.1)
+        else:
+            return

@@ -44,6 +44,10 @@ async def set_up(admin: Client) -> None:
     await admin.apply([binding("sallyport-approve", *approvers, name="exception-approvers")])
     for name in (AUTHOR, ANN, BEN):
         await admin.as_user(name).wait_until_can("approve", TIER)
+        for kind in ("policyexceptions", "approvals"):
+            await admin.as_user(name).wait_until_can("create", {**TIER, "resource": kind})
+    profile = {**TIER, "resource": "containerprofiles", "name": "pss-privileged"}
+    await admin.as_user(AUTHOR).wait_until_can("use", profile)
     await admin.as_user(RUNNER).wait_until_can("create", {"resource": "pods"})
 
 

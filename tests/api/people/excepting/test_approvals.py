@@ -43,6 +43,13 @@ async def refused(client: Client, item: Json, *words: str) -> None:
         assert word in error.value.message
 
 
+async def may_approve(admin: Client, name: str) -> None:
+    """Wait until somebody has both rights."""
+    client = admin.as_user(name)
+    await client.wait_until_can("approve", TIER)
+    await client.wait_until_can("create", {"group": TIER["group"], "resource": "approvals"})
+
+
 async def approve(admin: Client, place: str, *people: str) -> None:
     """Approve the exception as each of some people."""
     for index, name in enumerate(people):
@@ -85,7 +92,7 @@ async def test_one_person_is_one_person(admin: Client, place: str) -> None:
             user(ANN.upper()),
         )
     )
-    await admin.as_user(ANN.upper()).wait_until_can("approve", TIER)
+    await may_approve(admin, ANN.upper())
     await approve(admin, place, ANN, ANN, ANN.upper())
     await stays_out(admin, place)
     await approve(admin, place, BEN)
@@ -152,7 +159,7 @@ async def test_the_right_that_is_taken_away_counts_no_more(admin: Client, place:
     await admin.apply([binding("sallyport-approve", user("eve@example.com"), name="eves-right")])
     writers = rule(["sallyport.dev"], "approvals", "create")
     await admin.apply(grant("eves-approvals", writers, user("eve@example.com")))
-    await admin.as_user("eve@example.com").wait_until_can("approve", TIER)
+    await may_approve(admin, "eve@example.com")
     await approve(admin, place, ANN, "eve@example.com")
     await begins(admin, place)
     await admin.delete(binding("sallyport-approve", name="eves-right"))

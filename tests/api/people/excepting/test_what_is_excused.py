@@ -96,10 +96,17 @@ async def test_what_is_like_it_is_not_meant(
 
 async def test_it_ends_to_the_second(admin: Client, place: str) -> None:
     """By the gate's clock, with no event needed."""
-    end = int(time.time()) + 6
-    await put_in_force(admin, place, exception(place, expiresAt=in_seconds(end - time.time())))
-    await begins(admin, place)
-    assert time.time() < end, "the machine is too slow for this test"
+    for seconds in (6, 30, 90):  # A busy machine needs longer until it is in force.
+        end = int(time.time()) + seconds
+        ending = in_seconds(end - time.time())
+        await put_in_force(admin, place, exception(place, f"ends-{seconds}", expiresAt=ending))
+        begun = False
+        while not begun and time.time() < end:
+            begun = await runs(admin, place)
+        if begun and time.time() < end - 1:
+            break
+    else:
+        raise AssertionError("it was never in force")
     await asyncio.sleep(max(end - 0.8 - time.time(), 0))
     before = await runs(admin, place)
     assert before or time.time() >= end
@@ -134,7 +141,7 @@ async def test_an_approver_who_is_at_risk_counts_no_more(
     cluster = LiveCluster(installation.apiserver.kubeconfig())
     await cluster.start()
     try:
-        await cluster.wait(10)
+        await cluster.wait(60)
         runner = Subject(RUNNER, groups=["system:authenticated"])
         asked = Request(
             uid="1",
@@ -150,7 +157,7 @@ async def test_an_approver_who_is_at_risk_counts_no_more(
             risky = {Subject(BEN).label} if at_risk else frozenset()
             terms = Terms(at_risk=partial(_known, risky))
             judge = Judge(Gatherer(cluster, engine, Controllers(), terms=terms))
-            end = time.monotonic() + 5
+            end = time.monotonic() + 60
             while (decision := await judge.validate(asked, budget=5)).verdict is not verdict:
                 assert time.monotonic() < end, decision
                 await asyncio.sleep(0.05)

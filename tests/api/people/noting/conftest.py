@@ -51,7 +51,7 @@ WEBHOOKS: Final = (
 YEAR_OLD: Final[Json] = {"plain": {}, "kept": {}, "strong": {"hostPID": True}}
 """Deployments that are made before any webhook is registered, and what is in their templates."""
 _VERBS: Final = "get list watch create update patch delete"
-_SEEN_S: Final = 30.0
+_SEEN_S: Final = 60.0
 _POLL_S: Final = 0.1
 
 
@@ -64,7 +64,8 @@ class Installation:
 
     def decisions(self, wanted: Callable[[Json], bool]) -> list[Json]:
         """Give the decisions so far that ended a request, and are wanted."""
-        lines = self.log.read_text(errors="replace").splitlines()
+        whole, _, _ = self.log.read_text(errors="replace").rpartition("\n")
+        lines = whole.splitlines()
         documents = [json.loads(line) for line in lines if '"format":' in line]
         ends = [d for d in documents if is_final(d["source"], allowed=d["allowed"])]
         return [d for d in ends if wanted(d)]

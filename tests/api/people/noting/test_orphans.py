@@ -22,7 +22,7 @@ OTHER_IMAGE: Final = "registry.example/train:2"
 
 async def until(true: Callable[[], Awaitable[bool]], what: str) -> None:
     """Return once something holds; controllers need a moment."""
-    for _ in range(300):
+    for _ in range(600):
         if await true():
             return
         await asyncio.sleep(0.1)

@@ -5,7 +5,7 @@ a later one changed the Pod (`reinvocationPolicy: IfNeeded`).
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -21,6 +21,7 @@ from tests.api.people.noting.conftest import (
     workload,
 )
 from tests.api.people.noting.profiles import PROFILE, naming, profile
+from tests.api.people.noting.test_orphans import until
 from tests.harness.client import Client, Json, Outcome
 from tests.harness.rbac import grant, service_account, use_of, user
 from tests.harness.sidecars import LABEL, injecting, registration
@@ -57,7 +58,7 @@ async def sidecars(installation: Installation, admin: Client, name: str) -> Asyn
 
 async def _until(admin: Client, containers: int) -> None:
     """Wait until a Pod has so many containers: registrations are followed with a delay."""
-    for _ in range(300):
+    for _ in range(600):
         answer = await admin.dry_run(pod("probe", "plain"))
         if len(answer.body.get("spec", {}).get("containers", ())) == containers:
             return
@@ -94,18 +95,32 @@ async def eve(admin: Client) -> Client:
             *grant(STRONG, use_of(STRONG), *everyone),
         )
     )
-    return human(admin, "eve@example.com", EVE_OID)
+    made = human(admin, "eve@example.com", EVE_OID)
+    for name in (FILLED, STRONG):
+
+        async def known(name: str = name) -> bool:
+            answer = await made.dry_run(pod("known", "none", **{PROFILE: name}))
+            return answer.outcome is Outcome.ALLOWED
+
+        await until(known, f"the gate does not let Eve use {name}")
+    return made
+
+
+def of_uid(uid: str) -> Callable[[Json], bool]:
+    """Say of a decision whether it is of this object."""
+    return lambda d: bool(d["request"].get("objectUid") == uid)
 
 
 async def test_before_or_after_is_the_same(
     installation: Installation, admin: Client, eve: Client
 ) -> None:
     """One sidecar, filled in as the rest is; one note; the validating pass agrees."""
-    found = []
+    found, uids = [], list[str]()
     for name in NAMES:
         async with sidecars(installation, admin, name):
             made = await soon(lambda: eve.create(pod("both", "plain", **{PROFILE: FILLED})))
             await admin.delete(made)
+            uids.append(made["metadata"]["uid"])
             found.append((made["metadata"]["annotations"], made["spec"]["containers"]))
     (notes, containers), after = found
     assert (notes, containers) == after
@@ -113,8 +128,9 @@ async def test_before_or_after_is_the_same(
     assert [each["name"] for each in containers] == ["main", "plain"]
     for each in containers:
         assert each["securityContext"]["allowPrivilegeEscalation"] is False
-    decisions = installation.decisions(of_pod("both"))
-    assert {(d["verdict"], d["profile"]) for d in decisions} == {("allow", FILLED)}
+    for uid in uids:
+        decision = await installation.decision(of_uid(uid))
+        assert (decision["verdict"], decision["profile"]) == ("allow", FILLED)
 
 
 async def test_what_has_its_sidecar_and_defaults_stays_as_it_is(

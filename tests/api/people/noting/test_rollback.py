@@ -77,7 +77,7 @@ async def roll_back(client: Client, made: Json, revision: str = "1") -> Json:
 async def revision(client: Client, name: str, number: int) -> None:
     """Return once the Deployment's controller has seen so many templates."""
     key = "deployment.kubernetes.io/revision"
-    for _ in range(300):
+    for _ in range(600):
         now = await client.get("apps/v1", "Deployment", name, NAMESPACE)
         if now["metadata"]["annotations"].get(key) == str(number):
             return

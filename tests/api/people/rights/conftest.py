@@ -39,7 +39,7 @@ async def _install(client: Client) -> str:
 
 
 async def _until_filled(client: Client) -> None:
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while not (await client.get(f"{GROUP}/v1", "ClusterRole", "edit"))["rules"]:
         assert time.monotonic() < end
         await asyncio.sleep(0.1)

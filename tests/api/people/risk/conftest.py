@@ -1,5 +1,6 @@
 """A cluster of this folder's own, with controllers, and a gate that decides by risk."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from kube.objects import Objects
 from kube.risk_store import RiskStore
 from tests.api.people.noting.conftest import template, workload
 from tests.harness.apiserver import ApiServer
-from tests.harness.client import Client, Json, connect, read_objects
+from tests.harness.client import Client, Json, Outcome, connect, read_objects
 from tests.harness.controller_manager import ControllerManager
 from tests.harness.evidence import ROOT
 from tests.harness.guarded import guarded
@@ -157,18 +158,37 @@ async def admin(guarded_cluster: ApiServer) -> AsyncIterator[Client]:
 
 
 @pytest.fixture
-async def risks(guarded_cluster: ApiServer) -> AsyncIterator[Risks]:
-    """Who is at risk: nobody at first, and nobody again at the end."""
+async def risks(guarded_cluster: ApiServer, ann: Client, ben: Client) -> AsyncIterator[Risks]:
+    """Who is at risk: nobody at first, as the gate knows, and nobody again at the end."""
     connection = Connection(guarded_cluster.kubeconfig())
     await connection.open()
     found = Risks(RiskStore(Objects(connection), SYSTEM))
     try:
         await found.known(as_of=time.time())
         await found.put()
+        await _known_to_gate(ann, ben)
         yield found
         await found.put()
     finally:
         await connection.close()
+
+
+async def _known_to_gate(ann: Client, ben: Client) -> None:
+    """Wait until the gate has heard that neither of them is at risk, nor what Pods sign in as."""
+    signing_in = pod("signing-in", serviceAccountName="robot")
+    signing_in["metadata"]["labels"]["azure.workload.identity/use"] = "true"
+    asked = [(ann, pod("plain", CLOSED)), (ann, pod("plain")), (ben, signing_in)]
+    deadline = time.monotonic() + 60
+    while not all([await _is_let_be(client, item) for client, item in asked]):
+        assert time.monotonic() < deadline, "the gate does not hear of risks"
+        await asyncio.sleep(0.1)
+
+
+async def _is_let_be(client: Client, item: Json) -> bool:
+    client.warnings.clear()
+    answer = await client.dry_run(item)
+    contained = "runtimeClassName" in answer.body.get("spec", {})
+    return answer.outcome is Outcome.ALLOWED and not contained and not client.warnings
 
 
 @pytest.fixture

@@ -77,7 +77,7 @@ async def _unregister(installation: Installation) -> None:
 
 
 async def _until(client: Client, *, asked: bool) -> None:
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while True:
         answer = await client.dry_run(profile(f"{PREFIX}probe"))
         if (answer.outcome is Outcome.DENIED) is asked:

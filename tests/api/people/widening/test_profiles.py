@@ -18,6 +18,7 @@ from tests.api.people.widening.profiles import (
     approve,
     consent,
     existing,
+    knows,
     new_name,
     profile,
     stays,
@@ -134,7 +135,9 @@ async def test_an_approval_that_is_taken_back_counts_no_more(admin: Client) -> N
     """Until then it would have; nobody can change whose it is, or prolong it."""
     author, item = admin.as_user(AUTHOR), profile(new_name())
     (anns, _) = await approve(admin, item, ANN, BEN)
+    await knows(author, item, "")
     await admin.as_user(ANN).delete(anns)
+    await knows(author, item, "1 of 2")
     await stays(author, item, "1 of 2")
     await refused(admin.as_user(ANN), consent(item, ANN, days=8), "at most 7 days ahead")
     with pytest.raises(ApiStatusError, match=r"digest"):

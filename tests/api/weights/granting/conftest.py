@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import pytest
 
+from tests.api.admission.objects import until_known
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import ApiStatusError, Client, Json, connect, read_objects
 from tests.harness.controller_manager import ControllerManager
@@ -75,7 +76,8 @@ class Installation:
 
     def decisions(self) -> list[Json]:
         """Give the decisions so far, of the validating pass."""
-        lines = self.log.read_text(errors="replace").splitlines()
+        whole, _, _ = self.log.read_text(errors="replace").rpartition("\n")
+        lines = whole.splitlines()
         documents = [json.loads(line) for line in lines if '"format":' in line]
         return [each for each in documents if each.get("source") == "validate"]
 
@@ -146,6 +148,7 @@ async def place(admin: Client, name: str) -> str:
             },
         }
     )
+    await until_known(admin, name)
     return name
 
 
@@ -248,6 +251,15 @@ async def refused(work: Callable[[], Awaitable[Any]], says: str) -> str:
                 return last
         await asyncio.sleep(_POLL_S)
     raise AssertionError(f"never refused with {says!r}; the last: {last!r}")
+
+
+async def pods_made(admin: Client, namespace: str, name: str) -> list[Json]:
+    """Wait until a Deployment has Pods, and give them."""
+    deadline = time.monotonic() + SOON_S
+    while not (found := await pods_of(admin, namespace, name)):
+        assert time.monotonic() < deadline, f"{namespace}/{name} has no Pods"
+        await asyncio.sleep(_POLL_S)
+    return found
 
 
 async def pods_of(admin: Client, namespace: str, name: str) -> list[Json]:

@@ -1,8 +1,9 @@
 """A BreakGlass of the people of these tests."""
 
 import time
+from functools import partial
 
-from tests.api.weights.granting.conftest import ANN, API, BEN, human, in_seconds
+from tests.api.weights.granting.conftest import ANN, API, BEN, human, in_seconds, soon
 from tests.harness.client import Client, Json
 from tests.harness.rbac import binding, user
 
@@ -38,4 +39,6 @@ async def open_glass(admin: Client, glass: Json) -> Json:
                 "spec": {"for": named, "expiresAt": in_seconds(3600)},
             }
         )
-    return await human(admin, ON_CALL).patch(glass, {"spec": {"activated": True}})
+    opens = partial(human(admin, ON_CALL).patch, glass, {"spec": {"activated": True}})
+    opened: Json = await soon(opens)
+    return opened

@@ -1,6 +1,5 @@
 """What an open BreakGlass relaxes of the weights' rules, and what it never does."""
 
-import asyncio
 import time
 from copy import deepcopy
 from functools import partial
@@ -17,7 +16,7 @@ from tests.api.weights.granting.conftest import (
     human,
     place,
     pod,
-    pods_of,
+    pods_made,
     refused,
     soon,
 )
@@ -92,11 +91,7 @@ async def test_a_controllers_pods_start_under_it_as_well(admin: Client, shape: A
     await refused(partial(carol.create, shape(namespace, "llama")), REFUSAL)
     await open_glass(admin, sealed(namespace, "*"))
     await soon(partial(carol.create, shape(namespace, "llama")))
-    for _ in range(100):
-        if await pods_of(admin, namespace, "llama"):
-            break
-        await asyncio.sleep(0.1)
-    assert await pods_of(admin, namespace, "llama")
+    assert await pods_made(admin, namespace, "llama")
 
 
 async def test_one_for_other_rules_lets_nobody_near(admin: Client) -> None:

@@ -161,7 +161,7 @@ async def test_a_claim_on_weights_needs_a_grant(admin: Client) -> None:
     await admin.create(volume("claims-w", {"namespace": namespace, "name": "w"}))
     await carol.create(claim(namespace, "w"))
     await refused(
-        partial(carol.create, claiming(namespace, "one", "w")), "mounts llamaweights/prod"
+        partial(carol.create, claiming(namespace, "early", "w")), "mounts llamaweights/prod"
     )
     written = await human(admin, DAVE).create(asked_for(namespace, serviceAccounts=["default"]))
     await approve(admin, written)
