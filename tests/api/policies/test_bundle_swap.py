@@ -10,7 +10,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -60,6 +60,10 @@ class Scene:
     good: dict[str, Path]
     """Bundles by the word that their rules say."""
     bad: dict[str, Bad]
+    told: list[str] = field(default_factory=list)
+    """Why bundles were refused, as far as its log was read."""
+    read: int = 0
+    """Bytes of it: it has a line for each review."""
 
     def put(self, bundle: Path) -> None:
         """Replace the file in one step."""
@@ -92,10 +96,16 @@ class Scene:
 
     def refusals(self) -> list[str]:
         """Give the reasons that it logged."""
-        whole = (self.folder / "gate.log").read_text().rpartition("\n")[0]
-        lines = whole.splitlines()
-        found = [json.loads(line) for line in lines if "policy bundle refused" in line]
-        return [each["problem"] for each in found]
+        with (self.folder / "gate.log").open("rb") as log:
+            log.seek(self.read)
+            lines = log.read().splitlines(keepends=True)
+        for line in lines:
+            if not line.endswith(b"\n"):
+                break
+            self.read += len(line)
+            if b"policy bundle refused" in line:
+                self.told.append(json.loads(line)["problem"])
+        return self.told
 
     def loading(self) -> Loading:
         """Give what asks it."""
