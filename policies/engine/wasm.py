@@ -199,7 +199,7 @@ class Instance:
         }
         for name, function in hosts.items():
             linker.define(self._store, "env", name, function.imported)
-        self._hosts = hosts
+        self._hosts = hosts  # They are to live as long as the store.
         return linker.instantiate(self._store, code.module)
 
     def _host(

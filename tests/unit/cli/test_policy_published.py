@@ -178,20 +178,9 @@ async def test_what_is_active_already_needs_no_waiting(target: str, *, active: b
     assert (found.wanted, found.active) == (target, active)
 
 
-@pytest.mark.parametrize(
-    ("target", "code", "field", "why"),
-    [("bad.tar.gz", 1, "refused", "bad.tar.gz"), (OLD, 2, "problem", "is not active after")],
-)
-def test_activate_prints_json_where_it_fails(  # noqa: PLR0913, PLR0917 (four of them are cases)
-    run: Run,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    target: str,
-    code: int,
-    field: str,
-    why: str,
-) -> None:
-    """Of a file that is no bundle nothing is wanted; what takes too long is wanted."""
+@pytest.fixture
+def in_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Open a store in which one bundle is active, and begin in an empty folder."""
 
     @asynccontextmanager
     async def opened(_: Settings) -> AsyncIterator[BundleStore]:
@@ -199,6 +188,17 @@ def test_activate_prints_json_where_it_fails(  # noqa: PLR0913, PLR0917 (four of
 
     monkeypatch.setattr("cli.policy_published.open_store", opened)
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("target", "code", "field", "why"),
+    [("bad.tar.gz", 1, "refused", "bad.tar.gz"), (OLD, 2, "problem", "is not active after")],
+)
+@pytest.mark.usefixtures("in_force")
+def test_activate_prints_json_where_it_fails(  # noqa: PLR0913, PLR0917 (four of them are cases)
+    run: Run, tmp_path: Path, target: str, code: int, field: str, why: str
+) -> None:
+    """Of a file that is no bundle nothing is wanted; what takes too long is wanted."""
     (tmp_path / "bad.tar.gz").write_bytes(b"no bundle")
     done = run("policy", "activate", target, "--wait", "0.001", "-o", "json")
     found = json.loads(done.out)
@@ -208,17 +208,11 @@ def test_activate_prints_json_where_it_fails(  # noqa: PLR0913, PLR0917 (four of
     jsonschema.validate(found, json.loads(SCHEMA.read_text()))
 
 
+@pytest.mark.usefixtures("in_force")
 def test_what_is_refused_does_not_write_to_the_terminal_as_it_likes(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, tmp_path: Path
 ) -> None:
     """Why a bundle is refused holds text of its own, which may clear a screen."""
-
-    @asynccontextmanager
-    async def opened(_: Settings) -> AsyncIterator[BundleStore]:
-        yield await published(Head(turn=5, wanted=NOW, active=NOW, bundles=BUNDLES))
-
-    monkeypatch.setattr("cli.policy_published.open_store", opened)
-    monkeypatch.chdir(tmp_path)
     (tmp_path / "a\x1b[2Jb.tar.gz").write_bytes(b"no bundle")
     done = run("policy", "activate", "a\x1b[2Jb.tar.gz")
     assert (done.code, "\x1b" in done.err, "a\\x1b[2Jb.tar.gz" in done.err) == (1, False, True)
