@@ -32,6 +32,11 @@ class SteadyLoad:
     good: Callable[[], Json]
     bad: Callable[[], Json]
     pods_per_second: float
+    at_once: int = 1
+    """How many are asked for in the same moment: the webhooks' client opens connections for each.
+
+    One after the other they all go over one connection, and so to one gate.
+    """
     outcomes: "Counter[str]" = field(default_factory=Counter)
     """`allowed` and `denied` as they must be; everything else is wrong."""
     waits: list[float] = field(default_factory=list)
@@ -62,7 +67,7 @@ class SteadyLoad:
     async def _work(self) -> None:
         while not self.over:
             number, self._number = self._number, self._number + 1
-            due = self._began + number / self.pods_per_second
+            due = self._began + number // self.at_once * self.at_once / self.pods_per_second
             await asyncio.sleep(max(0.0, due - time.monotonic()))
             await self._ask(bad=number % _EVERY_BAD == 0)
 

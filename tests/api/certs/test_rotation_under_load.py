@@ -30,6 +30,8 @@ from tests.harness.webhooks import registered
 ALICE = "alice@example.com"
 SECONDS = size(ci=15, proof=180)
 PODS_PER_SECOND = size(ci=20, proof=115)
+AT_ONCE = 6
+"""Two for each gate: kube-apiserver opens a connection where none is free."""
 SHARE = 0.9 if PROOF else 0.2
 """Of the Pods that must have been asked for: a machine that does other things is slower."""
 DELIVERY_S = 1.0
@@ -119,7 +121,7 @@ async def under_load(client: Client, namespace: str, enough: Callable[[], bool])
 
     A busy machine goes on until there is enough to be seen.
     """
-    load = SteadyLoad(client.as_user(ALICE), namespace, GOOD, BAD, PODS_PER_SECOND)
+    load = SteadyLoad(client.as_user(ALICE), namespace, GOOD, BAD, PODS_PER_SECOND, AT_ONCE)
     before = await failed_calls(client)
     running = asyncio.create_task(load.run())
     await asyncio.sleep(SECONDS)
