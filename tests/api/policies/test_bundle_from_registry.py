@@ -11,6 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ed25519
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from cli.control import LEASE
 from policies.bundle import signed
 from policies.signing import Signing
 from tests.api.policies.published import until
@@ -53,6 +54,12 @@ class Scene:
         """Say whether control's log has the words."""
         return words in (self.installed.folder / "control.log").read_text()
 
+    async def leader(self) -> str:
+        """Give who holds control's Lease."""
+        lease = await self.client.get("coordination.k8s.io/v1", "Lease", LEASE, NAMESPACE)
+        holder: str = lease["spec"]["holderIdentity"]
+        return holder
+
 
 @pytest.fixture
 async def scene(tmp_path: Path, helm: Helm) -> AsyncIterator[Scene]:
@@ -84,6 +91,7 @@ async def test_what_the_tag_names_is_judged_by_unless_it_is_older_or_forged(scen
     await until(lambda: scene.said("control does not go back by itself"))
     assert scene.refused()
     scene.installed.processes["control"].stop()
+    assert await scene.leader() == ""  # Given up: the next need not wait until it runs out.
     scene.served.tag("stable", FORGED)
     await scene.installed.start_control(scene.client)
     await until(lambda: scene.said("has signed it"))
