@@ -118,7 +118,7 @@ class _Control:
         if self.recording is not None and self.recording.spool is not None:
             work.append(asyncio.create_task(self.record.follow()))
         try:
-            # Not gather: it cancels each too, and a second time keeps the Lease from being given up.
+            # Not gather: cancelled twice, the runner does not give the Lease up.
             ended, _ = await asyncio.wait(work, return_when=asyncio.FIRST_EXCEPTION)
             for task in ended:
                 task.result()
