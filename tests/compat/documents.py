@@ -3,13 +3,12 @@
     python documents.py write FOLDER
     python documents.py read FOLDER
 
-A program of its own: the tests run it with the code of another release on `PYTHONPATH`. So it
-names only what each release has. `read` prints JSON: what each document was understood as.
+A program of its own: the tests run each release's own with that release's code on `PYTHONPATH`.
+`read` prints JSON: what each document was understood as.
 """
 
 import base64
 import datetime as dt
-import importlib
 import json
 import sys
 import tempfile
@@ -25,6 +24,7 @@ from audit.ledger.spool import Spool
 from audit.ledger.wire import Acknowledged
 from certs.rotation import RotationSettings, State, plan
 from certs.signing import SigningSettings, plan_signing
+from control.loops.certificate_store import read_record, wanted_leaves, write_record
 from control.loops.signing import read_keys, write_keys
 from control.sweep.cursor import Cursor, decode_cursor, encode_cursor
 from core.decision import Action, Finding, Verdict
@@ -44,20 +44,13 @@ from core.risk_wire import decode_head, encode_head, head_of, snapshot_of
 from kube.lease import LeaseSettings, unheld
 from kube.lease import read_record as read_lease
 from kube.secrets import Secret
+from tests.unit.core.risk_samples import of_every_sort
 
 Json = Any
 CLUSTER: Final = "5f0c3c1e-6f0b-4c39-9d0e-2a5c7c4f9f10"
 ID: Final = "01a1fdfa-4600-741a-844b-d5e85b7c5f0f"
 WHEN: Final = "2026-11-21T12:00:00.000Z"
 NOW: Final = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
-
-
-def _certificates() -> Any:
-    """Give the module that reads and writes the CAs' record: it has moved once."""
-    try:
-        return importlib.import_module("control.loops.certificate_store")
-    except ImportError:
-        return importlib.import_module("control.loops.certificates")
 
 
 def decision() -> DecisionDocument:
@@ -130,15 +123,14 @@ def _read_segment(content: bytes) -> Json:
 
 
 def _authorities() -> bytes:
-    store = _certificates()
-    wanted = store.wanted_leaves("sallyport-system", CLUSTER)
-    return bytes(store.write_record(plan(State(), wanted, NOW, RotationSettings()).authorities))
+    wanted = wanted_leaves("sallyport-system", CLUSTER)
+    return bytes(write_record(plan(State(), wanted, NOW, RotationSettings()).authorities))
 
 
 def _read_authorities(content: bytes) -> Json:
     return [
         {"certificate": each.certificate.decode(), "signs": each.key is not None}
-        for each in _certificates().read_record(content)
+        for each in read_record(content)
     ]
 
 
@@ -152,8 +144,7 @@ def _read_keys(content: bytes) -> Json:
 
 
 def _risk() -> bytes:
-    samples = importlib.import_module("tests.unit.core.risk_samples")
-    snapshot = samples.of_every_sort()
+    snapshot = of_every_sort()
     base = encode_base(snapshot.base.items())
     head = encode_head(head_of(snapshot, "a", base.digests))
     shards = {f"shard-{number}": shard for number, shard in enumerate(base.shards)}

@@ -1,8 +1,9 @@
-"""Record what this code writes as the golden documents of a release.
+"""Record what this code stores and shows as the golden files of a release.
 
     python -m tests.compat.recording [RELEASE]
 
-Without a name, of the next one. Do it when a test says that a document has changed; with a
+Without a name, of the next one. Do it when a test says that something has changed, and is meant to:
+look at what `git diff` says of `stored/` and `public/`, for each line is a promise. With a
 release's name, when it is released. Refused where an earlier release would not be understood.
 """
 
@@ -10,6 +11,7 @@ import json
 import sys
 from pathlib import Path
 
+from tests.compat.contracts import keep_contracts
 from tests.compat.documents import WITH_KEYS, understood, write
 from tests.compat.releases import GOLDEN, NEXT
 from tests.compat.shapes import broken, shapes
@@ -29,6 +31,7 @@ def record(release: str) -> None:
                 f"{path.parent.name}: {'; '.join(problems)}: read both, and raise FORMAT"
             )
     keep(GOLDEN / release, json.dumps(now, indent=1, sort_keys=True))
+    keep_contracts(GOLDEN / release)
 
 
 def keep(folder: Path, shown: str) -> None:

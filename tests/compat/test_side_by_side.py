@@ -15,7 +15,7 @@ from audit.ledger.frames import Frame, FrameKind, decision_frame_id
 from core.ids import uuid7
 from tests.api.record.load import loaded, wait_until_shipped
 from tests.compat import documents
-from tests.compat.releases import BEFORE, HERE, code_of, run, understood_by
+from tests.compat.releases import BEFORE, code_of, program_of, run, understood_by
 from tests.compat.side_by_side import TwoReleases
 from tests.harness.evidence import ROOT, record
 from tests.harness.recorded import CLUSTER
@@ -43,7 +43,7 @@ def both(tmp_path: Path) -> Iterator[TwoReleases]:
 def test_each_reads_what_the_other_stored(before: Path, tmp_path: Path, writer: str) -> None:
     """Secrets, ConfigMaps, Leases, spools and decisions mean the same to both, keys included."""
     code = before if writer == "before" else ROOT
-    run(code, HERE / "documents.py", "write", tmp_path)
+    run(code, program_of(code), "write", tmp_path)
     one, other = (understood_by(each, tmp_path) for each in (before, ROOT))
     assert one.keys() == documents.KINDS.keys()
     assert one == other

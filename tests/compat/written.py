@@ -1,0 +1,81 @@
+"""Types that are only written, and do not say how: nothing else tells that they leave the process.
+
+Whatever is decoded, or has a mark of how it is written, is found without being named here
+(`tests.compat.wire`).
+"""
+
+from typing import Any, Final
+
+from admission.explain import Explanation as Explained
+from audit.ledger.acts_wire import ActsPage
+from audit.ledger.log.verdict import Verdict
+from audit.reports.model import Report
+from audit.weights.cases import Cases
+from audit.weights.catalogue import DETECTIONS
+from audit.weights.reads_wire import ReadsPage
+from cli.approve import Answer as Approved
+from cli.certs_status import Status as CertificatesStatus
+from cli.egress_release import Released
+from cli.egress_suggest import Answer as SuggestedEgress
+from cli.egress_verify import Verified as VerifiedEgress
+from cli.ledger_keys import PublicKey
+from cli.ledger_verify import CheckedProof
+from cli.policy_cases import JudgedCase
+from cli.profile_check import Checked
+from cli.profile_diff import Difference as ProfileDifference
+from cli.profile_suggest import Suggestion
+from cli.report_making import Made
+from cli.verify import Verified
+from cli.weights_access import Accesses
+from cli.weights_ingest import TakenIn
+from cli.who_can_use import Answer as WhoCanUse
+from core.capacity import Capacity
+from core.decision import Decision
+from docs.make_schemas import SCHEMAS
+from egress.explaining import Explanation as ExplainedEgress
+from egress.flows import Answer as FlowsAnswer
+from egress.picture import Picture
+from egress.planning import Plan as EgressPlan
+from egress.suggesting import Suggested
+from identity.rights.who_can import Reach
+from policies.context import Standings
+from policies.importing.report import Imported
+from webhooks.logs import _Line
+
+WRITTEN: Final[tuple[Any, ...]] = (
+    *(kind for _, _, kind in SCHEMAS.values()),
+    *(type(each.begin()) for each in DETECTIONS),
+    Accesses,
+    ActsPage,
+    Approved,
+    Capacity,
+    Cases,
+    CertificatesStatus,
+    Checked,
+    CheckedProof,
+    Decision,
+    EgressPlan,
+    Explained,
+    ExplainedEgress,
+    FlowsAnswer,
+    Imported,
+    JudgedCase,
+    Made,
+    Picture,
+    ProfileDifference,
+    PublicKey,
+    Reach,
+    ReadsPage,
+    Released,
+    Report,
+    Standings,
+    Suggested,
+    SuggestedEgress,
+    Suggestion,
+    TakenIn,
+    Verdict,
+    Verified,
+    VerifiedEgress,
+    WhoCanUse,
+    _Line,
+)
