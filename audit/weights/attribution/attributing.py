@@ -13,6 +13,7 @@ import msgspec
 from audit.weights.attribution import saying
 from audit.weights.attribution.gaps import IDENTITIES, PODS
 from audit.weights.attribution.histories import Histories
+from audit.weights.attribution.identities import Claim
 from audit.weights.attribution.lives import Life
 from audit.weights.attribution.rules import ORDINARY, Rules
 from core.document import unix_ms
@@ -31,20 +32,6 @@ MOST_CANDIDATES: Final = 10_000
 
 _TOKENS: Final = (SignedBy.OAUTH, SignedBy.DELEGATION_SAS)
 """No set: the hash of an enumeration's member is a function call, for each of so many accesses."""
-
-
-class Claim(msgspec.Struct, frozen=True, gc=False):
-    """As whom an access was made, and who could sign in so."""
-
-    who: str
-    """For a person: `client:…` or `oid:…`."""
-    client: str
-    accounts: tuple[str, ...]
-    """Service accounts, `namespace/name`, in order."""
-    unix_s: float
-    delegated: bool = False
-    of_nodes: bool = False
-    """Whether it is the identity of kubelets, as which CSI drivers mount for all of a node."""
 
 
 class Found(msgspec.Struct, frozen=True):

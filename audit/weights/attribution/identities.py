@@ -17,6 +17,20 @@ MOST_CHANGES: Final = 128
 _SUBJECT: Final = "system:serviceaccount:"
 
 
+class Claim(msgspec.Struct, frozen=True, gc=False):
+    """As whom an access was made, and who could sign in so."""
+
+    who: str
+    """For a person: `client:…` or `oid:…`."""
+    client: str
+    accounts: tuple[str, ...]
+    """Service accounts, `namespace/name`, in order."""
+    unix_s: float
+    delegated: bool = False
+    of_nodes: bool = False
+    """Whether it is the identity of kubelets, as which CSI drivers mount for all of a node."""
+
+
 class _Said(msgspec.Struct, frozen=True, order=True, array_like=True):
     """What an object said from a time on."""
 
