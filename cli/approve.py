@@ -19,7 +19,7 @@ from cli.approvable import KINDS, ApprovableKind
 from cli.approve_profile import PROFILE_CALLED, Proposal
 from cli.approve_store import REMOVAL_CALLED, STORE_CALLED, StoreProposal
 from cli.output import Format, make_console, print_json
-from cli.profile_diff import read_one
+from cli.profile_files import read_profile
 from cli.settings import Settings
 from cli.text import safe_line, safe_text
 from core import names, weight_stores
@@ -203,7 +203,7 @@ async def _run_proposal(settings: Settings, wish: Wish, console: Console | None)
         ClusterError: kube-apiserver does not answer.
     """
     called = wish.kind.lower()
-    profile = read_one(Path(wish.name)) if called in PROFILE_CALLED else None
+    profile = read_profile(Path(wish.name)) if called in PROFILE_CALLED else None
     async with _opened(settings) as objects:
         proposal: Proposal | StoreProposal
         if profile is not None:

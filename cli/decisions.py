@@ -1,12 +1,9 @@
 """`sallyport decisions`: what the ledger holds, as a table or JSON, and as it comes."""
 
 import asyncio
-import datetime as dt
-import re
 import sys
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
 
 import msgspec
 from rich.console import Console
@@ -17,11 +14,10 @@ from audit.ledger.store.query import Query
 from audit.ledger.store.store import Store
 from cli.ledger import open_ledger
 from cli.output import COLOURS, WORDS, Format, name_object, print_json
+from cli.queries import now_ms
 from cli.settings import Settings
 from cli.text import safe_line
 from core.document import DecisionDocument, Source, decode_document, time_of, unix_ms
-from core.errors import SettingsError
-from core.subject import Subject
 
 POLL_S: Final = 1.0
 
@@ -37,10 +33,6 @@ _MOST_RULES: Final = 3
 _SOURCES: Final[dict[Source, str]] = {"validate": "gate", "mutate": "mutate", "sweep": "sweep"}
 _LEAST: Final = {"VERDICT": 10, "SOURCE": 6, "CLUSTER": 36, "OBJECT": 12, "WHO": 12}
 """Least widths, so that what follows later stands below what came first."""
-
-_AGO: Final = re.compile(r"(\d{1,6})([smhdw])")
-_UNIT_MS: Final = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
-_LABELS: Final = ("oid:", "user:", "system:")
 
 
 async def show(settings: Settings, query: Query, output: Format, console: Console) -> None:
@@ -67,7 +59,7 @@ async def follow(settings: Settings, query: Query, output: Format, console: Cons
         LedgerError: there is no ledger, or it cannot be read.
     """
     async with open_ledger(settings) as store:
-        tail = _Tail(query, _now_ms)
+        tail = _Tail(query, now_ms)
         await tail.read(store)  # What is older than the last ones is not news.
         shown = (await store.find(query))[::-1]
         tail.note(shown)
@@ -76,50 +68,6 @@ async def follow(settings: Settings, query: Query, output: Format, console: Cons
             printer.print(shown)
             await asyncio.sleep(POLL_S)
             shown = await tail.read(store)
-
-
-def make_query(filters: Mapping[str, Any], user: str | None, since: str | None) -> Query:
-    """Make the query of what was typed; `filters` are its fields, None where not given.
-
-    Raises:
-        SettingsError: `since` is no time.
-    """
-    given = {name: value for name, value in filters.items() if value is not None}
-    return Query(
-        requesters=() if user is None else _names_of(user),
-        since_ms=None if since is None else read_since(since, _now_ms()),
-        **given,
-    )
-
-
-def _names_of(user: str) -> tuple[str, ...]:
-    """Give what a user may stand under: the pseudonym, or the name where names are kept."""
-    return (user,) if user.startswith(_LABELS) else (Subject(username=user).label, user)
-
-
-def read_since(since: str, now_ms: int, flag: str = "--since") -> int:
-    """Give a time that was typed, in milliseconds since the epoch.
-
-    Raises:
-        SettingsError: it is none.
-    """
-    ago = _AGO.fullmatch(since)
-    if ago:
-        return now_ms - int(ago[1]) * _UNIT_MS[ago[2]]
-    try:
-        time_of_day = dt.datetime.fromisoformat(since)
-    except ValueError:
-        time_of_day = None
-    if time_of_day is None or time_of_day.tzinfo is None:
-        raise SettingsError(
-            f"{flag} {since}: give how long ago (15m, 2h, 3d) or a time with its zone "
-            "(2026-11-21T09:00:00Z)"
-        )
-    return max(int(time_of_day.timestamp() * 1000), 0)
-
-
-def _now_ms() -> int:
-    return int(time.time() * 1000)
 
 
 class _Printer:

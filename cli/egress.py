@@ -1,13 +1,21 @@
 """`sallyport egress`: where Pods may connect, and what would change that."""
 
 import asyncio
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from cli import help_egress as texts
+from cli.egress_flags import (
+    Drawn,
+    EngineFlag,
+    EngineName,
+    Files,
+    FlowFormat,
+    NamespaceFlag,
+    TagsFlag,
+    Written,
+)
 from cli.flags import ClusterFlag, ConfigFlag, KubeconfigFlag, OutputFlag, read_flags
 from cli.logs import log_to_stderr
 from cli.output import Format, make_console, print_json
@@ -15,53 +23,122 @@ from cli.output import Format, make_console, print_json
 if TYPE_CHECKING:
     from cli.settings import Settings
 
-app = typer.Typer(help="Say where Pods may connect.", no_args_is_help=True, epilog=texts.EGRESS)
+EGRESS = """**Examples**
+
+    sallyport egress plan intents/ --kubeconfig ~/.kube/config
+
+    sallyport egress explain research/train-0 pypi.org:443 --cluster dir/
+
+**Exit codes**: 0 open, or nothing changes; 1 closed, or something changes;
+2 the cluster does not answer; 64 wrong usage."""
+
+RENDER = """**Examples**
+
+    sallyport egress render intents.yaml
+
+    sallyport egress render --cluster examples/egress/cluster -n research
+
+    sallyport egress render intents/ --engine cilium -o json
+
+With files alone each namespace counts as enrolled, unless a Namespace in them
+says otherwise. With a cluster, files lie over what it has. What stays closed
+is told on standard error, with the field's path.
+
+**Exit codes**: 0 all is rendered; 1 something stays closed that an intent
+says; 2 the cluster does not answer; 64 wrong usage, or nothing to render."""
+
+PLAN = """**Examples**
+
+    sallyport egress plan intents/ --kubeconfig ~/.kube/config
+
+    sallyport egress plan intents/ --cluster examples/egress/cluster
+
+    kubectl get eal packages -o yaml | sallyport egress plan --delete -
+
+Files may hold EgressAllowlists, EgressDestinations and Namespaces. What waits
+for an approval or a right is shown as such, and counts as a change.
+
+**Exit codes**: 0 nothing opens or closes; 1 something does; 2 the cluster
+does not answer; 64 wrong usage, or no intents."""
+
+EXPLAIN = """**Examples**
+
+    sallyport egress explain research/train-0 pypi.org:443 --cluster dir/
+
+    sallyport egress explain -n research train-0 192.0.2.7:53/udp
+
+    sallyport egress explain research/train-0 catalogue.data:80
+
+    sallyport egress explain research/train-0 [2001:db8::7]:443 -o json
+
+    sallyport egress explain research/train-0 pod/data/catalogue-0:8080
+
+**Exit codes**: 0 it is open; 1 it is closed, or open to some of its addresses
+alone; 2 the cluster does not answer; 64 wrong usage, or no such Pod."""
+
+SUGGEST = """**Examples**
+
+    hubble observe -o json | sallyport egress suggest - > intents.yaml
+
+    sallyport egress suggest PT1H.json --kubeconfig ~/.kube/config
+
+    sallyport egress suggest examples/egress/flows/flows.csv
+
+    sallyport egress suggest flows.csv -n research --tags ServiceTags.json
+
+The columns of a CSV: namespace, service_account or pod, destination, port,
+protocol; and verdict, count, time. Azure's logs know addresses alone: name
+the cluster whose Pods they are of. Scans and reserved ranges are left out.
+
+**Exit codes**: 0 done, also where nothing is suggested; 2 nothing could be
+read, or the cluster does not answer; 64 wrong usage, or no such file."""
+
+GRAPH = """**Examples**
+
+    sallyport egress graph --out egress.svg --kubeconfig ~/.kube/config
+
+    sallyport egress graph --cluster examples/egress/cluster --out egress.svg
+
+    sallyport egress graph -n research -o json --kubeconfig ~/.kube/config
+
+Dashed is reach that no intent names: through Pods of namespaces that are not
+enrolled, Pods on their node's network, and DNS where names are not filtered.
+
+**Exit codes**: 0 drawn; 2 the cluster does not answer; 64 wrong usage, or
+nothing to draw."""
+
+VERIFY = """**Examples**
+
+    sallyport egress verify research/train-0 --kubeconfig ~/.kube/config
+
+    sallyport egress verify -n research --kubeconfig ~/.kube/config
+
+    sallyport egress verify research/train-0 --try 198.51.100.9:443
+
+It runs a small program in the Pod (pods/exec), with python3, bash or nc. Tried
+are what intents open, and what must be closed: metadata, the wire server, the
+kubelet, kube-apiserver, Pods and destinations of others. Of a namespace one
+Pod for each service account. Only TCP is tried.
+
+**Exit codes**: 0 all is as intents say; 1 something differs; 2 something could
+not be tried, or the cluster does not answer; 64 wrong usage."""
+
+RELEASE = """**Examples**
+
+    sallyport egress release --kubeconfig ~/.kube/config
+
+    sallyport egress release -o json --kubeconfig ~/.kube/config
+
+Takes the finalizer off that `control` puts on allowlists, of all namespaces:
+without `control` neither they nor their namespaces could be deleted. Policies
+stay as they are. `helm uninstall` does it by itself; run it where that was told
+to leave hooks out, or failed. With Sallyport installed the gate refuses it.
+
+**Exit codes**: 0 none is held any more; 1 some still are, with why; 2 the
+cluster does not answer; 64 wrong usage."""
 
 
-class EngineName(StrEnum):
-    """What `--engine` takes."""
-
-    NETWORKPOLICY = "networkpolicy"
-    CILIUM = "cilium"
-    CILIUM_AKS = "cilium-aks"
-
-
-class FlowFormat(StrEnum):
-    """What `--format` takes."""
-
-    AUTO = "auto"
-    HUBBLE = "hubble"
-    AZURE = "azure"
-    CSV = "csv"
-
-
-class Written(StrEnum):
-    """What `-o` takes of commands that write objects."""
-
-    YAML = "yaml"
-    JSON = "json"
-
-
-class Drawn(StrEnum):
-    """What `-o` takes of `graph`."""
-
-    SVG = "svg"
-    JSON = "json"
-
-
-NamespaceFlag = Annotated[str | None, typer.Option("--namespace", "-n", help="In this namespace.")]
-EngineFlag = Annotated[
-    EngineName | None,
-    typer.Option(help="What enforces policies; else the setting egress.engine."),
-]
-TagsFlag = Annotated[
-    Path | None,
-    typer.Option(help="Azure's file of service tags; else egress.tags.", metavar="FILE"),
-]
-Files = Annotated[
-    Optional[list[str]],  # noqa: UP045 (typer)
-    typer.Argument(help="Files, folders, or - for standard input.", metavar="FILES"),
-]
+app = typer.Typer(help="Say where Pods may connect.", no_args_is_help=True, epilog=EGRESS)
 
 
 @app.callback()
@@ -70,7 +147,7 @@ def egress() -> None:
     log_to_stderr()
 
 
-@app.command(epilog=texts.RENDER)
+@app.command(epilog=RENDER)
 def render(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     files: Files = None,
     namespace: NamespaceFlag = None,
@@ -90,7 +167,7 @@ def render(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     raise typer.Exit(egress_render.exit_code(done))
 
 
-@app.command(epilog=texts.PLAN)
+@app.command(epilog=PLAN)
 def plan(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     files: Annotated[
         list[str], typer.Argument(help="Files, folders, or - for standard input.", metavar="FILES")
@@ -116,7 +193,7 @@ def plan(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     raise typer.Exit(egress_plan.exit_code(found))
 
 
-@app.command(epilog=texts.EXPLAIN)
+@app.command(epilog=EXPLAIN)
 def explain(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     pod: Annotated[str, typer.Argument(metavar="POD", help="NAMESPACE/NAME, or with -n its name.")],
     to: Annotated[str, typer.Argument(metavar="HOST:PORT", help="HOST:PORT or HOST:PORT/udp.")],
@@ -141,7 +218,7 @@ def explain(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     raise typer.Exit(egress_explain.exit_code(answer))
 
 
-@app.command(epilog=texts.VERIFY)
+@app.command(epilog=VERIFY)
 def verify(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     pod: Annotated[
         str | None, typer.Argument(metavar="POD", help="NAMESPACE/NAME, or with -n its name.")
@@ -172,7 +249,7 @@ def verify(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     raise typer.Exit(egress_verify.exit_code(found))
 
 
-@app.command(epilog=texts.SUGGEST)
+@app.command(epilog=SUGGEST)
 def suggest(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     flows: Annotated[
         list[str], typer.Argument(help="Files of flows, or - for standard input.", metavar="FLOWS")
@@ -197,7 +274,7 @@ def suggest(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     raise typer.Exit(egress_suggest.exit_code(observed))
 
 
-@app.command(epilog=texts.GRAPH)
+@app.command(epilog=GRAPH)
 def graph(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     out: Annotated[
         Path | None, typer.Option("--out", help="The SVG to write.", metavar="FILE")
@@ -225,7 +302,7 @@ def graph(  # noqa: PLR0913, PLR0917 (one parameter a flag)
         print_json(picture)
 
 
-@app.command(epilog=texts.RELEASE)
+@app.command(epilog=RELEASE)
 def release(
     kubeconfig: KubeconfigFlag = None, config: ConfigFlag = None, output: OutputFlag = Format.TABLE
 ) -> None:

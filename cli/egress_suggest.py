@@ -10,7 +10,7 @@ import msgspec
 import yaml
 
 from cli import exits
-from cli.egress import FlowFormat
+from cli.egress_flags import FlowFormat
 from cli.egress_site import site_of
 from cli.egress_world import look, make_world, open_source
 from cli.output import STANDARD_INPUT, print_json, shown_file

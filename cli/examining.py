@@ -10,8 +10,9 @@ from typing import Any, Final
 import msgspec
 
 from admission.reading import JUDGED_KINDS, NAMESPACED_KINDS
-from cli.output import STANDARD_INPUT, Result, name_object
-from cli.review import read_manifests
+from cli.manifest_files import read_manifests
+from cli.output import STANDARD_INPUT, name_object
+from cli.results import Result
 from cli.settings import Settings
 from cli.subjects import account_of_pod
 from cli.text import safe_line

@@ -17,9 +17,12 @@ from cli import exits
 from cli.explain_risk import print_risk
 from cli.explain_sandbox import print_isolation
 from cli.ledger import open_ledger
-from cli.output import COLOURS, STANDARD_INPUT, Result, Unjudged
-from cli.review import BUDGET, open_judge, prepare, read_manifests
+from cli.local_judge import BUDGET, open_judge
+from cli.manifest_files import read_manifests
+from cli.output import COLOURS, STANDARD_INPUT
+from cli.results import Result, Unjudged
 from cli.review_files import Files, read_files
+from cli.review_requests import prepare
 from cli.settings import Settings
 from cli.subjects import Terms
 from cli.text import safe_line

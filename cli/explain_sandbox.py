@@ -1,24 +1,13 @@
-"""Words what decided about the sandbox, for `sallyport review` and `sallyport explain`."""
+"""Words what decided about the sandbox, for `sallyport explain`."""
 
 from rich.console import Console
 from rich.text import Text
 
+from cli.sandbox_reasons import describe_score
 from cli.text import safe_line
 from core.document import DecisionDocument
 from core.document_parts import Isolated
-from core.sandbox import Isolation, SandboxMode
-
-
-def why_sandboxed(isolation: Isolation) -> str:
-    """Say why Pods must run in a sandbox, as a line for people."""
-    if isolation.reason == "asked":
-        return "its label sallyport.dev/sandbox asks for it"
-    if isolation.reason == "identity":
-        return "the risk of an identity behind it demands it"
-    if isolation.reason == "required":
-        return "its profile or its namespace demands it"
-    signals = ", ".join(f"{each.rule} {each.points}" for each in isolation.signals)
-    return f"{_risk(isolation.score, isolation.threshold)}: {signals}"
+from core.sandbox import SandboxMode
 
 
 def print_isolation(document: DecisionDocument, console: Console) -> None:
@@ -38,7 +27,7 @@ def print_isolation(document: DecisionDocument, console: Console) -> None:
 
 
 def _outcome(decided: Isolated, runtime: str | None) -> str:
-    risk = _risk(decided.score, decided.threshold)
+    risk = describe_score(decided.score, decided.threshold)
     excused = ", but an exception takes that away" if decided.excused else ""
     if decided.asked:
         why = "its author asks for one"
@@ -51,7 +40,3 @@ def _outcome(decided: Isolated, runtime: str | None) -> str:
     else:
         why = "nobody asks for one"
     return f"It must run with the RuntimeClass {runtime}: {why}" if runtime else f"None: {why}"
-
-
-def _risk(score: int, threshold: int) -> str:
-    return f"its risk is {score}, and {threshold} demands a sandbox"

@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from admission.defaults import filled_in
-from cli.output import Fill
+from cli.results import Fill
 from core.carried import templates_of
 from core.decision import Decision, Patch
 from core.defaults import Defaults

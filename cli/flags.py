@@ -1,7 +1,7 @@
 """Flags that several commands share, and what they are read into."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
@@ -9,6 +9,7 @@ from cli.output import Format
 
 if TYPE_CHECKING:
     from cli.settings import Settings
+
 
 ClusterFlag = Annotated[
     Path | None, typer.Option(help="A folder of YAML that stands in for a cluster.", metavar="DIR")
@@ -26,6 +27,10 @@ LedgerFlag = Annotated[
     str | None,
     typer.Option(help="The ledger's URL; one with a password belongs in SALLYPORT_LEDGER__URL."),
 ]
+GroupFlag = Annotated[
+    Optional[list[str]], typer.Option(help="A group of that user's; may be repeated.")  # noqa: UP045 (typer)
+]
+NamespaceFlag = Annotated[str, typer.Option("--namespace", "-n", help="For what names none.")]
 OutputFlag = Annotated[Format, typer.Option("--output", "-o", help="How to print.")]
 
 

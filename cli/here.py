@@ -3,8 +3,9 @@
 import datetime as dt
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -18,10 +19,10 @@ from cli.sample import bringing_sample, needs_sample
 from cli.serve import Where, serve_until_told
 from cli.settings import Settings
 from cli.settings_anchors import AnchorPlace
-from cli.showcase import Showcase
 from cli.state import state_folder
 from core.errors import SettingsError
 from webhooks.logs import LogSettings, get_logger
+from webhooks.server import Addresses
 
 _EXAMPLES: Final = Path(__file__).parents[1] / "examples"
 """There in the sources; a wheel has none."""
@@ -29,7 +30,25 @@ _EXAMPLES: Final = Path(__file__).parents[1] / "examples"
 _LIFETIME: Final = dt.timedelta(days=30)
 
 
-def serve_here(settings: Settings, *, examples: bool) -> None:
+@dataclass(frozen=True)
+class LocalGate:
+    """The gate of this machine, as it is known before it listens."""
+
+    reviews: Path | None
+    """A folder of example reviews to send; None for none."""
+    ca: Path
+    log: Path
+    next_file: str
+    """What to review next."""
+    with_sample: bool = False
+    """Whether the ledger has, or gets now, a made-up month to report of."""
+
+
+Show = Callable[[LocalGate], Callable[[Addresses], None]]
+"""Gives what shows a gate to people, once it listens."""
+
+
+def serve_here(settings: Settings, show: Show, *, examples: bool) -> None:
     """Serve on this machine, with a folder for a cluster and a certificate made here.
 
     Raises:
@@ -49,9 +68,9 @@ def serve_here(settings: Settings, *, examples: bool) -> None:
         ) from error
     reviews = _EXAMPLES / "reviews" if examples else None
     sample = state if examples and settings.ledger.url is None else None
-    showcase = Showcase(reviews, pair.ca, log, _next_file(), with_sample=sample is not None)
+    gate = LocalGate(reviews, pair.ca, log, _next_file(), with_sample=sample is not None)
     opened = partial(_open_store, sample=sample if sample and needs_sample(sample) else None)
-    where = Where(pair, LogSettings(descriptor=descriptor), 0.0, showcase.start, opened)
+    where = Where(pair, LogSettings(descriptor=descriptor), 0.0, show(gate), opened)
     sys.exit(uvloop.run(serve_until_told(settings, where)))
 
 

@@ -14,10 +14,10 @@ from typing import BinaryIO, Final, cast
 from audit.ledger.log.export import EndLine
 from audit.ledger.store.exporting import export
 from audit.ledger.store.walking import opening_of
-from cli.decisions import read_since
 from cli.ledger import open_ledger
 from cli.ledger_keys import told_keys
 from cli.ledger_progress import Progress
+from cli.queries import read_since
 from cli.settings import Settings
 from core.errors import SettingsError
 

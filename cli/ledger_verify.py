@@ -21,10 +21,10 @@ from audit.ledger.store.agreeing import Examined
 from audit.ledger.store.verifying import verify_ledger
 from audit.ledger.store.walking import opening_of
 from cli import exits
-from cli.decisions import read_since
 from cli.ledger import ledger_url
 from cli.ledger_keys import given_keys, told_keys
 from cli.ledger_progress import Progress
+from cli.queries import read_since
 from cli.settings import Settings
 from core.errors import InvalidObjectError, SettingsError
 

@@ -17,8 +17,8 @@ from audit.ledger.store.store import Store
 from audit.weights.reads import LedgerReads
 from audit.weights.reads_wire import ReadsSource
 from cli import exits
-from cli.decisions import make_query
 from cli.ledger import ledger_url, open_ledger
+from cli.queries import make_query
 from cli.settings import Settings
 from cli.settings_errors import name_setting
 from control.risk.look_back import NAMES_KEPT, NO_RECORDS, Sources, look_back

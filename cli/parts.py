@@ -1,6 +1,5 @@
 """Joins the parts of a process: engine, cluster, judge. The composition root."""
 
-import sys
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -39,8 +38,6 @@ CLUSTER_WAIT_S: Final = 10.0
 
 _ANSWER_S: Final = 5.0
 """Seconds that a person waits for the first answer of a cluster."""
-
-_PROGRESS_EVERY: Final = 500
 
 
 def make_engine(
@@ -87,12 +84,6 @@ def server_of(section: Opa) -> OpaServer:
         SettingsError: they name none.
     """
     return OpaServer(section.url, section.push, section.token_file, section.ca_file)
-
-
-def tell_progress(count: int, done: str) -> None:
-    """Say on standard error how many objects are done, once in a while."""
-    if count % _PROGRESS_EVERY == 0:
-        sys.stderr.write(f"{count} objects {done}\n")
 
 
 def require_profile(cluster: Cluster, name: str, flag: str = "") -> None:

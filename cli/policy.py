@@ -2,23 +2,45 @@
 
 import typer
 
-from cli import help_bundles, help_replay
-from cli import help_policy as texts
 from cli.logs import log_to_stderr
-from cli.policy_bench import policy_bench
-from cli.policy_build import policy_build
-from cli.policy_bundles import policy_activate, policy_rollback, policy_status
-from cli.policy_fetch import policy_fetch
+from cli.policy_bench import BENCH, policy_bench
+from cli.policy_build import BUILD, policy_build
+from cli.policy_bundles import (
+    ACTIVATE,
+    ROLLBACK,
+    STATUS,
+    policy_activate,
+    policy_rollback,
+    policy_status,
+)
+from cli.policy_fetch import FETCH, policy_fetch
 from cli.policy_import import app as import_app
-from cli.policy_lint import policy_lint
-from cli.policy_new import policy_new
-from cli.policy_replay import policy_replay
-from cli.policy_schema import policy_schema
+from cli.policy_lint import LINT, policy_lint
+from cli.policy_new import NEW, policy_new
+from cli.policy_replay import REPLAY, policy_replay
+from cli.policy_schema import SCHEMA, policy_schema
 from cli.policy_shadow import app as shadow_app
-from cli.policy_sign import policy_sign
-from cli.policy_test import policy_test
+from cli.policy_sign import SIGN, policy_sign
+from cli.policy_test import TEST, policy_test
 
-app = typer.Typer(help="Make policies.", no_args_is_help=True, epilog=texts.POLICY)
+POLICY = """**Examples**
+
+    sallyport policy new labels/team --into my-rules
+
+    sallyport policy lint my-rules
+
+    sallyport policy test my-rules
+
+    sallyport policy bench my-rules
+
+    sallyport policy build --site my-rules --output my-bundle.tar.gz
+
+**Exit codes**: 0 done; 1 something failed or was found; 2 the policies were
+refused, or could not be judged; 64 wrong usage. Each command's --help says
+more."""
+
+
+app = typer.Typer(help="Make policies.", no_args_is_help=True, epilog=POLICY)
 
 
 @app.callback()
@@ -27,17 +49,17 @@ def policy() -> None:
     log_to_stderr()
 
 
-app.command("build", epilog=texts.BUILD)(policy_build)
+app.command("build", epilog=BUILD)(policy_build)
 app.add_typer(import_app, name="import")
-app.command("fetch", epilog=help_bundles.FETCH)(policy_fetch)
-app.command("sign", epilog=help_bundles.SIGN)(policy_sign)
-app.command("activate", epilog=help_bundles.ACTIVATE)(policy_activate)
-app.command("rollback", epilog=help_bundles.ROLLBACK)(policy_rollback)
-app.command("status", epilog=help_bundles.STATUS)(policy_status)
-app.command("new", epilog=texts.NEW)(policy_new)
-app.command("lint", epilog=texts.LINT)(policy_lint)
-app.command("test", epilog=texts.TEST)(policy_test)
-app.command("bench", epilog=texts.BENCH)(policy_bench)
-app.command("schema", epilog=texts.SCHEMA)(policy_schema)
-app.command("replay", epilog=help_replay.REPLAY)(policy_replay)
+app.command("fetch", epilog=FETCH)(policy_fetch)
+app.command("sign", epilog=SIGN)(policy_sign)
+app.command("activate", epilog=ACTIVATE)(policy_activate)
+app.command("rollback", epilog=ROLLBACK)(policy_rollback)
+app.command("status", epilog=STATUS)(policy_status)
+app.command("new", epilog=NEW)(policy_new)
+app.command("lint", epilog=LINT)(policy_lint)
+app.command("test", epilog=TEST)(policy_test)
+app.command("bench", epilog=BENCH)(policy_bench)
+app.command("schema", epilog=SCHEMA)(policy_schema)
+app.command("replay", epilog=REPLAY)(policy_replay)
 app.add_typer(shadow_app, name="shadow")

@@ -15,6 +15,22 @@ from cli.policy_flags import (
     require_folders,
 )
 
+BENCH = """**Examples**
+
+    sallyport policy bench my-rules
+
+    sallyport policy bench my-rules --rules rules.yaml
+
+    sallyport policy bench my-rules -o json
+
+    sallyport policy bench my-rules --most-share 30 --rounds 200
+
+What is measured are the inputs of your cases and of example Pods, in pairs
+with a rule that does nothing, whose time is subtracted.
+
+**Exit codes**: 0 measured; 1 a rule takes more than its share, or grows faster
+than the Pod; 2 the policies were refused; 64 wrong usage."""
+
 
 def policy_bench(  # noqa: PLR0913, PLR0917 (each is a flag)
     folders: FoldersArgument,

@@ -15,12 +15,34 @@ from cli.policy_flags import (
     require_folders,
     tell,
 )
-from cli.policy_sign import SigningKeyFlag, SigningKeyIdFlag, read_signing, sign_file
+from cli.policy_signature import SigningKeyFlag, SigningKeyIdFlag, read_signing, sign_file
 from core.errors import BundleRefusedError, SettingsError
 from policies import BUILT_IN_BUNDLE, BUILT_IN_REGO
 
 if TYPE_CHECKING:
     from cli.policy_made import LeftOut
+
+BUILD = """**Examples**
+
+    sallyport policy build
+
+    sallyport policy build --opa ./opa --output builtin.tar.gz
+
+    sallyport policy build --site my-rules --output my-bundle.tar.gz
+
+    sallyport policy build --output my-bundle.tar.gz --signing-key my.key
+
+    sallyport policy build --site my-rules --output my-bundle.tar.gz -o json
+
+    sallyport run --bundle my-bundle.tar.gz
+
+A folder of --site holds Rego in packages sallyport.rules.CATEGORY.NAME or
+sallyport.sandbox.FAMILY.NAME, and helpers in site.NAME. Tests (NAME_test.rego)
+stay out of the bundle. Cases go into it, and are judged wherever it is loaded.
+--built-at says when it was built: control takes no older one by itself.
+
+**Exit codes**: 0 built; 2 the policies were refused, or a case does not hold;
+64 wrong usage, or no such folder."""
 
 
 def policy_build(  # noqa: PLR0913, PLR0917 (one parameter a flag)

@@ -20,6 +20,47 @@ if TYPE_CHECKING:
     from cli.policy_published import GateStanding, Standing
     from cli.settings import Settings
 
+STATUS = """**Examples**
+
+    sallyport policy status
+
+    sallyport policy status --kubeconfig admin.conf -o json
+
+It says too whether another release built what is in force, and what control
+makes of the registry that it follows.
+
+**Exit codes**: 0 what is wanted is in force in every gate; 1 somebody lacks or
+refuses it, or what is in the registry is not taken; 2 the cluster did not say;
+64 wrong usage."""
+
+ACTIVATE = """**Examples**
+
+    sallyport policy activate my-bundle.tar.gz
+
+    sallyport policy activate 5f0c2d9e7a41
+
+    sallyport policy activate base
+
+    sallyport policy activate my-bundle.tar.gz --wait 300 -o json
+
+`base` is the bundle of each gate's own settings, without which the built-in
+one. Needs the verb exempt on namespaces.sallyport.dev of Sallyport's namespace.
+
+**Exit codes**: 0 in force; 1 refused, and by whom; 2 not in force in time, or
+the cluster did not answer; 64 wrong usage."""
+
+ROLLBACK = """**Examples**
+
+    sallyport policy rollback
+
+    sallyport policy rollback --now
+
+    sallyport policy rollback -o json
+
+**Exit codes**: 0 in force; 1 refused, and by whom; 2 not in force in time, or
+the cluster did not answer; 64 wrong usage, or there is nothing to go back to."""
+
+
 WaitFlag = Annotated[
     float, typer.Option(help="Seconds to wait until it is active; 0 waits for nothing.", min=0)
 ]

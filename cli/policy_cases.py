@@ -14,9 +14,10 @@ import yaml
 
 from admission.gather import Gatherer
 from admission.judge import Judge
+from cli.local_judge import BUDGET
 from cli.parts import require_profile
-from cli.review import BUDGET, prepare
 from cli.review_files import read_files
+from cli.review_requests import prepare
 from cli.subjects import Terms, make_terms
 from core import names
 from core.decision import Action, Decision, Finding, Verdict

@@ -10,6 +10,18 @@ from cli.flags import ConfigFlag, read_flags
 from cli.output import Format, print_json
 from cli.policy_flags import FormFlag
 
+FETCH = """**Examples**
+
+    sallyport policy fetch r.example/site@sha256:… --output b.tar.gz
+
+    sallyport policy fetch IMAGE --output b.tar.gz --ca-file ca.crt -o json
+
+The command activate puts it in force. With bundles.keys in the settings, what is
+not signed by one of them is refused and not written.
+
+**Exit codes**: 0 fetched; 2 the registry did not give it, or it is refused; 64
+wrong usage."""
+
 
 def policy_fetch(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     reference: Annotated[

@@ -8,7 +8,6 @@ from rich.table import Table
 from rich.text import Text
 
 from cli import exits
-from cli import help_import as texts
 from cli.flags import OutputFlag
 from cli.output import Format, make_console, print_json
 from cli.policy_flags import OpaFlag, find_opa, tell
@@ -20,9 +19,36 @@ if TYPE_CHECKING:
 
     from policies.importing.report import Imported, Outcome
 
-app = typer.Typer(
-    help="Carry rules over from another gate.", no_args_is_help=True, epilog=texts.IMPORT
-)
+IMPORT = """**Examples**
+
+    sallyport policy import gatekeeper templates/ constraints/ --into my-rules
+
+    sallyport policy import gatekeeper --help
+
+**Exit codes**: 0 all was carried over; 1 something was refused; 2 it could
+not be read; 64 wrong usage."""
+
+GATEKEEPER = """**Examples**
+
+    sallyport policy import gatekeeper templates/ constraints/ --into my-rules
+
+    sallyport policy import gatekeeper all.yaml --into my-rules -o json
+
+    sallyport policy import gatekeeper all.yaml --into my-rules --replace
+
+    sallyport policy build --site my-rules --rules my-rules/rules.yaml \\
+    --output my-bundle.tar.gz
+
+Each Constraint becomes a rule gatekeeper/TEMPLATE_CONSTRAINT. A template that
+reads other objects, the object as it was, or what no rule is shown is refused
+by name. What was carried over is built once before it is written.
+
+**Exit codes**: 0 all was carried over; 1 some was refused, the rest is
+written; 2 a file cannot be read, or what was made is refused; 64 wrong usage,
+or something would be written over."""
+
+
+app = typer.Typer(help="Carry rules over from another gate.", no_args_is_help=True, epilog=IMPORT)
 
 
 @app.callback()
@@ -30,7 +56,7 @@ def importing() -> None:
     """Carry rules over from another gate."""
 
 
-@app.command(epilog=texts.GATEKEEPER)
+@app.command(epilog=GATEKEEPER)
 def gatekeeper(  # noqa: PLR0913, PLR0917 (each argument is a flag)
     paths: Annotated[
         list[Path], typer.Argument(metavar="PATH…", help="Files of YAML, or folders of them.")

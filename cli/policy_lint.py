@@ -20,6 +20,22 @@ from cli.policy_flags import (
     tell,
 )
 
+LINT = """**Examples**
+
+    sallyport policy lint my-rules
+
+    sallyport policy lint my-rules --watch
+
+    sallyport policy lint my-rules -o json
+
+    sallyport policy lint my-rules -o lines
+
+`opa fmt`, `opa check --strict` with the schemas of the input, regal if it is
+on PATH, and Sallyport's own rules about what is undefined.
+
+**Exit codes**: 0 nothing, or warnings alone; 1 errors were found; 2 it could
+not be read; 64 wrong usage."""
+
 
 class LintFormat(enum.StrEnum):
     """What `-o` of `sallyport policy lint` takes."""

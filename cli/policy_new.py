@@ -10,6 +10,23 @@ from cli.output import Format, print_json
 from cli.policy_flags import tell
 from core.errors import SettingsError
 
+NEW = """**Examples**
+
+    sallyport policy new labels/team --into my-rules
+
+    sallyport policy new resources/set --field 'spec.containers[].resources'
+
+    sallyport policy new services/class --kind Service --field spec.type
+
+    sallyport policy new data/gpu --signal --into my-rules
+
+    sallyport policy new labels/team --into my-rules -o json
+
+It writes CATEGORY/NAME/: the rule, its Rego test, a case that is refused and
+one that is admitted, and a page. It writes over nothing.
+
+**Exit codes**: 0 written; 64 wrong usage, or something is there already."""
+
 
 def policy_new(  # noqa: PLR0913, PLR0917 (each is a flag)
     rule: Annotated[str, typer.Argument(metavar="CATEGORY/NAME", help="Its id: labels/team, say.")],

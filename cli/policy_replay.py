@@ -17,6 +17,30 @@ from cli.flags import (
 from cli.output import Format, make_console, print_json
 from core.errors import SettingsError
 
+REPLAY = """**Examples**
+
+    sallyport policy replay --bundle my-bundle.tar.gz
+
+    sallyport policy replay --bundle new.tar.gz --base old.tar.gz --since 30d
+
+    sallyport policy replay --bundle new.tar.gz -n train -o json
+
+    sallyport policy replay --bundle new.tar.gz --html replay.html
+
+    SALLYPORT_LEDGER__URL=postgresql+psycopg://… sallyport policy replay …
+
+Without --base it is compared with the published bundle that is active in the
+cluster of --kubeconfig, else with that of the settings, else the built-in one;
+the answer says which, and why. Both are judged in the embedded engine.
+
+All but the bundles is as it was when each review was asked for: profiles,
+rights, exceptions, risk. Where a bundle finds other privileges, profiles are
+those of --cluster or --kubeconfig, else those that are shipped.
+
+**Exit codes**: 0 nothing would newly be refused; 1 something would; 2 some
+could not be judged again, or the candidate's policies fail, or the ledger or
+cluster does not answer; 64 wrong usage, or nothing was recorded."""
+
 
 def policy_replay(  # noqa: PLR0913, PLR0917 (each is a flag)
     bundle: Annotated[

@@ -8,6 +8,17 @@ import typer
 
 from cli.policy_flags import OpaFlag, RulesFlag, choices_of, find_opa, require_folders
 
+SCHEMA = """**Examples**
+
+    sallyport policy schema --output schema
+
+    sallyport policy schema my-rules --output schema --example input.json
+
+With folders, fields.json has the fields that their rules declare. Editors and
+`opa check --schema schema` read them: docs/policies/editors.md.
+
+**Exit codes**: 0 written; 2 the policies were refused; 64 wrong usage."""
+
 
 def policy_schema(
     output: Annotated[

@@ -1,25 +1,27 @@
-"""Signs bundles: `sallyport policy sign`, and `policy build --signing-key`."""
+"""`sallyport policy sign`: signs the file of a bundle."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from cli.flags import OutputFlag
 from cli.output import Format, print_json
 from cli.policy_flags import tell
+from cli.policy_signature import SigningKeyIdFlag, sign_file
 from core.errors import SettingsError
 
-if TYPE_CHECKING:
-    from policies.signing import Signing
+SIGN = """**Examples**
 
-SigningKeyFlag = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Sign it by this private key (PEM): P-256, RSA, Ed25519."),
-]
-SigningKeyIdFlag = Annotated[
-    str, typer.Option(metavar="ID", help="The key's id in the setting bundles.keys.")
-]
+    sallyport policy sign my-bundle.tar.gz --signing-key policy.key
+
+    sallyport policy sign b.tar.gz --signing-key my.key --signing-key-id 2026
+
+    sallyport policy sign b.tar.gz --signing-key my.key -o json
+
+A signature that it has is replaced.
+
+**Exit codes**: 0 signed; 2 it is no bundle; 64 wrong usage."""
 
 
 def policy_sign(
@@ -46,29 +48,3 @@ def policy_sign(
         print_json(made_bundle(bundle, made, signed=True, key_id=signing_key_id))
     else:
         typer.echo(f"{bundle}: signed")
-
-
-def read_signing(key: Path | None, key_id: str) -> "Signing | None":
-    """Give by what a bundle is signed; None without a key.
-
-    Raises:
-        SettingsError: the key cannot be read, or an id is given without one.
-    """
-    if key is None and key_id:
-        raise SettingsError("--signing-key-id: says nothing without --signing-key FILE")
-    from policies.signing import read_signing_key  # noqa: PLC0415 (keeps --help quick)
-
-    return None if key is None else read_signing_key(key, key_id)
-
-
-def sign_file(path: Path, signing: "Signing") -> None:
-    """Sign the bundle of a file, which is replaced in one step.
-
-    Raises:
-        BundleRefusedError: it cannot be read.
-    """
-    from policies.bundle import read_bundle, signed  # noqa: PLC0415 (keeps --help quick)
-    from policies.writing import write_whole  # noqa: PLC0415
-
-    read_bundle(path)
-    write_whole(path, signed(path.read_bytes(), signing, str(path)))

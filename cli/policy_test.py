@@ -17,6 +17,23 @@ from cli.policy_flags import (
     run_once_or_watch,
 )
 
+TEST = """**Examples**
+
+    sallyport policy test my-rules
+
+    sallyport policy test my-rules --rules rules.yaml --coverage-min 90
+
+    sallyport policy test my-rules --watch
+
+    sallyport policy test my-rules -o json
+
+Rego tests (NAME_test.rego) are run by OPA and, compiled, by the embedded
+engine. Cases (cases/NAME.yaml) are judged as the gate would, and both engines
+are asked what was asked then.
+
+**Exit codes**: 0 all passed; 1 something failed, or the engines differ; 2
+something could not be judged, or the policies were refused; 64 wrong usage."""
+
 
 def policy_test(  # noqa: PLR0913, PLR0917 (each is a flag)
     folders: FoldersArgument,

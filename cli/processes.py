@@ -7,6 +7,52 @@ import typer
 
 from cli.flags import BundleFlag, ClusterFlag, ConfigFlag, KubeconfigFlag, LedgerFlag, read_flags
 
+GATE = """**Examples**
+
+    sallyport gate --cert tls.crt --key tls.key
+
+    sallyport gate --kubeconfig ~/.kube/config --cert tls.crt --key tls.key
+
+    SALLYPORT_LISTEN__PORT=8443 sallyport gate --config gate.yaml
+
+**Exit codes**: 0 stopped in order; 1 requests were cut off; 2 could not
+start; 64 wrong usage."""
+
+CONTROL = """**Examples**
+
+    sallyport control --config control.yaml
+
+    sallyport control --kubeconfig ~/.kube/config
+
+Without --kubeconfig it is the cluster that it runs in. Several may run: one
+leads, by the Lease sallyport-control, and another takes over within 20 s.
+
+**Exit codes**: 0 stopped in order; 2 could not start; 64 wrong usage."""
+
+AUDITOR = """**Examples**
+
+    sallyport auditor --config auditor.yaml
+
+    sallyport auditor --config auditor.yaml --ledger sqlite:///ledger.db
+
+The URL of a PostgreSQL, with its password, belongs in SALLYPORT_LEDGER__URL.
+The settings `receive.cert`, `receive.key` and `receive.client_ca` are needed.
+
+**Exit codes**: 0 stopped in order; 1 requests were cut off; 2 could not
+start; 64 wrong usage."""
+
+RUN = """**Examples**
+
+    sallyport run
+
+    sallyport run --cluster my-cluster/ --quiet
+
+The certificate, its key, the log and the ledger of decisions lie in
+$XDG_STATE_HOME/sallyport/run (~/.local/state/sallyport/run).
+
+**Exit codes**: 0 stopped in order; 1 requests were cut off; 2 could not
+start; 64 wrong usage."""
+
 
 def gate(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     cert: Annotated[
@@ -64,6 +110,7 @@ def run(
 ) -> None:
     """Run everything in one process on this machine, with a folder of YAML for a cluster."""
     from cli.here import serve_here  # noqa: PLC0415 (keeps --help and completion quick)
+    from cli.showcase import Showcase  # noqa: PLC0415
 
     settings = read_flags(config, cluster=cluster, kubeconfig=kubeconfig, bundle=bundle)
-    serve_here(settings, examples=not quiet)
+    serve_here(settings, lambda gate: Showcase(gate).start, examples=not quiet)

@@ -5,14 +5,65 @@ from typing import Annotated
 
 import typer
 
-from cli import help as texts
 from cli.flags import BundleFlag, ClusterFlag, ConfigFlag, KubeconfigFlag, OutputFlag, read_flags
 from cli.logs import log_to_stderr
 from cli.output import Format, make_console, print_json
 
-app = typer.Typer(
-    help="Suggest, compare and try profiles.", no_args_is_help=True, epilog=texts.PROFILE
-)
+PROFILE = """**Examples**
+
+    sallyport profile suggest train --kubeconfig ~/.kube/config
+
+    sallyport profile diff restricted pss-restricted
+
+    sallyport profile check restricted train --kubeconfig ~/.kube/config
+
+**Exit codes**: 0 covered, or the same; 1 something is refused, or differs;
+2 something could not be judged; 64 wrong usage."""
+
+SUGGEST = """**Examples**
+
+    sallyport profile suggest deployment.yaml > profile.yaml
+
+    sallyport profile suggest train --kubeconfig ~/.kube/config --name train
+
+    sallyport profile suggest logging --cluster my-cluster/ --generalise
+
+Of a cluster it reads the Pods that run. What has a / or ends in .yaml is a
+file. Advice goes to standard error: profiles that are there and do as well.
+
+**Exit codes**: 0 it covers all; 1 something no profile can cover; 2 something
+could not be judged, or the cluster does not answer; 64 wrong usage, or
+nothing found."""
+
+DIFF = """**Examples**
+
+    sallyport profile diff pss-baseline pss-restricted
+
+    sallyport profile diff train new/train.yaml --kubeconfig ~/.kube/config
+
+What counts is what is covered, not how it is written. A file's relaxations
+all count; what it includes is looked for in the cluster.
+
+**Exit codes**: 0 both cover the same; 1 they differ; 2 the cluster does not
+answer; 64 wrong usage, or no such profile."""
+
+CHECK = """**Examples**
+
+    sallyport profile check restricted train --kubeconfig ~/.kube/config
+
+    sallyport profile check restricted train --cluster my-cluster/
+
+    sallyport profile check pss-baseline manifests/ -o json
+
+It is judged as where the namespace enforces, whoever asks. Its ceiling does
+not count, nor the profile that it names.
+
+**Exit codes**: 0 all would be admitted; 1 something would be refused; 2
+something could not be judged, or the cluster does not answer; 64 wrong
+usage, no such profile, or nothing to judge."""
+
+
+app = typer.Typer(help="Suggest, compare and try profiles.", no_args_is_help=True, epilog=PROFILE)
 
 
 @app.callback()
@@ -21,7 +72,7 @@ def profile() -> None:
     log_to_stderr()
 
 
-@app.command(epilog=texts.SUGGEST)
+@app.command(epilog=SUGGEST)
 def suggest(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     targets: Annotated[
         list[str], typer.Argument(metavar="NAMESPACE|FILE…", help="What runs there, or stands so.")
@@ -52,7 +103,7 @@ def suggest(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     raise typer.Exit(suggestion.exit_code)
 
 
-@app.command(epilog=texts.DIFF)
+@app.command(epilog=DIFF)
 def diff(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     a: Annotated[str, typer.Argument(metavar="A", help="A profile's name, or a file.")],
     b: Annotated[str, typer.Argument(metavar="B", help="Another's.")],
@@ -73,7 +124,7 @@ def diff(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     raise typer.Exit(found.exit_code)
 
 
-@app.command(epilog=texts.CHECK)
+@app.command(epilog=CHECK)
 def check(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     name: Annotated[str, typer.Argument(metavar="NAME", help="The profile.")],
     target: Annotated[str, typer.Argument(metavar="NAMESPACE|FILE", help="What is to be judged.")],

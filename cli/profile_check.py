@@ -13,9 +13,11 @@ from admission.judge import Judge
 from cli import exits
 from cli.examining import NOTHING_JUDGED, Found, PassedOver, found_in, is_file
 from cli.filling import fills_asked
-from cli.output import COLOURS, WORDS, Fill, Result, findings_of, worded
-from cli.parts import require_profile, tell_progress
-from cli.review import BUDGET, open_judge
+from cli.local_judge import BUDGET, open_judge
+from cli.output import COLOURS, WORDS
+from cli.parts import require_profile
+from cli.progress import tell_progress
+from cli.results import Fill, Result, findings_of, worded
 from cli.settings import Settings
 from cli.text import safe_line
 from core.decision import Finding, Verdict

@@ -10,14 +10,14 @@ from rich.console import Console
 from rich.text import Text
 
 from cli.parts import CLUSTER_WAIT_S, open_cluster, require_answers
+from cli.profile_files import read_profile
 from cli.settings import Settings
 from cli.text import safe_line
-from core import names
 from core.containment import uncovered
 from core.errors import SettingsError
 from core.privileges import PatternSet
-from core.profiles import ContainerProfile, ProfileSet, parse_profile
-from kube.manifests import SUFFIXES, read_paths
+from core.profiles import ContainerProfile, ProfileSet
+from kube.manifests import SUFFIXES
 from policies import SHIPPED_PROFILES
 
 DIFFERENT: Final = 1
@@ -67,24 +67,7 @@ def _patterns(named: str, profiles: ProfileSet) -> PatternSet:
         if not path.is_file():
             known = ", ".join(profiles.by_name)
             raise SettingsError(f"{named}: no such profile and no such file; there are: {known}")
-    return PatternSet(_of_file(read_one(path), profiles))
-
-
-def read_one(path: Path) -> ContainerProfile:
-    """Read the only profile of a file.
-
-    Raises:
-        SettingsError: it holds none, or several.
-        InvalidObjectError: it is broken.
-    """
-    found = [
-        parse_profile(manifest.raw)
-        for manifest in read_paths([path])
-        if (manifest.group, manifest.kind) == (names.GROUP, "ContainerProfile")
-    ]
-    if len(found) != 1:
-        raise SettingsError(f"{path} holds {len(found)} ContainerProfiles: name a file with one")
-    return found[0]
+    return PatternSet(_of_file(read_profile(path), profiles))
 
 
 def _of_file(profile: ContainerProfile, profiles: ProfileSet) -> Sequence[str]:

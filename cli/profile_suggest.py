@@ -11,10 +11,10 @@ from admission.judge import Judge
 from cli import exits
 from cli.examining import NOTHING_JUDGED, Found, PassedOver, found_in, is_file
 from cli.filling import fills_asked
-from cli.output import Fill, Result, worded
-from cli.parts import tell_progress
+from cli.local_judge import BUDGET, open_judge
 from cli.profile_yaml import SUGGESTED_RANK, profile_yaml
-from cli.review import BUDGET, open_judge
+from cli.progress import tell_progress
+from cli.results import Fill, Result, worded
 from cli.settings import Settings
 from cli.text import safe_line
 from core import names

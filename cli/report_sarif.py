@@ -1,15 +1,13 @@
 """A report's findings as SARIF 2.1.0: with the weights' store for a place, as there is no file."""
 
-from typing import Any, Final
+from typing import Final
 
 from audit.reports.model import Report
 from audit.reports.parts import FindingRow
 from audit.reports.shown import shown
-from cli.formats.sarif import SCHEMA, plain, weight
+from cli.sarif_parts import SCHEMA, Json, plain, weight
 
 FINGERPRINT: Final = "sallyportWeightFinding/v1"
-
-Json = dict[str, Any]
 
 _LEVELS: Final = {"critical": "error", "high": "error", "medium": "warning", "low": "note"}
 

@@ -10,8 +10,11 @@ import msgspec
 
 from admission.checks.profiles import MORE
 from cli.formats.report import Report, identity
-from cli.output import Change, Result, Reviewed, as_unicode
-from cli.review import judge_each, judge_files, open_judge, read_manifests
+from cli.local_judge import open_judge
+from cli.manifest_files import read_manifests
+from cli.output import as_unicode
+from cli.results import Change, Result, Reviewed
+from cli.review import judge_each, judge_files
 from cli.revision import REVISION, read_revision
 from cli.settings import Settings
 from cli.subjects import Terms

@@ -9,7 +9,7 @@ import msgspec
 from admission.judge import Judge
 from admission.reading import NAMESPACED_KINDS
 from admission.unlisted import MISSHAPEN
-from cli.output import Result, Unjudged
+from cli.results import Result, Unjudged
 from cli.subjects import Terms
 from core import definitions
 from core.decision import Decision

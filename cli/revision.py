@@ -8,8 +8,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import Final
 
-from cli.output import STANDARD_INPUT, Result
-from cli.review import unreadable
+from cli.manifest_files import unreadable
+from cli.output import STANDARD_INPUT
+from cli.results import Result
 from core.errors import InvalidObjectError, SettingsError
 from kube.manifests import SUFFIXES, Manifest, read_stream
 

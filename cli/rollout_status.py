@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from cli.decisions import read_since
 from cli.ledger import open_ledger
+from cli.queries import read_since
 from cli.rollout_ground import Ground, read_ground, some_pods
 from cli.rollout_reading import Evidence, EvidenceReader, Period
 from cli.rollout_standing import Standing, Status, SweptLast, standing_of, workloads_of

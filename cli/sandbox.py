@@ -5,14 +5,37 @@ from typing import Annotated
 
 import typer
 
-from cli import help as texts
 from cli.flags import ConfigFlag, LedgerFlag, OutputFlag, read_flags
 from cli.logs import log_to_stderr
 from cli.output import Format, make_console, print_json
 
-app = typer.Typer(
-    help="Say what runs outside the sandbox.", no_args_is_help=True, epilog=texts.SANDBOX
-)
+SANDBOX = """**Examples**
+
+    sallyport sandbox report
+
+    sallyport sandbox report --help
+
+**Exit codes**: 0 all that should run in a sandbox does; 1 something does not;
+2 the ledger does not answer; 64 wrong usage."""
+
+REPORT = """**Examples**
+
+    sallyport sandbox report
+
+    sallyport sandbox report -n train
+
+    sallyport sandbox report -o json --ledger sqlite:///ledger.db
+
+What runs is not moved: it says what to create anew. Without --ledger it is
+that of the setting ledger.url, else what `run` keeps. Who asked is known of
+Pods that the gate has admitted.
+
+**Exit codes**: 0 all that should run in a sandbox does; 1 something does not;
+2 no sweep has ended yet, there is no ledger, or it does not answer; 64 wrong
+usage."""
+
+
+app = typer.Typer(help="Say what runs outside the sandbox.", no_args_is_help=True, epilog=SANDBOX)
 
 
 @app.callback()
@@ -21,7 +44,7 @@ def sandbox() -> None:
     log_to_stderr()
 
 
-@app.command(epilog=texts.REPORT)
+@app.command(epilog=REPORT)
 def report(
     namespace: Annotated[
         str | None, typer.Option("--namespace", "-n", help="In this namespace.")

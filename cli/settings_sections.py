@@ -16,12 +16,10 @@ from policies.engine.embedded import Limits
 from policies.engine.remembered import MOST_ENTRIES
 from sandbox.choosing import HANDLERS, THRESHOLD
 from sandbox.compatibility import Kind
-from webhooks.app import AppSettings
-from webhooks.server import ServerSettings
 
 _STRICT = ConfigDict(extra="forbid", frozen=True)
 
-_SERVER: Final = ServerSettings()
+_LOOPBACK: Final = "127.0.0.1"
 LIVE: Final = LiveSettings()
 _LIMITS: Final = Limits()
 MIB: Final = 1024 * 1024
@@ -31,8 +29,8 @@ class Listen(BaseModel):
     """Where kube-apiserver reaches the webhooks, over TLS."""
 
     model_config = _STRICT
-    host: str = Field(_SERVER.host, description="Address; 0.0.0.0 in a Pod.")
-    port: int = Field(_SERVER.port, ge=0, le=65535, description="Port; 0 takes any that is free.")
+    host: str = Field(_LOOPBACK, description="Address; 0.0.0.0 in a Pod.")
+    port: int = Field(9443, ge=0, le=65535, description="Port; 0 takes any that is free.")
     cert: Path | None = Field(None, description="Serving certificate (PEM), with its chain.")
     key: Path | None = Field(None, description="Its private key (PEM).")
     client_ca: Path | None = Field(
@@ -44,17 +42,17 @@ class Listen(BaseModel):
         "vouches for.",
     )
     max_body_bytes: int = Field(
-        AppSettings().max_body_bytes,
+        7 * MIB,
         ge=1024,
         description="Largest review; both objects travel in an update.",
     )
     max_held_bytes: int = Field(
-        AppSettings().max_held_bytes,
+        64 * MIB,
         ge=1024 * 1024,
         description="Bodies of all reviews being read or judged; beyond it 503 and try again.",
     )
     drain_seconds: float = Field(
-        _SERVER.drain_seconds,
+        5.0,
         ge=0,
         le=120,
         description="After SIGTERM: how long to go on answering new requests.",
@@ -65,10 +63,8 @@ class Status(BaseModel):
     """Where `/livez`, `/readyz` and `/metrics` are served, in the clear."""
 
     model_config = _STRICT
-    host: str = Field(_SERVER.status_host, description="Address; 0.0.0.0 in a Pod.")
-    port: int = Field(
-        _SERVER.status_port, ge=0, le=65535, description="Port; 0 takes any that is free."
-    )
+    host: str = Field(_LOOPBACK, description="Address; 0.0.0.0 in a Pod.")
+    port: int = Field(9080, ge=0, le=65535, description="Port; 0 takes any that is free.")
 
 
 class Access(BaseModel):
@@ -157,7 +153,7 @@ class Receive(BaseModel):
     """Where the auditor takes decisions, over mutual TLS."""
 
     model_config = _STRICT
-    host: str = Field(_SERVER.host, description="Address; 0.0.0.0 in a Pod.")
+    host: str = Field(_LOOPBACK, description="Address; 0.0.0.0 in a Pod.")
     port: int = Field(9444, ge=0, le=65535, description="Port; 0 takes any that is free.")
     cert: Path | None = Field(None, description="Serving certificate (PEM), with its chain.")
     key: Path | None = Field(None, description="Its private key (PEM).")

@@ -13,22 +13,17 @@ from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
+from cli.here import LocalGate
 from cli.text import safe_line, safe_text
 from webhooks.server import Addresses
 
 
 @dataclass
 class Showcase:
-    """Sends the reviews of a folder, prints what came back, then says where to go on."""
+    """Sends the example reviews, prints what came back, then says where to go on."""
 
-    reviews: Path | None
-    ca: Path
-    log: Path
-    next_file: str
-    """What to review next."""
+    gate: LocalGate
     console: Console = field(default_factory=lambda: Console(highlight=False, soft_wrap=True))
-    with_sample: bool = False
-    """Whether the ledger has, or gets now, a made-up month to report of."""
     _task: asyncio.Task[None] | None = None
 
     def start(self, addresses: Addresses) -> None:
@@ -38,15 +33,15 @@ class Showcase:
     async def _show(self, addresses: Addresses) -> None:
         host, port = addresses.served
         url = f"https://{host}:{port}/validate"
-        if self.reviews and self.reviews.is_dir():
+        if self.gate.reviews and self.gate.reviews.is_dir():
             self.console.print(f"[bold]Example reviews[/], sent to {url}\n")
-            for file in sorted(self.reviews.glob("*.json")):
+            for file in sorted(self.gate.reviews.glob("*.json")):
                 answer = await asyncio.to_thread(self._send, url, file.read_bytes())
                 self._print(file, json.loads(file.read_bytes())["request"], answer)
         self._print_way_on(url, addresses)
 
     def _send(self, url: str, body: bytes) -> dict[str, Any]:
-        context = ssl.create_default_context(cafile=str(self.ca))
+        context = ssl.create_default_context(cafile=str(self.gate.ca))
         request = urllib.request.Request(  # noqa: S310 (our own https URL)
             url + "?timeout=10s", body, {"Content-Type": "application/json"}
         )
@@ -76,10 +71,10 @@ class Showcase:
         status = "http://{}:{}".format(*addresses.status)
         self.console.print(
             f"\n[bold]Serving[/] {url} and {status}/readyz, /metrics. Decisions are logged to "
-            f"{escape(safe_line(str(self.log)))}. Ctrl-C stops.\n"
-            f"Next: [bold]{escape(safe_line(f'sallyport review {self.next_file}'))}[/]"
+            f"{escape(safe_line(str(self.gate.log)))}. Ctrl-C stops.\n"
+            f"Next: [bold]{escape(safe_line(f'sallyport review {self.gate.next_file}'))}[/]"
         )
-        if self.with_sample:
+        if self.gate.with_sample:
             self.console.print(
                 "Then: [bold]sallyport report --sample[/] (who read which weights, in a made-up "
                 "month; in the ledger within half a minute)"

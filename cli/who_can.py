@@ -5,14 +5,34 @@ from typing import Annotated
 
 import typer
 
-from cli import help as texts
 from cli.flags import ClusterFlag, ConfigFlag, KubeconfigFlag, OutputFlag, read_flags
 from cli.logs import log_to_stderr
 from cli.output import Format, make_console, print_json
 
-app = typer.Typer(
-    help="Say who holds a right in the end.", no_args_is_help=True, epilog=texts.WHO_CAN
-)
+WHO_CAN = """**Examples**
+
+    sallyport who-can use gpu-training --kubeconfig ~/.kube/config
+
+    sallyport who-can use gpu-training -n train --cluster my-cluster/
+
+**Exit codes**: 0 listed; 2 the cluster does not answer; 64 wrong usage."""
+
+USE = """**Examples**
+
+    sallyport who-can use gpu-training --kubeconfig ~/.kube/config
+
+    sallyport who-can use gpu-training -n train --cluster my-cluster/
+
+    sallyport who-can use gpu-training --cluster my-cluster/ -o json
+
+Needs the right to list roles and bindings in all namespaces. Through others:
+impersonation, tokens, Pods of service accounts, bind, escalate.
+
+**Exit codes**: 0 listed; 2 the cluster does not answer, or does not let all
+be read; 64 wrong usage, or no such profile."""
+
+
+app = typer.Typer(help="Say who holds a right in the end.", no_args_is_help=True, epilog=WHO_CAN)
 
 
 @app.callback()
@@ -21,7 +41,7 @@ def who_can() -> None:
     log_to_stderr()
 
 
-@app.command(epilog=texts.USE)
+@app.command(epilog=USE)
 def use(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     name: Annotated[str, typer.Argument(metavar="NAME", help="The profile.")],
     namespace: Annotated[

@@ -12,7 +12,6 @@ import msgspec
 
 from cli.formats.difference import FORMAT as DIFFERENCE
 from cli.formats.difference import Difference
-from cli.output import Reviewed
 from cli.policy_benching import FORMAT as POLICY_BENCH
 from cli.policy_benching import Benched
 from cli.policy_linting import FORMAT as POLICY_LINT
@@ -25,6 +24,7 @@ from cli.policy_testing import FORMAT as POLICY_TEST
 from cli.policy_testing import Tested
 from cli.replaying.counts import FORMAT as REPLAY
 from cli.replaying.counts import Replayed
+from cli.results import Reviewed
 from cli.risk_show import FORMAT as RISK_SHOW
 from cli.risk_show import Shown
 from cli.risk_status import FORMAT as RISK_STATUS

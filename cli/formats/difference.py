@@ -7,7 +7,8 @@ from rich.console import Console
 from rich.text import Text
 
 from cli.formats.report import Report
-from cli.output import Result, Reviewed, name_result, shown_file, verdict_word
+from cli.output import shown_file
+from cli.results import Result, Reviewed, name_result, verdict_word
 from cli.text import safe_line
 from core.decision import Finding, Verdict
 

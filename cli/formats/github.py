@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from cli.formats.places import Place
 from cli.formats.report import Located, Report
-from cli.output import as_unicode, name_result
+from cli.output import as_unicode
+from cli.results import name_result
 from cli.text import safe_text
 from core.decision import Action, Finding
 

@@ -8,7 +8,8 @@ from itertools import groupby
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from cli.formats.report import Report
-from cli.output import Result, as_unicode, name_result, shown_file
+from cli.output import as_unicode, shown_file
+from cli.results import Result, name_result
 from cli.text import safe_line, safe_text
 from core.decision import Action, Finding, Verdict
 

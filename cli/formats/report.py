@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from cli.formats.places import Place, Steps, find_places, steps_to
-from cli.output import STANDARD_INPUT, Result, Reviewed
+from cli.output import STANDARD_INPUT
+from cli.results import Result, Reviewed
 from core.decision import Finding
 from kube.manifests import MAX_BYTES
 from policies.bundle import Rule

@@ -5,38 +5,27 @@ What GitHub makes of each property: "SARIF support for code scanning" in its doc
 
 import hashlib
 import os
-import re
 from collections import Counter
 from collections.abc import Sequence
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote
 
 from admission.checks import namespace_marks
 from admission.checks.profiles import MANY, MORE, NAMED, NONE
 from cli.formats.places import Place
 from cli.formats.report import Located, Report, identity
-from cli.output import Result, name_result
+from cli.results import Result, name_result
+from cli.sarif_parts import SCHEMA, Json, plain, weight
 from cli.text import safe_text
 from core.decision import Action, Finding, Verdict
 from policies.bundle import Rule
-
-SCHEMA: Final = (
-    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-)
 
 ROOT: Final = "%SRCROOT%"
 """The name that code scanning knows for the root of the sources: here the working directory."""
 
 FINGERPRINT: Final = "sallyportFinding/v1"
 
-Json = dict[str, Any]
-
-_LEVELS: Final = MappingProxyType(
-    {"critical": "error", "high": "error", "medium": "warning", "low": "note"}
-)
-_SCORES: Final = MappingProxyType({"critical": "9.5", "high": "8.0", "medium": "5.5", "low": "2.0"})
-"""Within GitHub's bands: critical over 9.0, high from 7.0, medium from 4.0, low below."""
 
 _CHECKS: Final = MappingProxyType(
     {
@@ -48,9 +37,6 @@ _CHECKS: Final = MappingProxyType(
     }
 )
 """What is judged in Python, and so has no METADATA."""
-
-_SYNTAX: Final = re.compile(r"(?<=\])(?=\()|(?<=\{)(?=\d)")
-"""Where a plain message would become a link or a placeholder (SARIF 2.1.0, 3.11.5 and 3.11.6)."""
 
 
 def sarif_log(report: Report, located: Sequence[Located], version: str) -> Json:
@@ -111,15 +97,6 @@ def _descriptor(rule: str, metadata: Rule | None) -> Json:
     return described | weight(metadata.severity)
 
 
-def weight(severity: str) -> Json:
-    """Give what a rule's severity is to code scanning."""
-    score = _SCORES.get(severity, _SCORES["medium"])
-    return {
-        "defaultConfiguration": {"level": _LEVELS.get(severity, "warning")},
-        "properties": {"security-severity": score, "tags": ["security", "kubernetes"]},
-    }
-
-
 def _result(each: Located, finding: Finding, place: Place | None) -> Json:
     element = each.result.element
     what = name_result(element, each.result.place)
@@ -140,11 +117,6 @@ def _result(each: Located, finding: Finding, place: Place | None) -> Json:
         bag = {"privilege": finding.privilege, "coveredBy": finding.covered_by}
         result["properties"] = bag
     return result
-
-
-def plain(text: str) -> str:
-    """Give a message that holds no links or placeholders."""
-    return _SYNTAX.sub(" ", text)
 
 
 def _physical(path: str, place: Place | None) -> Json:

@@ -13,7 +13,9 @@ from cli.formats.github import github_commands
 from cli.formats.junit import junit_xml
 from cli.formats.report import Report, locate
 from cli.formats.sarif import sarif_log
-from cli.output import ReviewFormat, Unjudged, print_json, print_reviewed, skipped, told
+from cli.formats.table import print_reviewed, skipped, told
+from cli.output import ReviewFormat, print_json
+from cli.results import Unjudged
 from cli.text import safe_line
 
 _NOT_KNOWN: Final = frozenset(Unjudged) - {Unjudged.KIND, Unjudged.MARKS}

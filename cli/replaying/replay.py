@@ -20,9 +20,9 @@ from admission.replaying.standing import End, Ground, Unknown, standing
 from audit.ledger.store.query import MOST_ROWS, Query
 from audit.ledger.store.store import Store
 from cli import exits
-from cli.decisions import read_since
 from cli.ledger import open_ledger
 from cli.parts import CLUSTER_WAIT_S, open_cluster, require_answers
+from cli.queries import read_since
 from cli.replaying.base import Base, open_base
 from cli.replaying.counts import FORMAT, Of, Replayed, Tallies
 from cli.replaying.embedded import load_embedded

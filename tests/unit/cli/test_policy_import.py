@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cli import help_import
 from tests.tools.provide import provide
 from tests.unit.cli.conftest import Done, Run
 from tests.unit.policies.importing.imported import TEMPLATES
@@ -113,4 +112,4 @@ def test_help_has_examples_and_exit_codes(run: Run, words: list[str]) -> None:
     text = run("policy", "import", *words, "--help").out
     assert "Examples" in text
     assert "Exit codes" in text
-    assert "64" in help_import.GATEKEEPER
+    assert "64" in text

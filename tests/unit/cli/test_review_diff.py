@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from jsonschema import Draft202012Validator
 
-from cli.output import Result, Reviewed
+from cli.results import Result, Reviewed
 from cli.review_diff import compare
 from core.decision import Action, Finding, Verdict
 from tests.unit.cli.conftest import Done, Run

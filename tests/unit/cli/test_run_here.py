@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from cli import here
+from cli.here import LocalGate
 from cli.settings import Settings
 from cli.showcase import Showcase
 from cli.state import state_folder
@@ -93,7 +94,7 @@ def test_showcase_prints_no_escapes_or_markup(tmp_path: Path) -> None:
     """Reviews may come from others too."""
     printed = io.StringIO()
     console = Console(file=printed, highlight=False, soft_wrap=True)
-    shown = Showcase(None, tmp_path, tmp_path, "FILE", console)
+    shown = Showcase(LocalGate(None, tmp_path, tmp_path, "FILE"), console)
     evil = "e[red]\x1b[2J[bold]\u202e"
     asked: dict[str, Any] = {"userInfo": {"username": evil}, "namespace": evil, "name": evil}
     answer = {"allowed": False, "status": {"message": f"{evil}\nsecond"}}

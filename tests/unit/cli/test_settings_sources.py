@@ -275,10 +275,16 @@ def test_cluster_and_kubeconfig_exclude_each_other(tmp_path: Path) -> None:
 
 
 def test_defaults_are_those_of_the_rooms() -> None:
-    """One number, in one place; `sallyport` must not run with other ones than the tests."""
+    """`sallyport` must not run with other numbers than the tests of each room do."""
     settings = Settings()
+    server, app = ServerSettings(), AppSettings()
+    listen, status = settings.listen, settings.status
+    assert (listen.host, listen.port) == (server.host, server.port)
+    assert (status.host, status.port) == (server.status_host, server.status_port)
+    assert settings.receive.host == server.host
+    assert listen.max_held_bytes == app.max_held_bytes
+    assert listen.max_body_bytes == app.max_body_bytes
+    assert listen.drain_seconds == server.drain_seconds
     assert settings.evaluation.memory_mib * MIB == Limits().memory_bytes
-    assert settings.listen.max_body_bytes == AppSettings().max_body_bytes
-    assert settings.listen.drain_seconds == ServerSettings().drain_seconds
     assert settings.access.timeout == LiveSettings().review_timeout_s
     assert settings.access.deny_age == LiveSettings().deny_age_s == 2.0

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cli.output import Result
+from cli.results import Result
 from cli.review import review
 from cli.settings import Settings
 from cli.subjects import Terms

@@ -4,7 +4,8 @@ from hypothesis import strategies as st
 
 from cli.formats.places import Place
 from cli.formats.report import Located, Report
-from cli.output import Result, Reviewed, as_unicode
+from cli.output import as_unicode
+from cli.results import Result, Reviewed
 from core.decision import Action, Finding, Verdict
 from policies.bundle import Rule
 

@@ -11,7 +11,7 @@ from jsonschema import Draft4Validator
 from cli.formats.places import Place
 from cli.formats.report import Located, Report
 from cli.formats.sarif import FINGERPRINT, sarif_log
-from cli.output import Reviewed
+from cli.results import Reviewed
 from cli.text import safe_text
 from core.decision import Action, Finding, Verdict
 from tests.harness.sarif import sarif_schema

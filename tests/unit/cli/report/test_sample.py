@@ -62,7 +62,7 @@ def test_run_brings_none_where_it_shows_nothing(
     monkeypatch.setattr(here, "serve_until_told", serve)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     with pytest.raises(SystemExit):
-        here.serve_here(Settings(), examples=examples)
+        here.serve_here(Settings(), lambda _: lambda _: None, examples=examples)
     opened = noted[0].open_destination
     assert isinstance(opened, partial)
     assert opened.keywords["sample"] == (tmp_path / "sallyport" / "run" if examples else None)

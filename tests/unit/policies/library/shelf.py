@@ -10,8 +10,9 @@ from typing import Any
 import msgspec
 import yaml
 
-from cli.output import Reviewed
-from cli.review import judge_each, open_judge
+from cli.local_judge import open_judge
+from cli.results import Reviewed
+from cli.review import judge_each
 from cli.settings import Settings
 from cli.subjects import Terms
 from kube.manifests import Manifest

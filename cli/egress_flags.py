@@ -1,0 +1,56 @@
+"""Flags of `sallyport egress`: which engine, which forms of flows and of output."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+
+class EngineName(StrEnum):
+    """What `--engine` takes."""
+
+    NETWORKPOLICY = "networkpolicy"
+    CILIUM = "cilium"
+    CILIUM_AKS = "cilium-aks"
+
+
+class FlowFormat(StrEnum):
+    """What `--format` takes."""
+
+    AUTO = "auto"
+    HUBBLE = "hubble"
+    AZURE = "azure"
+    CSV = "csv"
+
+
+class Written(StrEnum):
+    """What `-o` takes of commands that write objects."""
+
+    YAML = "yaml"
+    JSON = "json"
+
+
+class Drawn(StrEnum):
+    """What `-o` takes of `graph`."""
+
+    SVG = "svg"
+    JSON = "json"
+
+
+NamespaceFlag = Annotated[str | None, typer.Option("--namespace", "-n", help="In this namespace.")]
+
+EngineFlag = Annotated[
+    EngineName | None,
+    typer.Option(help="What enforces policies; else the setting egress.engine."),
+]
+
+TagsFlag = Annotated[
+    Path | None,
+    typer.Option(help="Azure's file of service tags; else egress.tags.", metavar="FILE"),
+]
+
+Files = Annotated[
+    Optional[list[str]],  # noqa: UP045 (typer)
+    typer.Argument(help="Files, folders, or - for standard input.", metavar="FILES"),
+]

@@ -1,0 +1,47 @@
+"""Signs the files of bundles: flags, and what they are read into."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from core.errors import SettingsError
+
+if TYPE_CHECKING:
+    from policies.signing import Signing
+
+
+SigningKeyFlag = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Sign it by this private key (PEM): P-256, RSA, Ed25519."),
+]
+
+SigningKeyIdFlag = Annotated[
+    str, typer.Option(metavar="ID", help="The key's id in the setting bundles.keys.")
+]
+
+
+def read_signing(key: Path | None, key_id: str) -> "Signing | None":
+    """Give by what a bundle is signed; None without a key.
+
+    Raises:
+        SettingsError: the key cannot be read, or an id is given without one.
+    """
+    if key is None and key_id:
+        raise SettingsError("--signing-key-id: says nothing without --signing-key FILE")
+    from policies.signing import read_signing_key  # noqa: PLC0415 (keeps --help quick)
+
+    return None if key is None else read_signing_key(key, key_id)
+
+
+def sign_file(path: Path, signing: "Signing") -> None:
+    """Sign the bundle of a file, which is replaced in one step.
+
+    Raises:
+        BundleRefusedError: it cannot be read.
+    """
+    from policies.bundle import read_bundle, signed  # noqa: PLC0415 (keeps --help quick)
+    from policies.writing import write_whole  # noqa: PLC0415
+
+    read_bundle(path)
+    write_whole(path, signed(path.read_bytes(), signing, str(path)))

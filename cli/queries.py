@@ -1,0 +1,62 @@
+"""What is asked of the ledger's decisions: filters and times, as they were typed."""
+
+import datetime as dt
+import re
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+
+from audit.ledger.store.query import Query
+from core.errors import SettingsError
+from core.subject import Subject
+
+_AGO: Final = re.compile(r"(\d{1,6})([smhdw])")
+
+_UNIT_MS: Final = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+
+_LABELS: Final = ("oid:", "user:", "system:")
+
+
+def make_query(filters: Mapping[str, Any], user: str | None, since: str | None) -> Query:
+    """Make the query of what was typed; `filters` are its fields, None where not given.
+
+    Raises:
+        SettingsError: `since` is no time.
+    """
+    given = {name: value for name, value in filters.items() if value is not None}
+    return Query(
+        requesters=() if user is None else _names_of(user),
+        since_ms=None if since is None else read_since(since, now_ms()),
+        **given,
+    )
+
+
+def _names_of(user: str) -> tuple[str, ...]:
+    """Give what a user may stand under: the pseudonym, or the name where names are kept."""
+    return (user,) if user.startswith(_LABELS) else (Subject(username=user).label, user)
+
+
+def read_since(since: str, now_ms: int, flag: str = "--since") -> int:
+    """Give a time that was typed, in milliseconds since the epoch.
+
+    Raises:
+        SettingsError: it is none.
+    """
+    ago = _AGO.fullmatch(since)
+    if ago:
+        return now_ms - int(ago[1]) * _UNIT_MS[ago[2]]
+    try:
+        time_of_day = dt.datetime.fromisoformat(since)
+    except ValueError:
+        time_of_day = None
+    if time_of_day is None or time_of_day.tzinfo is None:
+        raise SettingsError(
+            f"{flag} {since}: give how long ago (15m, 2h, 3d) or a time with its zone "
+            "(2026-11-21T09:00:00Z)"
+        )
+    return max(int(time_of_day.timestamp() * 1000), 0)
+
+
+def now_ms() -> int:
+    """Return the time now, in milliseconds since the epoch."""
+    return int(time.time() * 1000)
