@@ -15,8 +15,13 @@ from admission.facts import GuardFacts
 from admission.intent_warnings import Intent, warning, warnings_of
 from admission.opening import annotations_of, ends_within, finding_of, writers_of
 from admission.wording import listed
-from core import names
-from core.allowlists import (
+from core.base import names
+from core.base.errors import InvalidObjectError, NotSyncedError
+from core.base.networks import Span, merged, spans_without
+from core.cluster import Cluster
+from core.decision.decision import Finding
+from core.decision.request import Operation, Phase, Request
+from core.egress.allowlists import (
     KIND,
     MAX_DAYS,
     EgressAllowlist,
@@ -24,14 +29,9 @@ from core.allowlists import (
     parse_destinations,
     read_intent,
 )
-from core.cluster import Cluster
-from core.decision import Finding
-from core.errors import InvalidObjectError, NotSyncedError
-from core.guarded import Written
-from core.networks import Span, merged, spans_without
-from core.request import Operation, Phase, Request
-from core.subject import service_account
-from core.two_person import person_of
+from core.people.approvable import Written
+from core.people.subject import service_account
+from core.people.two_person import person_of
 from egress.breadth import addresses_of, measure, too_many
 from egress.ground import Ground
 from egress.meaning import may_not_use

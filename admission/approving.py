@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from core import names
+from core.base import names
 from core.cluster import Cluster
-from core.two_person import Approvable, Approved, Consent, NotApproved, Terms, approved
+from core.people.two_person import Approvable, Approved, Consent, NotApproved, Terms, approved
 
 
 async def ask_approved(  # noqa: PLR0913, PLR0917  All that the rule looks at.
@@ -19,7 +19,7 @@ async def ask_approved(  # noqa: PLR0913, PLR0917  All that the rule looks at.
 ) -> Approved | NotApproved:
     """Say whether an object is approved. Nobody is asked where the answer is no anyway.
 
-    `endures` is as in `core.two_person.approved`.
+    `endures` is as in `core.people.two_person.approved`.
 
     Raises:
         AccessReviewError: the cluster did not say whether an approver may approve.

@@ -15,14 +15,14 @@ from admission.connecting import enters
 from admission.facts import Facts, PodFacts
 from admission.granted import gives
 from admission.outcome import Outcome
-from core import names
-from core.break_glass import ROOT, BreakGlass
+from core.approvals.break_glass import ROOT, BreakGlass
+from core.base import names
+from core.base.errors import NotSyncedError
 from core.cluster import Cluster
-from core.decision import Action, Finding
-from core.errors import NotSyncedError
-from core.namespaces import Mode
-from core.request import Operation, Request
-from core.two_person import Approved, Terms, read_person, stays_open
+from core.decision.decision import Action, Finding
+from core.decision.namespaces import Mode
+from core.decision.request import Operation, Request
+from core.people.two_person import Approved, Terms, read_person, stays_open
 
 RELAXED: Final = "break-glass/relaxed"
 """The rule of the finding by which each decision that was relaxed is found again."""

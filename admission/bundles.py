@@ -9,9 +9,9 @@ import structlog
 
 from admission.in_force import InForce
 from admission.judge import Judge
-from core.bundle_head import BASE, LONGEST_PROBLEM
+from core.base.errors import BundleRefusedError, EngineAwayError, SettingsError
 from core.defects import places
-from core.errors import BundleRefusedError, EngineAwayError, SettingsError
+from core.policy_bundles import BASE, LONGEST_PROBLEM
 from policies.bundle import Bundle
 from policies.trial import MOST_SAMPLES, Here, MakeEngine, Trial, Tried
 

@@ -7,8 +7,8 @@ from itertools import chain, islice
 from operator import or_
 from typing import Final
 
-from core.namespaces import Namespace
-from core.profiles import Profile, ProfileSet
+from core.decision.namespaces import Namespace
+from core.profiles.container_profiles import Profile, ProfileSet
 
 MAX_PRIVILEGES: Final = 256
 """The most different privileges that are judged: a refusal shows them all, with the profiles that

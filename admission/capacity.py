@@ -13,15 +13,15 @@ import msgspec
 
 from admission.facts import Facts, Isolated
 from admission.wording import printable
-from core.capacity import Capacity, Pool, Want, admits, fit_together, fits, largest
-from core.carried import templates_of
-from core.counts import count_of, makes_now
-from core.decoding import UNREADABLE, unreadable
-from core.demand import asking_of
-from core.errors import InvalidObjectError
-from core.namespaces import Mode
-from core.quantities import spoken
-from core.request import Operation, Phase, Request
+from core.base.errors import InvalidObjectError
+from core.base.json_errors import UNREADABLE, unreadable
+from core.decision.namespaces import Mode
+from core.decision.request import Operation, Phase, Request
+from core.kubernetes.counts import count_of, makes_now
+from core.kubernetes.quantities import spoken
+from core.kubernetes.workload_pods import templates_of
+from core.sandbox.capacity import Capacity, Pool, Want, admits, fit_together, fits, largest
+from core.sandbox.pod_resources import asking_of
 
 _NAME: Final = 30
 """Characters shown of a name."""

@@ -15,7 +15,7 @@ from admission.checks.site_rules import site_denials, site_warnings
 from admission.checks.weights import weights
 from admission.facts import Facts
 from admission.outcome import Outcome
-from core.request import Request
+from core.decision.request import Request
 
 Check = Callable[[Request, Facts], Outcome]
 

@@ -11,10 +11,10 @@ from admission.checks.egress import HOST_NETWORK, is_held
 from admission.checks.risk import is_of_identity
 from admission.granting import asked_in, commands_of, name_subject, place_in_words, place_of
 from admission.wording import listed
-from core import names
-from core.decision import Finding, Verdict
-from core.document import DecisionDocument, TriedProfile
-from core.namespaces import Mode
+from core.base import names
+from core.decision.decision import Finding, Verdict
+from core.decision.document import DecisionDocument, TriedProfile
+from core.decision.namespaces import Mode
 from identity.requester import PROFILE_PATH
 
 _GRANT_SIZE: Final = 8

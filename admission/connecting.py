@@ -16,12 +16,12 @@ from admission.checks.entering import in_pod
 from admission.facts import Facts
 from admission.parts import Part, Reading
 from admission.reading import Reader
-from core.decision import Need
-from core.decoding import UNREADABLE, unreadable
-from core.errors import InvalidObjectError
-from core.request import Operation, Request
-from core.subject import Subject
-from core.workload import CONTROLLER_MANAGER, account
+from core.base.errors import InvalidObjectError
+from core.base.json_errors import UNREADABLE, unreadable
+from core.decision.decision import Need
+from core.decision.request import Operation, Request
+from core.kubernetes.workload import CONTROLLER_MANAGER, account
+from core.people.subject import Subject
 from identity.kinds import SubjectKind, kind_of
 from policies.engine import Answer
 from policies.projecting.connections import CONNECTION_KINDS, project_connection

@@ -10,13 +10,13 @@ from typing import Any, Final
 import msgspec
 
 from admission.facts import Facts
-from core import names
-from core import pod as k8s
-from core.decision import Patch
-from core.decoding import UNREADABLE, unreadable
-from core.defaults import Defaults, DefaultVariable
-from core.namespaces import Mode
-from core.request import Operation, Phase, Request
+from core.base import names
+from core.base.json_errors import UNREADABLE, unreadable
+from core.decision.decision import Patch
+from core.decision.namespaces import Mode
+from core.decision.request import Operation, Phase, Request
+from core.kubernetes import pod as k8s
+from core.profiles.defaults import Defaults, DefaultVariable
 from policies.projecting.resources import is_nothing
 
 _SECCOMP: Final = "seccomp/unset"

@@ -12,12 +12,12 @@ import msgspec
 from admission.facts import Facts
 from admission.tracing import trace
 from core.cluster import Cluster
-from core.notes import Owned, controller_reference, read_notes
-from core.pod import ObjectMeta, OwnerReference
-from core.request import Request
-from core.sandbox import SandboxMode
-from core.workload import GroupKind
-from core.workloads import WORKLOADS
+from core.decision.request import Request
+from core.kubernetes.pod import ObjectMeta, OwnerReference
+from core.kubernetes.requester_notes import Owned, controller_reference, read_notes
+from core.kubernetes.workload import GroupKind
+from core.kubernetes.workload_kinds import WORKLOADS
+from core.sandbox.decision import SandboxMode
 from identity.subjects import Controllers
 
 _POD: Final = ("", "Pod")

@@ -7,8 +7,8 @@ back-stop refuses would have no decision (docs/adr/0044).
 from typing import Final
 
 from admission.checks.profiles import MANY, MORE, NAMED
-from core.decision import Action, Decision, Verdict
-from core.request import Request
+from core.decision.decision import Action, Decision, Verdict
+from core.decision.request import Request
 from policies.backstop.covered import COVERED
 
 _HELD: Final = frozenset(covered.rule for covered in COVERED)

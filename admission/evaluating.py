@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 
 from admission.parts import Part, Reading
-from core.sandbox import Signal
+from core.sandbox.decision import Signal
 from policies.engine import Answer, Engine, Judgement, Shown
 from policies.projection import encode
 

@@ -15,8 +15,8 @@ from admission.facts import (
     WeightFacts,
 )
 from admission.replayable import context_of, fields_of, projection_of
-from core.decision import Evidence, Named, Traced, Tried
-from core.risk import OperationClass
+from core.decision.decision import Evidence, Named, Traced, Tried
+from core.risk.model import OperationClass
 from identity.kinds import SubjectKind
 
 _MOST_COVERING: Final = 8

@@ -9,8 +9,8 @@ from admission.excusing import Excused, Excuser, idle, naming
 from admission.facts import Facts
 from admission.needing import ask_usable, denied, since
 from admission.rights import Rights
-from core.document import DecisionDocument
-from core.request import Request
+from core.decision.document import DecisionDocument
+from core.decision.request import Request
 from policies.engine import Answer
 
 

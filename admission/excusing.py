@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from admission.approving import ask_approved
 from admission.chain import run
 from admission.facts import Facts
-from core import names
+from core.approvals.exceptions import PolicyException, WorkloadName
+from core.base import names
+from core.base.errors import NotSyncedError
 from core.cluster import Cluster
-from core.decision import Denial, Need
-from core.errors import NotSyncedError
-from core.exceptions import PolicyException, WorkloadName
-from core.notes import Root
-from core.request import Request
-from core.two_person import Approved, NotApproved, Terms, suspended
+from core.decision.decision import Denial, Need
+from core.decision.request import Request
+from core.kubernetes.requester_notes import Root
+from core.people.two_person import Approved, NotApproved, Terms, suspended
 
 
 @dataclass(frozen=True)

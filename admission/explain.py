@@ -11,8 +11,8 @@ from admission.change import Change
 from admission.changes import changes_of, is_later, is_told
 from admission.granting import place_of
 from admission.wording import printable
-from core.decision import Need, Verdict
-from core.document import DecisionDocument
+from core.decision.decision import Need, Verdict
+from core.decision.document import DecisionDocument
 
 
 class Look(msgspec.Struct, frozen=True, rename="camel"):

@@ -7,22 +7,22 @@ import msgspec
 from admission.candidates import Candidates
 from admission.outcome import Outcome
 from admission.parts import asks
-from core import names
-from core.break_glass import BreakGlass
-from core.capacity import Pool
-from core.decision import Access, Finding, Need
-from core.document_parts import AssessedRisk
-from core.exceptions import PolicyException
-from core.namespaces import Mode, Namespace
-from core.notes import Root
-from core.pod import Pod
-from core.profiles import ProfileSet
-from core.risk import Assessed, Effect, OperationClass
-from core.sandbox import Feature, Isolation, Signal
-from core.subject import Subject
-from core.templates import Template
-from core.weight_grants import NOBODY, Asker
-from core.weight_reach import Ungranted, Way
+from core.approvals.break_glass import BreakGlass
+from core.approvals.exceptions import PolicyException
+from core.base import names
+from core.decision.decision import Access, Finding, Need
+from core.decision.document_parts import AssessedRisk
+from core.decision.namespaces import Mode, Namespace
+from core.kubernetes.pod import Pod
+from core.kubernetes.pod_templates import Template
+from core.kubernetes.requester_notes import Root
+from core.people.subject import Subject
+from core.profiles.container_profiles import ProfileSet
+from core.risk.model import Assessed, Effect, OperationClass
+from core.sandbox.capacity import Pool
+from core.sandbox.decision import Feature, Isolation, Signal
+from core.weights.access_paths import Ungranted, Way
+from core.weights.grant_coverage import NOBODY, Asker
 from identity.requester import NoteChange
 from policies.bundle import Rule
 from policies.context import NO_STANDINGS, Standings

@@ -17,10 +17,10 @@ import structlog
 
 from admission.bundles import Bundles
 from admission.published import Published
-from core.bundle_head import BASE, LONGEST_PROBLEM, Announcement, Head, Stored
+from core.base.errors import BundleRefusedError, ClusterError, EngineAwayError
+from core.base.times import time_text
 from core.defects import places
-from core.errors import BundleRefusedError, ClusterError, EngineAwayError
-from core.times import time_text
+from core.policy_bundles import BASE, LONGEST_PROBLEM, Announcement, Head, Stored
 from policies.bundle import Bundle, parse_bundle
 from policies.signing import NO_KEYS, Keys
 from policies.sources.file import FileSource

@@ -5,7 +5,7 @@ from collections.abc import Hashable
 from typing import Final, NamedTuple
 
 from admission.facts import Isolated, SandboxPart
-from core.namespaces import Namespace
+from core.decision.namespaces import Namespace
 from policies.engine import Answer
 from sandbox.weighing import Weighed
 

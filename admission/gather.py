@@ -38,12 +38,12 @@ from admission.risking import Risking
 from admission.ruling import Ruling
 from admission.situation import Situations
 from core.cluster import Cluster
-from core.document import DecisionDocument
-from core.namespaces import Mode, Namespace
-from core.request import Operation, Request
-from core.rollout import Modes
-from core.subject import Subject
-from core.two_person import ORDINARY, Terms
+from core.decision.document import DecisionDocument
+from core.decision.namespaces import Mode, Namespace
+from core.decision.request import Operation, Request
+from core.decision.rollout import Modes
+from core.people.subject import Subject
+from core.people.two_person import ORDINARY, Terms
 from egress.ground import ORDINARY as ORDINARY_GROUND
 from egress.ground import Ground
 from identity.kinds import SubjectKind, kind_of

@@ -14,12 +14,12 @@ from urllib.parse import unquote
 import msgspec
 
 from admission.parts import Part, Reading
-from core import names
+from core.base import names
+from core.base.errors import InvalidObjectError
 from core.cluster import Cluster
-from core.errors import InvalidObjectError
-from core.request import Operation, Request
-from core.roles import RoleRule
-from core.workload import CONTROLLER_MANAGER, account
+from core.decision.request import Operation, Request
+from core.kubernetes.roles import RoleRule
+from core.kubernetes.workload import CONTROLLER_MANAGER, account
 from policies.engine import Answer
 from policies.kinds import project_object
 from policies.projection import Projection

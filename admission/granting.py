@@ -4,9 +4,9 @@ import shlex
 
 import msgspec
 
-from core import names
-from core.document import DecisionDocument
-from core.subject import SERVICE_ACCOUNT_PREFIX
+from core.base import names
+from core.decision.document import DecisionDocument
+from core.people.subject import SERVICE_ACCOUNT_PREFIX
 
 
 def asked_in(document: DecisionDocument) -> str:

@@ -18,13 +18,14 @@ from admission.parts import Reading
 from admission.reaching import Reached, Reaching
 from admission.weighing_copies import against_copy, is_copying
 from admission.weighing_volumes import against_volume, is_volume
-from core import names
-from core.access_grants import AccessGrant
+from core.base import names
 from core.cluster import Cluster
-from core.decision import Finding
-from core.request import Request
-from core.two_person import Consent, NotApproved, Terms, suspended
-from core.weight_grants import (
+from core.decision.decision import Finding
+from core.decision.request import Request
+from core.people.two_person import Consent, NotApproved, Terms, suspended
+from core.weights.access_grants import AccessGrant
+from core.weights.access_paths import Stores, Ungranted
+from core.weights.grant_coverage import (
     ANYBODY,
     MOST_NOTED,
     NOBODY,
@@ -34,7 +35,6 @@ from core.weight_grants import (
     asker_of_note,
     note_of_grant,
 )
-from core.weight_reach import Stores, Ungranted
 
 KEPT_S: Final = 1.0
 """Seconds for which it is remembered that grants cover what a gang's Pods share."""

@@ -17,25 +17,21 @@ from admission.narrowing import Narrowing, is_of_store
 from admission.opening import Opening, annotations_of, ends_within, finding_of, writers_of
 from admission.rights import Rights
 from admission.widening import Widening
-from core import access_grants, allowlists, approvals, break_glass, exceptions, names, weight_stores
-from core.access_grants import AccessGrant, parse_grant
-from core.allowlists import EgressAllowlist, EgressDestinations
-from core.approvals import Approval, ApprovedObject, account_of, parse_approval
-from core.break_glass import BreakGlass
+from core.approvals import approvals, break_glass, exceptions
+from core.approvals.approvals import Approval, ApprovedObject, account_of, parse_approval
+from core.approvals.break_glass import BreakGlass
+from core.approvals.exceptions import PolicyException, parse_exception
+from core.base import names
+from core.base.errors import InvalidObjectError
 from core.cluster import Cluster
-from core.decision import Action, Finding
-from core.errors import InvalidObjectError
-from core.exceptions import PolicyException, parse_exception
-from core.guarded import Written, read_written
-from core.request import Operation, Request
-from core.two_person import (
-    Person,
-    Terms,
-    may_approve,
-    person_of,
-    write_person,
-    writes,
-)
+from core.decision.decision import Action, Finding
+from core.decision.request import Operation, Request
+from core.egress import allowlists
+from core.egress.allowlists import EgressAllowlist, EgressDestinations
+from core.people.approvable import Written, read_written
+from core.people.two_person import Person, Terms, may_approve, person_of, write_person, writes
+from core.weights import access_grants, stores
+from core.weights.access_grants import AccessGrant, parse_grant
 from egress.ground import ORDINARY as GROUND
 from egress.ground import Ground
 
@@ -78,7 +74,7 @@ class Guards:
         """Say whether the request's object is one of them."""
         if request.kind.group != names.GROUP:
             return False
-        if request.kind.kind == weight_stores.KIND:
+        if request.kind.kind == stores.KIND:
             return is_of_store(request)
         widens = self.terms.profiles and request.kind.kind == approvals.PROFILE
         written = request.operation in {Operation.CREATE, Operation.UPDATE}
@@ -112,7 +108,7 @@ class Guards:
             return Opening(self.cluster, self.terms, self.clock)
         if kind == approvals.PROFILE:
             return Widening(self.cluster, self.terms, self.clock)
-        if kind == weight_stores.KIND:
+        if kind == stores.KIND:
             return Narrowing(self.cluster, self.terms, self.clock)
         if kind in _INTENTS:
             return Allowlisting(self.cluster, self.ground, self.clock)

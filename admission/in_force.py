@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from admission.judge import Judge
-from core.decision import Decision
-from core.request import Request
+from core.decision.decision import Decision
+from core.decision.request import Request
 from policies.engine.remembered import RememberingEngine
 
 MakeJudge = Callable[[RememberingEngine], Judge]

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from admission.wording import printable
-from core.allowlists import EgressAllowlist, EgressDestinations
-from core.decision import Action, Finding
-from core.destinations import MAX_PORT, Destination
-from core.dns_names import is_wildcard, shown
-from core.networks import any_holds, network_of
+from core.base.networks import any_holds, network_of
+from core.decision.decision import Action, Finding
+from core.egress.allowlists import EgressAllowlist, EgressDestinations
+from core.egress.destinations import MAX_PORT, Destination
+from core.egress.dns_names import is_wildcard, shown
 from egress.breadth import breadth
 from egress.carving import ALWAYS_RESERVED
 from egress.front_ends import shared_by

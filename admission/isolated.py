@@ -10,13 +10,13 @@ from typing import Any, Final
 import msgspec
 
 from admission.facts import Facts, Isolated, PodFacts, SandboxPart
-from core.carried import templates_of
-from core.decision import Need, Patch
-from core.errors import InvalidObjectError
-from core.namespaces import Mode
-from core.request import Operation, Phase, Request
-from core.sandbox import RuntimeClass, SandboxMode
-from core.templates import pointer_to
+from core.base.errors import InvalidObjectError
+from core.decision.decision import Need, Patch
+from core.decision.namespaces import Mode
+from core.decision.request import Operation, Phase, Request
+from core.kubernetes.pod_templates import pointer_to
+from core.kubernetes.workload_pods import templates_of
+from core.sandbox.decision import RuntimeClass, SandboxMode
 from identity.requester import Change
 from policies.bundle import Rule
 from sandbox.choosing import Choice, Site, choose, demanded, isolation_of

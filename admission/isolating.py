@@ -21,14 +21,14 @@ from admission.isolated import decide, mode_of, must, weigh_part
 from admission.parts import Reading, asks
 from admission.recorded import recorded_weight
 from admission.situation import Seen, Situations
-from core.capacity import Pool
-from core.decision import Denial
-from core.document import DecisionDocument
-from core.exceptions import PolicyException
-from core.pod import Pod
-from core.request import Request
-from core.sandbox import REQUIRED, RuntimeClass, SandboxMode
-from core.two_person import NotApproved
+from core.approvals.exceptions import PolicyException
+from core.decision.decision import Denial
+from core.decision.document import DecisionDocument
+from core.decision.request import Request
+from core.kubernetes.pod import Pod
+from core.people.two_person import NotApproved
+from core.sandbox.capacity import Pool
+from core.sandbox.decision import REQUIRED, RuntimeClass, SandboxMode
 from sandbox.choosing import Site
 from sandbox.weighing import Weighed
 

@@ -29,15 +29,15 @@ from admission.wording import (
     told_lines,
     warnings,
 )
-from core.decision import Action, Decision, Evidence, Finding, Unrecorded, Verdict
-from core.document import DecisionDocument
-from core.errors import CannotJudgeError, DeadlineError, InvalidObjectError
-from core.ids import uuid7
-from core.namespaces import Mode, Namespace
-from core.request import Phase, Request
-from core.rollout import ORDINARY, Modes, enforce_from
-from core.subject import Subject
-from core.within import within
+from core.base.deadline import within
+from core.base.errors import CannotJudgeError, DeadlineError, InvalidObjectError
+from core.base.ids import uuid7
+from core.decision.decision import Action, Decision, Evidence, Finding, Unrecorded, Verdict
+from core.decision.document import DecisionDocument
+from core.decision.namespaces import Mode, Namespace
+from core.decision.request import Phase, Request
+from core.decision.rollout import ORDINARY, Modes, enforce_from
+from core.people.subject import Subject
 
 _OPERATORS = "Try again; if it stays, tell your cluster's operators the decision's id."
 

@@ -16,13 +16,13 @@ from admission.checks.egress import HOST_NETWORK
 from admission.facts import EgressFacts, Facts
 from admission.parts import Reading
 from admission.wording import printable
+from core.base.errors import InvalidObjectError
 from core.cluster import Cluster
-from core.decision import Action, Finding, Patch
-from core.egress_labels import PREFIX, egress_labels, reserved
-from core.errors import InvalidObjectError
-from core.namespaces import Namespace
-from core.pod import ObjectMeta, Pod, decode_metadata
-from core.request import Operation, Phase, ReadPod, Request
+from core.decision.decision import Action, Finding, Patch
+from core.decision.namespaces import Namespace
+from core.decision.request import Operation, Phase, ReadPod, Request
+from core.egress.pod_labels import PREFIX, egress_labels, reserved
+from core.kubernetes.pod import ObjectMeta, Pod, decode_metadata
 from egress.ground import Ground
 
 LABELS: Final = "egress/labels"

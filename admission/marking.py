@@ -3,12 +3,12 @@
 import msgspec
 
 from admission.facts import Facts, MarkFacts
-from core import names
+from core.base import names
+from core.base.errors import InvalidObjectError
 from core.cluster import Cluster
-from core.errors import InvalidObjectError
-from core.namespaces import guarded_marks
-from core.pod import ObjectMeta, decode_metadata
-from core.request import Request
+from core.decision.namespaces import guarded_marks
+from core.decision.request import Request
+from core.kubernetes.pod import ObjectMeta, decode_metadata
 
 
 async def with_marks(cluster: Cluster, request: Request, facts: Facts) -> Facts:

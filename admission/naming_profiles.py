@@ -7,8 +7,8 @@ from admission.facts import Facts, NamedProfile
 from admission.noting import profile_of
 from admission.parts import Reading
 from admission.reading import is_debug
-from core.namespaces import Namespace
-from core.request import Request
+from core.decision.namespaces import Namespace
+from core.decision.request import Request
 from identity.requester import PROFILE_PATH
 
 

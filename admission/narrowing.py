@@ -13,15 +13,15 @@ import msgspec
 from admission.approving import ask_approved
 from admission.facts import GuardFacts
 from admission.opening import finding_of
-from core import names
+from core.approvals.store_narrowing import narrowings, proposed_by
+from core.base import names
+from core.base.errors import InvalidObjectError
+from core.base.json_errors import UNREADABLE
 from core.cluster import Cluster
-from core.decoding import UNREADABLE
-from core.errors import InvalidObjectError
-from core.guarded import Meta
-from core.request import Operation, Request
-from core.two_person import NotApproved, Terms, person_of
-from core.weight_narrowing import narrowings, proposed_by
-from core.weight_stores import KIND, WeightStore, parse_store
+from core.decision.request import Operation, Request
+from core.people.approvable import Meta
+from core.people.two_person import NotApproved, Terms, person_of
+from core.weights.stores import KIND, WeightStore, parse_store
 
 RULE: Final = "approvals/narrowing"
 

@@ -6,8 +6,8 @@ from admission.candidates import Candidates
 from admission.facts import NamedProfile
 from admission.rights import Rights
 from admission.wording import printable, rule_message
-from core.decision import Action, Denial, Finding, Need
-from core.namespaces import Mode
+from core.decision.decision import Action, Denial, Finding, Need
+from core.decision.namespaces import Mode
 from policies.bundle import Rule
 from policies.engine.answers import MOST_OF_MESSAGE
 

@@ -16,19 +16,19 @@ from admission.demanding import Demanding, is_noted, trusts
 from admission.facts import Facts, OriginFacts
 from admission.parts import Reading
 from admission.tracing import Origin, trace
+from core.base.errors import InvalidObjectError
 from core.cluster import Cluster
-from core.errors import InvalidObjectError
-from core.notes import (
+from core.decision.request import Operation, Phase, Request
+from core.kubernetes.pod import ObjectMeta, OwnerReference, decode_metadata
+from core.kubernetes.requester_notes import (
     NO_NOTES,
     Notes,
     controller_reference,
     kind_of_owner,
     read_notes,
 )
-from core.pod import ObjectMeta, OwnerReference, decode_metadata
-from core.request import Operation, Phase, Request
-from core.workload import GroupKind
-from core.workloads import may_carry
+from core.kubernetes.workload import GroupKind
+from core.kubernetes.workload_kinds import may_carry
 from identity.requester import Change, NoteChange
 from identity.subjects import Controllers
 

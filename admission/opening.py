@@ -10,14 +10,14 @@ from typing import Final
 
 from admission.approving import ask_approved
 from admission.facts import GuardFacts
-from core import names
-from core.break_glass import BreakGlass, parse_break_glass
+from core.approvals.break_glass import BreakGlass, parse_break_glass
+from core.base import names
+from core.base.errors import InvalidObjectError
 from core.cluster import Cluster
-from core.decision import Action, Finding
-from core.errors import InvalidObjectError
-from core.guarded import Meta, parse_time
-from core.request import Operation, Phase, Request
-from core.two_person import (
+from core.decision.decision import Action, Finding
+from core.decision.request import Operation, Phase, Request
+from core.people.approvable import Meta, parse_time
+from core.people.two_person import (
     NotApproved,
     Person,
     Terms,

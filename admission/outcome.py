@@ -2,8 +2,8 @@
 
 import msgspec
 
-from core.decision import Action, Finding
-from core.sandbox import Isolation
+from core.decision.decision import Action, Finding
+from core.sandbox.decision import Isolation
 
 
 class Outcome(msgspec.Struct, frozen=True, gc=False):

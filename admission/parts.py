@@ -2,11 +2,11 @@
 
 import msgspec
 
-from core import names
-from core.decision import Denial
-from core.pod import ObjectMeta, Pod
-from core.subject import Subject
-from core.templates import Template
+from core.base import names
+from core.decision.decision import Denial
+from core.kubernetes.pod import ObjectMeta, Pod
+from core.kubernetes.pod_templates import Template
+from core.people.subject import Subject
 from policies.projection import Projection
 from policies.site.fields import NO_FIELDS
 

@@ -14,13 +14,13 @@ from typing import Any, Final
 import msgspec
 
 from admission.facts import EgressFacts, Facts
-from core import names
+from core.base import names
+from core.base.errors import InvalidObjectError
+from core.base.json_errors import UNREADABLE, unreadable
 from core.cluster import Cluster
-from core.decision import Action, Finding
-from core.decoding import UNREADABLE, unreadable
-from core.errors import InvalidObjectError
-from core.request import Operation, Request
-from core.workload import CONTROLLER_MANAGER, account
+from core.decision.decision import Action, Finding
+from core.decision.request import Operation, Request
+from core.kubernetes.workload import CONTROLLER_MANAGER, account
 from egress.ground import Ground
 from egress.reach import beyond, cases
 from egress.reading import Rule, read_rules

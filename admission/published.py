@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from core.bundle_head import Announcement, Head, Stored
+from core.policy_bundles import Announcement, Head, Stored
 
 
 class Published(Protocol):

@@ -14,14 +14,14 @@ import msgspec
 from admission.checks.entering import in_pod
 from admission.parts import Part, Reading
 from admission.signing_in import SigningIn, account_of
-from core.blob_volumes import Mount
+from core.base.errors import NotSyncedError
 from core.cluster import Cluster
-from core.errors import NotSyncedError
-from core.pod import Pod
-from core.request import Request
-from core.storage import PersistentVolume
-from core.weight_mounts import volume_mounts
-from core.weight_reach import HIDDEN, Stores, Way
+from core.decision.request import Request
+from core.kubernetes.blob_volumes import Mount
+from core.kubernetes.persistent_volumes import PersistentVolume
+from core.kubernetes.pod import Pod
+from core.weights.access_paths import HIDDEN, Stores, Way
+from core.weights.pod_mounts import volume_mounts
 from identity.risk.workload_identity import signs_in
 
 MOST_WAYS: Final = 64

@@ -15,15 +15,15 @@ from admission.parts import Part, Reading
 from admission.unlisted import read_unlisted
 from admission.weighing_copies import SNAPSHOT
 from admission.workloads import noted, read_workload
+from core.base.errors import InvalidObjectError
+from core.base.json_errors import UNREADABLE, unreadable
 from core.cluster import Cluster
-from core.decoding import UNREADABLE, unreadable
-from core.errors import InvalidObjectError
-from core.namespaces import Mode
-from core.pod import Pod, decode_pod
-from core.request import Operation, ReadPod, Request
-from core.storage import PersistentVolume, parse_persistent_volume
-from core.subject import Subject, service_account
-from core.workloads import WORKLOADS, may_carry
+from core.decision.namespaces import Mode
+from core.decision.request import Operation, ReadPod, Request
+from core.kubernetes.persistent_volumes import PersistentVolume, parse_persistent_volume
+from core.kubernetes.pod import Pod, decode_pod
+from core.kubernetes.workload_kinds import WORKLOADS, may_carry
+from core.people.subject import Subject, service_account
 from identity.requester import PROFILE_PATH
 from identity.subjects import (
     CLAIM_MAKERS,

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from admission.candidates import candidates
 from admission.checks.denials import is_denial
 from admission.facts import Facts, NamedProfile, PodFacts
-from core.document import DecisionDocument
-from core.errors import LedgerError
-from core.request import Kind, Operation, Request
-from core.sandbox import Counted, SandboxMode
-from core.subject import SERVICE_ACCOUNT_PREFIX, Subject, service_account
+from core.base.errors import LedgerError
+from core.decision.document import DecisionDocument
+from core.decision.request import Kind, Operation, Request
+from core.people.subject import SERVICE_ACCOUNT_PREFIX, Subject, service_account
+from core.sandbox.decision import Counted, SandboxMode
 from sandbox.weighing import NOTHING, Weighed
 
 

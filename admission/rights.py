@@ -8,12 +8,12 @@ from typing import Final
 import msgspec
 
 from admission.candidates import Candidate, Candidates
-from core import names
+from core.base import names
+from core.base.deadline import within
+from core.base.errors import AccessReviewError
 from core.cluster import Cluster
-from core.decision import Access
-from core.errors import AccessReviewError
-from core.subject import Subject
-from core.within import within
+from core.decision.decision import Access
+from core.people.subject import Subject
 
 _GROWTH: Final = 4
 """The first profile is asked about alone, for most subjects have it; then 4 at once, 16, 64 …"""

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from admission.wording import printable
-from core.notes import Root
-from core.risk import AT_RISK, Assessed, OperationClass, Role, Standing
-from core.times import second_text
+from core.base.times import second_text
+from core.kubernetes.requester_notes import Root
+from core.risk.model import AT_RISK, Assessed, OperationClass, Role, Standing
 
 SIGN_INS: Final = "https://mysignins.microsoft.com"
 """Where a person sees their own sign-ins (learn.microsoft.com, "View your account activity")."""

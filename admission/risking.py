@@ -17,15 +17,15 @@ from admission.facts import Facts, RiskFacts
 from admission.parts import Reading
 from admission.risky_operations import of_own_kind, of_what_is_read
 from admission.signing_in import Shown, SigningIn
+from core.base.errors import InvalidObjectError
 from core.cluster import Cluster
-from core.document import DecisionDocument
-from core.document_parts import record_risk
-from core.errors import InvalidObjectError
-from core.namespaces import Namespace
-from core.request import Request
-from core.risk import Assessed, Behaviour, Effect, OperationClass, Role
-from core.risk_snapshot import RiskSnapshot
-from core.subject import Subject
+from core.decision.document import DecisionDocument
+from core.decision.document_parts import record_risk
+from core.decision.namespaces import Namespace
+from core.decision.request import Request
+from core.people.subject import Subject
+from core.risk.model import Assessed, Behaviour, Effect, OperationClass, Role
+from core.risk.snapshot import RiskSnapshot
 from identity.risk.deciding import NOWHERE, Place, decide
 from identity.risk.principals import Principal, principal_of, principal_of_client, principal_of_note
 from identity.risk.standing import Freshness

@@ -12,10 +12,13 @@ import msgspec
 from admission.connecting import enters
 from admission.granted import gives
 from admission.reading import is_debug
-from core import access_grants, allowlists, approvals, break_glass, exceptions, names, weight_stores
-from core.decoding import UNREADABLE
-from core.request import Operation, Request
-from core.risk import OperationClass
+from core.approvals import approvals, break_glass, exceptions
+from core.base import names
+from core.base.json_errors import UNREADABLE
+from core.decision.request import Operation, Request
+from core.egress import allowlists
+from core.risk.model import OperationClass
+from core.weights import access_grants, stores
 
 _OF_KINDS: Final[Mapping[str, OperationClass]] = {
     exceptions.KIND: OperationClass.ASK,
@@ -25,7 +28,7 @@ _OF_KINDS: Final[Mapping[str, OperationClass]] = {
     break_glass.KIND: OperationClass.BREAK_GLASS,
     approvals.PROFILE: OperationClass.CHANGE_RIGHTS,
     access_grants.KIND: OperationClass.ASK,
-    weight_stores.KIND: OperationClass.CHANGE_RIGHTS,
+    stores.KIND: OperationClass.CHANGE_RIGHTS,
 }
 """Sallyport's own kinds."""
 

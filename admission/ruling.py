@@ -17,11 +17,11 @@ from admission.needing import denied
 from admission.parts import Reading
 from admission.replayable import with_object, with_pods
 from admission.situation import NOTHING_SEEN, Seen, Situations
-from core.decision import Action, Denial, Finding
-from core.decoding import UNREADABLE, unreadable
-from core.pod import Pod
-from core.request import Operation, Phase, Request
-from core.sandbox import SandboxMode
+from core.base.json_errors import UNREADABLE, unreadable
+from core.decision.decision import Action, Denial, Finding
+from core.decision.request import Operation, Phase, Request
+from core.kubernetes.pod import Pod
+from core.sandbox.decision import SandboxMode
 from policies.engine import Answer, Engine, Judgement, Shown
 from policies.projection import NO_POD
 from policies.site.fields import POD, kind_name

@@ -19,10 +19,10 @@ from admission.replaying.inputs import names_in
 from admission.replaying.live import live_document, live_inputs, reference_of
 from admission.replaying.saying import Asker
 from admission.replaying.standing import Ground, Unknown, standing
-from core.decision import Decision
-from core.errors import NotSyncedError, SallyportError
-from core.profiles import ProfileSet
-from core.request import Request
+from core.base.errors import NotSyncedError, SallyportError
+from core.decision.decision import Decision
+from core.decision.request import Request
+from core.profiles.container_profiles import ProfileSet
 from policies.bundle import Bundle, Rule
 from policies.engine import Engine
 

@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 from admission.checks.entering import in_pod
 from admission.parts import Reading
 from core.cluster import Cluster, SignIn
-from core.pod import Pod
-from core.request import Request
+from core.decision.request import Request
+from core.kubernetes.pod import Pod
 from identity.risk.workload_identity import ClientId, client_ids_of, is_for_entra, signs_in
 
 MOST_SHOWN: Final = 32

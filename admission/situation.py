@@ -10,13 +10,13 @@ from typing import Final, NamedTuple
 import msgspec
 
 from admission.facts import Facts
+from core.base.errors import NotSyncedError
 from core.cluster import Cluster
-from core.errors import NotSyncedError
-from core.namespaces import Namespace
-from core.pod import Pod
-from core.request import Request
-from core.sandbox import SandboxMode
-from core.subject import Subject, unnamed_group
+from core.decision.namespaces import Namespace
+from core.decision.request import Request
+from core.kubernetes.pod import Pod
+from core.people.subject import Subject, unnamed_group
+from core.sandbox.decision import SandboxMode
 from identity.kinds import SubjectKind
 from policies.context import ABSENT, ABSENT_BESIDES_RISK, NO_STANDINGS, Context, encode_context
 

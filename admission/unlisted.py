@@ -9,9 +9,9 @@ from typing import Final
 
 from admission.parts import Reading
 from admission.workloads import read_workload
-from core.errors import InvalidObjectError
-from core.request import Request
-from core.workload import Workload
+from core.base.errors import InvalidObjectError
+from core.decision.request import Request
+from core.kubernetes.workload import Workload
 from identity.subjects import Controllers
 from policies.projecting.volumes import Claimed
 from policies.site.fields import NO_READS, Reads

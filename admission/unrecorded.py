@@ -3,9 +3,9 @@
 import msgspec
 
 from admission.wording import not_judged
-from core.decision import Decision, Unrecorded, Verdict
-from core.errors import NotRecordedError
-from core.request import Request
+from core.base.errors import NotRecordedError
+from core.decision.decision import Decision, Unrecorded, Verdict
+from core.decision.request import Request
 
 _REMEDY = "Try again in a minute; if it stays, tell your cluster's operators the decision's id."
 

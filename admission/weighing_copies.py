@@ -10,12 +10,12 @@ from typing import Final
 import msgspec
 
 from admission.wording import printable
-from core.decision import Action, Finding
-from core.decoding import UNREADABLE, unreadable
-from core.errors import InvalidObjectError, NotSyncedError
-from core.request import Operation, Request
-from core.storage import PersistentVolume
-from core.weight_reach import Stores
+from core.base.errors import InvalidObjectError, NotSyncedError
+from core.base.json_errors import UNREADABLE, unreadable
+from core.decision.decision import Action, Finding
+from core.decision.request import Operation, Request
+from core.kubernetes.persistent_volumes import PersistentVolume
+from core.weights.access_paths import Stores
 
 COPY: Final = "weights/copy"
 

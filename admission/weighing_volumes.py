@@ -7,11 +7,11 @@ judged before, without them (docs/adr/0039).
 
 from typing import Final
 
-from core.decision import Action, Finding
-from core.errors import InvalidObjectError
-from core.request import Operation, Request
-from core.storage import PersistentVolume, parse_persistent_volume
-from core.weight_reach import Stores
+from core.base.errors import InvalidObjectError
+from core.decision.decision import Action, Finding
+from core.decision.request import Operation, Request
+from core.kubernetes.persistent_volumes import PersistentVolume, parse_persistent_volume
+from core.weights.access_paths import Stores
 
 VOLUME: Final = "weights/volume"
 

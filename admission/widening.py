@@ -13,15 +13,15 @@ import msgspec
 from admission.approving import ask_approved
 from admission.facts import GuardFacts
 from admission.opening import finding_of
-from core import names
+from core.approvals.profile_widening import proposed_by, widenings
+from core.base import names
+from core.base.errors import InvalidObjectError
+from core.base.json_errors import UNREADABLE
 from core.cluster import Cluster
-from core.decoding import UNREADABLE
-from core.errors import InvalidObjectError
-from core.guarded import Meta
-from core.profiles import ContainerProfile, parse_profile
-from core.request import Operation, Request
-from core.two_person import NotApproved, Terms, person_of
-from core.widening import proposed_by, widenings
+from core.decision.request import Operation, Request
+from core.people.approvable import Meta
+from core.people.two_person import NotApproved, Terms, person_of
+from core.profiles.container_profiles import ContainerProfile, parse_profile
 
 _SHOWN: Final = 4
 

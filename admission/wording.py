@@ -6,8 +6,8 @@ from functools import lru_cache
 from itertools import groupby
 
 from admission.outcome import Outcome
-from core.decision import Finding
-from core.profiles import Profile
+from core.decision.decision import Finding
+from core.profiles.container_profiles import Profile
 
 _LINE = 120
 """Longest first line, in characters."""

@@ -11,15 +11,15 @@ from typing import Any, Final
 import msgspec
 
 from admission.parts import Part, Reading
-from core import names
-from core.carried import templates_of
-from core.decoding import UNREADABLE, unreadable
-from core.errors import InvalidObjectError
-from core.pod import ObjectMeta, Pod, decode_pod
-from core.request import Operation, Request
-from core.subject import Subject
-from core.templates import Template, values_at
-from core.workload import Workload
+from core.base import names
+from core.base.errors import InvalidObjectError
+from core.base.json_errors import UNREADABLE, unreadable
+from core.decision.request import Operation, Request
+from core.kubernetes.pod import ObjectMeta, Pod, decode_pod
+from core.kubernetes.pod_templates import Template, values_at
+from core.kubernetes.workload import Workload
+from core.kubernetes.workload_pods import templates_of
+from core.people.subject import Subject
 from identity.requester import PROFILE_PATH
 from identity.subjects import Controllers, pod_service_account, subjects_of
 from policies.projecting.volumes import Claimed

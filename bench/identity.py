@@ -19,10 +19,10 @@ from bench.added import Added, Case, measure_added
 from bench.reviews import GANG, USUAL
 from bench.rig import UNCACHED, Rig, rig
 from bench.sandbox import NEW
-from core.risk import Family, Level, RiskEntry, State
-from core.risk_shards import SHARD_KEY, encode_base
-from core.risk_snapshot import Coverage, Draft, Head, RiskSnapshot
-from core.risk_wire import HEAD_NAME, encode_head, head_of, shard_name
+from core.risk.model import Family, Level, RiskEntry, State
+from core.risk.risk_shards import SHARD_KEY, encode_base
+from core.risk.snapshot import Coverage, Draft, Head, RiskSnapshot
+from core.risk.snapshot_storage import HEAD_NAME, encode_head, head_of, shard_name
 from tests.unit.core.risk_samples import rebased
 
 _PEOPLE: Final = 20_000

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from audit.ledger.store.delivery import Delivery
 from audit.ledger.store.store import Store
-from core.weight_access import Access
+from core.weights.access import Access
 from tests.harness.postgres import Postgres, require_postgres
 from tests.unit.audit.store.conftest import clock
 from tests.unit.audit.store.documents import CLUSTER

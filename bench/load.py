@@ -18,7 +18,7 @@ import msgspec
 import uvloop
 
 from bench.reviews import USUAL, Pods
-from core.pod import decode_pod
+from core.kubernetes.pod import decode_pod
 from policies.projection import encode, project
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import uvloop
 
-from core.decision import Decision, Verdict
-from core.request import Request
+from core.decision.decision import Decision, Verdict
+from core.decision.request import Request
 from webhooks.app import AdmissionApp
 from webhooks.logs import LogSettings, configure_logs, get_logger
 from webhooks.metrics import Metrics

@@ -21,9 +21,9 @@ from typing import Any, Final
 import msgspec
 
 from bench.risk_gate import Gate, Stored
-from core.risk import Family, RiskEntry, key_of
-from core.risk_shards import encode_base
-from core.risk_snapshot import Draft, RiskSnapshot
+from core.risk.model import Family, RiskEntry, key_of
+from core.risk.risk_shards import encode_base
+from core.risk.snapshot import Draft, RiskSnapshot
 from tests.harness.evidence import record
 from tests.unit.core.risk_samples import filled, rebased
 

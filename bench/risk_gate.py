@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from core.errors import ClusterError
-from core.risk_shards import SHARD_KEY, encode_base
-from core.risk_snapshot import RiskSnapshot
-from core.risk_wire import HEAD_NAME, encode_head, head_of, shard_name
+from core.base.errors import ClusterError
+from core.risk.risk_shards import SHARD_KEY, encode_base
+from core.risk.snapshot import RiskSnapshot
+from core.risk.snapshot_storage import HEAD_NAME, encode_head, head_of, shard_name
 from kube.connection import Connection
 from kube.objects import Objects
 from kube.risk_secrets import RiskSecrets

@@ -23,12 +23,12 @@ from bench.reviews import GANG, USUAL, Pods
 from bench.servers import stage_cluster
 from cli.parts import make_engine, make_judge, modes_of
 from cli.settings import Settings
-from core.decision import Decision
-from core.document import encode_document
-from core.making import make_document
-from core.pod import decode_pod
-from core.profiles import ProfileSet
-from core.request import Request
+from core.decision.decision import Decision
+from core.decision.document import encode_document
+from core.decision.document_builder import make_document
+from core.decision.request import Request
+from core.kubernetes.pod import decode_pod
+from core.profiles.container_profiles import ProfileSet
 from kube.folder import FolderCluster, read_profiles
 from policies import BUILT_IN_BUNDLE, SHIPPED_PROFILES
 from policies.bundle import read_bundle

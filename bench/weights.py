@@ -17,11 +17,11 @@ from bench.added import Added, Case, measure_added
 from bench.reviews import GANG, USUAL
 from bench.rig import UNCACHED, Rig, rig
 from bench.sandbox import NEW
-from core.access_grants import parse_grant
-from core.approvals import account_of
-from core.names import API_VERSION
-from core.subject import Subject
-from core.two_person import person_of, write_person
+from core.approvals.approvals import account_of
+from core.base.names import API_VERSION
+from core.people.subject import Subject
+from core.people.two_person import person_of, write_person
+from core.weights.access_grants import parse_grant
 
 _APPROVERS: Final = (Subject("ann@example.com"), Subject("ben@example.com"))
 _AUTHOR: Final = Subject("carol@example.com")

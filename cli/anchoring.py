@@ -11,7 +11,7 @@ from audit.ledger.log.anchors import Anchor
 from cli.settings import Settings
 from cli.settings_anchors import AnchorPlace
 from cli.tokens import token_for
-from core.errors import LedgerError
+from core.base.errors import LedgerError
 
 _SIGNING_IN: Final = "signing in for an anchor"
 

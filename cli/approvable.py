@@ -4,18 +4,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from core import access_grants, allowlists, approvals, break_glass, exceptions
-from core.access_grants import AccessGrant, parse_grant
-from core.allowlists import (
+from core.approvals import approvals, break_glass, exceptions
+from core.approvals.break_glass import BreakGlass, parse_break_glass
+from core.approvals.exceptions import Excuse, PolicyException, parse_exception
+from core.egress import allowlists
+from core.egress.allowlists import (
     EgressAllowlist,
     EgressDestinations,
     parse_allowlist,
     parse_destinations,
 )
-from core.break_glass import BreakGlass, parse_break_glass
-from core.destinations import Destination
-from core.dns_names import shown
-from core.exceptions import Excuse, PolicyException, parse_exception
+from core.egress.destinations import Destination
+from core.egress.dns_names import shown
+from core.weights import access_grants
+from core.weights.access_grants import AccessGrant, parse_grant
 from kube.break_glasses import BREAK_GLASSES_PATH, CLUSTER_APPROVALS_PATH
 from kube.egress_intents import SETS_PATH, allowlists_path
 from kube.exceptions import approvals_path, exceptions_path

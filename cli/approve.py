@@ -22,15 +22,22 @@ from cli.output import Format, make_console, print_json
 from cli.profile_files import read_profile
 from cli.settings import Settings
 from cli.text import safe_line, safe_text
-from core import names, weight_stores
-from core.access_grants import AccessGrant
-from core.allowlists import EgressAllowlist, EgressDestinations
-from core.approvals import CLUSTER_KIND, MAX_DAYS_OF_PROPOSAL, PROFILE, Approval, parse_approval
-from core.break_glass import BreakGlass
-from core.errors import ClusterError, SettingsError
-from core.exceptions import PolicyException
-from core.times import time_text
-from core.two_person import write_people, write_person
+from core.approvals.approvals import (
+    CLUSTER_KIND,
+    MAX_DAYS_OF_PROPOSAL,
+    PROFILE,
+    Approval,
+    parse_approval,
+)
+from core.approvals.break_glass import BreakGlass
+from core.approvals.exceptions import PolicyException
+from core.base import names
+from core.base.errors import ClusterError, SettingsError
+from core.base.times import time_text
+from core.egress.allowlists import EgressAllowlist, EgressDestinations
+from core.people.two_person import write_people, write_person
+from core.weights import stores
+from core.weights.access_grants import AccessGrant
 from kube.break_glasses import CLUSTER_APPROVALS_PATH
 from kube.connection import Connection
 from kube.objects import Objects
@@ -210,7 +217,7 @@ async def _run_proposal(settings: Settings, wish: Wish, console: Console | None)
             kind, name, proposal = PROFILE, profile.name, await Proposal.of(objects, profile)
         else:
             proposal = await StoreProposal.of(objects, called, wish.name)
-            kind, name = weight_stores.KIND, proposal.name
+            kind, name = stores.KIND, proposal.name
         if console is not None:
             for line, colour in proposal.lines():
                 _line(console, line, colour)

@@ -6,14 +6,14 @@ from typing import Any, Final
 
 import msgspec
 
-from core import names
-from core.approvals import CLUSTER_KIND, PROFILE
-from core.containment import uncovered
-from core.errors import SettingsError
-from core.privileges import PatternSet
-from core.profiles import ContainerProfile, parse_profile
-from core.two_person import Approvable
-from core.widening import proposed_by, widenings
+from core.approvals.approvals import CLUSTER_KIND, PROFILE
+from core.approvals.profile_widening import proposed_by, widenings
+from core.base import names
+from core.base.errors import SettingsError
+from core.people.two_person import Approvable
+from core.profiles.container_profiles import ContainerProfile, parse_profile
+from core.profiles.containment import uncovered
+from core.profiles.privileges import PatternSet
 from kube.live import PROFILES_PATH
 from kube.objects import Objects
 

@@ -7,12 +7,12 @@ from typing import Any, Final
 
 import msgspec
 
-from core import names
-from core.approvals import CLUSTER_KIND
-from core.errors import SettingsError
-from core.two_person import Approvable
-from core.weight_narrowing import narrowings, proposed_by
-from core.weight_stores import KIND, WeightStore, parse_store
+from core.approvals.approvals import CLUSTER_KIND
+from core.approvals.store_narrowing import narrowings, proposed_by
+from core.base import names
+from core.base.errors import SettingsError
+from core.people.two_person import Approvable
+from core.weights.stores import KIND, WeightStore, parse_store
 from kube.manifests import read_paths
 from kube.objects import Objects
 from kube.weight_grants import STORES_PATH

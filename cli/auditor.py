@@ -28,7 +28,7 @@ from cli.auditor_weights import open_weights
 from cli.kept_ledger import KeptLedger, open_kept_ledger
 from cli.settings import Settings
 from cli.settings_errors import name_setting
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 from webhooks.logs import LogSettings, configure_logs, get_logger
 from webhooks.metrics import process_registry
 from webhooks.readiness import Readiness

@@ -23,7 +23,7 @@ from cli.detection_failures import telling_failures
 from cli.settings import Settings
 from cli.settings_weights import networks_of
 from cli.weight_sources import cluster_of, followed_sources
-from core.errors import LedgerError, SourceError
+from core.base.errors import LedgerError, SourceError
 
 AGAIN_S: Final = 5.0
 """After which an ingest whose ledger failed is taken up again."""

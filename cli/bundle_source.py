@@ -13,8 +13,8 @@ from cli.registry_access import SETTINGS, read_registry
 from cli.settings import Settings
 from cli.settings_errors import name_setting
 from control.loops.bundle_source import Image, Taking
-from core.bundle_head import Announcement, Stored
-from core.errors import SettingsError
+from core.base.errors import SettingsError
+from core.policy_bundles import Announcement, Stored
 from kube.objects import Objects
 from policies.clients.oci import Reference, Registry, fetch, parse_reference, resolve
 from policies.confining.confined import Confined

@@ -15,7 +15,7 @@ from cli.settings import Settings
 from control.loops.certificate_store import look, wanted_leaves
 from control.loops.certificates import LARGEST_OFFSET
 from control.loops.signing import SECRET, read_keys
-from core.errors import ClusterError, SettingsError
+from core.base.errors import ClusterError, SettingsError
 from kube.objects import Objects
 from kube.paging import open_objects
 from kube.secrets import Secrets

@@ -47,7 +47,7 @@ from control.sweep.parts import SweepParts
 from control.sweep.publish import ReportWriter
 from control.sweep.settings import SweepSettings
 from control.sweep.sweep import Sweep
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 from identity.subjects import configured
 from kube.accessreview import AccessReviews
 from kube.connection import Connection

@@ -17,7 +17,7 @@ from cli.output import COLOURS, WORDS, Format, name_object, print_json
 from cli.queries import now_ms
 from cli.settings import Settings
 from cli.text import safe_line
-from core.document import DecisionDocument, Source, decode_document, time_of, unix_ms
+from core.decision.document import DecisionDocument, Source, decode_document, time_of, unix_ms
 
 POLL_S: Final = 1.0
 

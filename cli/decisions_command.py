@@ -12,8 +12,8 @@ from cli.flags import (
     read_flags,
 )
 from cli.output import Format, make_console
-from core.decision import Verdict
-from core.document import Source
+from core.decision.decision import Verdict
+from core.decision.document import Source
 
 DECISIONS = """**Examples**
 

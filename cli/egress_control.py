@@ -26,10 +26,10 @@ from control.egress.wanting import Wanting
 from control.egress.weights import WeightOpenings
 from control.egress.writing import Writer
 from control.loops.egress import Egress
-from core import names
+from core.base import names
+from core.base.errors import SettingsError
 from core.cluster import Cluster
-from core.errors import SettingsError
-from core.selectors import Requirement, Requirements, ordered
+from core.kubernetes.label_selectors import Requirement, Requirements, ordered
 from egress.clients.resolver import Resolver, ResolverSettings, Server, server_of, servers_of_system
 from egress.known import Known
 from egress.openings import Meaning

@@ -4,7 +4,7 @@ from cli import exits
 from cli.egress_site import site_of
 from cli.egress_world import look, make_world, open_source
 from cli.settings import Settings
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 from egress.aiming import aim_of
 from egress.explaining import Explanation, explain
 from egress.overlaying import Intents

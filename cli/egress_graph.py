@@ -6,7 +6,7 @@ from pathlib import Path
 from cli.egress_site import site_of
 from cli.egress_world import look, make_world, open_source
 from cli.settings import Settings
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 from egress.drawing import draw
 from egress.overlaying import Intents
 from egress.picture import Picture, picture_of

@@ -6,8 +6,8 @@ from typing import Final
 import structlog
 
 from cli.settings_egress import Egress, enrolment_of, limits_of, ranges_of, target_of
-from core.errors import InvalidObjectError
-from core.workload import account
+from core.base.errors import InvalidObjectError
+from core.kubernetes.workload import account
 from egress.ground import Ground
 from egress.known import NO_TAGS, TagSource
 from egress.openings import Meaning

@@ -11,8 +11,8 @@ from rich.text import Text
 from cli import exits
 from cli.settings import Settings
 from cli.text import safe_line
-from core import names
-from core.errors import ClusterError, SettingsError
+from core.base import names
+from core.base.errors import ClusterError, SettingsError
 from kube.egress_world import intent_path
 from kube.objects import Objects
 from kube.paging import each, open_objects

@@ -12,7 +12,7 @@ from cli.egress_text import warn_problems
 from cli.egress_world import look, make_world, open_source, read_intents
 from cli.output import print_json
 from cli.settings import Settings
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 from egress.openings import Problem
 from egress.overlaying import overlaid
 from egress.render.naming import Json

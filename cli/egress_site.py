@@ -6,8 +6,8 @@ from msgspec import structs
 
 from cli.settings import Settings
 from cli.settings_egress import enrolment_of, limits_of, names_of, ranges_of, target_of
-from core.errors import SettingsError
-from core.two_person import SHARED_ACCOUNTS, Terms
+from core.base.errors import SettingsError
+from core.people.two_person import SHARED_ACCOUNTS, Terms
 from egress.known import NO_TAGS, TagSource
 from egress.tags import MAX_BYTES, parse_service_tags
 from egress.world import Site

@@ -16,10 +16,10 @@ from cli.egress_world import look, make_world, open_source
 from cli.output import STANDARD_INPUT, print_json, shown_file
 from cli.settings import Settings
 from cli.text import safe_line
-from core import names
-from core.allowlists import KIND
-from core.errors import SettingsError
-from core.times import time_text
+from core.base import names
+from core.base.errors import SettingsError
+from core.base.times import time_text
+from core.egress.allowlists import KIND
 from egress.flows import Read, Reader
 from egress.flows_azure import read_azure
 from egress.flows_csv import read_csv

@@ -16,7 +16,7 @@ from cli.egress_site import site_of
 from cli.egress_world import look, make_world, open_source
 from cli.settings import Settings
 from cli.text import safe_line
-from core.errors import ClusterError, SettingsError
+from core.base.errors import ClusterError, SettingsError
 from egress.overlaying import Intents
 from egress.probe_script import NO_TOOL, command_of, read_answers
 from egress.verifying import Tried, judged, probes_of, representatives, untried_of, works

@@ -10,10 +10,10 @@ from typing import Final, TypeVar
 from cli.output import STANDARD_INPUT
 from cli.settings import Settings
 from cli.text import safe_line
-from core import names
-from core.allowlists import KIND, SET_KIND, EgressAllowlist
-from core.errors import InvalidObjectError, SettingsError
-from core.subject import Subject, service_account
+from core.base import names
+from core.base.errors import InvalidObjectError, SettingsError
+from core.egress.allowlists import KIND, SET_KIND, EgressAllowlist
+from core.people.subject import Subject, service_account
 from egress.known import KnownService
 from egress.overlaying import Intents
 from egress.pods_behind import known_service

@@ -16,11 +16,11 @@ from cli.results import Result
 from cli.settings import Settings
 from cli.subjects import account_of_pod
 from cli.text import safe_line
-from core.carried import templates_of
-from core.errors import ClusterError, InvalidObjectError, SettingsError
-from core.request import Kind, Operation, Request
-from core.shapes import find_shaped, holds_containers
-from core.workloads import WORKLOADS, workload_of
+from core.base.errors import ClusterError, InvalidObjectError, SettingsError
+from core.decision.request import Kind, Operation, Request
+from core.kubernetes.shapes import find_shaped, holds_containers
+from core.kubernetes.workload_kinds import WORKLOADS, workload_of
+from core.kubernetes.workload_pods import templates_of
 from kube.manifests import SUFFIXES
 from kube.paging import each, open_objects
 from policies.rights import KINDS as RIGHTS

@@ -26,11 +26,11 @@ from cli.review_requests import prepare
 from cli.settings import Settings
 from cli.subjects import Terms
 from cli.text import safe_line
-from core.decision import Decision, Verdict
-from core.document import DecisionDocument, decode_document
-from core.errors import LedgerError, SettingsError
-from core.making import make_document
-from core.request import Request
+from core.base.errors import LedgerError, SettingsError
+from core.decision.decision import Decision, Verdict
+from core.decision.document import DecisionDocument, decode_document
+from core.decision.document_builder import make_document
+from core.decision.request import Request
 from kube.manifests import Manifest
 
 _ID: Final = re.compile(r"[0-9a-fA-F]{8}[0-9a-fA-F-]{0,28}")

@@ -5,9 +5,9 @@ from rich.text import Text
 
 from cli.sandbox_reasons import describe_score
 from cli.text import safe_line
-from core.document import DecisionDocument
-from core.document_parts import Isolated
-from core.sandbox import SandboxMode
+from core.decision.document import DecisionDocument
+from core.decision.document_parts import Isolated
+from core.sandbox.decision import SandboxMode
 
 
 def print_isolation(document: DecisionDocument, console: Console) -> None:

@@ -8,14 +8,14 @@ import msgspec
 
 from admission.defaults import filled_in
 from cli.results import Fill
-from core.carried import templates_of
-from core.decision import Decision, Patch
-from core.defaults import Defaults
-from core.errors import InvalidObjectError
-from core.namespaces import Mode
-from core.profiles import ProfileSet
-from core.request import Request
-from core.templates import Template, of_template
+from core.base.errors import InvalidObjectError
+from core.decision.decision import Decision, Patch
+from core.decision.namespaces import Mode
+from core.decision.request import Request
+from core.kubernetes.pod_templates import Template, of_template
+from core.kubernetes.workload_pods import templates_of
+from core.profiles.container_profiles import ProfileSet
+from core.profiles.defaults import Defaults
 from kube.manifests import Manifest
 
 _INDEX: Final = re.compile(r"/(\d+)(?=/|$)")

@@ -20,7 +20,7 @@ from cli.serve import Where, serve_until_told
 from cli.settings import Settings
 from cli.settings_anchors import AnchorPlace
 from cli.state import state_folder
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 from webhooks.logs import LogSettings, get_logger
 from webhooks.server import Addresses
 

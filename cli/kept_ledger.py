@@ -18,7 +18,7 @@ from audit.ledger.store.store import Store
 from cli.anchoring import open_anchors
 from cli.ledger import ledger_url, signing_key
 from cli.settings import Settings
-from core.errors import LedgerError
+from core.base.errors import LedgerError
 
 LOOK_EVERY_S: Final = 2.0
 """How often the ledger is asked whether it is there, and opened again where it was not."""

@@ -21,7 +21,7 @@ import typer.main
 from cli import exits
 from cli.main import app, fail
 from cli.main import main as run
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 
 NAME: Final = "kubectl sallyport"
 

@@ -19,7 +19,7 @@ from cli.ledger_keys import told_keys
 from cli.ledger_progress import Progress
 from cli.queries import read_since
 from cli.settings import Settings
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 
 _LEVEL: Final = 3
 """Of gzip: twice as quick as its default, and a tenth larger."""

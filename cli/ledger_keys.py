@@ -13,7 +13,7 @@ from audit.ledger.log.keys import pem_key
 from audit.ledger.log.signing import read_key
 from cli.ledger import signing_key
 from cli.settings import Settings
-from core.errors import LedgerError
+from core.base.errors import LedgerError
 
 
 class PublicKey(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from audit.ledger.store.records import Entry
 from cli.ledger import open_ledger
 from cli.ledger_keys import told_keys
 from cli.settings import Settings
-from core.errors import LedgerError, SettingsError
+from core.base.errors import LedgerError, SettingsError
 
 _PAGE: Final = 10_000
 

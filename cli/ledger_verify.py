@@ -26,7 +26,7 @@ from cli.ledger_keys import given_keys, told_keys
 from cli.ledger_progress import Progress
 from cli.queries import read_since
 from cli.settings import Settings
-from core.errors import InvalidObjectError, SettingsError
+from core.base.errors import InvalidObjectError, SettingsError
 
 _ROOT_DIGITS: Final = 64
 _MOST_PROOF: Final = 16 * 1024 * 1024

@@ -22,10 +22,10 @@ from cli.queries import make_query
 from cli.settings import Settings
 from cli.settings_errors import name_setting
 from control.risk.look_back import NAMES_KEPT, NO_RECORDS, Sources, look_back
-from core.errors import ClusterError, LedgerError, SettingsError
-from core.ids import uuid7
-from core.look_back import LookBackDocument
-from core.risk_snapshot import RiskSnapshot
+from core.base.errors import ClusterError, LedgerError, SettingsError
+from core.base.ids import uuid7
+from core.risk.look_back import LookBackDocument
+from core.risk.snapshot import RiskSnapshot
 from identity.look_back.look_back_subjects import asked_of
 from identity.look_back.looking_back import Risen, clients_of, risen_of
 from kube.objects import Objects

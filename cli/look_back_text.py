@@ -11,7 +11,7 @@ from rich.text import Text
 from audit.weights.findings import size_text
 from cli.output import name_object
 from cli.text import safe_line
-from core.look_back import Item, LookBackDocument, Sort, State, StoreReads
+from core.risk.look_back import Item, LookBackDocument, Sort, State, StoreReads
 
 _SHORT_ID: Final = 18
 """Characters of an id: its millisecond, and one of 4096 within it."""

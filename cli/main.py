@@ -25,7 +25,7 @@ from cli.text import safe_text
 from cli.verify_command import VERIFY, verify
 from cli.weights import app as weights_app
 from cli.who_can import app as who_can_app
-from core.errors import SallyportError, SettingsError
+from core.base.errors import SallyportError, SettingsError
 
 ROOT = """**Examples**
 

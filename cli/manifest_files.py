@@ -6,8 +6,8 @@ from pathlib import Path
 
 from cli.output import STANDARD_INPUT, as_unicode
 from cli.results import Result, Reviewed
-from core.decision import Action, Finding, Verdict
-from core.errors import InvalidObjectError, SettingsError
+from core.base.errors import InvalidObjectError, SettingsError
+from core.decision.decision import Action, Finding, Verdict
 from kube.manifests import Manifest, find_files, read_paths, read_stream
 
 

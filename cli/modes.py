@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from cli.parts import modes_of
 from cli.settings import Settings
 from cli.settings_rollout import Rollout
-from core.errors import ClusterError
-from core.namespaces import Mode
-from core.rollout import Modes
+from core.base.errors import ClusterError
+from core.decision.namespaces import Mode
+from core.decision.rollout import Modes
 from kube.objects import Objects
 
 _CONFIG: Final = "sallyport-gate"

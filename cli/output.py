@@ -7,7 +7,7 @@ import sys
 import msgspec
 from rich.console import Console
 
-from core.decision import Verdict
+from core.decision.decision import Verdict
 
 STANDARD_INPUT = "-"
 

@@ -13,10 +13,10 @@ from cli.settings import Settings
 from cli.settings_engine import Opa
 from cli.settings_identity import Identity, require_tenant
 from cli.settings_sections import MIB, Evaluation, Sandbox
+from core.base.errors import ClusterError, NotSyncedError, SettingsError
 from core.cluster import Cluster
-from core.errors import ClusterError, NotSyncedError, SettingsError
-from core.rollout import Modes
-from core.two_person import SHARED_ACCOUNTS, Terms
+from core.decision.rollout import Modes
+from core.people.two_person import SHARED_ACCOUNTS, Terms
 from identity.risk.people_at_risk import PeopleAtRisk
 from identity.risk.standing import Freshness
 from identity.subjects import configured

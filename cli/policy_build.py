@@ -16,7 +16,7 @@ from cli.policy_flags import (
     tell,
 )
 from cli.policy_signature import SigningKeyFlag, SigningKeyIdFlag, read_signing, sign_file
-from core.errors import BundleRefusedError, SettingsError
+from core.base.errors import BundleRefusedError, SettingsError
 from policies import BUILT_IN_BUNDLE, BUILT_IN_REGO
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 
 UNTIMED: Final = (
     "it does not say when it was built, so that control cannot tell whether it is older than what "

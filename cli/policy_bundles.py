@@ -13,7 +13,7 @@ from cli import exits
 from cli.flags import ConfigFlag, KubeconfigFlag, OutputFlag, read_flags
 from cli.output import Format, make_console, print_json
 from cli.text import safe_line
-from core.errors import ClusterError
+from core.base.errors import ClusterError
 
 if TYPE_CHECKING:
     from cli.policy_made import Activation

@@ -9,7 +9,7 @@ import msgspec
 
 from cli.policy_cases import judge_case, key_of
 from cli.policy_made import LeftOut
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 from policies.authoring.cases import Case as Written
 from policies.authoring.examples import find_all, read
 from policies.authoring.recording import Asked, RecordingEngine

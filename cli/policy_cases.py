@@ -19,12 +19,12 @@ from cli.parts import require_profile
 from cli.review_files import read_files
 from cli.review_requests import prepare
 from cli.subjects import Terms, make_terms
-from core import names
-from core.decision import Action, Decision, Finding, Verdict
-from core.errors import BundleRefusedError, SallyportError
-from core.profiles import ContainerProfile
-from core.request import Operation, Request
-from core.subject import Subject
+from core.base import names
+from core.base.errors import BundleRefusedError, SallyportError
+from core.decision.decision import Action, Decision, Finding, Verdict
+from core.decision.request import Operation, Request
+from core.people.subject import Subject
+from core.profiles.container_profiles import ContainerProfile
 from identity.subjects import configured
 from kube.folder import FolderCluster, read_profiles
 from kube.manifests import Manifest

@@ -6,8 +6,8 @@ from typing import Final
 
 from cli.parts import load_engine
 from cli.settings import Settings
-from core.bundle_head import Stored
-from core.times import time_text
+from core.base.times import time_text
+from core.policy_bundles import Stored
 from policies import BUILT_IN_BUNDLE
 from policies.bundle import Bundle, parse_bundle, read_bundle, wording_refusals
 from policies.engine.outside import refuse_outside

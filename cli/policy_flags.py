@@ -11,7 +11,7 @@ import typer
 
 from cli.output import Format
 from cli.text import safe_line
-from core.errors import SallyportError, SettingsError
+from core.base.errors import SallyportError, SettingsError
 
 if TYPE_CHECKING:
     from policies.site.choices import Choices

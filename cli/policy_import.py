@@ -12,7 +12,7 @@ from cli.flags import OutputFlag
 from cli.output import Format, make_console, print_json
 from cli.policy_flags import OpaFlag, find_opa, tell
 from cli.text import safe_line
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 
 if TYPE_CHECKING:
     from rich.console import Console

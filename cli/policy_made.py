@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from core.times import time_text
+from core.base.times import time_text
 from policies.bundle import Bundle
 
 FORMAT: Final = 1

@@ -8,7 +8,7 @@ import typer
 from cli.flags import OutputFlag
 from cli.output import Format, print_json
 from cli.policy_flags import tell
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 
 NEW = """**Examples**
 

@@ -9,9 +9,9 @@ import msgspec
 
 from cli.settings import Settings
 from cli.settings_errors import name_setting
-from core.bundle_head import CONTROL, GONE_S, Announcement
-from core.errors import SettingsError
-from core.times import milliseconds_of, time_text
+from core.base.errors import SettingsError
+from core.base.times import milliseconds_of, time_text
+from core.policy_bundles import CONTROL, GONE_S, Announcement
 from kube.bundle_store import BundleStore
 from kube.paging import open_objects
 

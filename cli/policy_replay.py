@@ -15,7 +15,7 @@ from cli.flags import (
     read_flags,
 )
 from cli.output import Format, make_console, print_json
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 
 REPLAY = """**Examples**
 

@@ -9,7 +9,7 @@ from cli.flags import OutputFlag
 from cli.output import Format, print_json
 from cli.policy_flags import tell
 from cli.policy_signature import SigningKeyIdFlag, sign_file
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 
 SIGN = """**Examples**
 

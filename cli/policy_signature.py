@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 
 if TYPE_CHECKING:
     from policies.signing import Signing

@@ -10,7 +10,7 @@ import msgspec
 from cli import exits
 from cli.policy_cases import Group, JudgedCase, judge_cases
 from cli.policy_flags import tell
-from core.decision import Verdict
+from core.decision.decision import Verdict
 from policies.authoring.compiled_tests import CompiledTest, otherwise, run_compiled
 from policies.authoring.examples import read_all, with_examples
 from policies.authoring.parity import Difference, differences

@@ -10,8 +10,8 @@ from cli.policy_checked import Checked, check
 from cli.policy_made import Activation
 from cli.policy_published import heard
 from cli.settings import Settings
-from core.bundle_head import BASE, CONTROL, Head
-from core.errors import BundleRefusedError, ClusterError, SettingsError
+from core.base.errors import BundleRefusedError, ClusterError, SettingsError
+from core.policy_bundles import BASE, CONTROL, Head
 from kube.bundle_store import BundleStore, activated, reckoned, wanting
 from policies.archive import read_packed
 

@@ -20,9 +20,9 @@ from cli.progress import tell_progress
 from cli.results import Fill, Result, findings_of, worded
 from cli.settings import Settings
 from cli.text import safe_line
-from core.decision import Finding, Verdict
-from core.errors import SettingsError
-from core.namespaces import Mode
+from core.base.errors import SettingsError
+from core.decision.decision import Finding, Verdict
+from core.decision.namespaces import Mode
 
 _MOST_PATHS: Final = 4
 _ORDER: Final = (Verdict.ALLOW, Verdict.WARN, Verdict.DENY, Verdict.ERROR)

@@ -13,10 +13,10 @@ from cli.parts import CLUSTER_WAIT_S, open_cluster, require_answers
 from cli.profile_files import read_profile
 from cli.settings import Settings
 from cli.text import safe_line
-from core.containment import uncovered
-from core.errors import SettingsError
-from core.privileges import PatternSet
-from core.profiles import ContainerProfile, ProfileSet
+from core.base.errors import SettingsError
+from core.profiles.container_profiles import ContainerProfile, ProfileSet
+from core.profiles.containment import uncovered
+from core.profiles.privileges import PatternSet
 from kube.manifests import SUFFIXES
 from policies import SHIPPED_PROFILES
 

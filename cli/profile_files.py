@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from core import names
-from core.errors import SettingsError
-from core.profiles import ContainerProfile, parse_profile
+from core.base import names
+from core.base.errors import SettingsError
+from core.profiles.container_profiles import ContainerProfile, parse_profile
 from kube.manifests import read_paths
 
 

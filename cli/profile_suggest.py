@@ -17,11 +17,11 @@ from cli.progress import tell_progress
 from cli.results import Fill, Result, worded
 from cli.settings import Settings
 from cli.text import safe_line
-from core import names
-from core.decision import Verdict
-from core.errors import SettingsError
-from core.namespaces import Mode
-from core.profiles import (
+from core.base import names
+from core.base.errors import SettingsError
+from core.decision.decision import Verdict
+from core.decision.namespaces import Mode
+from core.profiles.container_profiles import (
     CATALOGUE,
     MAX_DESCRIPTION,
     MAX_NAME,
@@ -31,7 +31,7 @@ from core.profiles import (
     is_name,
     parse_profile,
 )
-from core.suggesting import Examined, Line, fold, suggest
+from core.profiles.suggestion import Examined, Line, fold, suggest
 
 _SHOWN: Final = 5
 _MOST_FIELDS: Final = 8

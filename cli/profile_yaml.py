@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from cli.text import safe_line
-from core.suggesting import Line, Place
+from core.profiles.suggestion import Line, Place
 
 SUGGESTED_RANK: Final = 500
 

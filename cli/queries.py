@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from audit.ledger.store.query import Query
-from core.errors import SettingsError
-from core.subject import Subject
+from core.base.errors import SettingsError
+from core.people.subject import Subject
 
 _AGO: Final = re.compile(r"(\d{1,6})([smhdw])")
 

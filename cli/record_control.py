@@ -22,7 +22,7 @@ from control.weights.lives import LifeParts, PodLives
 from control.weights.reached import ReachedStore
 from control.weights.revisions import BUNDLE, RISK_TABLE, WithRevisions
 from control.weights.signs import SignsOf
-from core.two_person import Approvable, Approved, Consent, NotApproved
+from core.people.two_person import Approvable, Approved, Consent, NotApproved
 from kube.connection import Connection
 from kube.following import Following
 from kube.live import LiveCluster

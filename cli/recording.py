@@ -19,9 +19,9 @@ from audit.ledger.shipper import Shipper, ShipperStatus
 from audit.ledger.spool import Spool, SpoolSettings
 from cli.settings import Settings
 from cli.settings_errors import name_setting
+from core.base.errors import NotSyncedError, SettingsError
 from core.cluster import Cluster
-from core.errors import NotSyncedError, SettingsError
-from core.subject import Subject
+from core.people.subject import Subject
 
 _DRAIN_S: Final = 5.0
 _ASK_AGAIN_S: Final = 0.2

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from cli.settings_errors import name_setting
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 from policies.clients.oci import Registry
 
 

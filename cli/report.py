@@ -10,7 +10,7 @@ from cli import exits
 from cli.flags import ConfigFlag, KubeconfigFlag, LedgerFlag, OutputFlag, read_flags
 from cli.logs import log_to_stderr
 from cli.output import Format, make_console, print_json
-from core.weight_events import Severity
+from core.weights.events import Severity
 
 REPORT = """**Examples**
 

@@ -16,7 +16,7 @@ from audit.reports.model import Report
 from audit.reports.pdf import pdf
 from cli.report_openreports import openreports
 from cli.report_sarif import sarif
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 
 
 class Form(NamedTuple):

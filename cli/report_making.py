@@ -28,8 +28,8 @@ from cli.report_forms import FORMS, parse_forms
 from cli.report_names import read_names
 from cli.settings import Settings
 from cli.text import safe_line
-from core.errors import LedgerError, SettingsError
-from core.weight_events import Severity
+from core.base.errors import LedgerError, SettingsError
+from core.weights.events import Severity
 
 FORMAT: Final = 1
 """Version of `sallyport report -o json`."""

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 
 _OBJECT_ID: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _LABEL: Final = re.compile(r"(oid|client|user|group):\S+")

@@ -6,7 +6,7 @@ from typing import Final
 from audit.reports.model import Report
 from cli.report_openreports import NAME, openreports
 from control.sweep.reports import API_PATH
-from core.errors import ClusterError
+from core.base.errors import ClusterError
 from kube.paging import open_objects
 
 MANAGER: Final = "sallyport-report"

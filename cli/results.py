@@ -9,7 +9,7 @@ from rich.text import Text
 
 from cli.output import COLOURS, WORDS, name_object
 from cli.sandbox_reasons import why_sandboxed
-from core.decision import Action, Decision, Finding, Verdict
+from core.decision.decision import Action, Decision, Finding, Verdict
 
 SKIPPED = "skipped"
 """The word for what was not judged; programs read `allow`."""

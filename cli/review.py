@@ -19,8 +19,8 @@ from cli.review_files import Files, read_files
 from cli.review_requests import prepare
 from cli.settings import Settings
 from cli.subjects import Terms
-from core.decision import Verdict
-from core.errors import SettingsError
+from core.base.errors import SettingsError
+from core.decision.decision import Verdict
 from kube.manifests import Manifest
 
 

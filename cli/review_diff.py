@@ -19,7 +19,7 @@ from cli.revision import REVISION, read_revision
 from cli.settings import Settings
 from cli.subjects import Terms
 from cli.text import safe_line
-from core.decision import Action, Finding, Verdict
+from core.decision.decision import Action, Finding, Verdict
 from kube.manifests import Manifest
 
 _Key = tuple[str, str, str, str]

@@ -11,12 +11,12 @@ from admission.reading import NAMESPACED_KINDS
 from admission.unlisted import MISSHAPEN
 from cli.results import Result, Unjudged
 from cli.subjects import Terms
-from core import definitions
-from core.decision import Decision
-from core.definitions import Definition
-from core.errors import InvalidObjectError
-from core.shapes import find_shaped
-from core.workloads import may_carry
+from core.base.errors import InvalidObjectError
+from core.decision.decision import Decision
+from core.kubernetes import crds
+from core.kubernetes.crds import Definition
+from core.kubernetes.shapes import find_shaped
+from core.kubernetes.workload_kinds import may_carry
 from kube.beside import BesideFiles, FileRoles
 from kube.folder import FolderCluster
 from kube.folder_reading import read_kind
@@ -124,7 +124,7 @@ def read_files(items: Iterable[Manifest | Result], judge: Judge, terms: Terms) -
     folder = cluster if isinstance(cluster, FolderCluster) else None
     kinds = dict(folder.definitions) if folder else {}
     for manifest in manifests:
-        if _kind(manifest) == (definitions.GROUP, definitions.KIND):
+        if _kind(manifest) == (crds.GROUP, crds.KIND):
             try:
                 definition = read_kind(manifest)
             except InvalidObjectError:

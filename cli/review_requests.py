@@ -9,9 +9,9 @@ from cli.output import as_unicode
 from cli.results import Reviewed, Unjudged
 from cli.review_files import Files
 from cli.subjects import Terms, account_of_pod
-from core.request import Kind, Operation, Request
-from core.subject import Subject
-from core.workloads import WORKLOADS
+from core.decision.request import Kind, Operation, Request
+from core.kubernetes.workload_kinds import WORKLOADS
+from core.people.subject import Subject
 from kube.manifests import Manifest
 
 _POD = ("", "Pod")

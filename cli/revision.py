@@ -11,7 +11,7 @@ from typing import Final
 from cli.manifest_files import unreadable
 from cli.output import STANDARD_INPUT
 from cli.results import Result
-from core.errors import InvalidObjectError, SettingsError
+from core.base.errors import InvalidObjectError, SettingsError
 from kube.manifests import SUFFIXES, Manifest, read_stream
 
 REVISION: Final = "git:"

@@ -12,8 +12,8 @@ from cli.flags import ClusterFlag, ConfigFlag, KubeconfigFlag, LedgerFlag, Outpu
 from cli.logs import log_to_stderr
 from cli.output import Format, make_console, print_json
 from cli.text import safe_text
-from core.errors import InvalidObjectError
-from core.risk import Role
+from core.base.errors import InvalidObjectError
+from core.risk.model import Role
 
 RISK = """**Examples**
 

@@ -6,8 +6,8 @@ from typing import Final
 
 from cli.settings import Settings
 from cli.settings_identity import Identity
-from core.errors import ClusterError, SettingsError
-from core.risk_snapshot import RiskSnapshot
+from core.base.errors import ClusterError, SettingsError
+from core.risk.snapshot import RiskSnapshot
 from identity.risk.principals import GUID
 from identity.risk.standing import Freshness
 from identity.risk.table import CONFIG_MAP, SHIPPED, Table, parse_table

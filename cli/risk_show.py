@@ -14,9 +14,9 @@ from cli.risk_reading import freshness_of, read_snapshot, table_in_force
 from cli.risk_text import ago, effect_word, shown_time, standing_word
 from cli.settings import Settings
 from cli.text import safe_line
+from core.base.errors import SettingsError
 from core.cluster import SignIn
-from core.errors import SettingsError
-from core.risk import (
+from core.risk.model import (
     Effect,
     Family,
     OperationClass,
@@ -26,7 +26,7 @@ from core.risk import (
     Standing,
     key_of,
 )
-from core.risk_snapshot import RiskSnapshot
+from core.risk.snapshot import RiskSnapshot
 from identity.risk.deciding import Place, decide
 from identity.risk.principals import (
     GUID,

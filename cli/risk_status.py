@@ -14,8 +14,8 @@ from cli.risk_reading import SITES_TABLE, table_in_force
 from cli.risk_text import ago, shown_time
 from cli.settings_identity import Identity
 from cli.text import safe_line
-from core.risk import Family
-from core.risk_snapshot import Coverage, Head, RiskSnapshot
+from core.risk.model import Family
+from core.risk.snapshot import Coverage, Head, RiskSnapshot
 from identity.risk.standing import AHEAD_S
 
 _SORTS: Final = {

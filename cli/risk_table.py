@@ -11,7 +11,7 @@ from rich.text import Text
 
 from cli.risk_text import effect_word, standing_word
 from cli.text import safe_line
-from core.risk import Effect, OperationClass, Role, Standing
+from core.risk.model import Effect, OperationClass, Role, Standing
 from identity.risk.table import SHIPPED, Table
 from identity.risk.table_rows import Row
 

@@ -5,8 +5,8 @@ from typing import Final
 
 from rich.text import Text
 
-from core.risk import Effect, Standing
-from core.times import time_text
+from core.base.times import time_text
+from core.risk.model import Effect, Standing
 
 _COLOURS: Final[Mapping[Effect, str]] = {
     Effect.ALLOW: "green",

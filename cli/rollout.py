@@ -8,7 +8,7 @@ import typer
 from cli.flags import ConfigFlag, KubeconfigFlag, LedgerFlag, OutputFlag, read_flags
 from cli.logs import log_to_stderr
 from cli.output import Format, make_console, print_json
-from core.namespaces import Mode
+from core.decision.namespaces import Mode
 
 ROLLOUT = """**Examples**
 

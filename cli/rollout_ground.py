@@ -9,9 +9,9 @@ import msgspec
 
 from cli.modes import read_modes
 from cli.settings import Settings
-from core.errors import ClusterError, SettingsError
-from core.namespaces import Namespace
-from core.rollout import Modes, read_moment
+from core.base.errors import ClusterError, SettingsError
+from core.decision.namespaces import Namespace
+from core.decision.rollout import Modes, read_moment
 from kube.namespaces import parse_namespace
 from kube.objects import Objects
 from kube.paging import each

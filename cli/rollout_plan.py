@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from cli.rollout_standing import Standing, Status, Verdict
-from core.namespaces import Mode
+from core.decision.namespaces import Mode
 
 FORMAT: Final = 1
 

@@ -14,8 +14,8 @@ import msgspec
 
 from audit.ledger.store.query import MOST_ROWS, Query
 from audit.ledger.store.store import Store
-from core.decision import Verdict
-from core.document import (
+from core.decision.decision import Verdict
+from core.decision.document import (
     Asked,
     DecisionDocument,
     SweepDocument,
@@ -24,7 +24,7 @@ from core.document import (
     time_of,
     unix_ms,
 )
-from core.rollout_seen import Outlook, outlook, workload_of
+from core.decision.rollout_seen import Outlook, outlook, workload_of
 
 _NOT_ALLOWED: Final = frozenset({Verdict.WARN, Verdict.DENY, Verdict.ERROR})
 _SWEEPS: Final = 1000

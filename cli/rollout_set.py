@@ -13,10 +13,10 @@ from cli.rollout_ground import Ground, read_ground
 from cli.rollout_standing import Standing, Verdict
 from cli.rollout_status import Asked, open_cluster_objects, read_status
 from cli.settings import Settings
-from core import names
-from core.errors import ClusterError, SettingsError
-from core.namespaces import Mode, Namespace
-from core.rollout import STRICTNESS, enforce_from, read_moment, stricter
+from core.base import names
+from core.base.errors import ClusterError, SettingsError
+from core.decision.namespaces import Mode, Namespace
+from core.decision.rollout import STRICTNESS, enforce_from, read_moment, stricter
 from kube.objects import Objects
 
 FORMAT: Final = 1

@@ -9,11 +9,11 @@ import msgspec
 from admission.change import Change
 from admission.changes import changes_of
 from cli import exits
-from core.decision import Finding
-from core.document import DecisionDocument, time_of
-from core.namespaces import Mode
-from core.rollout_seen import Outlook, asker_of, outlook, workload_of
-from core.subject import Subject
+from core.decision.decision import Finding
+from core.decision.document import DecisionDocument, time_of
+from core.decision.namespaces import Mode
+from core.decision.rollout_seen import Outlook, asker_of, outlook, workload_of
+from core.people.subject import Subject
 
 FORMAT: Final = 1
 

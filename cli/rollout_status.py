@@ -14,10 +14,10 @@ from cli.rollout_ground import Ground, read_ground, some_pods
 from cli.rollout_reading import Evidence, EvidenceReader, Period
 from cli.rollout_standing import Standing, Status, SweptLast, standing_of, workloads_of
 from cli.settings import Settings
-from core.errors import SettingsError
-from core.namespaces import Mode, Namespace
-from core.rollout import enforce_from
-from core.times import milli_text
+from core.base.errors import SettingsError
+from core.base.times import milli_text
+from core.decision.namespaces import Mode, Namespace
+from core.decision.rollout import enforce_from
 from kube.objects import Objects
 from kube.paging import open_objects
 

@@ -1,6 +1,6 @@
 """Words why Pods must run in a sandbox, for `sallyport review` and `sallyport explain`."""
 
-from core.sandbox import Isolation
+from core.sandbox.decision import Isolation
 
 
 def why_sandboxed(isolation: Isolation) -> str:

@@ -15,13 +15,13 @@ from audit.ledger.store.store import Store
 from cli import exits
 from cli.ledger import open_ledger
 from cli.settings import Settings
-from core.decision import Finding, Running
-from core.document import DecisionDocument, decode_document, unix_ms
-from core.document_parts import CountedSignal, Isolated
-from core.errors import LedgerError
-from core.namespaces import Mode
-from core.sandbox import INCOMPATIBLE, REQUIRED, RUNTIME, SandboxMode, lacks_sandbox
-from core.subject import Subject
+from core.base.errors import LedgerError
+from core.decision.decision import Finding, Running
+from core.decision.document import DecisionDocument, decode_document, unix_ms
+from core.decision.document_parts import CountedSignal, Isolated
+from core.decision.namespaces import Mode
+from core.people.subject import Subject
+from core.sandbox.decision import INCOMPATIBLE, REQUIRED, RUNTIME, SandboxMode, lacks_sandbox
 
 FORMAT: Final = 1
 

@@ -22,8 +22,8 @@ from cli.recording import Recording, open_auditor, open_recording
 from cli.settings import Settings
 from cli.settings_errors import name_setting
 from cli.shadow import open_shadow
+from core.base.errors import NotSyncedError, SettingsError
 from core.cluster import Cluster
-from core.errors import NotSyncedError, SettingsError
 from policies.engine.remembered import RememberingEngine
 from webhooks.app import AdmissionApp, AppSettings
 from webhooks.bundle_metrics import BundleCollector

@@ -41,8 +41,8 @@ from cli.settings_sections import (
 )
 from cli.settings_shadow import Shadow
 from cli.settings_weights import Weights
-from core.errors import SettingsError
-from core.namespaces import Mode
+from core.base.errors import SettingsError
+from core.decision.namespaces import Mode
 
 
 class Settings(BaseSettings):

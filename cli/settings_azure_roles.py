@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from cli.settings_errors import name_setting
 from cli.settings_identity import Identity
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 
 _STRICT = ConfigDict(extra="forbid", frozen=True)
 

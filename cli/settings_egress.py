@@ -5,10 +5,10 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from core.errors import InvalidObjectError, SettingsError
-from core.namespaces import Enrolment
-from core.networks import Network, collapse, parse_network
-from core.selectors import Requirement, ordered
+from core.base.errors import InvalidObjectError, SettingsError
+from core.base.networks import Network, collapse, parse_network
+from core.decision.namespaces import Enrolment
+from core.kubernetes.label_selectors import Requirement, ordered
 from egress.breadth import Limits
 from egress.known import Known
 from egress.names import NamesSettings

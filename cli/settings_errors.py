@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 
 _PREFIX: Final = "SALLYPORT_"
 

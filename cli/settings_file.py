@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 from kube.strict_yaml import YamlError, load_all
 
 

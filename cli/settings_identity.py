@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from cli.settings_errors import name_setting
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 
 _STRICT = ConfigDict(extra="forbid", frozen=True)
 

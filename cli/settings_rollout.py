@@ -4,8 +4,8 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from core.namespaces import Mode
-from core.rollout import Modes, read_moment
+from core.decision.namespaces import Mode
+from core.decision.rollout import Modes, read_moment
 
 
 class Rollout(BaseModel):

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from cli.settings_anchors import AnchorPlace
 from cli.settings_engine import Opa
-from core.decision import Unrecorded
+from core.decision.decision import Unrecorded
 from kube.settings import LiveSettings
 from policies.engine.embedded import Limits
 from policies.engine.remembered import MOST_ENTRIES

@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from cli.settings_azure_roles import AzureRoles, GrantsSection
 from cli.settings_errors import name_setting
-from core.errors import InvalidObjectError, SettingsError
-from core.networks import Network, parse_network
+from core.base.errors import InvalidObjectError, SettingsError
+from core.base.networks import Network, parse_network
 
 _STRICT = ConfigDict(extra="forbid", frozen=True)
 

@@ -8,7 +8,7 @@ from typing import Final
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 
 # urllib of the standard library: for one GET this room needs no network client of its own.
 

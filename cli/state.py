@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 
 
 def state_folder() -> Path:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.errors import SettingsError
-from core.subject import SERVICE_ACCOUNT_PREFIX, Subject, service_account
+from core.base.errors import SettingsError
+from core.people.subject import SERVICE_ACCOUNT_PREFIX, Subject, service_account
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Text of others, made safe to print: manifests and file names may hold terminal escapes."""
 
-from core.shown import safe_line
+from core.safe_text import safe_line
 
 __all__ = ["safe_line", "safe_text"]
 

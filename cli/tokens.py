@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 
 from cli.settings import Settings
-from core.errors import EntraError, SallyportError
+from core.base.errors import EntraError, SallyportError
 
 GetToken = Callable[[str], Awaitable[str]]
 """Gives a token for a scope."""

@@ -15,9 +15,9 @@ from cli.settings import Settings
 from cli.text import safe_line
 from cli.verify_answers import Standing, Step, judged_workload, refused_marks, refused_pod
 from cli.verify_objects import MARKS, deployment, pod
-from core import names
-from core.errors import ClusterError, SettingsError
-from core.namespaces import Mode, Namespace
+from core.base import names
+from core.base.errors import ClusterError, SettingsError
+from core.decision.namespaces import Mode, Namespace
 from kube.connection import Connection
 from kube.namespaces import parse_namespace
 from kube.objects import Objects

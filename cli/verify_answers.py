@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
-from core import names
-from core.namespaces import Mode
+from core.base import names
+from core.decision.namespaces import Mode
 
 
 class Standing(enum.StrEnum):

@@ -13,7 +13,7 @@ from cli.flags import (
 )
 from cli.logs import log_to_stderr
 from cli.output import Format, make_console, print_json
-from core.namespaces import Mode
+from core.decision.namespaces import Mode
 
 VERIFY = """**Examples**
 

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from core import names
+from core.base import names
 
 _IMAGE: Final = "sallyport.invalid/verify"
 """A name that no registry has (RFC 6761)."""

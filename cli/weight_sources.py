@@ -15,7 +15,7 @@ from cli.settings import Settings
 from cli.settings_errors import name_setting
 from cli.settings_weights import demand_whole
 from cli.tokens import token_for
-from core.errors import SettingsError, SourceError
+from core.base.errors import SettingsError, SourceError
 
 _STDIN: Final = "-"
 _SIGNING_IN: Final = "signing in to read logs"

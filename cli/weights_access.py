@@ -10,8 +10,8 @@ from rich.text import Text
 
 from cli import exits
 from cli.text import safe_line
-from core.errors import ClusterError, SettingsError
-from core.store_access import Ability, Holder, StoreAccess
+from core.base.errors import ClusterError, SettingsError
+from core.weights.store_access import Ability, Holder, StoreAccess
 from kube.paging import open_objects
 from kube.store_access import read_accesses
 

@@ -18,11 +18,11 @@ from control.weights.granted_now import GrantedNow
 from control.weights.reading_access import AccessReader
 from control.weights.showing_access import ShownAccess
 from control.weights.store_access import StoreAccesses
-from core import names
-from core.access_grants import AccessGrant
+from core.base import names
 from core.cluster import SignIn as AccountSignIn
-from core.lifecycle import ObjectChange
-from core.two_person import Approved, Consent, NotApproved
+from core.people.two_person import Approved, Consent, NotApproved
+from core.weights.access_grants import AccessGrant
+from core.weights.pod_lifecycle import ObjectChange
 from identity.clients.resource_manager import ManagerSettings, ResourceManager
 from identity.clients.tokens import CredentialKind, SignIn, Tokens
 from kube.live import LiveCluster

@@ -12,10 +12,10 @@ from rich.text import Text
 from cli.parts import CLUSTER_WAIT_S, open_cluster, require_answers, require_profile
 from cli.settings import Settings
 from cli.text import safe_line
-from core import names
+from core.base import names
+from core.base.errors import AccessReviewError, SettingsError
 from core.cluster import Cluster
-from core.errors import AccessReviewError, SettingsError
-from core.subject import Subject
+from core.people.subject import Subject
 from identity.rights.holders import ANONYMOUS, Holder, as_subject, groups_of, holder_of
 from identity.rights.who_can import EVERYWHERE, Reach, who_can_use
 from kube.paging import open_objects

@@ -8,9 +8,9 @@ from typing import Any, Final
 import structlog
 
 from control.event_body import WARNING, event_body
-from core import names
-from core.errors import ClusterError
-from core.guarded import Meta
+from core.base import names
+from core.base.errors import ClusterError
+from core.people.approvable import Meta
 from kube.lease import Leadership
 from kube.objects import Objects
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from core.times import time_text
+from core.base.times import time_text
 
 NORMAL: Final = "Normal"
 WARNING: Final = "Warning"

@@ -3,7 +3,7 @@
 from http import HTTPStatus
 from typing import Any
 
-from core.errors import ClusterError
+from core.base.errors import ClusterError
 from kube.live_pods import LivePod
 from kube.objects import Objects
 

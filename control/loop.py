@@ -10,8 +10,8 @@ from typing import Final
 import structlog
 
 from control.metrics import LoopMetrics
+from core.base.errors import NotLeaderError, SallyportError
 from core.defects import places
-from core.errors import NotLeaderError, SallyportError
 from kube.lease import Leadership
 
 FIRST_RETRY_S: Final = 1.0

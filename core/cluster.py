@@ -8,20 +8,20 @@ from typing import Protocol
 
 import msgspec
 
-from core.allowlists import EgressAllowlist, EgressDestinations
-from core.break_glass import BreakGlass
-from core.capacity import Capacity
-from core.exceptions import PolicyException
-from core.namespaces import Namespace
-from core.notes import Owned
-from core.pod import OwnerReference, Pod
-from core.profiles import ProfileSet
-from core.risk_snapshot import RiskSnapshot
-from core.roles import RoleRule
-from core.sandbox import RuntimeClass
-from core.storage import PersistentVolume
-from core.subject import Subject
-from core.two_person import Consent
+from core.approvals.break_glass import BreakGlass
+from core.approvals.exceptions import PolicyException
+from core.decision.namespaces import Namespace
+from core.egress.allowlists import EgressAllowlist, EgressDestinations
+from core.kubernetes.persistent_volumes import PersistentVolume
+from core.kubernetes.pod import OwnerReference, Pod
+from core.kubernetes.requester_notes import Owned
+from core.kubernetes.roles import RoleRule
+from core.people.subject import Subject
+from core.people.two_person import Consent
+from core.profiles.container_profiles import ProfileSet
+from core.risk.snapshot import RiskSnapshot
+from core.sandbox.capacity import Capacity
+from core.sandbox.decision import RuntimeClass
 from core.weight_source import WeightSource
 
 

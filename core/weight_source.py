@@ -2,9 +2,9 @@
 
 from typing import Protocol
 
-from core.access_grants import AccessGrant
-from core.weight_openings import WeightOpening
-from core.weight_reach import Stores
+from core.weights.access_grants import AccessGrant
+from core.weights.access_paths import Stores
+from core.weights.egress_openings import WeightOpening
 
 
 class WeightSource(Protocol):

@@ -41,9 +41,9 @@ from control.risk.push_metrics import PushMetrics
 from control.risk.tables import RiskTables
 from control.sweep.metrics import SweepMetrics
 from control.weights.life_metrics import LifeMetrics
-from core import names
-from core.bundle_head import BASE, Announcement
-from core.risk_snapshot import RiskSnapshot
+from core.base import names
+from core.policy_bundles import BASE, Announcement
+from core.risk.snapshot import RiskSnapshot
 from kube.break_glasses import BreakGlasses
 from kube.connection import Connection
 from kube.exceptions import Exceptions
@@ -61,7 +61,7 @@ _INTRO = """# Names
 Made from the code by `make docs`; do not edit. What scripts may rely on.
 
 ## Labels, annotations, verbs and resources
-From `core/names.py`. Everything that Sallyport adds is under `sallyport.dev/`.
+From `core/base/names.py`. Everything that Sallyport adds is under `sallyport.dev/`.
 
 """
 

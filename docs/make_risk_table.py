@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from core.risk import OperationClass, Role, Standing
+from core.risk.model import OperationClass, Role, Standing
 from identity.risk.table import SHIPPED
 from identity.risk.table_rows import ALL_OPERATIONS, ALL_ROLES, ALL_STANDINGS
 from identity.risk.table_shipped import ARGUED

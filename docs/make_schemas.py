@@ -41,10 +41,10 @@ from cli.sandbox_report import FORMAT as SANDBOX_REPORT
 from cli.sandbox_report import Report
 from cli.shadow_status import FORMAT as SHADOW
 from cli.shadow_status import ShadowStatus
-from core.document import FORMAT as DECISION
-from core.document import DecisionDocument
-from core.look_back import FORMAT as LOOK_BACK
-from core.look_back import LookBackDocument
+from core.decision.document import FORMAT as DECISION
+from core.decision.document import DecisionDocument
+from core.risk.look_back import FORMAT as LOOK_BACK
+from core.risk.look_back import LookBackDocument
 
 FOLDER = Path(__file__).parent / "reference"
 SCHEMAS: dict[str, tuple[str, str, Any]] = {

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import msgspec
 
-from core.destinations import MAX_PORT, PortRange, Protocol
-from core.dns_names import matches_name
-from core.errors import SettingsError
-from core.networks import Address, Network, any_holds, single
-from core.selectors import matches
+from core.base.errors import SettingsError
+from core.base.networks import Address, Network, any_holds, single
+from core.egress.destinations import MAX_PORT, PortRange, Protocol
+from core.egress.dns_names import matches_name
+from core.kubernetes.label_selectors import matches
 from egress.openings import Addresses, Block, Name, Opening, Pods, Service
 from egress.world import World
 from kube.egress_pods import SeenPod

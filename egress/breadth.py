@@ -7,9 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from core.destinations import Destination
-from core.dns_names import ANY, WILDCARD
-from core.networks import (
+from core.base.networks import (
     Network,
     Span,
     any_holds,
@@ -19,6 +17,8 @@ from core.networks import (
     span_of,
     spans_without,
 )
+from core.egress.destinations import Destination
+from core.egress.dns_names import ANY, WILDCARD
 from egress.carving import ALWAYS_RESERVED
 from egress.known import TagSource
 from egress.names_usable import leads_to

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Network, IPv6Network
 from typing import Final
 
-from core.networks import Network, any_holds, collapse, holds, network_of, subtract
+from core.base.networks import Network, any_holds, collapse, holds, network_of, subtract
 from egress.openings import Block
 
 _NAT64: Final = IPv6Network("64:ff9b::/96")

@@ -9,10 +9,10 @@ from ipaddress import summarize_address_range
 
 import msgspec
 
-from core.destinations import PortRange
-from core.dns_names import ANY, is_wildcard, matches_name
-from core.networks import Network, collapse, subtract
-from core.selectors import implies
+from core.base.networks import Network, collapse, subtract
+from core.egress.destinations import PortRange
+from core.egress.dns_names import ANY, is_wildcard, matches_name
+from core.kubernetes.label_selectors import implies
 from egress.openings import Addresses, Block, Name, Peer, Pods, Service
 
 

@@ -6,13 +6,13 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from core import names
-from core.allowlists import AllowlistSpec, EgressAllowlist
-from core.destinations import Destination, SetName
-from core.egress_labels import label_of
-from core.guarded import Meta
-from core.selectors import matches
-from core.two_person import Approvable
+from core.base import names
+from core.egress.allowlists import AllowlistSpec, EgressAllowlist
+from core.egress.destinations import Destination, SetName
+from core.egress.pod_labels import label_of
+from core.kubernetes.label_selectors import matches
+from core.people.approvable import Meta
+from core.people.two_person import Approvable
 from egress.aiming import Aim, carved, is_dns, is_reserved, pods_entry, reached
 from egress.meaning import meaning_of
 from egress.openings import Opening

@@ -9,8 +9,8 @@ from typing import Final, Literal
 
 import msgspec
 
-from core.destinations import MAX_PORT, Protocol
-from core.networks import Address
+from core.base.networks import Address
+from core.egress.destinations import MAX_PORT, Protocol
 
 Verdict = Literal["forwarded", "dropped", "unknown"]
 

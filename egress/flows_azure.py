@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from core.decoding import UNREADABLE
+from core.base.json_errors import UNREADABLE
 from egress.flows import Flow, Passed, Read, Unread, Verdict, is_port, protocol_of
 
 _VERSION: Final = 4

@@ -7,9 +7,9 @@ import ipaddress
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from core.dns_names import check_dns_name
-from core.errors import InvalidObjectError
-from core.networks import Address
+from core.base.errors import InvalidObjectError
+from core.base.networks import Address
+from core.egress.dns_names import check_dns_name
 from egress.flows import Flow, Read, Unread, Verdict, is_port, protocol_of
 
 COLUMNS: Final = "namespace, service_account or pod, destination, port, protocol"

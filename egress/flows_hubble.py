@@ -10,8 +10,8 @@ from typing import Final
 
 import msgspec
 
-from core.decoding import UNREADABLE
-from core.networks import Address
+from core.base.json_errors import UNREADABLE
+from core.base.networks import Address
 from egress.flows import Answer, Flow, Passed, Read, Unread, Verdict, is_port
 
 _ACCOUNT: Final = "k8s:io.cilium.k8s.policy.serviceaccount="

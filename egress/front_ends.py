@@ -7,7 +7,7 @@ Policies speak of addresses, or of names whose answers become addresses; behind 
 from collections.abc import Mapping
 from typing import Final
 
-from core.dns_names import WILDCARD, is_wildcard
+from core.egress.dns_names import WILDCARD, is_wildcard
 
 FRONT_ENDS: Final[Mapping[str, str]] = {
     "akamai.net": "Akamai",

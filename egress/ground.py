@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Final
 
-from core.namespaces import Enrolment, Namespace
-from core.networks import Network
+from core.base.networks import Network
+from core.decision.namespaces import Enrolment, Namespace
 from egress.breadth import Limits
 from egress.known import NO_TAGS, TagSource
 

@@ -9,10 +9,10 @@ from typing import Final, Protocol
 
 import msgspec
 
-from core.allowlists import EgressDestinations
-from core.destinations import PortRange
-from core.networks import Network
-from core.selectors import Requirements
+from core.base.networks import Network
+from core.egress.allowlists import EgressDestinations
+from core.egress.destinations import PortRange
+from core.kubernetes.label_selectors import Requirements
 from egress.carving import ALWAYS_RESERVED, blocks_of, with_translated
 from egress.openings import Backend, Block
 

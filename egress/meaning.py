@@ -8,13 +8,13 @@ stays closed closes no other.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from core import names
-from core.allowlists import EgressAllowlist
-from core.destinations import Destination
-from core.dns_names import is_wildcard
-from core.egress_labels import label_of, workload_label
-from core.networks import network_of
-from core.selectors import Requirement, Requirements, ordered, requirements_of
+from core.base import names
+from core.base.networks import network_of
+from core.egress.allowlists import EgressAllowlist
+from core.egress.destinations import Destination
+from core.egress.dns_names import is_wildcard
+from core.egress.pod_labels import label_of, workload_label
+from core.kubernetes.label_selectors import Requirement, Requirements, ordered, requirements_of
 from egress.carving import named_block
 from egress.known import Known
 from egress.openings import Addresses, Backend, Meaning, Name, Opening, Peer, Pods, Problem, Service

@@ -10,8 +10,8 @@ from typing import Literal
 
 import msgspec
 
-from core.errors import SettingsError
-from core.networks import Address
+from core.base.errors import SettingsError
+from core.base.networks import Address
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from typing import Final
 
 import msgspec
 
-from core.decoding import UNREADABLE, unreadable
-from core.errors import InvalidObjectError
-from core.networks import Address
+from core.base.errors import InvalidObjectError
+from core.base.json_errors import UNREADABLE, unreadable
+from core.base.networks import Address
 from egress.names import Learnt, Seen
 
 FORMAT: Final = 1

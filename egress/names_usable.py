@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from core.networks import MAPPED, Address, Network, collapse, holds, single
+from core.base.networks import MAPPED, Address, Network, collapse, holds, single
 from egress.known import Resolved
 from egress.names import UNASKED, Learnt, NamesSettings
 

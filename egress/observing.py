@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-from core import names
-from core.destinations import PortRange
-from core.egress_labels import label_of
-from core.networks import Address, Network
-from core.selectors import matches
+from core.base import names
+from core.base.networks import Address, Network
+from core.egress.destinations import PortRange
+from core.egress.pod_labels import label_of
+from core.kubernetes.label_selectors import matches
 from egress.aiming import Aim, End, is_dns, pods_entry, reached
 from egress.flows import Answer, Flow, Passed, Read, Unread
 from egress.tags import ServiceTags

@@ -6,9 +6,9 @@ All of it is sorted and says each thing once: equal meaning has equal values.
 
 import msgspec
 
-from core.destinations import PortRange
-from core.networks import Network
-from core.selectors import Requirements
+from core.base.networks import Network
+from core.egress.destinations import PortRange
+from core.kubernetes.label_selectors import Requirements
 
 
 class Block(msgspec.Struct, frozen=True, gc=False):

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, replace
 
-from core.allowlists import EgressAllowlist, EgressDestinations
-from core.errors import SettingsError
-from core.namespaces import Namespace
+from core.base.errors import SettingsError
+from core.decision.namespaces import Namespace
+from core.egress.allowlists import EgressAllowlist, EgressDestinations
 from kube.egress_snapshot import Snapshot
 
 

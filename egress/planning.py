@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from core.selectors import implies, matches
+from core.kubernetes.label_selectors import implies, matches
 from egress.aiming import knows_names
 from egress.differing import Connection, missing
 from egress.openings import Name, Opening, Peer, Problem

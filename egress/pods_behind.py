@@ -8,9 +8,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from core.destinations import PortRange
-from core.networks import Address, Network, collapse, single
-from core.selectors import Requirement, ordered
+from core.base.networks import Address, Network, collapse, single
+from core.egress.destinations import PortRange
+from core.kubernetes.label_selectors import Requirement, ordered
 from egress.known import KnownService
 from egress.openings import Backend
 from kube.endpoint_slices import Endpoint, ServicePort, ServiceShape

@@ -12,9 +12,9 @@ from typing import Final
 
 import msgspec
 
-from core.destinations import PortRange
-from core.networks import Span, merged, spans_without
-from core.selectors import Requirements, implies
+from core.base.networks import Span, merged, spans_without
+from core.egress.destinations import PortRange
+from core.kubernetes.label_selectors import Requirements, implies
 from egress.openings import Pods
 from egress.reading import Rule
 

@@ -8,12 +8,12 @@ from typing import Final
 
 import msgspec
 
-from core import names
-from core.decoding import UNREADABLE, unreadable
-from core.destinations import MAX_PORT, PortRange, Protocol
-from core.errors import InvalidObjectError
-from core.networks import Span, parse_network, span_of, spans_without
-from core.selectors import LabelSelector, Requirements, requirements_of
+from core.base import names
+from core.base.errors import InvalidObjectError
+from core.base.json_errors import UNREADABLE, unreadable
+from core.base.networks import Span, parse_network, span_of, spans_without
+from core.egress.destinations import MAX_PORT, PortRange, Protocol
+from core.kubernetes.label_selectors import LabelSelector, Requirements, requirements_of
 from egress.openings import Pods
 
 KIND: Final = "NetworkPolicy"

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from core.allowlists import EgressAllowlist, EgressDestinations
-from core.destinations import Destination
-from core.dns_names import is_wildcard
+from core.egress.allowlists import EgressAllowlist, EgressDestinations
+from core.egress.destinations import Destination
+from core.egress.dns_names import is_wildcard
 
 Right = tuple[str, str, str]
 """Namespace, service account and set: whether the one may `use` the other there."""

@@ -7,13 +7,13 @@ from typing import Final
 
 import msgspec
 
-from core import names
-from core.allowlists import EgressAllowlist, EgressDestinations
-from core.destinations import Destination, PortRange
-from core.dns_names import ANY, shown
-from core.egress_labels import NO_WORKLOAD
-from core.networks import Network
-from core.selectors import Requirement, Requirements, ordered
+from core.base import names
+from core.base.networks import Network
+from core.egress.allowlists import EgressAllowlist, EgressDestinations
+from core.egress.destinations import Destination, PortRange
+from core.egress.dns_names import ANY, shown
+from core.egress.pod_labels import NO_WORKLOAD
+from core.kubernetes.label_selectors import Requirement, Requirements, ordered
 from egress.openings import Addresses, Block, Name, Opening, Peer, Pods, Service
 from kube.egress_snapshot import Snapshot
 

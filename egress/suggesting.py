@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import msgspec
 
-from core.destinations import MAX_ENTRIES, MAX_PORTS, PortRange
-from core.dns_names import check_dns_name
-from core.errors import InvalidObjectError
-from core.networks import Address, Network, collapse, holds, network_of, single
+from core.base.errors import InvalidObjectError
+from core.base.networks import Address, Network, collapse, holds, network_of, single
+from core.egress.destinations import MAX_ENTRIES, MAX_PORTS, PortRange
+from core.egress.dns_names import check_dns_name
 from egress.flows import Flow
 from egress.observing import Observed, Source
 from egress.saying import networks_shown, ports_shown

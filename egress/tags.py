@@ -13,9 +13,9 @@ from typing import Annotated, Final
 
 import msgspec
 
-from core.decoding import UNREADABLE, unreadable
-from core.errors import InvalidObjectError
-from core.networks import Network, collapse, parse_network
+from core.base.errors import InvalidObjectError
+from core.base.json_errors import UNREADABLE, unreadable
+from core.base.networks import Network, collapse, parse_network
 from egress.tags_sharing import sharing_warning
 
 MAX_BYTES: Final = 64 * 1024 * 1024

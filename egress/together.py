@@ -6,8 +6,8 @@ another: so the controller opens no more than the limit allows, the older first.
 
 from collections.abc import Callable, Iterable
 
-from core.allowlists import EgressAllowlist
-from core.networks import Span, merged, spans_without
+from core.base.networks import Span, merged, spans_without
+from core.egress.allowlists import EgressAllowlist
 from egress.breadth import Limits, Measured, measure, too_many
 from egress.known import TagSource
 

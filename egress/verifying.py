@@ -9,11 +9,11 @@ from typing import Final, Literal
 
 import msgspec
 
-from core.destinations import PortRange
-from core.dns_names import is_wildcard
-from core.egress_labels import reserved
-from core.networks import Address, Network
-from core.selectors import matches
+from core.base.networks import Address, Network
+from core.egress.destinations import PortRange
+from core.egress.dns_names import is_wildcard
+from core.egress.pod_labels import reserved
+from core.kubernetes.label_selectors import matches
 from egress.aiming import aim_of
 from egress.explaining import explain
 from egress.openings import Addresses, Name, Opening, Pods, Service

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from core.allowlists import EgressAllowlist, EgressDestinations
-from core.networks import any_holds, holds, meet
-from core.weight_openings import WeightOpening
-from core.weight_reach import Stores
-from core.weight_stores import WeightStore
+from core.base.networks import any_holds, holds, meet
+from core.egress.allowlists import EgressAllowlist, EgressDestinations
+from core.weights.access_paths import Stores
+from core.weights.egress_openings import WeightOpening
+from core.weights.stores import WeightStore
 from egress.openings import Addresses, Meaning, Name, Opening
 from egress.saying import entry_in
 

@@ -7,13 +7,13 @@ from functools import cached_property
 
 import msgspec
 
-from core import names
-from core.allowlists import EgressAllowlist, EgressDestinations
-from core.egress_labels import label_of, reserved
-from core.guarded import Meta
-from core.namespaces import Enrolment, Namespace
-from core.networks import Network
-from core.two_person import Approved, Consent, Terms, approved
+from core.base import names
+from core.base.networks import Network
+from core.decision.namespaces import Enrolment, Namespace
+from core.egress.allowlists import EgressAllowlist, EgressDestinations
+from core.egress.pod_labels import label_of, reserved
+from core.people.approvable import Meta
+from core.people.two_person import Approved, Consent, Terms, approved
 from egress.breadth import Limits, breadth
 from egress.known import NO_TAGS, Known, KnownService, TagSource
 from egress.meaning import meaning_of, not_approved

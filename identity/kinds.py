@@ -4,7 +4,7 @@ import enum
 from collections.abc import Collection
 from typing import Final
 
-from core.subject import SERVICE_ACCOUNT_PREFIX, Subject
+from core.people.subject import SERVICE_ACCOUNT_PREFIX, Subject
 
 ANONYMOUS: Final = "system:anonymous"
 UNAUTHENTICATED: Final = "system:unauthenticated"

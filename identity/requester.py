@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from core import names
-from core.decision import Action, Finding
-from core.notes import NO_NOTES, Notes
+from core.base import names
+from core.decision.decision import Action, Finding
+from core.kubernetes.requester_notes import NO_NOTES, Notes
 
 RULE_REQUESTER = "notes/requester"
 RULE_PROFILE = "notes/profile"

@@ -9,13 +9,13 @@ owner reference alone proves nothing, since anyone who may create a Pod may writ
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from core import names
-from core.errors import SettingsError
-from core.notes import kind_of_owner
-from core.pod import OwnerReference, Pod
-from core.subject import Subject, service_account
-from core.workload import CONTROLLER_MANAGER, GroupKind
-from core.workloads import OWNERS, WORKLOADS
+from core.base import names
+from core.base.errors import SettingsError
+from core.kubernetes.pod import OwnerReference, Pod
+from core.kubernetes.requester_notes import kind_of_owner
+from core.kubernetes.workload import CONTROLLER_MANAGER, GroupKind
+from core.kubernetes.workload_kinds import OWNERS, WORKLOADS
+from core.people.subject import Subject, service_account
 from identity.kinds import SubjectKind, kind_of
 
 _SYSTEM = "system:serviceaccount:kube-system:"

@@ -9,7 +9,7 @@ from functools import partial
 
 import msgspec
 
-from core.subject import Subject
+from core.people.subject import Subject
 from kube.shared import Shared
 
 Key = tuple[bytes, str, str, str, str]

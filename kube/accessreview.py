@@ -5,8 +5,8 @@ from typing import Final
 
 import msgspec
 
-from core import names
-from core.errors import AccessReviewError, ClusterError
+from core.base import names
+from core.base.errors import AccessReviewError, ClusterError
 from kube.access import AccessQuestion
 from kube.connection import Connection
 from kube.settings import LiveSettings

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from core.capacity import Capacity
+from core.base.errors import InvalidObjectError
 from core.cluster import (
     BreakGlassSource,
     Cluster,
@@ -14,16 +14,16 @@ from core.cluster import (
     IntentSource,
     SignIn,
 )
-from core.errors import InvalidObjectError
-from core.namespaces import Namespace
-from core.notes import Owned
-from core.pod import OwnerReference, Pod
-from core.profiles import ProfileSet
-from core.risk_snapshot import RiskSnapshot
-from core.roles import RoleRule
-from core.sandbox import RuntimeClass
-from core.storage import PersistentVolume
-from core.subject import Subject
+from core.decision.namespaces import Namespace
+from core.kubernetes.persistent_volumes import PersistentVolume
+from core.kubernetes.pod import OwnerReference, Pod
+from core.kubernetes.requester_notes import Owned
+from core.kubernetes.roles import RoleRule
+from core.people.subject import Subject
+from core.profiles.container_profiles import ProfileSet
+from core.risk.snapshot import RiskSnapshot
+from core.sandbox.capacity import Capacity
+from core.sandbox.decision import RuntimeClass
 from core.weight_source import WeightSource
 from kube.folder import role_rule
 from kube.folder_reading import read_role

@@ -11,11 +11,11 @@ from typing import Final
 
 import msgspec
 
-from core import names
-from core.approvals import CLUSTER_KIND, Approval, parse_approval
-from core.break_glass import KIND, BreakGlass, parse_break_glass
-from core.errors import ClusterError, InvalidObjectError, NotSyncedError
-from core.two_person import Consent
+from core.approvals.approvals import CLUSTER_KIND, Approval, parse_approval
+from core.approvals.break_glass import KIND, BreakGlass, parse_break_glass
+from core.base import names
+from core.base.errors import ClusterError, InvalidObjectError, NotSyncedError
+from core.people.two_person import Consent
 from kube.connection import Connection
 from kube.listwatch import ListWatch, Resource
 from kube.objects import Objects

@@ -10,8 +10,10 @@ from typing import Any, Final
 
 import msgspec
 
-from core import names
-from core.bundle_head import (
+from core.base import names
+from core.base.errors import ClusterError, InvalidObjectError
+from core.base.times import time_text
+from core.policy_bundles import (
     BASE,
     GATES_NAME,
     HEAD_KEY,
@@ -24,8 +26,6 @@ from core.bundle_head import (
     decode_announcement,
     decode_head,
 )
-from core.errors import ClusterError, InvalidObjectError
-from core.times import time_text
 from kube.bundles import in_parts
 from kube.objects import Objects
 

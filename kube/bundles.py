@@ -1,7 +1,7 @@
 """Policy bundles that are published in ConfigMaps of Sallyport's namespace: read, and announced.
 
-What holds them is in `core.bundle_head`. The head is watched; a part is fetched where its bundle is
-new, which is a few hundred KB once.
+What holds them is in `core.policy_bundles`. The head is watched; a part is fetched where its bundle
+is new, which is a few hundred KB once.
 """
 
 import base64
@@ -14,7 +14,9 @@ from typing import Final
 
 import msgspec
 
-from core.bundle_head import (
+from core.base.errors import ClusterError, InvalidObjectError
+from core.base.json_errors import UNREADABLE
+from core.policy_bundles import (
     GATES_NAME,
     HEAD_KEY,
     HEAD_NAME,
@@ -28,8 +30,6 @@ from core.bundle_head import (
     decode_head,
     part_name,
 )
-from core.decoding import UNREADABLE
-from core.errors import ClusterError, InvalidObjectError
 from kube.connection import Connection
 from kube.listwatch import ListWatch, Resource
 from kube.settings import LiveSettings

@@ -11,9 +11,9 @@ from typing import Final
 import msgspec
 import structlog
 
-from core.capacity import Capacity, decode_capacity
-from core.decoding import UNREADABLE, unreadable
-from core.errors import InvalidObjectError
+from core.base.errors import InvalidObjectError
+from core.base.json_errors import UNREADABLE, unreadable
+from core.sandbox.capacity import Capacity, decode_capacity
 from kube.connection import Connection
 from kube.listwatch import ListWatch, Resource
 from kube.settings import LiveSettings

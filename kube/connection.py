@@ -20,7 +20,7 @@ from kubernetes.aio.client.api_client import ApiClient
 from kubernetes.aio.client.exceptions import OpenApiException
 from kubernetes.aio.config import ConfigException
 
-from core.errors import ClusterError, SettingsError
+from core.base.errors import ClusterError, SettingsError
 from kube.connector import Connector
 from kube.credentials import Credentials
 from kube.foreign import describe

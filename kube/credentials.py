@@ -12,7 +12,7 @@ from kubernetes.aio.client.configuration import Configuration
 from kubernetes.aio.config import load_incluster_config, load_kube_config
 from kubernetes.aio.config.kube_config import KubeConfigLoader, refresh_token
 
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 from kube.foreign import describe, describe_config
 
 _FIELD: Final = "clusters[].cluster.server"

@@ -10,8 +10,8 @@ from typing import Final, Literal
 
 import msgspec
 
-from core.decoding import UNREADABLE, unreadable
-from core.errors import NotSyncedError
+from core.base.errors import NotSyncedError
+from core.base.json_errors import UNREADABLE, unreadable
 from kube.connection import Connection
 from kube.listwatch import Resource
 from kube.policies import PLURALS, POLICY_PATHS, digest_of

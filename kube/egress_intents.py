@@ -11,8 +11,9 @@ from typing import Final
 import msgspec
 import structlog
 
-from core import names
-from core.allowlists import (
+from core.base import names
+from core.base.errors import ClusterError, InvalidObjectError, NotSyncedError
+from core.egress.allowlists import (
     KIND,
     SET_KIND,
     EgressAllowlist,
@@ -20,7 +21,6 @@ from core.allowlists import (
     parse_allowlist,
     parse_destinations,
 )
-from core.errors import ClusterError, InvalidObjectError, NotSyncedError
 from kube.connection import Connection
 from kube.objects import Objects
 from kube.paging import each

@@ -9,12 +9,12 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
-from core import names
-from core.allowlists import KIND, SET_KIND, EgressAllowlist, EgressDestinations
-from core.approvals import CLUSTER_KIND
-from core.approvals import KIND as APPROVAL
-from core.destinations import Destination
-from core.errors import ClusterError
+from core.approvals.approvals import CLUSTER_KIND
+from core.approvals.approvals import KIND as APPROVAL
+from core.base import names
+from core.base.errors import ClusterError
+from core.egress.allowlists import KIND, SET_KIND, EgressAllowlist, EgressDestinations
+from core.egress.destinations import Destination
 from kube.break_glasses import CLUSTER_APPROVALS_PATH
 from kube.egress_intents import SETS_PATH
 from kube.egress_snapshot import Looking, Snapshot

@@ -5,9 +5,9 @@ from typing import Final
 
 import msgspec
 
-from core.decoding import UNREADABLE, unreadable
-from core.errors import InvalidObjectError
-from core.networks import Address
+from core.base.errors import InvalidObjectError
+from core.base.json_errors import UNREADABLE, unreadable
+from core.base.networks import Address
 
 _FINISHED: Final = frozenset({"Succeeded", "Failed"})
 _DEFAULT: Final = "default"

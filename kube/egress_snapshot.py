@@ -9,8 +9,13 @@ from typing import Any, Final
 
 import msgspec
 
-from core import names
-from core.allowlists import (
+from core.approvals.approvals import CLUSTER_KIND, Approval, parse_approval
+from core.approvals.approvals import KIND as APPROVAL
+from core.base import names
+from core.base.errors import ClusterError, InvalidObjectError
+from core.base.json_errors import UNREADABLE, unreadable
+from core.decision.namespaces import Namespace
+from core.egress.allowlists import (
     KIND,
     SET_KIND,
     EgressAllowlist,
@@ -18,11 +23,6 @@ from core.allowlists import (
     parse_allowlist,
     parse_destinations,
 )
-from core.approvals import CLUSTER_KIND, Approval, parse_approval
-from core.approvals import KIND as APPROVAL
-from core.decoding import UNREADABLE, unreadable
-from core.errors import ClusterError, InvalidObjectError
-from core.namespaces import Namespace
 from kube.egress_pods import SeenPod, read_pod
 from kube.endpoint_slices import SERVICE_LABEL, Endpoint, ServiceShape, read_service, read_slice
 from kube.manifests import Manifest

@@ -9,11 +9,16 @@ from typing import Final
 
 import msgspec
 
-from core import names
-from core.allowlists import EgressAllowlist, EgressDestinations, parse_allowlist, parse_destinations
-from core.decoding import UNREADABLE, unreadable
-from core.errors import InvalidObjectError
-from core.namespaces import Namespace
+from core.base import names
+from core.base.errors import InvalidObjectError
+from core.base.json_errors import UNREADABLE, unreadable
+from core.decision.namespaces import Namespace
+from core.egress.allowlists import (
+    EgressAllowlist,
+    EgressDestinations,
+    parse_allowlist,
+    parse_destinations,
+)
 from kube.connection import Connection
 from kube.egress_intents import SETS_PATH, allowlists_path
 from kube.endpoint_slices import (

@@ -21,8 +21,8 @@ from http import HTTPStatus
 
 import structlog
 
+from core.base.errors import ClusterError, NotLeaderError, SettingsError
 from core.defects import places
-from core.errors import ClusterError, NotLeaderError, SettingsError
 from kube.lease import (
     Clocks,
     Leadership,

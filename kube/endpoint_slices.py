@@ -9,11 +9,11 @@ from typing import Final
 
 import msgspec
 
-from core.decoding import UNREADABLE, unreadable
-from core.destinations import PortRange, Protocol
-from core.errors import ClusterError, InvalidObjectError
-from core.networks import Address
-from core.selectors import is_label_value
+from core.base.errors import ClusterError, InvalidObjectError
+from core.base.json_errors import UNREADABLE, unreadable
+from core.base.networks import Address
+from core.egress.destinations import PortRange, Protocol
+from core.kubernetes.label_selectors import is_label_value
 from kube.objects import Objects
 from kube.paging import each
 

@@ -10,11 +10,11 @@ from typing import Final
 
 import msgspec
 
-from core import names
-from core.approvals import Approval, parse_approval
-from core.errors import ClusterError, InvalidObjectError, NotSyncedError
-from core.exceptions import PolicyException, parse_exception
-from core.two_person import Consent
+from core.approvals.approvals import Approval, parse_approval
+from core.approvals.exceptions import PolicyException, parse_exception
+from core.base import names
+from core.base.errors import ClusterError, InvalidObjectError, NotSyncedError
+from core.people.two_person import Consent
 from kube.connection import Connection
 from kube.listwatch import ListWatch, Resource
 from kube.objects import Objects

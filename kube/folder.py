@@ -16,25 +16,27 @@ from typing import Final
 import msgspec
 import structlog
 
-from core import access_grants, allowlists, names, weight_stores
-from core.approvals import CLUSTER_KIND
-from core.capacity import Capacity
+from core.approvals.approvals import CLUSTER_KIND
+from core.base import names
 from core.cluster import SignIn
-from core.definitions import Definition
-from core.namespaces import Namespace
-from core.notes import Owned, kind_of_owner
-from core.pod import OwnerReference, Pod, decode_pod
-from core.profiles import (
+from core.decision.namespaces import Namespace
+from core.egress import allowlists
+from core.kubernetes.crds import Definition
+from core.kubernetes.persistent_volumes import PersistentVolume
+from core.kubernetes.pod import OwnerReference, Pod, decode_pod
+from core.kubernetes.requester_notes import Owned, kind_of_owner
+from core.kubernetes.roles import RoleRule
+from core.people.subject import Subject
+from core.profiles.container_profiles import (
     ContainerProfile,
     ProfileSet,
     Version,
     build_profile_set,
 )
-from core.risk_snapshot import RiskSnapshot
-from core.roles import RoleRule
-from core.sandbox import RuntimeClass
-from core.storage import PersistentVolume
-from core.subject import Subject
+from core.risk.snapshot import RiskSnapshot
+from core.sandbox.capacity import Capacity
+from core.sandbox.decision import RuntimeClass
+from core.weights import access_grants, stores
 from kube.break_glasses import BreakGlasses
 from kube.egress_intents import Intents
 from kube.exceptions import Exceptions
@@ -96,7 +98,7 @@ class FolderCluster:
         self.exceptions = Exceptions(guarded["PolicyException"], guarded["Approval"])
         self.break_glasses = BreakGlasses(guarded["BreakGlass"], guarded[CLUSTER_KIND])
         self.intents = Intents(guarded[allowlists.KIND], guarded[allowlists.SET_KIND])
-        self.weights = WeightGrants(guarded[weight_stores.KIND], guarded[access_grants.KIND])
+        self.weights = WeightGrants(guarded[stores.KIND], guarded[access_grants.KIND])
         self.roles = tuple(reading.roles)
         """The roles of the folder, without those that every cluster has."""
         self.definitions: Mapping[tuple[str, str], Definition] = reading.definitions

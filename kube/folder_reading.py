@@ -7,24 +7,27 @@ from typing import Any, Final, TypeVar
 import msgspec
 import structlog
 
-from core import access_grants, allowlists, definitions, names, weight_stores
-from core.access_grants import parse_grant
-from core.allowlists import parse_allowlist, parse_destinations
-from core.approvals import CLUSTER_KIND, parse_approval
-from core.break_glass import parse_break_glass
-from core.capacity import Capacity
-from core.decoding import unreadable
-from core.definitions import Definition, read_definition
-from core.errors import InvalidObjectError
-from core.exceptions import parse_exception
-from core.namespaces import Namespace
-from core.notes import Owned
-from core.profiles import ContainerProfile, parse_profile
-from core.risk_wire import SECRET_NAMES
-from core.sandbox import RuntimeClass
-from core.storage import PersistentVolume, parse_persistent_volume
-from core.weight_stores import parse_store
-from core.workloads import workload_of
+from core.approvals.approvals import CLUSTER_KIND, parse_approval
+from core.approvals.break_glass import parse_break_glass
+from core.approvals.exceptions import parse_exception
+from core.base import names
+from core.base.errors import InvalidObjectError
+from core.base.json_errors import unreadable
+from core.decision.namespaces import Namespace
+from core.egress import allowlists
+from core.egress.allowlists import parse_allowlist, parse_destinations
+from core.kubernetes import crds
+from core.kubernetes.crds import Definition, read_definition
+from core.kubernetes.persistent_volumes import PersistentVolume, parse_persistent_volume
+from core.kubernetes.requester_notes import Owned
+from core.kubernetes.workload_kinds import workload_of
+from core.profiles.container_profiles import ContainerProfile, parse_profile
+from core.risk.snapshot_storage import SECRET_NAMES
+from core.sandbox.capacity import Capacity
+from core.sandbox.decision import RuntimeClass
+from core.weights import access_grants, stores
+from core.weights.access_grants import parse_grant
+from core.weights.stores import parse_store
 from kube import capacities, runtime_classes, service_accounts, services
 from kube.manifests import Manifest
 from kube.namespaces import parse_namespace
@@ -43,7 +46,7 @@ _GUARDED: Final[Mapping[str, Callable[[bytes], Any]]] = {
     allowlists.KIND: parse_allowlist,
     allowlists.SET_KIND: parse_destinations,
     access_grants.KIND: parse_grant,
-    weight_stores.KIND: parse_store,
+    stores.KIND: parse_store,
 }
 """What needs approval, and what approves it."""
 
@@ -116,7 +119,7 @@ class FolderReading:
         elif workload_of(*key) is not None:
             namespace_name, owned = read_owned(manifest)
             self.owners[namespace_name, *key, owned.name] = owned
-        elif key == (definitions.GROUP, definitions.KIND):
+        elif key == (crds.GROUP, crds.KIND):
             self._define(manifest)
 
     def _take_running(self, manifest: Manifest) -> None:

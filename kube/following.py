@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from core.errors import ClusterError
+from core.base.errors import ClusterError
 from kube.connection import Connection
 from kube.restored import went_back
 from kube.settings import LiveSettings

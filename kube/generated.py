@@ -4,8 +4,8 @@ from typing import Final
 
 import msgspec
 
-from core import names
-from core.errors import ClusterError, NotSyncedError
+from core.base import names
+from core.base.errors import ClusterError, NotSyncedError
 from kube.connection import Connection
 from kube.gets import may_exist
 from kube.objects import Objects

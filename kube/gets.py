@@ -4,7 +4,7 @@ import asyncio
 from http import HTTPStatus
 from typing import Final
 
-from core.errors import ClusterError
+from core.base.errors import ClusterError
 from kube.connection import Connection
 from kube.settings import LiveSettings
 

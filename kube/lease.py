@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from core.errors import ClusterError, NotLeaderError, SettingsError
+from core.base.errors import ClusterError, NotLeaderError, SettingsError
 
 LONGEST_S: Final = 60.0
 """Seconds that a record may demand of candidates; a stranger may write any number into it."""

@@ -14,12 +14,12 @@ from typing import Final
 
 import msgspec
 
-from core import names
-from core.errors import ClusterError
-from core.look_back import LiveObject
-from core.notes import controller_reference
-from core.pod import OwnerReference
-from core.two_person import read_people, read_person
+from core.base import names
+from core.base.errors import ClusterError
+from core.kubernetes.pod import OwnerReference
+from core.kubernetes.requester_notes import controller_reference
+from core.people.two_person import read_people, read_person
+from core.risk.look_back import LiveObject
 from kube.objects import Objects, Page
 
 PAGE: Final = 500

@@ -17,8 +17,8 @@ from typing import Generic, TypeVar
 import msgspec
 import structlog
 
+from core.base.errors import ClusterError, InvalidObjectError, NotSyncedError
 from core.defects import places
-from core.errors import ClusterError, InvalidObjectError, NotSyncedError
 from kube.connection import Connection
 from kube.restored import went_back
 from kube.settings import LiveSettings

@@ -8,18 +8,18 @@ from typing import Final
 import msgspec
 import structlog
 
-from core import names
-from core.errors import ClusterError, InvalidObjectError, NotSyncedError
-from core.namespaces import Namespace
-from core.notes import Owned
-from core.pod import OwnerReference
-from core.profiles import (
+from core.base import names
+from core.base.errors import ClusterError, InvalidObjectError, NotSyncedError
+from core.decision.namespaces import Namespace
+from core.kubernetes.pod import OwnerReference
+from core.kubernetes.requester_notes import Owned
+from core.people.subject import Subject
+from core.profiles.container_profiles import (
     ContainerProfile,
     ProfileSet,
     Version,
     build_profile_set,
 )
-from core.subject import Subject
 from kube.access import AccessCache, AccessQuestion
 from kube.accessreview import AccessReviews
 from kube.break_glasses import WatchedBreakGlasses

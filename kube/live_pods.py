@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
-from core.errors import ClusterError
-from core.networks import Address
+from core.base.errors import ClusterError
+from core.base.networks import Address
 from kube.objects import Objects
 from kube.paging import each
 

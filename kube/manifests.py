@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
-from core.errors import InvalidObjectError, SettingsError
+from core.base.errors import InvalidObjectError, SettingsError
 from kube.strict_yaml import LARGEST, MAX_DEPTH, SMALLEST, YamlError, load_all
 
 MAX_BYTES: Final = 50 * 1024 * 1024

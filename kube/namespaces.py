@@ -2,9 +2,9 @@
 
 import msgspec
 
-from core.decoding import unreadable
-from core.errors import InvalidObjectError
-from core.namespaces import Namespace
+from core.base.errors import InvalidObjectError
+from core.base.json_errors import unreadable
+from core.decision.namespaces import Namespace
 
 
 class _Meta(msgspec.Struct):

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from core.errors import ClusterError
+from core.base.errors import ClusterError
 from kube.connection import Connection
 
 FIELD_MANAGER: Final = "sallyport-control"

@@ -12,11 +12,11 @@ from typing import Final
 
 import msgspec
 
-from core.decoding import unreadable
-from core.errors import ClusterError, OwnerUnknownError
-from core.notes import Owned, controller_reference, kind_of_owner, read_notes
-from core.pod import OwnerReference
-from core.workloads import workload_of
+from core.base.errors import ClusterError, OwnerUnknownError
+from core.base.json_errors import unreadable
+from core.kubernetes.pod import OwnerReference
+from core.kubernetes.requester_notes import Owned, controller_reference, kind_of_owner, read_notes
+from core.kubernetes.workload_kinds import workload_of
 from kube.connection import Connection
 from kube.gets import Gets, may_exist
 from kube.manifests import Manifest

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from core.errors import ClusterError
+from core.base.errors import ClusterError
 from kube.connection import Connection
 from kube.objects import Objects
 

@@ -21,7 +21,7 @@ from kubernetes.aio.stream.ws_client import (
     WsApiClient,
 )
 
-from core.errors import ClusterError
+from core.base.errors import ClusterError
 from kube.credentials import Credentials
 from kube.foreign import describe
 

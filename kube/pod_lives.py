@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from core.decoding import UNREADABLE, unreadable
+from core.base.json_errors import UNREADABLE, unreadable
 
 PODS_PATH: Final = "/api/v1/pods"
 

@@ -1,7 +1,7 @@
 """Pods that somebody enters: one GET for each, never remembered, since what runs may change."""
 
-from core.errors import ClusterError, PodUnknownError
-from core.pod import Pod, decode_pod
+from core.base.errors import ClusterError, PodUnknownError
+from core.kubernetes.pod import Pod, decode_pod
 from kube.connection import Connection
 from kube.gets import Gets, may_exist
 from kube.settings import LiveSettings

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import msgspec
 
-from core import names
-from core.decoding import UNREADABLE, unreadable
-from core.errors import InvalidObjectError
+from core.base import names
+from core.base.errors import InvalidObjectError
+from core.base.json_errors import UNREADABLE, unreadable
 
 FIELD_MANAGER: Final = "sallyport-egress"
 

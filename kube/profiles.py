@@ -2,8 +2,8 @@
 
 import msgspec
 
-from core.errors import InvalidObjectError
-from core.profiles import ContainerProfile, parse_profile
+from core.base.errors import InvalidObjectError
+from core.profiles.container_profiles import ContainerProfile, parse_profile
 
 
 class BrokenProfile(msgspec.Struct, frozen=True):

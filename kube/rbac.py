@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from core.subject import Subject, service_account
+from core.people.subject import Subject, service_account
 from kube.rbac_aggregation import aggregate
 from kube.rbac_bootstrap import bootstrap_roles
 from kube.rbac_objects import Binding, BindingSubject, PolicyRule, Role

@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from core.errors import ClusterError
+from core.base.errors import ClusterError
 from kube.folder import read_rbac
 from kube.objects import Objects
 from kube.paging import PAGE, each

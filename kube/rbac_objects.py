@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from core.errors import InvalidObjectError
+from core.base.errors import InvalidObjectError
 
 GROUP = "rbac.authorization.k8s.io"
 API_VERSION = f"{GROUP}/v1"

@@ -8,11 +8,14 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from core import access_grants, allowlists, approvals, break_glass, exceptions, names, weight_stores
-from core.decoding import UNREADABLE, unreadable
-from core.errors import InvalidObjectError
-from core.guarded import Meta, approvable_of, parse_time, read_written
-from core.two_person import Approvable, Consent, read_people, read_person
+from core.approvals import approvals, break_glass, exceptions
+from core.base import names
+from core.base.errors import InvalidObjectError
+from core.base.json_errors import UNREADABLE, unreadable
+from core.egress import allowlists
+from core.people.approvable import Meta, approvable_of, parse_time, read_written
+from core.people.two_person import Approvable, Consent, read_people, read_person
+from core.weights import access_grants, stores
 from kube.connection import Connection
 from kube.listwatch import ListWatch, Resource
 from kube.service_accounts import KIND as ACCOUNT
@@ -27,7 +30,7 @@ MOST_SPEC: Final = 32 * 1024
 
 _RESOURCES: Final[Mapping[str, str]] = {
     access_grants.KIND: names.ACCESS_GRANTS_RESOURCE,
-    weight_stores.KIND: names.WEIGHT_STORES_RESOURCE,
+    stores.KIND: names.WEIGHT_STORES_RESOURCE,
     approvals.KIND: names.APPROVALS_RESOURCE,
     approvals.CLUSTER_KIND: names.CLUSTER_APPROVALS_RESOURCE,
     PROFILE: names.PROFILES_RESOURCE,
@@ -42,7 +45,7 @@ KINDS: Final = (*_RESOURCES, ACCOUNT)
 
 _APPROVALS: Final = frozenset({approvals.KIND, approvals.CLUSTER_KIND})
 _APART: Final = {break_glass.KIND: ("activated",)}
-"""Fields of `spec` that are not approved, as `core.break_glass` reads it."""
+"""Fields of `spec` that are not approved, as `core.approvals.break_glass` reads it."""
 
 _Time = Annotated[dt.datetime, msgspec.Meta(tz=True)]
 

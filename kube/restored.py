@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from core.errors import ClusterError
+from core.base.errors import ClusterError
 from kube.connection import Connection
 from kube.wire import List
 

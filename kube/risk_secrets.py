@@ -6,12 +6,12 @@ from typing import Final
 
 import msgspec
 
-from core.decoding import UNREADABLE
-from core.errors import InvalidObjectError
-from core.risk_base import Base, Shard
-from core.risk_shards import SHARD_KEY, decode_shard
-from core.risk_snapshot import RiskSnapshot
-from core.risk_wire import HEAD_NAME, StoredHead, decode_head, shard_name, snapshot_of
+from core.base.errors import InvalidObjectError
+from core.base.json_errors import UNREADABLE
+from core.risk.columns import Base, Shard
+from core.risk.risk_shards import SHARD_KEY, decode_shard
+from core.risk.snapshot import RiskSnapshot
+from core.risk.snapshot_storage import HEAD_NAME, StoredHead, decode_head, shard_name, snapshot_of
 from kube.lease import Leadership
 from kube.objects import Objects
 from kube.secrets import OPAQUE, Secret, Secrets

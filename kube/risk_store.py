@@ -28,11 +28,11 @@ from typing import Final
 import msgspec
 import structlog
 
-from core.errors import ClusterError, InvalidObjectError
-from core.risk_base import SHARDS
-from core.risk_shards import SHARD_KEY, StoredBase, encode_base
-from core.risk_snapshot import FORMAT, Draft, Head, RiskSnapshot, moved
-from core.risk_wire import (
+from core.base.errors import ClusterError, InvalidObjectError
+from core.risk.columns import SHARDS
+from core.risk.risk_shards import SHARD_KEY, StoredBase, encode_base
+from core.risk.snapshot import FORMAT, Draft, Head, RiskSnapshot, moved
+from core.risk.snapshot_storage import (
     GENERATIONS,
     HEAD_NAME,
     StoredHead,

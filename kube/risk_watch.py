@@ -13,9 +13,9 @@ from typing import Final
 
 import structlog
 
-from core.errors import ClusterError, InvalidObjectError
-from core.risk_snapshot import RiskSnapshot
-from core.risk_wire import HEAD_NAME, StoredHead, decode_head, snapshot_of
+from core.base.errors import ClusterError, InvalidObjectError
+from core.risk.snapshot import RiskSnapshot
+from core.risk.snapshot_storage import HEAD_NAME, StoredHead, decode_head, snapshot_of
 from kube.connection import Connection
 from kube.listwatch import ListWatch, Resource
 from kube.objects import Objects

@@ -4,8 +4,8 @@ from typing import Final
 
 import msgspec
 
-from core.errors import ClusterError, RoleUnknownError
-from core.roles import RoleRule
+from core.base.errors import ClusterError, RoleUnknownError
+from core.kubernetes.roles import RoleRule
 from kube.connection import Connection
 from kube.gets import Gets, may_exist
 from kube.settings import LiveSettings

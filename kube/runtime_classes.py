@@ -7,11 +7,11 @@ from typing import Final
 
 import msgspec
 
-from core.capacity import Toleration
-from core.decoding import UNREADABLE, unreadable
-from core.errors import InvalidObjectError
-from core.quantities import amounts
-from core.sandbox import RuntimeClass
+from core.base.errors import InvalidObjectError
+from core.base.json_errors import UNREADABLE, unreadable
+from core.kubernetes.quantities import amounts
+from core.sandbox.capacity import Toleration
+from core.sandbox.decision import RuntimeClass
 from kube.connection import Connection
 from kube.listwatch import Resource
 from kube.settings import LiveSettings

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final
 
-from core import names
-from core.errors import ClusterError
+from core.base import names
+from core.base.errors import ClusterError
 from kube.lease import Leadership
 from kube.objects import Objects
 

@@ -13,8 +13,8 @@ from typing import Annotated, Final
 
 import msgspec
 
+from core.base.json_errors import UNREADABLE, unreadable
 from core.cluster import SignIn
-from core.decoding import UNREADABLE, unreadable
 from kube.connection import Connection
 from kube.listwatch import Resource
 from kube.settings import LiveSettings

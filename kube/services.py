@@ -19,8 +19,8 @@ from typing import Final
 
 import msgspec
 
-from core.decoding import UNREADABLE, unreadable
-from core.errors import InvalidObjectError
+from core.base.errors import InvalidObjectError
+from core.base.json_errors import UNREADABLE, unreadable
 from kube.connection import Connection
 from kube.listwatch import Resource
 from kube.settings import LiveSettings

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import msgspec
 
-from core import names
-from core.errors import InvalidObjectError
-from core.store_access import StoreAccess, decode_store_access
+from core.base import names
+from core.base.errors import InvalidObjectError
+from core.weights.store_access import StoreAccess, decode_store_access
 from kube.objects import Objects
 
 NAME: Final = "sallyport-store-access"

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from core.profiles import Version, parse_version
+from core.profiles.container_profiles import Version, parse_version
 from kube.connection import Connection
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from core.storage import PersistentVolume, parse_persistent_volume
+from core.kubernetes.persistent_volumes import PersistentVolume, parse_persistent_volume
 from kube.connection import Connection
 from kube.listwatch import ListWatch, Resource
 from kube.settings import LiveSettings

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 import msgspec
 import structlog
 
-from core.errors import InvalidObjectError
+from core.base.errors import InvalidObjectError
 from kube.connection import Connection
 from kube.listwatch import ListWatch, Resource
 from kube.settings import LiveSettings

@@ -12,14 +12,14 @@ from typing import Final
 import msgspec
 import structlog
 
-from core import names
-from core.access_grants import KIND as GRANT
-from core.access_grants import AccessGrant, parse_grant
-from core.decoding import UNREADABLE
-from core.errors import ClusterError, InvalidObjectError, NotSyncedError
-from core.weight_openings import WeightOpening
-from core.weight_reach import Stores
-from core.weight_stores import WeightStore, parse_store
+from core.base import names
+from core.base.errors import ClusterError, InvalidObjectError, NotSyncedError
+from core.base.json_errors import UNREADABLE
+from core.weights.access_grants import KIND as GRANT
+from core.weights.access_grants import AccessGrant, parse_grant
+from core.weights.access_paths import Stores
+from core.weights.egress_openings import WeightOpening
+from core.weights.stores import WeightStore, parse_store
 from kube.connection import Connection
 from kube.listwatch import ListWatch, Resource
 from kube.objects import Objects

@@ -5,8 +5,8 @@ from typing import Final
 
 import msgspec
 
-from core.decoding import UNREADABLE, unreadable
-from core.weight_openings import WeightOpening, decode_openings
+from core.base.json_errors import UNREADABLE, unreadable
+from core.weights.egress_openings import WeightOpening, decode_openings
 from kube.connection import Connection
 from kube.listwatch import ListWatch, Resource
 from kube.settings import LiveSettings

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 
 MAX_BYTES: Final = 16 * 1024 * 1024
 """Largest bundle, packed and unpacked; ours take under 1 MiB."""

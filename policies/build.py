@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 from policies.bundle import (
     FORMAT,
     JUDGE,

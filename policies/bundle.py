@@ -17,10 +17,10 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from core.errors import BundleRefusedError
-from core.privileges import covers
-from core.shown import told
-from core.times import LATEST_S
+from core.base.errors import BundleRefusedError
+from core.base.times import LATEST_S
+from core.profiles.privileges import covers
+from core.safe_text import told
 from policies.archive import pack, read_packed, unpack
 from policies.signing import NO_KEYS, SIGNATURES, Keys, Signing, refuse_large, sign, verify
 

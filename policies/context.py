@@ -17,7 +17,7 @@ ABSENT: Final = ("egress", "risk", "weights")
 
 
 class Standings(msgspec.Struct, frozen=True, gc=False):
-    """What is known of the identities of a request: values of `core.risk.Standing`, no ids.
+    """What is known of the identities of a request: values of `core.risk.model.Standing`, no ids.
 
     Empty where there is no such identity, or none whose risk anybody knows.
     """
@@ -53,7 +53,7 @@ class Context(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     risk: Standings = NO_STANDINGS
     """What is known of who asks, who is behind it, and what it can sign in as."""
     behaviour: tuple[str, ...] = ()
-    """What the person behind it does that they did not do before: `core.risk.Behaviour`'s words."""
+    """What is new in what the person behind it does, in words of `core.risk.model.Behaviour`."""
     absent: tuple[str, ...] = ABSENT
     """Facts that are not known, so that a rule can tell them from facts that are false; also
     `services` and `service-accounts` where they could not be read."""

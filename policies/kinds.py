@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
-from core.decoding import UNREADABLE, unreadable
-from core.storage import PersistentVolume
+from core.base.json_errors import UNREADABLE, unreadable
+from core.kubernetes.persistent_volumes import PersistentVolume
 from policies import rights
 from policies.projecting.bounds import bound
 from policies.projecting.projected import Token

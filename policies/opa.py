@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 
 
 def run_opa(opa: Path, folder: Path, *arguments: str | Path) -> bytes:

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from core import pod as k8s
+from core.kubernetes import pod as k8s
 from policies.projecting.bounds import bound, check_length
 from policies.projecting.containers import Container, project_containers
 from policies.projecting.hints import Hint, project_hints

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import msgspec
 
-from core.decoding import UNREADABLE, unreadable
-from core.roles import RoleReference, RoleRule
+from core.base.json_errors import UNREADABLE, unreadable
+from core.kubernetes.roles import RoleReference, RoleRule
 from policies.projecting.rights import (
     Binding,
     Rights,

@@ -27,7 +27,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import (
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
 
-from core.errors import BundleRefusedError, SettingsError
+from core.base.errors import BundleRefusedError, SettingsError
 
 SIGNATURES: Final = ".signatures.json"
 

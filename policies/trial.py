@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 
-from core.errors import BundleRefusedError, EngineAwayError, EvaluationError
+from core.base.errors import BundleRefusedError, EngineAwayError, EvaluationError
 from policies.bundle import Bundle, Case, Rule, wording_refusals
 from policies.engine import Answer, Judgement, Shown
 from policies.engine.proving import CANARY, ENTERED

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from core.sandbox import Feature, Isolation, RuntimeClass, SandboxMode
+from core.sandbox.decision import Feature, Isolation, RuntimeClass, SandboxMode
 from sandbox.compatibility import CANNOT, GPU, GVISOR, Kind, Limit
 from sandbox.weighing import Weighed
 

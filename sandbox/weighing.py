@@ -9,8 +9,8 @@ from typing import Final, Protocol
 
 import msgspec
 
-from core.decision import Need
-from core.sandbox import Counted, Signal
+from core.decision.decision import Need
+from core.sandbox.decision import Counted, Signal
 
 UNKNOWN_POINTS: Final = 100
 """Of a signal whose rule says nothing of points: more than any threshold that a site sets."""

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from core.decision import Decision, Finding, Patch, Verdict
-from core.errors import InvalidReviewError
-from core.request import Request
+from core.base.errors import InvalidReviewError
+from core.decision.decision import Decision, Finding, Patch, Verdict
+from core.decision.request import Request
 from webhooks.wire import API_VERSION, KIND
 
 WARNING_LENGTH = 120

@@ -24,11 +24,11 @@ import msgspec
 from structlog.typing import FilteringBoundLogger
 
 from admission.unrecorded import unrecorded
-from core.decision import Decision
-from core.document import Source
-from core.errors import DeadlineError, InvalidReviewError, NotRecordedError
-from core.request import Request
-from core.within import within
+from core.base.deadline import within
+from core.base.errors import DeadlineError, InvalidReviewError, NotRecordedError
+from core.decision.decision import Decision
+from core.decision.document import Source
+from core.decision.request import Request
 from webhooks.answer import Patches, encode_answer, encode_failure, mutation_patches, no_patches
 from webhooks.asgi import (
     ClientGoneError,

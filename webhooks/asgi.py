@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from core.errors import InvalidReviewError, ReviewTooLargeError
-from core.within import resume
+from core.base.deadline import resume
+from core.base.errors import InvalidReviewError, ReviewTooLargeError
 from webhooks.bodies import BodyShare
 
 Scope = MutableMapping[str, Any]

@@ -2,7 +2,7 @@
 
 from typing import Self
 
-from core.errors import InvalidReviewError
+from core.base.errors import InvalidReviewError
 
 SMALL_BYTES = 64 * 1024
 """A whole body up to this size is read even when nothing is left: strangers' unfinished bodies

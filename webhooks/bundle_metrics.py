@@ -7,7 +7,7 @@ from prometheus_client.registry import Collector
 
 from admission.bundles import Counts
 from audit.ledger.families import counter_of, gauge_of
-from core.bundle_head import BASE, Announcement
+from core.policy_bundles import BASE, Announcement
 
 
 class BundleCollector(Collector):

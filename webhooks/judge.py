@@ -2,8 +2,8 @@
 
 from typing import Protocol
 
-from core.decision import Decision
-from core.request import Request
+from core.decision.decision import Decision
+from core.decision.request import Request
 
 
 class Judge(Protocol):

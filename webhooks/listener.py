@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 
 import uvicorn
 
-from core.errors import CannotBindError
+from core.base.errors import CannotBindError
 from webhooks.asgi import Application
 from webhooks.exchange import Answering
 from webhooks.protocol import AdmissionProtocol, Connections

@@ -16,9 +16,9 @@ import msgspec
 import structlog
 from structlog.typing import EventDict, FilteringBoundLogger, WrappedLogger
 
-from core.decision import Decision, Verdict
-from core.request import Request
-from core.times import second_text
+from core.base.times import second_text
+from core.decision.decision import Decision, Verdict
+from core.decision.request import Request
 from webhooks.lines import LineWriter
 
 _LONGEST_NAME = 253

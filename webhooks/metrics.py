@@ -22,10 +22,10 @@ from prometheus_client.registry import Collector
 
 from admission.reading import JUDGED_KINDS
 from audit.ledger.families import counter_of, gauge_of
-from core.decision import Decision, Traced
-from core.namespaces import Mode
-from core.request import Kind, Request
-from core.sandbox import Isolation
+from core.decision.decision import Decision, Traced
+from core.decision.namespaces import Mode
+from core.decision.request import Kind, Request
+from core.sandbox.decision import Isolation
 from policies.site.fields import kind_name
 
 KNOWN_KINDS = frozenset({"Namespace", *(kind for _, kind in JUDGED_KINDS)})

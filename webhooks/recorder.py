@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from core.decision import Decision
-from core.document import Source
-from core.request import Request
+from core.decision.decision import Decision
+from core.decision.document import Source
+from core.decision.request import Request
 
 
 class Recorder(Protocol):

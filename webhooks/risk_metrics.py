@@ -8,7 +8,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from audit.ledger.families import gauge_of
-from core.risk_snapshot import RiskSnapshot
+from core.risk.snapshot import RiskSnapshot
 
 
 class RiskCollector(Collector):

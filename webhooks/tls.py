@@ -13,7 +13,7 @@ from pathlib import Path
 from cryptography import x509
 from structlog.typing import FilteringBoundLogger
 
-from core.errors import CannotBindError
+from core.base.errors import CannotBindError
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""AdmissionReview v1 as kube-apiserver sends it, read into a `core.request.Request`.
+"""AdmissionReview v1 as kube-apiserver sends it, read into a `core.decision.request.Request`.
 
 The shape is k8s.io/api/admission/v1 types.go. Only what a decision needs is typed; fields
 that are not known are skipped, so newer API servers are understood.
@@ -9,10 +9,10 @@ from typing import Annotated, NoReturn
 
 import msgspec
 
-from core.errors import InvalidReviewError
-from core.pod import Pod
-from core.request import Kind, Operation, Phase, ReadPod, Request
-from core.subject import Subject
+from core.base.errors import InvalidReviewError
+from core.decision.request import Kind, Operation, Phase, ReadPod, Request
+from core.kubernetes.pod import Pod
+from core.people.subject import Subject
 
 API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"

@@ -2,8 +2,8 @@
 
 from admission.facts import Facts
 from admission.outcome import NOTHING, Outcome
-from core.decision import Finding
-from core.request import Request
+from core.decision.decision import Finding
+from core.decision.request import Request
 
 
 def denials(_: Request, facts: Facts) -> Outcome:

@@ -4,8 +4,8 @@ from typing import Final
 
 from admission.facts import Facts
 from admission.outcome import NOTHING, Outcome
-from core.decision import Finding
-from core.request import Request
+from core.decision.decision import Finding
+from core.decision.request import Request
 
 HOST_NETWORK: Final = "egress/host-network"
 """The rule of Pods that egress does not hold: it only warns."""

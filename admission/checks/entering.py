@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from core.decision import Finding
+from core.decision.decision import Finding
 
 ADVICE: Final = "Entering a Pod takes one profile of your own that covers the way in and the Pod."
 

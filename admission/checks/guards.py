@@ -7,8 +7,8 @@ import msgspec
 
 from admission.facts import Facts
 from admission.outcome import NOTHING, Outcome
-from core.decision import Action, Decision, Finding, Verdict
-from core.request import Request
+from core.decision.decision import Action, Decision, Finding, Verdict
+from core.decision.request import Request
 
 RECORDED: Final = "guards/recorded"
 """The rule whose findings the mutating webhook mends."""

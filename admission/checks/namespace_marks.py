@@ -6,8 +6,8 @@ down, and on AKS, where the request that sets such a label is itself kept from w
 
 from admission.facts import Facts
 from admission.outcome import NOTHING, Outcome
-from core.decision import Action, Finding
-from core.request import Request
+from core.decision.decision import Action, Finding
+from core.decision.request import Request
 
 RULE = "namespaces/exempt"
 

@@ -6,10 +6,10 @@ from admission.checks.weights import weights
 from admission.facts import Facts, OriginFacts, PodFacts
 from admission.outcome import NOTHING, Outcome
 from admission.wording import listed, printable
-from core.decision import Action, Finding
-from core.namespaces import Namespace, Unnoted
-from core.notes import Root
-from core.request import Phase, Request
+from core.decision.decision import Action, Finding
+from core.decision.namespaces import Namespace, Unnoted
+from core.decision.request import Phase, Request
+from core.kubernetes.requester_notes import Root
 from identity.requester import notes_due, wrong_notes
 
 GONE = "notes/owner-gone"

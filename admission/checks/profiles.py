@@ -10,9 +10,9 @@ from admission.checks.entering import ADVICE, for_visitor
 from admission.facts import Facts, NamedProfile, PodFacts
 from admission.outcome import NOTHING, Outcome
 from admission.wording import listed, printable, privilege_message
-from core.decision import Action, Finding, Need
-from core.request import Request
-from core.subject import Subject
+from core.decision.decision import Action, Finding, Need
+from core.decision.request import Request
+from core.people.subject import Subject
 
 NAMED = "profiles/named"
 NONE = "profiles/none"

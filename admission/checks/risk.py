@@ -10,9 +10,9 @@ from typing import Final
 from admission.facts import Facts, PodFacts, RiskFacts
 from admission.outcome import NOTHING, Outcome
 from admission.risk_words import what_is_known, what_is_left, what_to_do, whose
-from core.decision import Action, Finding
-from core.request import Request
-from core.risk import Assessed, Effect, Role, Standing
+from core.decision.decision import Action, Finding
+from core.decision.request import Request
+from core.risk.model import Assessed, Effect, Role, Standing
 from identity.requester import REQUESTER_PATH
 
 RISK: Final = "identity/risk"

@@ -15,10 +15,10 @@ from admission.facts import Facts, Isolated
 from admission.isolated import FIELD, isolated
 from admission.outcome import NOTHING, Outcome
 from admission.wording import printable
-from core.decision import Action, Finding
-from core.namespaces import Mode
-from core.request import Phase, Request
-from core.sandbox import ENTERED, INCOMPATIBLE, REQUIRED, RUNTIME, Isolation, SandboxMode
+from core.decision.decision import Action, Finding
+from core.decision.namespaces import Mode
+from core.decision.request import Phase, Request
+from core.sandbox.decision import ENTERED, INCOMPATIBLE, REQUIRED, RUNTIME, Isolation, SandboxMode
 from sandbox.choosing import Refusal, Trouble
 
 _NAME: Final = 80

@@ -2,7 +2,7 @@
 
 from admission.facts import Facts
 from admission.outcome import NOTHING, Outcome
-from core.request import Request
+from core.decision.request import Request
 
 
 def site_denials(_: Request, facts: Facts) -> Outcome:

@@ -11,11 +11,11 @@ import msgspec
 from admission.facts import Facts, WeightFacts
 from admission.outcome import NOTHING, Outcome
 from admission.wording import printable
-from core import names
-from core.access_grants import KIND
-from core.decision import Action, Finding
-from core.request import Request
-from core.weight_reach import Ungranted, Way
+from core.base import names
+from core.decision.decision import Action, Finding
+from core.decision.request import Request
+from core.weights.access_grants import KIND
+from core.weights.access_paths import Ungranted, Way
 
 GRANT: Final = "weights/grant"
 PUBLIC_ROUTE: Final = "weights/public-route"

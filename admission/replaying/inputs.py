@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import msgspec
 
-from core.subject import GROUP_PREFIX, unnamed_group
-from core.workloads import WORKLOADS
+from core.kubernetes.workload_kinds import WORKLOADS
+from core.people.subject import GROUP_PREFIX, unnamed_group
 from policies.bundle import Rule
 from policies.site.fields import POD
 from policies.site.paths import is_covered

@@ -8,11 +8,11 @@ import msgspec
 
 from admission.replaying.inputs import Inputs, read_inputs
 from admission.replaying.saying import Said
-from core.carried import templates_of
-from core.decision import Decision
-from core.document import DecisionDocument
-from core.making import make_document
-from core.request import Operation, Request
+from core.decision.decision import Decision
+from core.decision.document import DecisionDocument
+from core.decision.document_builder import make_document
+from core.decision.request import Operation, Request
+from core.kubernetes.workload_pods import templates_of
 from policies.bundle import Rule
 from policies.site.fields import POD, Reads, kind_name
 

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from admission.replaying.inputs import Inputs
-from core.errors import EvaluationError
+from core.base.errors import EvaluationError
 from policies.engine import A_POD, Answer, Engine, Judgement, Shown
 from policies.projection import NO_POD
 from policies.site.fields import POD

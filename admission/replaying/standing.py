@@ -13,12 +13,12 @@ import msgspec
 
 from admission.candidates import Candidate, candidates
 from admission.replaying.saying import Said
-from core import names
-from core.decision import Action, Finding, Verdict
-from core.document import DecisionDocument
-from core.namespaces import Mode, Namespace
-from core.profiles import ProfileSet
-from core.sandbox import SandboxMode
+from core.base import names
+from core.decision.decision import Action, Finding, Verdict
+from core.decision.document import DecisionDocument
+from core.decision.namespaces import Mode, Namespace
+from core.profiles.container_profiles import ProfileSet
+from core.sandbox.decision import SandboxMode
 
 _PROFILES: Final = ("privileges/", "profiles/")
 _RULES: Final = "rules/"

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from core.risk import Behaviour
+from core.risk.model import Behaviour
 
 _HOUR_S: Final = 3600
 

@@ -6,10 +6,10 @@ from typing import Final
 import msgspec
 
 from audit.ledger.frames import Frame, FrameKind
-from core.decision import Verdict
-from core.document import is_final, unix_ms
-from core.risk import key_of
-from core.subject import Subject
+from core.decision.decision import Verdict
+from core.decision.document import is_final, unix_ms
+from core.people.subject import Subject
+from core.risk.model import key_of
 
 _PEOPLE: Final = frozenset({"entra-human", "human"})
 _MACHINES: Final = frozenset({"service-account", "pipeline"})
@@ -37,7 +37,7 @@ class Act(msgspec.Struct, frozen=True, gc=False):
     at: float
     """Unix seconds: of the decision's id, so of the gate's clock."""
     who: bytes
-    """`core.risk.key_of`."""
+    """`core.risk.model.key_of`."""
     is_machine: bool
     namespace: str
     """Empty for objects of the cluster."""
@@ -60,7 +60,7 @@ class _Rule(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Document(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """What is read of a `core.document.DecisionDocument`."""
+    """What is read of a `core.decision.document.DecisionDocument`."""
 
     id: str
     cluster: str

@@ -8,7 +8,7 @@ from audit.behaviour.acting import Acting
 from audit.behaviour.acts import Act
 from audit.behaviour.habits import DAY_S, Norms, learn, make_norms
 from audit.behaviour.remembering import Remembered
-from core.risk import Behaviour
+from core.risk.model import Behaviour
 
 WARM_S: Final = 14 * DAY_S
 """So long a cluster is only learnt from: before, everything is new."""

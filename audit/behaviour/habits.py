@@ -11,7 +11,7 @@ import msgspec
 
 from audit.behaviour.acts import Act, Doing
 from audit.behaviour.rates import Norm, Rate, close_day, count, set_limit
-from core.risk import Behaviour
+from core.risk.model import Behaviour
 
 DAY_S: Final = 86_400
 HOURS: Final = 24

@@ -35,8 +35,8 @@ from audit.behaviour.wire import (
 from audit.ledger.destination import Destination, Receipt
 from audit.ledger.frames import Frame
 from audit.ledger.serving import BadQuestionError, Question
-from core.errors import LedgerError
-from core.times import second_text
+from core.base.errors import LedgerError
+from core.base.times import second_text
 
 SAVE_EVERY_S: Final = 60.0
 """How often what was learnt is written: kill -9 costs as much."""

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from audit.ledger.store.query import Query
-from core.errors import LedgerError
+from core.base.errors import LedgerError
 
 DAYS: Final = 30
 """The longest that a mean remembers is thirty days with acts (`audit.behaviour.rates`)."""

@@ -20,8 +20,8 @@ from audit.behaviour.cluster import ClusterHabits
 from audit.behaviour.habits import HOURS, Habits
 from audit.behaviour.rates import Norm, Rate
 from audit.behaviour.remembering import Remembered
-from core.errors import LedgerError
-from core.risk import Behaviour
+from core.base.errors import LedgerError
+from core.risk.model import Behaviour
 
 FORMAT: Final = 1
 """Version of the file. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""

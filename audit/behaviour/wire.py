@@ -24,9 +24,9 @@ class Unusual(msgspec.Struct, frozen=True):
     """What one identity does that is unusual."""
 
     key: str
-    """`core.risk.key_of`, 32 hexadecimal digits."""
+    """`core.risk.model.key_of`, 32 hexadecimal digits."""
     until: dict[str, int]
-    """By a word of `core.risk.Behaviour`, the Unix second from which it counts no more."""
+    """By a word of `core.risk.model.Behaviour`, the Unix second from which it counts no more."""
 
 
 class BehaviourAnswer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -21,7 +21,7 @@ from audit.ledger.log.anchor_file import End, demand_same_log, end_of
 from audit.ledger.log.anchors import MOST_LINE, lines_of
 from audit.ledger.log.heads import TreeHead
 from audit.ledger.log.leaves import MARK_BYTES
-from core.errors import LedgerError, SettingsError, SourceError
+from core.base.errors import LedgerError, SettingsError, SourceError
 from kube.foreign import describe
 
 SCOPE: Final = "https://storage.azure.com/.default"

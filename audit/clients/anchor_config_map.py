@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from audit.ledger.log.heads import TreeHead, decode_head, encode_head
-from core.errors import ClusterError, LedgerError
+from core.base.errors import ClusterError, LedgerError
 from kube.connection import Connection
 from kube.objects import Objects
 

@@ -11,7 +11,7 @@ from audit.clients.channel import AuditorChannel
 from audit.ledger.destination import Receipt
 from audit.ledger.frames import Frame, encode_frame
 from audit.ledger.wire import CONTENT_TYPE, FORMAT, PATH, Acknowledged
-from core.errors import LedgerError
+from core.base.errors import LedgerError
 
 _MOST_ANSWER: Final = 1024 * 1024
 

@@ -4,8 +4,8 @@ import msgspec
 
 from audit.behaviour.wire import FORMAT, MOST_ACTING, MOST_ANSWER, PATH, SINCE, BehaviourAnswer
 from audit.clients.channel import AuditorChannel
-from core.decoding import UNREADABLE
-from core.errors import LedgerError
+from core.base.errors import LedgerError
+from core.base.json_errors import UNREADABLE
 
 _DECODER = msgspec.json.Decoder(BehaviourAnswer)
 

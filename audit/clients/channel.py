@@ -14,7 +14,7 @@ import aiohttp
 import msgspec
 
 from audit.ledger.wire import CLUSTER_HEADER, FORMAT, FORMAT_HEADER
-from core.errors import LedgerError, SettingsError
+from core.base.errors import LedgerError, SettingsError
 from kube.connector import Connector
 from kube.foreign import describe
 

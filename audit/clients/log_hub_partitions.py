@@ -8,10 +8,10 @@ from aiokafka import TopicPartition  # type: ignore[import-untyped]
 
 from audit.weights.sources.envelopes import parts_of
 from audit.weights.sources.stretch import MOST_STRETCH, Places, Record, Stretch
-from core.errors import SourceError
-from core.ids import same_id
-from core.times import milli_text
-from core.weight_events import FORMAT, LogGap
+from core.base.errors import SourceError
+from core.base.ids import same_id
+from core.base.times import milli_text
+from core.weights.events import FORMAT, LogGap
 
 
 @dataclass(frozen=True, slots=True)

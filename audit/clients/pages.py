@@ -5,7 +5,7 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from audit.clients.channel import AuditorChannel
-from core.errors import LedgerError
+from core.base.errors import LedgerError
 
 
 class Page(Protocol):

@@ -15,7 +15,7 @@ from xml.etree import ElementTree as ET
 import aiohttp
 import yarl
 
-from core.errors import SettingsError, SourceError
+from core.base.errors import SettingsError, SourceError
 from kube.foreign import describe
 
 SCOPE: Final = "https://storage.azure.com/.default"

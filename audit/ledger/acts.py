@@ -9,7 +9,7 @@ import msgspec
 from audit.ledger.acts_wire import FORMAT, ActsPage
 from audit.ledger.serving import BadQuestionError, Question
 from audit.ledger.store.query import Query
-from core.look_back import Act
+from core.risk.look_back import Act
 
 ROWS: Final = 200
 """Decisions read for one page: each has at most 64 KiB, most have 4."""

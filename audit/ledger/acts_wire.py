@@ -2,14 +2,14 @@
 
 Parameters: `subject` (a label as `DecisionDocument.requester`), `since` and `until` (milliseconds
 since the epoch), `after` (the `next` of the page before). The answer is `ActsPage` as JSON: only
-what was allowed, the oldest first, and of each decision only what `core.look_back.Act` holds.
+what was allowed, the oldest first, and of each decision only what `core.risk.look_back.Act` holds.
 """
 
 from typing import Final, Protocol
 
 import msgspec
 
-from core.look_back import Act
+from core.risk.look_back import Act
 
 PATH: Final = "/v1/acts"
 

@@ -26,29 +26,30 @@ class FrameKind(enum.IntEnum):
     """What a frame's payload is."""
 
     DECISION = 1
-    """`core.document.DecisionDocument` as JSON; the id is the decision's UUID, 16 bytes."""
+    """`core.decision.document.DecisionDocument` as JSON; the id is the decision's UUID, 16 bytes.
+    """
     PROJECTION = 2
     """A projection as JSON, or what else policies saw; the id is its SHA-256, 32 bytes."""
     SWEEP = 3
-    """`core.document.SweepDocument` as JSON; the id is the sweep's UUID, 16 bytes."""
+    """`core.decision.document.SweepDocument` as JSON; the id is the sweep's UUID, 16 bytes."""
     LOOK_BACK = 4
-    """`core.look_back.LookBackDocument` as JSON; the id is the document's UUID, 16 bytes."""
+    """`core.risk.look_back.LookBackDocument` as JSON; the id is the document's UUID, 16 bytes."""
     ACCESS = 5
-    """`core.weight_access.Access` as JSON; the id is its UUID, as of all that follow."""
+    """`core.weights.access.Access` as JSON; the id is its UUID, as of all that follow."""
     ACTIVITY = 6
-    """`core.weight_events.Activity`."""
+    """`core.weights.events.Activity`."""
     FINDING = 7
-    """`core.weight_events.Finding`."""
+    """`core.weights.events.Finding`."""
     LOG_GAP = 8
-    """`core.weight_events.LogGap`."""
+    """`core.weights.events.LogGap`."""
     POD_LIFE = 9
-    """`core.lifecycle.PodLife`."""
+    """`core.weights.pod_lifecycle.PodLife`."""
     CHANGE = 10
-    """`core.lifecycle.ObjectChange`."""
+    """`core.weights.pod_lifecycle.ObjectChange`."""
     REFUSED = 11
-    """`core.intake.RefusedRecord`."""
+    """`core.weights.intake.RefusedRecord`."""
     INTAKE = 12
-    """`core.intake.Intake`."""
+    """`core.weights.intake.Intake`."""
     RETENTION = 13
     """What was removed by policy: `audit.ledger.log`."""
     ADOPTION = 14

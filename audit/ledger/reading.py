@@ -8,7 +8,7 @@ from typing import Final
 
 from audit.ledger.frames import MAX_BODY, DamagedFrameError, Frame, read_frames
 from audit.ledger.segments import HEADER_BYTES, check_header
-from core.errors import LedgerError
+from core.base.errors import LedgerError
 
 _LARGEST_FRAME: Final = MAX_BODY + 8
 

@@ -28,7 +28,7 @@ from audit.ledger.showing import (
     shown_cluster,
 )
 from audit.ledger.wire import CONTENT_TYPE, FORMAT, PATH, Acknowledged
-from core.errors import LedgerError
+from core.base.errors import LedgerError
 
 _OK: Final = 200
 _MOST_DIGITS: Final = 12

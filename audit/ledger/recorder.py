@@ -6,8 +6,8 @@ from typing import Any, Final, Protocol
 
 from audit.ledger.frames import FrameKind, decision_frame_id
 from audit.ledger.shortening import shortened
-from core.decision import Decision
-from core.document import (
+from core.decision.decision import Decision
+from core.decision.document import (
     Source,
     SweepDocument,
     encode_document,
@@ -15,12 +15,12 @@ from core.document import (
     projection_digest,
     unix_ms,
 )
-from core.lifecycle import ObjectChange, PodLife, encode_change, encode_life
-from core.look_back import LookBackDocument, encode_look_back, fitting
-from core.making import make_document
-from core.request import Request
-from core.subject import Subject
-from core.weight_events import LogGap, encode_event
+from core.decision.document_builder import make_document
+from core.decision.request import Request
+from core.people.subject import Subject
+from core.risk.look_back import LookBackDocument, encode_look_back, fitting
+from core.weights.events import LogGap, encode_event
+from core.weights.pod_lifecycle import ObjectChange, PodLife, encode_change, encode_life
 
 MAX_PROJECTION: Final = 64 * 1024
 """Bytes; of a larger projection only the digest is kept. Ordinary ones have 1 to 4 KiB."""

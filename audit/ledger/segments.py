@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from audit.ledger.frames import DamagedFrameError, read_frames
-from core.errors import LedgerError
+from core.base.errors import LedgerError
 
 FORMAT: Final = 1
 """Version of a segment's header and of the cursor; FORMAT - 1 and FORMAT + 1 are read too."""

@@ -26,10 +26,10 @@ from audit.ledger.showing import (
     send_refusal,
     shown_cluster,
 )
-from core.errors import LedgerError
+from core.base.errors import LedgerError
 
 ASKER: Final = "control"
-"""The process whose certificate may ask (`core.names.process_uri`)."""
+"""The process whose certificate may ask (`core.base.names.process_uri`)."""
 
 _OK: Final = 200
 _LOG_EVERY_S: Final = 1.0

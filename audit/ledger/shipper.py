@@ -11,7 +11,7 @@ from structlog.typing import FilteringBoundLogger
 from audit.ledger.backlog import Batch
 from audit.ledger.destination import Destination
 from audit.ledger.spool import Spool
-from core.errors import LedgerError
+from core.base.errors import LedgerError
 
 
 @dataclass(frozen=True)

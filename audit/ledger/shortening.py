@@ -11,8 +11,8 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from core.decision import Finding, Need
-from core.document import DecisionDocument, TriedProfile, encode_document
+from core.decision.decision import Finding, Need
+from core.decision.document import DecisionDocument, TriedProfile, encode_document
 
 T = TypeVar("T", Need, Finding)
 

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, Final
 
 from audit.ledger.wire import CLUSTER_HEADER, FORMAT, FORMAT_HEADER
-from core.names import process_uri
+from core.base.names import process_uri
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

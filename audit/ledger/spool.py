@@ -12,7 +12,7 @@ from audit.ledger.backlog import Backlog, Batch
 from audit.ledger.frames import frame_length
 from audit.ledger.segments import lock_folder
 from audit.ledger.writing import Pace, SegmentWriter
-from core.errors import LedgerError, NotRecordedError
+from core.base.errors import LedgerError, NotRecordedError
 
 _MIB: Final = 1024 * 1024
 _RETRY_S: Final = 0.5

@@ -8,8 +8,8 @@ from audit.reports.model import Line, Pictured
 from audit.reports.parts import MOST_ROWS, PrincipalRow, Reach, StoreRow, UnattributedRow
 from audit.reports.periods import DAY_MS, Period, day_text
 from audit.reports.summing import Principal, Reached, Summed, Unattributed
-from core.document import unix_ms
-from core.weight_access import Access, Confidence
+from core.decision.document import unix_ms
+from core.weights.access import Access, Confidence
 
 MOST_LINES: Final = 12
 """Principals that the timeline tells apart, half of them odd ones at most."""

@@ -7,8 +7,8 @@ from audit.reports.parts import MOST_ROWS, MOST_SHOWN
 from audit.reports.periods import Period
 from audit.reports.population import Lives, UnconfirmedRow
 from audit.weights.attribution.confirming import PATIENCE_S, Confirming, Judged, Unmatched
-from core.lifecycle import PodLife
-from core.weight_events import Activity, LogGap
+from core.weights.events import Activity, LogGap
+from core.weights.pod_lifecycle import PodLife
 
 PATIENCE_MS: Final = PATIENCE_S * 1000
 """What is so long before and after a period is read too: it may be the other half of a pair."""

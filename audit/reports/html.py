@@ -23,7 +23,7 @@ from audit.reports.pictures.reach import reach
 from audit.reports.pictures.timeline import timeline
 from audit.reports.shown import share, size
 from audit.reports.templating import environment, style, style_hash
-from core.weight_access import Confidence
+from core.weights.access import Confidence
 
 MOST_WHOLE: Final = 40
 """Findings that are shown with all that they say, those alike once; a table has the others."""

@@ -17,9 +17,9 @@ from audit.reports.population import (
     RefusedReason,
     SourcePopulation,
 )
-from core.intake import Intake, RefusedRecord
-from core.lifecycle import LifeEvent, PodLife
-from core.weight_events import LogGap
+from core.weights.events import LogGap
+from core.weights.intake import Intake, RefusedRecord
+from core.weights.pod_lifecycle import LifeEvent, PodLife
 
 _MOST_REASONS: Final = 50
 _HOUR_MS: Final = 3_600_000

@@ -15,9 +15,9 @@ from audit.reports.parts import (
     NamespaceDecisions,
 )
 from audit.weights.findings import is_failure
-from core.decision import Verdict
-from core.document import Asked, is_final
-from core.weight_events import Activity, Finding, Severity
+from core.decision.decision import Verdict
+from core.decision.document import Asked, is_final
+from core.weights.events import Activity, Finding, Severity
 
 RANKS: Final = {Severity.CRITICAL: 0, Severity.HIGH: 1, Severity.MEDIUM: 2, Severity.LOW: 3}
 

@@ -16,7 +16,7 @@ from audit.reports.model import FORMAT, LedgerState, Report, Scope
 from audit.reports.objects import ObjectTally
 from audit.reports.parts import CaseRow
 from audit.reports.periods import Period
-from core.weight_events import Finding, Severity
+from core.weights.events import Finding, Severity
 
 SAMPLE_CLUSTER: Final = "sample-month"
 """The cluster's id under which `sallyport run` keeps its made-up month."""

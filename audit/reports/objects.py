@@ -10,13 +10,13 @@ from audit.reports.kept import Rows, Some, cut
 from audit.reports.parts import MOST_ROWS, MOST_SHOWN, Change, GrantRow, RoleRow
 from audit.reports.periods import Period, unix_ms_of
 from audit.reports.summing import Summed
-from core.lifecycle import ObjectChange
-from core.store_access import StoreAccess
+from core.weights.pod_lifecycle import ObjectChange
+from core.weights.store_access import StoreAccess
 
 GRANT: Final = "AccessGrant"
 EXCEPTIONS: Final = frozenset({"PolicyException", "BreakGlass"})
 STORE_ACCESS: Final = "StoreAccess"
-"""Kind of changes that tell who can open a store, as `core.store_access` has it."""
+"""Kind of changes that tell who can open a store, as `core.weights.store_access` has it."""
 
 UNTOLD: Final = frozenset({"ServiceAccount", GRANT, *EXCEPTIONS, STORE_ACCESS})
 """Kinds that are no change of policy, or stand elsewhere in the report."""

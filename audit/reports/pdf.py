@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from audit.reports.html import html
 from audit.reports.model import Report
-from core.errors import ReportError
+from core.base.errors import ReportError
 
 _MISSING: Final = (
     "PDF needs the library Pango, which is not installed: install it (Debian: libpango-1.0-0 "

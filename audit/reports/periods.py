@@ -6,8 +6,8 @@ from typing import Final
 
 import msgspec
 
-from core.errors import SettingsError
-from core.times import second_text
+from core.base.errors import SettingsError
+from core.base.times import second_text
 
 DAY_MS: Final = 86_400_000
 

@@ -19,12 +19,12 @@ from audit.reports.making import Tallies
 from audit.reports.objects import ObjectTally
 from audit.reports.paging import Documents, Pages, Progress, Wanted, in_order
 from audit.reports.periods import DAY_MS, Period
-from core.access_grants import MAX_DAYS
-from core.document import unix_ms
-from core.intake import decode_intake, decode_refused
-from core.lifecycle import PodLife, decode_change, decode_life
-from core.weight_access import Access, decode_access
-from core.weight_events import Activity, Finding, decode_activity, decode_finding, decode_gap
+from core.decision.document import unix_ms
+from core.weights.access import Access, decode_access
+from core.weights.access_grants import MAX_DAYS
+from core.weights.events import Activity, Finding, decode_activity, decode_finding, decode_gap
+from core.weights.intake import decode_intake, decode_refused
+from core.weights.pod_lifecycle import PodLife, decode_change, decode_life
 
 T = TypeVar("T")
 

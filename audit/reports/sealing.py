@@ -10,7 +10,7 @@ from audit.ledger.store.records import LogState
 from audit.reports.attention import plural
 from audit.reports.model import LedgerState
 from audit.reports.shown import shown
-from core.errors import LedgerError
+from core.base.errors import LedgerError
 
 
 class Log(Protocol):

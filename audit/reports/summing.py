@@ -4,7 +4,7 @@ from collections import Counter
 
 from audit.reports.kept import Some
 from audit.reports.parts import MOST_SHOWN, PrincipalRow, Reach, Sums, UnattributedRow
-from core.weight_access import Access, Act, Confidence
+from core.weights.access import Access, Act, Confidence
 
 _MOST_ADDRESSES = 3
 _SUREST = (Confidence.EXACT, Confidence.NODE, Confidence.ONE_OF, Confidence.UNATTRIBUTED)

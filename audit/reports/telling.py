@@ -5,7 +5,7 @@ from typing import Final
 
 from audit.reports.parts import MOST_SHOWN, CaseRow, Moment
 from audit.weights.cases import Case, Step, cases_of
-from core.weight_events import Finding
+from core.weights.events import Finding
 
 MOST_MOMENTS: Final = 40
 """Findings of one case's timeline; the rest is counted."""

@@ -11,7 +11,7 @@ import msgspec
 from audit.weights.detecting import HOUR_S, Known
 from audit.weights.records.operations import SOURCES
 from audit.weights.sightings import digest_of
-from core.weight_access import Access, Act
+from core.weights.access import Access, Act
 
 MOST_SIZES: Final = 20_000
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from core.weight_events import Finding
+from core.weights.events import Finding
 
 MOST_SHARED: Final = 5
 """A Pod, human or address that findings about more principals share is no rare thread: a fleet, a

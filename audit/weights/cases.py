@@ -16,8 +16,8 @@ import msgspec
 from audit.weights.case_threads import Thread, joining_threads
 from audit.weights.findings import LONGEST_TITLE, size_text
 from audit.weights.phases import PHASES, phase_of
-from core.ids import same_id
-from core.weight_events import Finding, Severity
+from core.base.ids import same_id
+from core.weights.events import Finding, Severity
 
 WITHIN_S: Final = 3 * 86_400.0
 """Findings further apart are another story, unless others lie between: a weekend is bridged."""

@@ -12,9 +12,9 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from core.weight_access import Access, Act
-from core.weight_events import Activity, Finding, LogGap, Severity, Topic
-from core.weight_stores import WeightStore
+from core.weights.access import Access, Act
+from core.weights.events import Activity, Finding, LogGap, Severity, Topic
+from core.weights.stores import WeightStore
 
 Event = Access | Activity | LogGap
 

@@ -12,10 +12,10 @@ import msgspec
 from audit.weights.catalogue import DETECTIONS
 from audit.weights.detecting import DAY_S, Detection, Event, Known, Surroundings, Young
 from audit.weights.findings import failed
-from core.document import unix_ms
-from core.errors import SettingsError
-from core.weight_access import Access, Act
-from core.weight_events import Activity, Finding, LogGap, Topic
+from core.base.errors import SettingsError
+from core.decision.document import unix_ms
+from core.weights.access import Access, Act
+from core.weights.events import Activity, Finding, LogGap, Topic
 
 FORMAT: Final = 1
 """Of snapshots. One of another format is not read: the engine begins anew and says so."""

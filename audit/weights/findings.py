@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from audit.weights.detecting import GIB, Detection, Event, Known
-from core.ids import same_id
-from core.times import milli_text, second_text
-from core.weight_access import Access
-from core.weight_events import FORMAT, Activity, Finding, Severity
+from core.base.ids import same_id
+from core.base.times import milli_text, second_text
+from core.weights.access import Access
+from core.weights.events import FORMAT, Activity, Finding, Severity
 
 LONGEST_TITLE: Final = 119
 

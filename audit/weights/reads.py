@@ -11,9 +11,9 @@ from audit.ledger.frames import FrameKind
 from audit.ledger.serving import BadQuestionError, Question
 from audit.ledger.store.records import Document, Key
 from audit.weights.reads_wire import FORMAT, MOST_LABELS, ReadsOf, ReadsPage, Subject
-from core.document import unix_ms
-from core.look_back import StoreReads, joined_reads
-from core.weight_access import Access, Act, Confidence, decode_access
+from core.decision.document import unix_ms
+from core.risk.look_back import StoreReads, joined_reads
+from core.weights.access import Access, Act, Confidence, decode_access
 
 ROWS: Final = 10_000
 """Accesses of one page: a third of a second's work."""

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
-from core.look_back import StoreReads
+from core.risk.look_back import StoreReads
 
 PATH: Final = "/v1/weight-reads"
 

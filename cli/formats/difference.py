@@ -10,7 +10,7 @@ from cli.formats.report import Report
 from cli.output import shown_file
 from cli.results import Result, Reviewed, name_result, verdict_word
 from cli.text import safe_line
-from core.decision import Finding, Verdict
+from core.decision.decision import Finding, Verdict
 
 FORMAT: Final = 1
 """Version of `sallyport review --diff -o json`."""

@@ -7,7 +7,7 @@ from cli.formats.report import Located, Report
 from cli.output import as_unicode
 from cli.results import name_result
 from cli.text import safe_text
-from core.decision import Action, Finding
+from core.decision.decision import Action, Finding
 
 
 def github_commands(report: Report, located: Sequence[Located]) -> str:

@@ -11,7 +11,7 @@ from cli.formats.report import Report
 from cli.output import as_unicode, shown_file
 from cli.results import Result, name_result
 from cli.text import safe_line, safe_text
-from core.decision import Action, Finding, Verdict
+from core.decision.decision import Action, Finding, Verdict
 
 
 def junit_xml(report: Report) -> bytes:

@@ -10,7 +10,7 @@ from typing import Final
 from cli.formats.places import Place, Steps, find_places, steps_to
 from cli.output import STANDARD_INPUT
 from cli.results import Result, Reviewed
-from core.decision import Finding
+from core.decision.decision import Finding
 from kube.manifests import MAX_BYTES
 from policies.bundle import Rule
 

@@ -18,7 +18,7 @@ from cli.formats.report import Located, Report, identity
 from cli.results import Result, name_result
 from cli.sarif_parts import SCHEMA, Json, plain, weight
 from cli.text import safe_text
-from core.decision import Action, Finding, Verdict
+from core.decision.decision import Action, Finding, Verdict
 from policies.bundle import Rule
 
 ROOT: Final = "%SRCROOT%"

@@ -9,7 +9,7 @@ from rich.text import Text
 from cli.output import shown_file
 from cli.results import Result, Unjudged, name_result, verdict_word, worded
 from cli.text import safe_line, safe_text
-from core.decision import Verdict
+from core.decision.decision import Verdict
 
 
 def print_reviewed(results: Sequence[Result], console: Console) -> None:

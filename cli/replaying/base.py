@@ -8,8 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from cli.settings import Settings
-from core.bundle_head import BASE, Head, Stored
-from core.errors import BundleRefusedError, ClusterError
+from core.base.errors import BundleRefusedError, ClusterError
+from core.policy_bundles import BASE, Head, Stored
 from kube.bundle_store import BundleStore
 from kube.bundles import PublishedBundles
 from kube.connection import Connection

@@ -8,8 +8,8 @@ import msgspec
 
 from admission.replaying.differing import Effect, differences
 from admission.replaying.standing import Standing
-from core.document import DecisionDocument, time_of
-from core.rollout_seen import asker_of
+from core.decision.document import DecisionDocument, time_of
+from core.decision.rollout_seen import asker_of
 
 FORMAT: Final = 1
 """Version of the JSON (docs/reference/policy-replay.schema.json)."""

@@ -5,7 +5,7 @@ from typing import Final
 
 from cli.parts import load_engine
 from cli.settings_sections import Evaluation
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 from policies.bundle import Bundle
 from policies.engine.remembered import RememberingEngine
 

@@ -12,7 +12,7 @@ from audit.reports.templating import environment, style, style_hash
 from cli.replaying.counts import Changed, Replayed
 from cli.replaying.pictures import MOST_BARS, bars, columns, named
 from cli.replaying.text import HEADS
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 
 _GREEN: Final = "#2f855a"
 _AMBER: Final = "#b7791f"

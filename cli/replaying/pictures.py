@@ -7,7 +7,7 @@ from typing import Final
 from audit.reports.pictures.drawing import GREY, element, picture, text, titled
 from audit.reports.shown import fitted
 from cli.replaying.counts import Count
-from core.times import milliseconds_of
+from core.base.times import milliseconds_of
 
 MOST_BARS: Final = 10
 

@@ -29,11 +29,11 @@ from cli.replaying.embedded import load_embedded
 from cli.replaying.verdict import verdict_of
 from cli.replaying.workers import Bundles, Recorded, ask_both, decode_said, open_pool
 from cli.settings import Settings
-from core.decision import Verdict
-from core.document import DecisionDocument, decode_document
-from core.errors import SettingsError
-from core.profiles import ProfileSet
-from core.times import milli_text
+from core.base.errors import SettingsError
+from core.base.times import milli_text
+from core.decision.decision import Verdict
+from core.decision.document import DecisionDocument, decode_document
+from core.profiles.container_profiles import ProfileSet
 from policies import BUILT_IN_BUNDLE, SHIPPED_PROFILES
 from policies.bundle import read_bundle
 from policies.site.fields import kind_name

@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from admission.approving import ask_approved
-from core import names
-from core.allowlists import EgressAllowlist, EgressDestinations
+from core.base import names
+from core.base.errors import AccessReviewError
 from core.cluster import Cluster
-from core.errors import AccessReviewError
-from core.two_person import Approved, Consent, Terms
+from core.egress.allowlists import EgressAllowlist, EgressDestinations
+from core.people.two_person import Approved, Consent, Terms
 from egress.breadth import Limits, Measured, measure
 from egress.known import TagSource
 from egress.meaning import not_approved

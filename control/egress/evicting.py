@@ -6,9 +6,9 @@ from typing import Final
 from control.egress.telling import EVICTED, event_of
 from control.egress.writing import Writer
 from control.evicting import evict
-from core import names
-from core.allowlists import EgressAllowlist
-from core.selectors import matches
+from core.base import names
+from core.egress.allowlists import EgressAllowlist
+from core.kubernetes.label_selectors import matches
 from egress.meaning import selects_of
 from kube.egress_world import Condition, Intent
 from kube.lease import Leadership

@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
-from core import names
-from core.errors import AccessReviewError, ClusterError, InvalidObjectError
-from core.subject import service_account
+from core.base import names
+from core.base.errors import AccessReviewError, ClusterError, InvalidObjectError
+from core.people.subject import service_account
 from egress.known import KnownService
 from egress.pods_behind import known_service
 from egress.references import References, Right, ServiceKey

@@ -8,7 +8,7 @@ from control.egress.reconciling import Outcome
 from control.egress.state import CLUSTER, State
 from control.egress.wanting import Wanting
 from control.egress.writing import NameTakenError, Writer
-from core.errors import ClusterError
+from core.base.errors import ClusterError
 from kube.lease import Leadership
 
 

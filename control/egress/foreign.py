@@ -13,7 +13,7 @@ import msgspec
 
 from control.egress.planning import FLOOR, Json, key_of
 from control.egress.telling import event
-from core.errors import InvalidObjectError
+from core.base.errors import InvalidObjectError
 from egress.reach import beyond, cases
 from egress.reading import KIND, Rule, read_rules
 from kube.policies import LivePolicy

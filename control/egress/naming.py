@@ -9,7 +9,7 @@ import structlog
 
 from control.egress.remembering import LearntStore
 from control.loop import Loop
-from core.networks import Network
+from core.base.networks import Network
 from egress.names import Learnt, NamesSettings, Reply, due, keep, learn
 from egress.names_usable import LearntNames
 from kube.lease import Leadership

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from core import names
+from core.base import names
 from egress.render.naming import DEFAULT_DENY, DNS
 from kube.policies import LivePolicy, digest_of
 

@@ -14,8 +14,8 @@ from control.egress.telling import Situation
 from control.egress.wanting import Wanted, Wanting
 from control.egress.weights import WeightOpenings
 from control.egress.writing import NameTakenError, Writer
-from core import names
-from core.errors import ClusterError
+from core.base import names
+from core.base.errors import ClusterError
 from egress.known import Known
 from kube.egress_world import Condition, Intent, IntentStatus
 from kube.lease import Leadership

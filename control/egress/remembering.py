@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import structlog
 
-from core import names
-from core.errors import ClusterError
+from core.base import names
+from core.base.errors import ClusterError
 from egress.names import Learnt
 from egress.names_stored import decode_names, encode_names
 from kube.egress_snapshot import NAMES_PREFIX

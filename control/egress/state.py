@@ -9,8 +9,8 @@ import msgspec
 import structlog
 
 from control.egress.planning import Key
-from core.allowlists import EgressDestinations
-from core.namespaces import Namespace
+from core.decision.namespaces import Namespace
+from core.egress.allowlists import EgressDestinations
 from egress.references import NOTHING, References
 from kube.egress_world import BrokenSet, EgressWorld, Intent, IntentStatus, Place
 from kube.policies import LivePolicy

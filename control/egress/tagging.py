@@ -5,7 +5,7 @@ from typing import Final
 
 import structlog
 
-from core.errors import InvalidObjectError
+from core.base.errors import InvalidObjectError
 from egress.known import NO_TAGS, TagSource
 from egress.tags import parse_service_tags
 

@@ -8,9 +8,9 @@ from typing import Any, Final
 import msgspec
 
 from control.event_body import event_body
-from core import names
-from core.allowlists import KIND
-from core.times import time_text
+from core.base import names
+from core.base.times import time_text
+from core.egress.allowlists import KIND
 from egress.openings import Addresses, Meaning, Name, Opening, Problem, Service
 from kube.egress_world import Condition, Intent, IntentStatus
 

@@ -9,9 +9,9 @@ from control.egress.approvals import Approval, Approvals, Broad
 from control.egress.facts import Facts
 from control.egress.planning import Json
 from control.egress.state import State
-from core.allowlists import EgressAllowlist
-from core.errors import AccessReviewError, ClusterError
-from core.two_person import Consent
+from core.base.errors import AccessReviewError, ClusterError
+from core.egress.allowlists import EgressAllowlist
+from core.people.two_person import Consent
 from egress.known import Known
 from egress.meaning import meaning_of
 from egress.openings import Meaning, Problem

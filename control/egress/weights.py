@@ -9,10 +9,10 @@ from http import HTTPStatus
 from typing import Any
 
 from control.egress.wanting import Wanted
-from core.allowlists import EgressAllowlist, EgressDestinations
-from core.errors import ClusterError
-from core.weight_openings import WeightOpening, encode_openings
+from core.base.errors import ClusterError
+from core.egress.allowlists import EgressAllowlist, EgressDestinations
 from core.weight_source import WeightSource
+from core.weights.egress_openings import WeightOpening, encode_openings
 from egress.weights import openings_to_weights
 from kube.lease import Leadership
 from kube.objects import Objects

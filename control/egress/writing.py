@@ -9,9 +9,9 @@ import msgspec
 import structlog
 
 from control.egress.planning import Apply, Delete, Step, key_of
-from core import names
-from core.allowlists import KIND
-from core.errors import ClusterError
+from core.base import names
+from core.base.errors import ClusterError
+from core.egress.allowlists import KIND
 from kube.egress_world import Intent, IntentStatus
 from kube.lease import Leadership
 from kube.objects import Objects

@@ -15,14 +15,14 @@ import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from control.loop import Loop
-from core import names
-from core.break_glass import BreakGlass
-from core.errors import ClusterError
-from core.exceptions import PolicyException
-from core.profiles import ProfileSet
-from core.rollout import Modes
-from core.two_person import Consent
-from core.workload import GroupKind
+from core.approvals.break_glass import BreakGlass
+from core.approvals.exceptions import PolicyException
+from core.base import names
+from core.base.errors import ClusterError
+from core.decision.rollout import Modes
+from core.kubernetes.workload import GroupKind
+from core.people.two_person import Consent
+from core.profiles.container_profiles import ProfileSet
 from kube.lease import Leadership
 from kube.objects import Objects
 from policies.backstop.parameters import Known, Parameters, parameters

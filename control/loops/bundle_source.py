@@ -14,8 +14,7 @@ import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from control.loop import Loop
-from core.bundle_head import LONGEST_PROBLEM, Head, Stored
-from core.errors import (
+from core.base.errors import (
     BundleNotGivenError,
     BundleRefusedError,
     ClusterError,
@@ -24,7 +23,8 @@ from core.errors import (
     RegistryAwayError,
     SettingsError,
 )
-from core.times import time_text
+from core.base.times import time_text
+from core.policy_bundles import LONGEST_PROBLEM, Head, Stored
 from kube.bundle_store import BundleStore, Read
 from kube.bundles import in_parts
 from kube.lease import Leadership

@@ -17,9 +17,9 @@ from prometheus_client import CollectorRegistry, Gauge
 
 from control.event_body import NORMAL, WARNING, event_body
 from control.loop import Loop
-from core.bundle_head import CONTROL, GONE_S, HEAD_NAME, Announcement, Head
-from core.errors import ClusterError
-from core.times import time_text
+from core.base.errors import ClusterError
+from core.base.times import time_text
+from core.policy_bundles import CONTROL, GONE_S, HEAD_NAME, Announcement, Head
 from kube.bundle_store import BundleStore, Read, activated
 from kube.lease import Leadership
 from kube.objects import Objects

@@ -28,10 +28,10 @@ from control.loops.nodes import (
     summary,
     used_by,
 )
-from core import names
-from core.capacity import Capacity, decode_capacity, encode_capacity
-from core.errors import InvalidObjectError
-from core.sandbox import RuntimeClass
+from core.base import names
+from core.base.errors import InvalidObjectError
+from core.sandbox.capacity import Capacity, decode_capacity, encode_capacity
+from core.sandbox.decision import RuntimeClass
 from kube.capacities import NAME
 from kube.lease import Leadership
 from kube.objects import Objects

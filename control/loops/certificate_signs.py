@@ -16,7 +16,7 @@ from certs.rotation import State
 from certs.standing import Standing, fingerprint, is_overdue
 from control.event_body import NORMAL, WARNING, event_body
 from control.loops.certificate_store import AUTHORITIES
-from core.errors import ClusterError
+from core.base.errors import ClusterError
 from kube.lease import Leadership
 from kube.objects import Objects
 

@@ -12,8 +12,8 @@ import msgspec
 from certs.authority import KeyPair, LeafNames, Purpose
 from certs.rotation import Authority, Leaf, State
 from certs.standing import Seen
-from core.errors import ClusterError
-from core.names import process_uri
+from core.base.errors import ClusterError
+from core.base.names import process_uri
 from kube.objects import Objects
 from kube.secrets import Secret, Secrets
 

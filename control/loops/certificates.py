@@ -24,7 +24,7 @@ from control.loops.certificate_store import (
     write_leaf,
     write_record,
 )
-from core.errors import ClusterError
+from core.base.errors import ClusterError
 from kube.lease import Leadership, wall_time
 from kube.objects import Objects
 from kube.secrets import OPAQUE, TLS, Secrets

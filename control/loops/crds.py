@@ -7,7 +7,7 @@ import structlog
 from prometheus_client import CollectorRegistry, Gauge
 
 from control.loop import Loop
-from core import names
+from core.base import names
 from kube.lease import Leadership
 from kube.objects import Objects
 

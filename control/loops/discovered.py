@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from core.definitions import read_definition
-from core.workloads import may_carry
+from core.kubernetes.crds import read_definition
+from core.kubernetes.workload_kinds import may_carry
 
 NAME: Final = "sallyport-discovered"
 """Of both registrations; the chart makes them, empty."""

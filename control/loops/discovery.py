@@ -29,7 +29,7 @@ from control.loops.discovered import (
     is_as_wanted,
     webhook_of,
 )
-from core.errors import ClusterError, InvalidObjectError
+from core.base.errors import ClusterError, InvalidObjectError
 from kube.lease import Leadership, wall_time
 from kube.objects import Objects
 

@@ -21,8 +21,8 @@ from control.egress.reconciling import Outcome, Reconciler
 from control.egress.state import CLUSTER, State
 from control.egress.tagging import TagFile
 from control.loop import Loop, describe
+from core.base.errors import NotLeaderError, NotSyncedError, SallyportError
 from core.defects import places
-from core.errors import NotLeaderError, NotSyncedError, SallyportError
 from egress.known import Known
 from kube.lease import Leadership
 

@@ -12,11 +12,12 @@ from prometheus_client import CollectorRegistry, Gauge
 
 from control.announcing import Announcing, Moment
 from control.loop import Loop
-from core import break_glass, exceptions, names
-from core.break_glass import BreakGlass
-from core.exceptions import PolicyException
-from core.times import time_text
-from core.two_person import PEOPLE_NEEDED, Consent
+from core.approvals import break_glass, exceptions
+from core.approvals.break_glass import BreakGlass
+from core.approvals.exceptions import PolicyException
+from core.base import names
+from core.base.times import time_text
+from core.people.two_person import PEOPLE_NEEDED, Consent
 from kube.lease import Leadership, wall_time
 from kube.objects import Objects
 

@@ -23,11 +23,11 @@ from control.risk.look_back_state import (
     document_id,
     finished,
 )
-from core.document import unix_ms
-from core.errors import LedgerError, NotRecordedError
-from core.ids import uuid7
-from core.look_back import LookBackDocument
-from core.risk_snapshot import RiskSnapshot
+from core.base.errors import LedgerError, NotRecordedError
+from core.base.ids import uuid7
+from core.decision.document import unix_ms
+from core.risk.look_back import LookBackDocument
+from core.risk.snapshot import RiskSnapshot
 from identity.look_back.looking_back import Risen, at_risk, clients_of, due, risen_of
 from kube.lease import Leadership
 

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from core.capacity import Shape, Taint
+from core.sandbox.capacity import Shape, Taint
 
 _with: Final = msgspec.structs.replace
 

@@ -7,10 +7,10 @@ from typing import Final
 import msgspec
 
 from control.loops.merging import merged
-from core.capacity import Capacity, Shape, Taint, Toleration
-from core.demand import asking_of, total
-from core.errors import ClusterError, InvalidObjectError
-from core.quantities import Amounts, amounts
+from core.base.errors import ClusterError, InvalidObjectError
+from core.kubernetes.quantities import Amounts, amounts
+from core.sandbox.capacity import Capacity, Shape, Taint, Toleration
+from core.sandbox.pod_resources import asking_of, total
 
 NODES: Final = "/api/v1/nodes"
 PODS: Final = "/api/v1/pods"

@@ -8,7 +8,7 @@ import msgspec
 
 from certs.signing import PublicKey, SigningKeys, SigningSettings, key_id, plan_signing
 from control.loop import Loop
-from core.errors import ClusterError
+from core.base.errors import ClusterError
 from kube.lease import Leadership, wall_time
 from kube.objects import Objects
 from kube.secrets import OPAQUE, Secret, Secrets

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from control.sweep.judging import Judge
-from core.decision import Decision
-from core.errors import NotSyncedError
-from core.request import Request
-from core.risk import Role
-from core.risk_snapshot import RiskSnapshot
+from core.base.errors import NotSyncedError
+from core.decision.decision import Decision
+from core.decision.request import Request
+from core.risk.model import Role
+from core.risk.snapshot import RiskSnapshot
 from identity.risk.principals import GUID
 
 MOST: Final = 10_000

@@ -10,9 +10,9 @@ from prometheus_client import CollectorRegistry, Gauge
 
 from audit.behaviour.wire import BehaviourAnswer
 from control.loop import Loop
-from core.errors import LedgerError
-from core.risk import Acting, Behaviour
-from core.risk_snapshot import Draft, RiskSnapshot
+from core.base.errors import LedgerError
+from core.risk.model import Acting, Behaviour
+from core.risk.snapshot import Draft, RiskSnapshot
 from kube.lease import Leadership
 
 INTERVAL_S: Final = 10.0

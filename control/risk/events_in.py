@@ -14,7 +14,7 @@ import structlog
 
 from control.loop import Loop
 from control.risk.push_metrics import PushMetrics, Result, Source
-from core.risk_snapshot import Draft
+from core.risk.snapshot import Draft
 from identity.clients.event_hub import Batch, EventHub
 from identity.push.records import Detected, Refusal, Told, read_message
 from identity.risk.merging import Merged

@@ -15,12 +15,15 @@ from audit.ledger.acts_wire import ActsSource
 from audit.weights.reads_wire import ReadsSource
 from control.risk.look_back_reads import weight_reads
 from control.risk.look_back_shapes import ACCOUNT_NAME, ANNOTATED, NAMING
-from core import access_grants, allowlists, approvals, break_glass, exceptions, names
-from core.errors import ClusterError, InvalidObjectError
-from core.look_back import LiveObject, LookBackDocument
-from core.pod import decode_pod
-from core.workload import GroupKind
-from core.workloads import WORKLOADS
+from core.approvals import approvals, break_glass, exceptions
+from core.base import names
+from core.base.errors import ClusterError, InvalidObjectError
+from core.egress import allowlists
+from core.kubernetes.pod import decode_pod
+from core.kubernetes.workload import GroupKind
+from core.kubernetes.workload_kinds import WORKLOADS
+from core.risk.look_back import LiveObject, LookBackDocument
+from core.weights import access_grants
 from identity.look_back.look_back_report import document_of
 from identity.look_back.looking_back import Risen
 from identity.look_back.trails import Room, Trail, Trails

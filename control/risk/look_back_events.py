@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import structlog
 
-from core import names
-from core.errors import ClusterError
-from core.look_back import LookBackDocument, Sort
+from core.base import names
+from core.base.errors import ClusterError
+from core.risk.look_back import LookBackDocument, Sort
 from kube.lease import Leadership
 from kube.objects import Objects
 

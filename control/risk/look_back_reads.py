@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from audit.weights.reads_wire import MOST_LABELS, ReadsSource, Subject
-from core.look_back import MOST_STORES, StoreReads, joined_reads
+from core.risk.look_back import MOST_STORES, StoreReads, joined_reads
 from identity.look_back.looking_back import Risen
 
 MOST_PAGES: Final = 500

@@ -15,8 +15,8 @@ from typing import Final
 import msgspec
 import structlog
 
-from core.document import unix_ms
-from core.ids import uuid7
+from core.base.ids import uuid7
+from core.decision.document import unix_ms
 from identity.look_back.looking_back import Risen
 from kube.lease import Leadership
 from kube.objects import Objects

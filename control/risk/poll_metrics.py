@@ -7,8 +7,8 @@ from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from core.risk import Level
-from core.risk_snapshot import Coverage
+from core.risk.model import Level
+from core.risk.snapshot import Coverage
 from identity.entra.graph_resources import Resource
 from identity.risk.merging import Merged
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import msgspec
 
 from control.risk.poll_metrics import PollMetrics
-from core.risk import Family, Level
-from core.risk_snapshot import Coverage, Draft, RiskSnapshot
+from core.risk.model import Family, Level
+from core.risk.snapshot import Coverage, Draft, RiskSnapshot
 from identity.entra.application_ids import Waiting
 from identity.entra.folding import (
     Heard,

@@ -17,7 +17,7 @@ from control.risk.poll_metrics import PollMetrics
 from control.risk.poll_settings import PollSettings
 from control.risk.poll_writing import PollWriting
 from control.risk.problems import Problems
-from core.errors import EntraError
+from core.base.errors import EntraError
 from identity.clients.graph import Answer, Graph
 from identity.clients.tokens import Tokens
 from identity.entra.folding import Heard, Listed, coverages_of

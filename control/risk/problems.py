@@ -7,8 +7,8 @@ from typing import Final
 import msgspec
 import structlog
 
-from core.errors import EntraError
-from core.risk_snapshot import Coverage
+from core.base.errors import EntraError
+from core.risk.snapshot import Coverage
 from identity.entra.graph_errors import RESTING
 from identity.entra.graph_resources import Resource
 

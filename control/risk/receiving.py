@@ -22,9 +22,9 @@ from structlog.typing import FilteringBoundLogger
 from audit.ledger.bodies import ClientGoneError, read_body
 from audit.ledger.showing import Message, Receive, Send
 from control.risk.push_metrics import Outcome, PushMetrics, Result, Source
-from core.errors import SallyportError
-from core.risk import Family
-from core.risk_snapshot import Draft
+from core.base.errors import SallyportError
+from core.risk.model import Family
+from core.risk.snapshot import Draft
 from identity.clients.signing_keys import NoKeys, SigningKeys, Unverified, Verified
 from identity.push.security_events import (
     MOST_BYTES,

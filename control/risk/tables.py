@@ -13,8 +13,8 @@ import structlog
 from prometheus_client import CollectorRegistry, Gauge
 
 from control.loop import Loop
-from core.errors import InvalidObjectError
-from core.risk_snapshot import Draft
+from core.base.errors import InvalidObjectError
+from core.risk.snapshot import Draft
 from identity.risk.table import CONFIG_MAP, CONFIG_MAP_KEY
 from identity.risk.table_reading import read_rows, write_rows
 from kube.lease import Leadership

@@ -11,9 +11,9 @@ from typing import Any, Final
 import msgspec
 
 from control.sweep.progress import Progress
-from core import names
-from core.document import SweepDocument, time_of
-from core.errors import InvalidObjectError
+from core.base import names
+from core.base.errors import InvalidObjectError
+from core.decision.document import SweepDocument, time_of
 from kube.objects import Objects
 
 NAME: Final = "sallyport-sweep"
@@ -93,7 +93,7 @@ def _demand_document(last: SweepDocument) -> None:
 
 
 def _demand_id(text: str, field: str) -> None:
-    """Pass a UUIDv7 as `core.ids` makes it, of a time that can be written."""
+    """Pass a UUIDv7 as `core.base.ids` makes it, of a time that can be written."""
     try:
         made = uuid.UUID(text)
     except ValueError:

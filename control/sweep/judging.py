@@ -11,15 +11,15 @@ from msgspec.structs import replace
 from control.sweep.pods import ListedPod, request_for
 from control.sweep.progress import decision_id
 from control.sweep.settings import SweepSettings
-from core.decision import Decision, Running
-from core.errors import (
+from core.base.errors import (
     AccessReviewError,
     DeadlineError,
     EngineAwayError,
     NotSyncedError,
     OwnerUnknownError,
 )
-from core.request import Request
+from core.decision.decision import Decision, Running
+from core.decision.request import Request
 from kube.objects import Objects
 
 _PASSING: Final = frozenset(

@@ -11,8 +11,8 @@ from typing import Final
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from control.sweep.progress import Progress
-from core.decision import Verdict
-from core.document import SweepDocument
+from core.decision.decision import Verdict
+from core.decision.document import SweepDocument
 
 _SKIPPED: Final = ("deleting", "finished", "gone")
 

@@ -10,7 +10,7 @@ from control.sweep.judging import Judge
 from control.sweep.metrics import SweepMetrics
 from control.sweep.publish import ReportWriter
 from control.sweep.settings import SweepSettings
-from core.ids import uuid7
+from core.base.ids import uuid7
 from kube.objects import Objects
 
 

@@ -4,9 +4,9 @@ from typing import Final
 
 import msgspec
 
-from core.errors import ClusterError
-from core.request import Kind, Operation, Request
-from core.subject import service_account
+from core.base.errors import ClusterError
+from core.decision.request import Kind, Operation, Request
+from core.people.subject import service_account
 
 PATH: Final = "/api/v1/pods"
 """All Pods of all namespaces, in the order of their keys: namespace by namespace."""

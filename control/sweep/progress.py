@@ -8,9 +8,9 @@ from typing import Annotated, Final, TypeVar
 import msgspec
 
 from control.sweep.results import PodResult
-from core.decision import Verdict
-from core.document import FORMAT, Revisions, SweepDocument, time_of, unix_ms
-from core.ids import uuid7
+from core.base.ids import uuid7
+from core.decision.decision import Verdict
+from core.decision.document import FORMAT, Revisions, SweepDocument, time_of, unix_ms
 
 MOST_RESULTS: Final = 100
 """Results kept of one namespace, the worst."""

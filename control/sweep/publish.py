@@ -9,7 +9,7 @@ import structlog
 
 from control.sweep.metrics import SweepMetrics
 from control.sweep.reports import API_PATH, LABELS, is_outdated, report_path
-from core.errors import ClusterError
+from core.base.errors import ClusterError
 from kube.lease import Leadership
 from kube.objects import FIELD_MANAGER, Objects
 

@@ -14,9 +14,9 @@ from control.sweep.progress import (
     decision_id,
 )
 from control.sweep.results import PodResult
-from core import names
-from core.decision import Verdict
-from core.document import SweepDocument, unix_ms
+from core.base import names
+from core.decision.decision import Verdict
+from core.decision.document import SweepDocument, unix_ms
 
 API_VERSION: Final = "openreports.io/v1alpha1"
 API_PATH: Final = f"/apis/{API_VERSION}"

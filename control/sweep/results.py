@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from control.sweep.pods import ListedPod
-from core.decision import Decision, Finding, Verdict
+from core.decision.decision import Decision, Finding, Verdict
 
 _MOST_NAME: Final = 256
 _MOST_UID: Final = 64

@@ -18,11 +18,11 @@ from control.sweep.pods import PATH, ListedPod, read_pod
 from control.sweep.progress import NamespaceTally, Progress
 from control.sweep.reports import CLUSTER_REPORT_PATH, cluster_report_of, report_of, report_path
 from control.sweep.results import result_of
-from core.decision import Decision, Verdict
-from core.document import Revisions, SweepDocument
-from core.errors import ClusterError, NotRecordedError
-from core.namespaces import Mode
-from core.sandbox import lacks_sandbox
+from core.base.errors import ClusterError, NotRecordedError
+from core.decision.decision import Decision, Verdict
+from core.decision.document import Revisions, SweepDocument
+from core.decision.namespaces import Mode
+from core.sandbox.decision import lacks_sandbox
 from kube.lease import Leadership
 from kube.objects import Page
 

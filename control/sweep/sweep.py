@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from control.sweep.parts import SweepParts
 from control.sweep.progress import Progress
 from control.sweep.run import SweepRun, begin
-from core.document import unix_ms
+from core.decision.document import unix_ms
 from kube.lease import Leadership
 
 _log = structlog.get_logger(__name__)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from core.store_access import StoreAccess
+from core.weights.store_access import StoreAccess
 from identity.azure_roles.differing import by_difference
 
 

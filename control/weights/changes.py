@@ -18,12 +18,12 @@ from control.weights.changes_known import KnownStore
 from control.weights.gaps import EVER, gap
 from control.weights.noticing import Known, Noticing, Stage
 from control.weights.reached import ReachedStore
-from core.approvals import CLUSTER_KIND, KIND, TIERS
-from core.errors import AccessReviewError, NotSyncedError
-from core.lifecycle import ObjectChange
-from core.times import milli_text
-from core.two_person import PEOPLE_NEEDED, Approvable, Approved, Consent, NotApproved
-from core.weight_events import LogGap
+from core.approvals.approvals import CLUSTER_KIND, KIND, TIERS
+from core.base.errors import AccessReviewError, NotSyncedError
+from core.base.times import milli_text
+from core.people.two_person import PEOPLE_NEEDED, Approvable, Approved, Consent, NotApproved
+from core.weights.events import LogGap
+from core.weights.pod_lifecycle import ObjectChange
 from kube.lease import Leadership
 from kube.recorded_objects import RecordedObject
 from kube.service_accounts import KIND as ACCOUNT

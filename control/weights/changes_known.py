@@ -10,8 +10,8 @@ import msgspec
 import structlog
 
 from control.weights.noticing import Known
-from core import names
-from core.errors import ClusterError
+from core.base import names
+from core.base.errors import ClusterError
 from kube.lease import Leadership
 from kube.objects import Objects
 

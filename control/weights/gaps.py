@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from core.ids import same_id
-from core.times import milli_text
-from core.weight_events import FORMAT, LogGap
+from core.base.ids import same_id
+from core.base.times import milli_text
+from core.weights.events import FORMAT, LogGap
 
 EVER: Final = 0.0
 """The beginning of a gap before which nothing is recorded at all."""

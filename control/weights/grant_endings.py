@@ -16,11 +16,11 @@ from control.announcing import Announcing, Moment
 from control.evicting import evict
 from control.loop import Loop
 from control.weights.granted_now import Facts
-from core.access_grants import KIND, AccessGrant
-from core.errors import InvalidObjectError
-from core.guarded import parse_time
-from core.times import time_text
-from core.two_person import PEOPLE_NEEDED
+from core.base.errors import InvalidObjectError
+from core.base.times import time_text
+from core.people.approvable import parse_time
+from core.people.two_person import PEOPLE_NEEDED
+from core.weights.access_grants import KIND, AccessGrant
 from kube.lease import Leadership
 from kube.live_pods import LivePod, live_pods
 from kube.objects import Objects

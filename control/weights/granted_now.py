@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from core.access_grants import AccessGrant
 from core.cluster import SignIn
-from core.two_person import Approved, Consent, NotApproved
-from core.weight_stores import WeightStore
+from core.people.two_person import Approved, Consent, NotApproved
+from core.weights.access_grants import AccessGrant
+from core.weights.stores import WeightStore
 from identity.azure_roles.differing import Granted
 from identity.azure_roles.just_in_time import Recipient
 

@@ -5,7 +5,7 @@ from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from core.lifecycle import LifeEvent
+from core.weights.pod_lifecycle import LifeEvent
 
 
 class LifeMetrics:

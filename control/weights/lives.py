@@ -23,10 +23,10 @@ from control.weights.life_metrics import LifeMetrics
 from control.weights.living import OVER, Living, key_of, uid_of
 from control.weights.reached import SAVE_S, Reached, ReachedStore, Reaching
 from control.weights.telling import Signs, Teller
-from core.errors import ClusterError, NotRecordedError
-from core.lifecycle import ObjectChange, PodLife
-from core.roll_calls import roll_call
-from core.weight_events import LogGap
+from core.base.errors import ClusterError, NotRecordedError
+from core.weights.events import LogGap
+from core.weights.pod_lifecycle import ObjectChange, PodLife
+from core.weights.roll_calls import roll_call
 from kube.following import Change, Following, is_lost
 from kube.lease import Leadership
 from kube.pod_lives import LivedPod, read_lived_pod

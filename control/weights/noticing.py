@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import msgspec
 
-from core.ids import same_id
-from core.lifecycle import FORMAT, ObjectChange
-from core.times import milli_text
-from core.two_person import PEOPLE_NEEDED, Approved, Consent, NotApproved
+from core.base.ids import same_id
+from core.base.times import milli_text
+from core.people.two_person import PEOPLE_NEEDED, Approved, Consent, NotApproved
+from core.weights.pod_lifecycle import FORMAT, ObjectChange
 from kube.recorded_objects import RecordedObject
 
 _BYTES: Final = 8

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import structlog
 
-from core import names
+from core.base import names
 from kube.lease import Leadership
 from kube.objects import Objects
 

@@ -6,10 +6,10 @@ from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 
-from core.errors import EntraError
-from core.store_access import FORMAT, Holder, StoreAccess
-from core.times import time_text
-from core.weight_stores import WeightStore
+from core.base.errors import EntraError
+from core.base.times import time_text
+from core.weights.store_access import FORMAT, Holder, StoreAccess
+from core.weights.stores import WeightStore
 from identity.azure_roles.differing import Around, Granted, differences
 from identity.azure_roles.evaluating import Rules, holders_of
 from identity.azure_roles.shapes import (

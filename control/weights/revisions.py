@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from core.errors import NotSyncedError
+from core.base.errors import NotSyncedError
 from kube.recorded_objects import RecordedObject, RecordedObjects
 
 BUNDLE = "Bundle"

@@ -8,11 +8,11 @@ from typing import Any, Final
 import structlog
 
 from control.event_body import WARNING, event_body
-from core import names
-from core.errors import ClusterError
-from core.ids import same_id
-from core.store_access import StoreAccess
-from core.weight_stores import KIND, WeightStore
+from core.base import names
+from core.base.errors import ClusterError
+from core.base.ids import same_id
+from core.weights.store_access import StoreAccess
+from core.weights.stores import KIND, WeightStore
 from kube.lease import Leadership
 from kube.objects import Objects
 from kube.store_access import body_of, path_of

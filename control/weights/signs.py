@@ -7,11 +7,11 @@ from typing import Final
 import msgspec
 
 from control.weights.telling import Signs
+from core.base.errors import InvalidObjectError
 from core.cluster import SignIn
-from core.errors import InvalidObjectError
-from core.pod import Pod, decode_pod
-from core.storage import PersistentVolume
-from core.weight_mounts import mounts
+from core.kubernetes.persistent_volumes import PersistentVolume
+from core.kubernetes.pod import Pod, decode_pod
+from core.weights.pod_mounts import mounts
 from identity.risk.workload_identity import client_ids_of
 from kube.pod_lives import LivedPod
 

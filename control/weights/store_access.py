@@ -18,14 +18,14 @@ from control.loop import Loop
 from control.weights.access_metrics import AccessMetrics
 from control.weights.granted_now import GrantedNow
 from control.weights.reading_access import AccessReader, Manager
-from core.access_grants import AccessGrant
-from core.errors import EntraError, SallyportError
-from core.ids import same_id
-from core.lifecycle import FORMAT, ObjectChange
-from core.store_access import StoreAccess
-from core.times import milli_text
-from core.weight_reach import Stores
-from core.weight_stores import WeightStore
+from core.base.errors import EntraError, SallyportError
+from core.base.ids import same_id
+from core.base.times import milli_text
+from core.weights.access_grants import AccessGrant
+from core.weights.access_paths import Stores
+from core.weights.pod_lifecycle import FORMAT, ObjectChange
+from core.weights.store_access import StoreAccess
+from core.weights.stores import WeightStore
 from identity.azure_roles.just_in_time import Unmade, Wanted, plan, wanted_of
 from identity.azure_roles.shapes import AUTHORIZATION, Assignment, read_shape
 from kube.lease import Leadership

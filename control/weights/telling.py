@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from control.weights.living import OVER, Host, Kept, Living, Place
-from core.ids import same_id
-from core.lifecycle import FORMAT, LifeEvent, PodLife
-from core.times import milli_text
+from core.base.ids import same_id
+from core.base.times import milli_text
+from core.weights.pod_lifecycle import FORMAT, LifeEvent, PodLife
 from kube.pod_lives import LivedPod
 
 AGAIN_S: Final = 7 * 86_400

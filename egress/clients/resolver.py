@@ -19,8 +19,8 @@ import dns.rdatatype
 import dns.rdtypes.IN.A
 import dns.rdtypes.IN.AAAA
 
-from core.errors import SettingsError
-from core.networks import Address
+from core.base.errors import SettingsError
+from core.base.networks import Address
 from egress.names import Reply
 
 DNS_PORT: Final = 53

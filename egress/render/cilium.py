@@ -10,8 +10,8 @@ from typing import Final
 
 import msgspec
 
-from core import names
-from core.selectors import Requirement, Requirements
+from core.base import names
+from core.kubernetes.label_selectors import Requirement, Requirements
 from egress.openings import Meaning, Opening, Problem
 from egress.render.cilium_peers import Said, said_of
 from egress.render.cilium_words import of_namespace, patterns, ports_of, selector

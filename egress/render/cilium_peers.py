@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from core.dns_names import ANY, is_wildcard
-from core.networks import any_holds, subtract
+from core.base.networks import any_holds, subtract
+from core.egress.dns_names import ANY, is_wildcard
 from egress.openings import Addresses, Block, Name, Opening, Pods, Problem, Service
 from egress.render.cilium_words import (
     LABELS_WRITTEN_OUT,

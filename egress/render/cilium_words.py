@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from core.destinations import PortRange
-from core.dns_names import ANY, WILDCARD
-from core.selectors import Requirements
+from core.egress.destinations import PortRange
+from core.egress.dns_names import ANY, WILDCARD
+from core.kubernetes.label_selectors import Requirements
 from egress.render.naming import Json
 from egress.render.target import Engine
 

@@ -13,9 +13,9 @@ would leave out Pods of the same account in every namespace: it is one object fo
 from collections.abc import Iterable, Sequence
 from typing import Final, TypeVar
 
-from core import names
-from core.networks import Network, collapse
-from core.selectors import Requirements, written
+from core.base import names
+from core.base.networks import Network, collapse
+from core.kubernetes.label_selectors import Requirements, written
 from egress.carving import ALWAYS_RESERVED
 from egress.openings import Meaning
 from egress.render.guarding import named_reserved

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from core import names
-from core.networks import Network, any_holds, collapse, holds, subtract
+from core.base import names
+from core.base.networks import Network, any_holds, collapse, holds, subtract
 from egress.openings import Addresses, Block, Name, Opening
 
 

@@ -3,7 +3,7 @@
 import hashlib
 from typing import Any, Final
 
-from core import names
+from core.base import names
 
 Json = dict[str, Any]
 """An object as JSON says it."""

@@ -8,11 +8,11 @@ from typing import Final
 
 import msgspec
 
-from core import names
-from core.destinations import PortRange
-from core.dns_names import is_wildcard
-from core.networks import Network
-from core.selectors import Requirements, written
+from core.base import names
+from core.base.networks import Network
+from core.egress.destinations import PortRange
+from core.egress.dns_names import is_wildcard
+from core.kubernetes.label_selectors import Requirements, written
 from egress.openings import Addresses, Block, Meaning, Name, Opening, Pods, Problem, Service
 from egress.render.naming import DEFAULT_DENY, DNS, Json, allow_name, generated
 from egress.render.splitting import (

@@ -10,8 +10,8 @@ from typing import Final
 
 import msgspec
 
-from core.destinations import PortRange
-from core.networks import Network, collapse
+from core.base.networks import Network, collapse
+from core.egress.destinations import PortRange
 from egress.openings import Block, Meaning, Opening, Problem
 from egress.render.naming import Json
 

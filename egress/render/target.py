@@ -4,8 +4,8 @@ from typing import Final, Literal
 
 import msgspec
 
-from core.networks import Network
-from core.selectors import Requirement
+from core.base.networks import Network
+from core.kubernetes.label_selectors import Requirement
 from egress.openings import Pods, Problem
 from egress.render.naming import Json
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from core.store_access import DATA, ROUNDABOUT, Ability, Difference, Differing, Holder
-from core.weight_stores import Reaching, WeightStore
+from core.weights.store_access import DATA, ROUNDABOUT, Ability, Difference, Differing, Holder
+from core.weights.stores import Reaching, WeightStore
 from identity.azure_roles.shapes import Account, Diagnostic
 
 MOST: Final = 500

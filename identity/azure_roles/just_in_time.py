@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from core.access_grants import AccessGrant
-from core.weight_stores import WeightStore
+from core.weights.access_grants import AccessGrant
+from core.weights.stores import WeightStore
 from identity.azure_roles.shapes import Assignment
 
 READER: Final = "2a2b9908-6ea1-4ae2-8e65-a410df84e7d1"

@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from core.errors import EntraError
+from core.base.errors import EntraError
 
 AUTHORIZATION: Final = "2022-04-01"
 STORAGE: Final = "2024-01-01"

@@ -22,7 +22,7 @@ from aiokafka.errors import (  # type: ignore[import-untyped]
     KafkaError,
 )
 
-from core.errors import EntraError, SettingsError
+from core.base.errors import EntraError, SettingsError
 from kube.event_hubs import by_connection_string, by_token, consuming, scope_of, stop_consumer
 from kube.foreign import describe
 

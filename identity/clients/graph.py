@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import yarl
 
-from core.errors import EntraError, NotLeaderError, SettingsError
+from core.base.errors import EntraError, NotLeaderError, SettingsError
 from identity.clients.reading import read_answer
 from identity.clients.session import open_session
 from identity.clients.tokens import GRAPH_SCOPE, Tokens

@@ -4,7 +4,7 @@ from typing import Final
 
 import aiohttp
 
-from core.errors import EntraError
+from core.base.errors import EntraError
 
 _CHUNK: Final = 64 * 1024
 

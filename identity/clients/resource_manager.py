@@ -19,7 +19,7 @@ import aiohttp
 import msgspec
 import yarl
 
-from core.errors import EntraError, SettingsError
+from core.base.errors import EntraError, SettingsError
 from identity.azure_roles.shapes import Page, read_shape
 from identity.clients.reading import read_answer
 from identity.clients.session import open_session

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import aiohttp
 
-from core.errors import EntraError
+from core.base.errors import EntraError
 
 
 def open_session(

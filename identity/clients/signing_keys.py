@@ -15,7 +15,7 @@ from typing import Any, Final
 import aiohttp
 import jwt
 
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 from identity.push.security_events import MOST_BYTES, SecurityEventSettings
 from identity.push.strict_json import strict_json
 from kube.connector import Connector

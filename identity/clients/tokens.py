@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import msal  # type: ignore[import-untyped]
 import requests
 
-from core.errors import EntraError, SettingsError
+from core.base.errors import EntraError, SettingsError
 from identity.clients.sign_in_errors import explained
 
 GRAPH_SCOPE: Final = "/.default"

@@ -7,9 +7,9 @@ from typing import Final
 
 import msgspec
 
-from core.risk import Application, ApplicationKind, Family, PrincipalKind, key_of
-from core.risk_records import Sort
-from core.risk_snapshot import Coverage, Draft, Head
+from core.risk.model import Application, ApplicationKind, Family, PrincipalKind, key_of
+from core.risk.records import Sort
+from core.risk.snapshot import Coverage, Draft, Head
 from identity.entra.application_ids import BY_OBJECT, Asking, Waiting
 from identity.entra.graph_objects import Detected, Guest, Item, Known, Risky
 from identity.entra.graph_resources import Resource

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from core.errors import EntraError
+from core.base.errors import EntraError
 from identity.entra.graph_resources import Resource
 
 _UNLICENSED: Final = (

@@ -6,13 +6,7 @@ from typing import Final
 
 import msgspec
 
-from core.risk import (
-    Application,
-    ApplicationKind,
-    PrincipalKind,
-    RiskEntry,
-    key_of,
-)
+from core.risk.model import Application, ApplicationKind, PrincipalKind, RiskEntry, key_of
 from identity.entra.application_ids import BY_CLIENT
 from identity.entra.event_ids import kept_event_id
 from identity.entra.graph_resources import Resource

@@ -43,7 +43,7 @@ class Resource(Enum):
 
     @property
     def field(self) -> str:
-        """The field of `core.risk_snapshot.Head` that says how far it is known."""
+        """The field of `core.risk.snapshot.Head` that says how far it is known."""
         return self.value.replace("-", "_")
 
     @property

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from core.risk_snapshot import Coverage
+from core.risk.snapshot import Coverage
 from identity.entra.application_ids import Asking
 from identity.entra.graph_objects import Detected, Guest, PageRead, Risky
 from identity.entra.graph_resources import Resource

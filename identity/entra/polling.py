@@ -11,9 +11,9 @@ from typing import Final
 
 import msgspec
 
-from core.errors import EntraError
-from core.risk_snapshot import Coverage
-from core.times import time_text
+from core.base.errors import EntraError
+from core.base.times import time_text
+from core.risk.snapshot import Coverage
 from identity.entra.application_ids import Asking, Waiting
 from identity.entra.graph_errors import RESTING
 from identity.entra.graph_objects import Known, PageRead

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 
 
 @dataclass(frozen=True, slots=True)

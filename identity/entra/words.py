@@ -5,8 +5,8 @@ import re
 import uuid
 from typing import Final
 
-from core.risk import Level, State
-from core.risk_records import MOST_EVENT_TYPE, OTHER_TYPE
+from core.risk.model import Level, State
+from core.risk.records import MOST_EVENT_TYPE, OTHER_TYPE
 
 _ISO: Final = re.compile(
     r"(\d{4})-(\d{1,2})-(\d{1,2})T(\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.\d{1,12})?"

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from core.look_back import FORMAT, MOST_ITEMS, Item, LookBackDocument, Sort, State, StoreReads
-from core.times import second_text
-from core.workload import GroupKind
+from core.base.times import second_text
+from core.kubernetes.workload import GroupKind
+from core.risk.look_back import FORMAT, MOST_ITEMS, Item, LookBackDocument, Sort, State, StoreReads
 from identity.look_back.trails import Trace, Trail
 
 MOST_TEXT: Final = 253

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from core.risk import PrincipalKind, key_of
-from core.risk_snapshot import RiskSnapshot
+from core.risk.model import PrincipalKind, key_of
+from core.risk.snapshot import RiskSnapshot
 from identity.look_back.looking_back import Risen, labels_of
 from identity.risk.principals import GUID
 

@@ -9,17 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from core import (
-    access_grants,
-    allowlists,
-    approvals,
-    break_glass,
-    exceptions,
-    names,
-    weight_stores,
-)
-from core.look_back import Act, Sort
-from core.risk import (
+from core.approvals import approvals, break_glass, exceptions
+from core.base import names
+from core.egress import allowlists
+from core.kubernetes.workload import GroupKind
+from core.people.subject import Subject
+from core.risk.look_back import Act, Sort
+from core.risk.model import (
     LATEST_DETECTION_S,
     Family,
     Level,
@@ -28,9 +24,8 @@ from core.risk import (
     Standing,
     State,
 )
-from core.risk_snapshot import RiskSnapshot
-from core.subject import Subject
-from core.workload import GroupKind
+from core.risk.snapshot import RiskSnapshot
+from core.weights import access_grants, stores
 from identity.risk.standing import says_at_risk
 
 MARGIN_S: Final = 3600
@@ -80,7 +75,7 @@ _SORTS: Final[Mapping[GroupKind, Sort]] = {
     (names.GROUP, allowlists.SET_KIND): Sort.OPENING,
     (names.GROUP, break_glass.KIND): Sort.OPENING,
     (names.GROUP, access_grants.KIND): Sort.OPENING,
-    (names.GROUP, weight_stores.KIND): Sort.RIGHTS,
+    (names.GROUP, stores.KIND): Sort.RIGHTS,
     ("networking.k8s.io", "NetworkPolicy"): Sort.OPENING,
 }
 """Kinds that are no workloads; whatever else is judged gives something to a Pod."""
@@ -95,7 +90,7 @@ class Risen:
     """An identity at risk, and the window that is looked back on. Times are Unix seconds."""
 
     key: bytes
-    """`core.risk.key_of`."""
+    """`core.risk.model.key_of`."""
     labels: tuple[str, ...]
     """What decisions and notes may call it; the first names it."""
     standing: Standing | None

@@ -9,9 +9,9 @@ from typing import Final
 
 import msgspec
 
-from core.document import unix_ms
-from core.look_back import Act, LiveObject, Sort
-from core.workload import GroupKind
+from core.decision.document import unix_ms
+from core.kubernetes.workload import GroupKind
+from core.risk.look_back import Act, LiveObject, Sort
 from identity.look_back.looking_back import Risen, how_of, sort_of, target_of
 
 MOST_OBJECTS: Final = 10_000

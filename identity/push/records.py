@@ -16,8 +16,8 @@ from typing import Final
 
 import msgspec
 
-from core.risk import Family, PrincipalKind, RiskEntry, key_of
-from core.risk_snapshot import Draft
+from core.risk.model import Family, PrincipalKind, RiskEntry, key_of
+from core.risk.snapshot import Draft
 from identity.entra.event_ids import kept_event_id
 from identity.entra.words import event_type_of, level_of, object_id_of, seconds_of, state_of
 from identity.risk.merging import Detection, Merged, merge, merge_detection

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from core.errors import SettingsError
-from core.risk import Family, Level, RiskEntry, State, key_of
-from core.risk_snapshot import Draft
+from core.base.errors import SettingsError
+from core.risk.model import Family, Level, RiskEntry, State, key_of
+from core.risk.snapshot import Draft
 from identity.entra.event_ids import kept_event_id
 from identity.entra.words import object_id_of
 from identity.risk.merging import MOST_AHEAD_S, Merged, merge, merge_revocation

@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from core.subject import SERVICE_ACCOUNT_PREFIX, Subject, service_account
+from core.people.subject import SERVICE_ACCOUNT_PREFIX, Subject, service_account
 from kube.rbac_objects import BindingSubject
 
 _ACCOUNTS: Final = "system:serviceaccounts"

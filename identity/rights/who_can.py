@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from core import names
+from core.base import names
 from identity.rights.becoming import ways_to_become
 from identity.rights.grants import CLUSTER, EVERY, Grant, Grants, given, needs_another
 from identity.rights.holders import Holder, groups_of

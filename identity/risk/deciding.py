@@ -5,8 +5,8 @@ from typing import Final
 
 import msgspec
 
-from core.risk import Assessed, Effect, OperationClass, Standing
-from core.risk_snapshot import RiskSnapshot
+from core.risk.model import Assessed, Effect, OperationClass, Standing
+from core.risk.snapshot import RiskSnapshot
 from identity.risk.principals import Principal
 from identity.risk.standing import Freshness, standing_of
 from identity.risk.table import Table

@@ -10,8 +10,8 @@ from typing import Final
 
 import msgspec
 
-from core.risk import LATEST_DETECTION_S, Family, Level, PrincipalKind, RiskEntry, State
-from core.risk_snapshot import Draft
+from core.risk.model import LATEST_DETECTION_S, Family, Level, PrincipalKind, RiskEntry, State
+from core.risk.snapshot import Draft
 from identity.risk.standing import says_at_risk
 
 MOST_AHEAD_S: Final = 300
@@ -78,7 +78,7 @@ def merge(  # noqa: PLR0913  Each is another part of the rule.
     Args:
         draft: what is changed.
         family: whose word it is.
-        key: `core.risk.key_of` the identity.
+        key: `core.risk.model.key_of` the identity.
         entry: what it says.
         now: Unix seconds, of the source's clock where it gives one.
         settled: the source was asked what holds now, long after `entry.updated`: its word stands

@@ -4,9 +4,9 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Final
 
-from core.risk import LATEST_DETECTION_S, Family, State, key_of
-from core.risk_snapshot import RiskSnapshot
-from core.two_person import AtRisk
+from core.people.two_person import AtRisk
+from core.risk.model import LATEST_DETECTION_S, Family, State, key_of
+from core.risk.snapshot import RiskSnapshot
 from identity.risk.standing import at_risk, says_at_risk
 
 _EVER: Final = 2**32
@@ -14,7 +14,7 @@ _EVER: Final = 2**32
 
 @dataclass(frozen=True)
 class PeopleAtRisk:
-    """`core.two_person.RiskOf`, answered from the snapshot of the moment, however old it is."""
+    """`core.people.two_person.RiskOf`, answered from the snapshot of the moment, however old it is."""
 
     snapshot: Callable[[], RiskSnapshot | None]
     """None where nothing is decided by risk."""

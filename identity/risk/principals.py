@@ -6,8 +6,8 @@ from typing import Final
 
 import msgspec
 
-from core.risk import Role, key_of, key_of_subject
-from core.subject import Subject
+from core.people.subject import Subject
+from core.risk.model import Role, key_of, key_of_subject
 
 _OBJECT_ID: Final = "oid:"
 _CLUSTERS_OWN: Final = "system:"
@@ -41,7 +41,7 @@ class Principal(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     who: str
     """`Subject.label`; of a workload `client:<client id>`, or `client:unidentified`."""
     key: bytes
-    """By which the snapshot knows it (`core.risk.key_of`); of a client id, that id's."""
+    """By which the snapshot knows it (`core.risk.model.key_of`); of a client id, that id's."""
     nature: Nature
     is_guest: bool = False
     client_id: str = ""

@@ -11,8 +11,8 @@ from typing import Final
 
 import msgspec
 
-from core.risk import ApplicationKind, Family, Level, RiskEntry, Role, Standing, State, key_of
-from core.risk_snapshot import Coverage, RiskSnapshot
+from core.risk.model import ApplicationKind, Family, Level, RiskEntry, Role, Standing, State, key_of
+from core.risk.snapshot import Coverage, RiskSnapshot
 from identity.risk.principals import Nature, Principal
 
 AHEAD_S: Final = 300.0
@@ -136,8 +136,8 @@ def _worst_first(found: list[Standing]) -> tuple[Standing, ...]:
 def at_risk(snapshot: RiskSnapshot, key: bytes) -> bool:
     """Say whether any family says that an identity is at risk, however old its word is.
 
-    `key` is `core.risk.key_of` a label. Entra's "at risk" counts also where no licence shows the
-    level, or where it is one that this release does not know.
+    `key` is `core.risk.model.key_of` a label. Entra's "at risk" counts also where no licence shows
+    the level, or where it is one that this release does not know.
     """
     return any(says_at_risk(each) for family in Family if (each := snapshot.entry(family, key)))
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from core.risk import OperationClass, Role, Standing
+from core.risk.model import OperationClass, Role, Standing
 from identity.risk.table_reading import read_rows
 from identity.risk.table_rows import Row
 from identity.risk.table_shipped import ARGUED

@@ -12,8 +12,8 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from core.errors import InvalidObjectError
-from core.risk import Effect, OperationClass, Role, Standing
+from core.base.errors import InvalidObjectError
+from core.risk.model import Effect, OperationClass, Role, Standing
 from identity.risk.principals import GUID
 from identity.risk.table_rows import ALL_OPERATIONS, ALL_ROLES, ALL_STANDINGS, SANDBOXED, Row
 from kube.strict_yaml import YamlError, load_all

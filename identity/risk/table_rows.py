@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from core.risk import Effect, OperationClass, Role, Standing
+from core.risk.model import Effect, OperationClass, Role, Standing
 
 ALL_STANDINGS: Final = frozenset(Standing)
 ALL_OPERATIONS: Final = frozenset(OperationClass)

@@ -5,7 +5,7 @@
 
 from typing import Final
 
-from core.risk import Effect, OperationClass, Role, Standing
+from core.risk.model import Effect, OperationClass, Role, Standing
 from identity.risk.table_rows import Row
 
 _RUN: Final = frozenset({OperationClass.CREATE_WORKLOAD})

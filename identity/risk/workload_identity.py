@@ -16,8 +16,8 @@ from typing import Final
 
 import msgspec
 
-from core.decoding import UNREADABLE
-from core.pod import Container, EnvVar, Pod
+from core.base.json_errors import UNREADABLE
+from core.kubernetes.pod import Container, EnvVar, Pod
 from identity.risk.principals import GUID
 
 MOST_CLIENT_IDS: Final = 16

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from core.errors import BundleRefusedError, PolicyError
+from core.base.errors import BundleRefusedError, PolicyError
 from policies.authoring.compiled import Compiled, compile_entries
 from policies.authoring.workspace import Workspace
 

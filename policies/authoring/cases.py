@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 import yaml
 
-from core.errors import BundleRefusedError, InvalidObjectError, SettingsError
+from core.base.errors import BundleRefusedError, InvalidObjectError, SettingsError
 from kube.manifests import Manifest, read_paths
 from kube.strict_yaml import YamlError, load_all
 from policies.site.choices import Choice, Choices

@@ -5,7 +5,7 @@ import tarfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from core.errors import BundleRefusedError, PolicyError
+from core.base.errors import BundleRefusedError, PolicyError
 from policies.authoring.running import run
 from policies.authoring.workspace import Workspace
 from policies.engine.embedded import Limits, make_instance

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from core.errors import BundleRefusedError, PolicyError
+from core.base.errors import BundleRefusedError, PolicyError
 from policies.authoring.compiled import Compiled, compile_entries
 from policies.authoring.rego_tests import Outcome, RegoTest
 from policies.authoring.workspace import Workspace

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from core.errors import EvaluationError
+from core.base.errors import EvaluationError
 from policies.authoring.recording import Asked
 from policies.authoring.running import run
 from policies.authoring.workspace import Workspace

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 from policies.authoring.running import Ran, run
 from policies.authoring.workspace import SITE_FILES, TEST_SUFFIX, Workspace
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 
 _LONGEST_S: Final = 600.0
 """Of one run: longer than the tests of a thousand rules."""

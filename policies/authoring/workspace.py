@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 from policies import BUILT_IN_REGO, LIBRARY
 from policies.build import pack, stage_built_in, stage_own
 from policies.bundle import Bundle, Rule, read_bundle

@@ -11,12 +11,12 @@ from typing import Final
 
 import msgspec
 
-from core.break_glass import EVERYTHING, BreakGlass
-from core.exceptions import PolicyException
-from core.profiles import Profile, ProfileSet
-from core.rollout import Modes
-from core.times import time_text
-from core.workload import GroupKind
+from core.approvals.break_glass import EVERYTHING, BreakGlass
+from core.approvals.exceptions import PolicyException
+from core.base.times import time_text
+from core.decision.rollout import Modes
+from core.kubernetes.workload import GroupKind
+from core.profiles.container_profiles import Profile, ProfileSet
 from policies.backstop.covered import COVERED
 from policies.backstop.patterns import concerns, expression, expressions, spellings
 from policies.backstop.policy import FORMAT

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-from core.privileges import ONE, REST
+from core.profiles.privileges import ONE, REST
 from policies.backstop.covered import COVERED, UNCLEAR
 
 ROOT: Final = "%2F"

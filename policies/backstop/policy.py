@@ -9,8 +9,8 @@ author can make long is counted before it is looked at.
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from core import names
-from core.workloads import WORKLOADS
+from core.base import names
+from core.kubernetes.workload_kinds import WORKLOADS
 from policies.backstop.covered import COVERED, VAGUE, segment
 from policies.projecting.bounds import MAX_CONTAINERS, MAX_PATH
 from policies.projecting.volumes import WRITING_TYPES

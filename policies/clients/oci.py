@@ -21,7 +21,7 @@ import aiohttp
 import msgspec
 import yarl
 
-from core.errors import (
+from core.base.errors import (
     BundleNotGivenError,
     BundleRefusedError,
     RegistryAwayError,

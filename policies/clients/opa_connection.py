@@ -21,7 +21,7 @@ from opa_client.errors import (  # type: ignore[import-untyped]
     RegoParseError,
 )
 
-from core.errors import EngineAwayError, EvaluationError, SettingsError
+from core.base.errors import EngineAwayError, EvaluationError, SettingsError
 from kube.connector import Connector
 from policies.engine.opa import PORTS, OpaServer
 

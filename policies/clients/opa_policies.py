@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from core.errors import BundleRefusedError, EngineAwayError
+from core.base.errors import BundleRefusedError, EngineAwayError
 from policies.bundle import JUDGE, NEEDS, Bundle
 from policies.clients.opa_connection import OpaConnection
 from policies.engine.merged import ASKED, PUSHED_AT, ROOT_PREFIX, Merged, merge

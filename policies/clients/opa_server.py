@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from core.errors import BundleRefusedError, EngineAwayError, EvaluationError
+from core.base.errors import BundleRefusedError, EngineAwayError, EvaluationError
 from policies.bundle import JUDGE, NEEDS, Bundle
 from policies.clients.opa_connection import MOST_CONNECTIONS, Evaluated, OpaConnection
 from policies.clients.opa_policies import Lost, Policies, Pushed, Served

@@ -19,7 +19,7 @@ from typing import Final
 
 import msgspec
 
-from core.errors import BundleRefusedError, EngineAwayError
+from core.base.errors import BundleRefusedError, EngineAwayError
 from policies.bundle import Bundle
 from policies.confining.wire import ENCODER, OUTCOMES, Outcome, Task, seen_of
 from policies.engine.embedded import Limits

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 from policies.bundle import Bundle
 from policies.confining.wire import CASES, ENCODER, TASKS, Outcome, Task, seen_of
 from policies.engine.embedded import EmbeddedEngine

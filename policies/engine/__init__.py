@@ -5,8 +5,8 @@ from typing import Final, Protocol, runtime_checkable
 
 import msgspec
 
-from core.decision import Denial, Need
-from core.sandbox import Feature, Signal
+from core.decision.decision import Denial, Need
+from core.sandbox.decision import Feature, Signal
 from policies.bundle import Rule
 from policies.site.fields import NO_FIELDS, POD, Reads
 

@@ -4,9 +4,9 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from core.decision import Denial, Need
-from core.errors import EvaluationError
-from core.sandbox import Feature, Signal
+from core.base.errors import EvaluationError
+from core.decision.decision import Denial, Need
+from core.sandbox.decision import Feature, Signal
 from policies.bundle import JUDGE, NEEDS
 from policies.engine import Answer, Judgement
 

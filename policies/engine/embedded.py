@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from core.errors import BundleRefusedError, EvaluationError, PolicyError
+from core.base.errors import BundleRefusedError, EvaluationError, PolicyError
 from policies.bundle import JUDGE, NEEDS, Bundle
 from policies.engine import A_POD, Answer, Judgement, Shown
 from policies.engine.answers import read_answer, read_judgement

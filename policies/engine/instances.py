@@ -3,7 +3,7 @@
 import queue
 from collections.abc import Callable
 
-from core.errors import PolicyError
+from core.base.errors import PolicyError
 from policies.engine.wasm import Code, Instance
 
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 from policies.bundle import JUDGE, NEEDS, Bundle
 from policies.engine.tokens import CLOSING, OPENING, Token, tokens
 

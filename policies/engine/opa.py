@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 
 PORTS: Final = {"http": 80, "https": 443}
 """Where a URL names none."""

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from core.errors import BundleRefusedError, PolicyError
+from core.base.errors import BundleRefusedError, PolicyError
 from policies.bundle import Bundle
 from policies.engine.places import place_of
 from policies.engine.wasm import Code, Instance

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from core.pod import SecurityContext
+from core.kubernetes.pod import SecurityContext
 from policies.context import Context, encode_context
 from policies.engine import Answer, Judgement
 from policies.projecting.containers import Container

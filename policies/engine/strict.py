@@ -9,7 +9,7 @@ host where there is no value, and the host says whether that is an error, as OPA
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from core.errors import PolicyError
+from core.base.errors import PolicyError
 from policies.engine.builtins.compiled_in import GUARDS, REPLACED, Guard
 from policies.engine.builtins.native import NATIVE
 from policies.engine.wasm_format import Functions, Signature, number_of

@@ -17,7 +17,7 @@ import msgspec
 import wasmtime
 from wasmtime import _ffi as ffi
 
-from core.errors import PolicyError
+from core.base.errors import PolicyError
 from policies.engine.builtins.compiled_in import without_value
 from policies.engine.builtins.values import ask
 from policies.engine.function import Function, HostFunction

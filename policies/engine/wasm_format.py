@@ -6,7 +6,7 @@ The format is that of the specification (webassembly.github.io/spec/core/binary)
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, Self
 
-from core.errors import PolicyError
+from core.base.errors import PolicyError
 
 _HEADER: Final = b"\0asm\1\0\0\0"
 _CUSTOM, _TYPES, _IMPORTS, _FUNCTIONS, _CODE = 0, 1, 2, 3, 10

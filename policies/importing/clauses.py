@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 from policies.importing.reading import Follower, Reading
 from policies.importing.syntax import Expression, Rule, Term, dotted
 from policies.importing.values import (

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 from policies.importing.shared import ROOT, SHARED, SHARED_REGO
 from policies.importing.syntax import (
     Mistake,

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 from policies.bundle import Rule
 from policies.importing.reading import Reading
 from policies.importing.values import ANY, Path

@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from core.errors import BundleRefusedError, SettingsError
+from core.base.errors import BundleRefusedError, SettingsError
 from kube.strict_yaml import YamlError, load_all
 
 _MOST_BYTES: Final = 8 * 1024 * 1024

@@ -6,7 +6,7 @@ It errs on one side: what it cannot follow, it takes as read. Nothing is evaluat
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 from policies.importing.clauses import Clause
 from policies.importing.names import Names, Package
 from policies.importing.reading import Reading, T

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from core.errors import BundleRefusedError, SallyportError
+from core.base.errors import BundleRefusedError, SallyportError
 from policies import BUILT_IN_REGO
 from policies.build import build
 from policies.importing.adapter import CATEGORY, adapter, fields_of

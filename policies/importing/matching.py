@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 from policies.importing.templates import Constraint
 from policies.known_kinds import all_in_namespaces, groups_of, written
 from policies.site.fields import check_kind

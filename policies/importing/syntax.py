@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 
 Term = dict[str, Any]
 Expression = dict[str, Any]

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 from policies.importing.documents import Document
 
 _TEMPLATES: Final = "templates.gatekeeper.sh"

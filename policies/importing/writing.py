@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 import yaml
 
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 from policies.importing.adapter import CATEGORY
 from policies.importing.gatekeeper import Carried
 from policies.site.choices import Choice, read_choices

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from core.pod import Pod
+from core.kubernetes.pod import Pod
 from policies.projection import Projection
 
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from core.errors import InvalidObjectError
+from core.base.errors import InvalidObjectError
 
 MAX_NAMES: Final = 256
 """The most capabilities, sysctls, tolerations … of one object; Linux has 41 capabilities."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from core.decoding import UNREADABLE, unreadable
+from core.base.json_errors import UNREADABLE, unreadable
 from policies.projecting.bounds import check_length
 from policies.projecting.names import split_target
 from policies.projection import Object, Projection

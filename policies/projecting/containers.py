@@ -5,8 +5,8 @@ from typing import Final
 
 import msgspec
 
-from core import pod as k8s
-from core.devices import NO_DEVICE, names_devices
+from core.kubernetes import pod as k8s
+from core.kubernetes.device_variables import NO_DEVICE, names_devices
 from policies.projecting.bounds import MAX_CONTAINERS, MAX_NAME, bound, check_length
 from policies.projecting.images import origin
 from policies.projecting.resources import is_nothing

@@ -12,8 +12,8 @@ import msgspec
 from cryptography import x509
 from cryptography.x509.oid import NameOID, ObjectIdentifier
 
-from core.decoding import UNREADABLE, unreadable
-from core.subject import unnamed
+from core.base.json_errors import UNREADABLE, unreadable
+from core.people.subject import unnamed
 from policies.projecting.bounds import bound, check_length
 from policies.projecting.images import segment
 from policies.projecting.projected import Token

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from core import pod as k8s
+from core.kubernetes import pod as k8s
 from policies.projecting.containers import Container
 
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {

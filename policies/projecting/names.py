@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from core.errors import InvalidObjectError
+from core.base.errors import InvalidObjectError
 
 _SCHEMES = ("http", "https")
 

@@ -5,8 +5,8 @@ from typing import Final
 
 import msgspec
 
-from core.decoding import UNREADABLE
-from core.errors import InvalidObjectError
+from core.base.errors import InvalidObjectError
+from core.base.json_errors import UNREADABLE
 from policies.projecting.bounds import bound
 
 _LONGEST_REMEMBERED: Final = 1024

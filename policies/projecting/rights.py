@@ -10,8 +10,8 @@ from typing import Final
 
 import msgspec
 
-from core.roles import RoleReference, RoleRule
-from core.subject import unnamed
+from core.kubernetes.roles import RoleReference, RoleRule
+from core.people.subject import unnamed
 from policies.projecting.bounds import bound, check_length
 
 MAX_RULES: Final = 1024

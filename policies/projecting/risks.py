@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from core import pod as k8s
+from core.kubernetes import pod as k8s
 from policies.projecting.resources import special_resources
 from policies.projecting.starting import NOTHING, Start, started
 

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from core import pod as k8s
-from core.decoding import unreadable
+from core.base.json_errors import unreadable
+from core.kubernetes import pod as k8s
 
 _LONGEST_READ: Final = 64 * 1024
 """Characters of a command that are read: Linux takes 128 KiB at most in one argument."""

@@ -5,10 +5,10 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from core import pod as k8s
-from core.decoding import UNREADABLE, unreadable
-from core.errors import InvalidObjectError
-from core.storage import PersistentVolume
+from core.base.errors import InvalidObjectError
+from core.base.json_errors import UNREADABLE, unreadable
+from core.kubernetes import pod as k8s
+from core.kubernetes.persistent_volumes import PersistentVolume
 from policies.projecting.bounds import MAX_PATH, bound, check_length
 from policies.projecting.images import origin
 from policies.projecting.projected import (

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Literal
 import jsonschema
 import msgspec
 
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 from kube.strict_yaml import YamlError, load_all
 from policies.bundle import Rule
 from policies.engine.builtins.regexes import why_no_pattern

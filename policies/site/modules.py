@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 from policies.opa import run_opa
 
 

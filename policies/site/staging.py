@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 from policies import LIBRARY
 from policies.bundle import Rule
 from policies.site.choices import NO_CHOICES, Choices, check_names, parameters_of

@@ -27,8 +27,8 @@ from certs.signing import SigningSettings, plan_signing
 from control.loops.certificate_store import read_record, wanted_leaves, write_record
 from control.loops.signing import read_keys, write_keys
 from control.sweep.cursor import Cursor, decode_cursor, encode_cursor
-from core.decision import Action, Finding, Verdict
-from core.document import (
+from core.decision.decision import Action, Finding, Verdict
+from core.decision.document import (
     Asked,
     DecisionDocument,
     SweepDocument,
@@ -37,10 +37,10 @@ from core.document import (
     encode_document,
     encode_sweep,
 )
-from core.look_back import LookBackDocument, decode_look_back, encode_look_back
-from core.risk_base import Base
-from core.risk_shards import decode_shard, encode_base
-from core.risk_wire import decode_head, encode_head, head_of, snapshot_of
+from core.risk.columns import Base
+from core.risk.look_back import LookBackDocument, decode_look_back, encode_look_back
+from core.risk.risk_shards import decode_shard, encode_base
+from core.risk.snapshot_storage import decode_head, encode_head, head_of, snapshot_of
 from kube.lease import LeaseSettings, unheld
 from kube.lease import read_record as read_lease
 from kube.secrets import Secret

@@ -27,25 +27,25 @@ from control.risk.look_back_state import document_id
 from control.sweep.progress import decision_id
 from control.weights.changes_known import name_of as known_name
 from control.weights.noticing import mark_of as object_mark
-from core.access_grants import parse_grant
-from core.approvals import account_of, profile_uid, proposal_uid
-from core.bundle_head import part_name
-from core.document import projection_digest
-from core.egress_labels import egress_labels, label_of
-from core.ids import same_id, uuid7
-from core.profiles import build_profile_set, parse_profile
-from core.risk import key_of
-from core.risk_shards import digest_of as shard_digest
-from core.risk_wire import SECRET_NAMES
-from core.roll_calls import roll_call
-from core.subject import Subject, unnamed, unnamed_group
-from core.two_person import person_of, write_person
-from core.weight_access import access_id
-from core.weight_events import encode_event
-from core.weight_grants import note_of_grant
-from core.weight_narrowing import digest_of as store_digest
-from core.weight_stores import parse_store
-from core.widening import digest_of as profile_digest
+from core.approvals.approvals import account_of, profile_uid, proposal_uid
+from core.approvals.profile_widening import digest_of as profile_digest
+from core.approvals.store_narrowing import digest_of as store_digest
+from core.base.ids import same_id, uuid7
+from core.decision.document import projection_digest
+from core.egress.pod_labels import egress_labels, label_of
+from core.people.subject import Subject, unnamed, unnamed_group
+from core.people.two_person import person_of, write_person
+from core.policy_bundles import part_name
+from core.profiles.container_profiles import build_profile_set, parse_profile
+from core.risk.model import key_of
+from core.risk.risk_shards import digest_of as shard_digest
+from core.risk.snapshot_storage import SECRET_NAMES
+from core.weights.access import access_id
+from core.weights.access_grants import parse_grant
+from core.weights.events import encode_event
+from core.weights.grant_coverage import note_of_grant
+from core.weights.roll_calls import roll_call
+from core.weights.stores import parse_store
 from egress.render.naming import allow_name, passes_name
 from identity.entra.event_ids import kept_event_id
 from kube.policies import digest_of as policy_digest

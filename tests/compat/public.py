@@ -25,7 +25,7 @@ from audit.weights.catalogue import DETECTIONS
 from cli import exits
 from cli.main import app
 from cli.settings import Settings
-from core import names
+from core.base import names
 from docs.make_names import _registry
 from docs.make_schemas import SCHEMAS
 from policies import BUILT_IN_BUNDLE

@@ -26,14 +26,14 @@ from audit.weights.ingest.ordering import Ordering, event_seconds
 from audit.weights.ingest.state import restore_memory, save_memory
 from audit.weights.ingest.watching import Around, Watch
 from audit.weights.records.activities import Begun
-from core.document import DecisionDocument, encode_document
-from core.ids import same_id
-from core.lifecycle import LifeEvent, ObjectChange, PodLife, encode_change, encode_life
-from core.look_back import LookBackDocument, encode_look_back
-from core.roll_calls import roll_call
-from core.times import milli_text
-from core.weight_access import Access
-from core.weight_events import Activity, LogGap, encode_event
+from core.base.ids import same_id
+from core.base.times import milli_text
+from core.decision.document import DecisionDocument, encode_document
+from core.risk.look_back import LookBackDocument, encode_look_back
+from core.weights.access import Access
+from core.weights.events import Activity, LogGap, encode_event
+from core.weights.pod_lifecycle import LifeEvent, ObjectChange, PodLife, encode_change, encode_life
+from core.weights.roll_calls import roll_call
 from tests.compat.filled import filled
 
 CLUSTER: Final = "5f0c3c1e-6f0b-4c39-9d0e-2a5c7c4f9f10"

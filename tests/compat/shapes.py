@@ -11,13 +11,13 @@ from audit.ledger.store.tables_weights import BY_KIND
 from audit.ledger.wire import Acknowledged
 from control.loops.signing import _StoredKeys
 from control.sweep.cursor import Cursor
-from core.document import DecisionDocument, SweepDocument
-from core.intake import Intake, RefusedRecord
-from core.lifecycle import ObjectChange, PodLife
-from core.look_back import LookBackDocument
-from core.risk_wire import StoredHead
-from core.weight_access import Access
-from core.weight_events import Activity, Finding, LogGap
+from core.decision.document import DecisionDocument, SweepDocument
+from core.risk.look_back import LookBackDocument
+from core.risk.snapshot_storage import StoredHead
+from core.weights.access import Access
+from core.weights.events import Activity, Finding, LogGap
+from core.weights.intake import Intake, RefusedRecord
+from core.weights.pod_lifecycle import ObjectChange, PodLife
 
 TYPES: Final[Mapping[str, tuple[type[msgspec.Struct], ...]]] = {
     "decisions": (DecisionDocument, SweepDocument),

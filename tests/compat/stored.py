@@ -49,9 +49,7 @@ from control.sweep.cursor import Cursor
 from control.weights.changes_known import Stored as StoredChanges
 from control.weights.changes_known import decode_known, encode_known
 from control.weights.reached import Reached
-from core.bundle_head import Announcement, Head
-from core.capacity import Capacity, decode_capacity, encode_capacity
-from core.document import (
+from core.decision.document import (
     DecisionDocument,
     SweepDocument,
     decode_document,
@@ -59,20 +57,13 @@ from core.document import (
     encode_document,
     encode_sweep,
 )
-from core.intake import Intake, RefusedRecord, decode_intake, decode_refused, encode_intake
-from core.lifecycle import (
-    ObjectChange,
-    PodLife,
-    decode_change,
-    decode_life,
-    encode_change,
-    encode_life,
-)
-from core.look_back import LookBackDocument, decode_look_back, encode_look_back
-from core.risk_wire import StoredHead
-from core.store_access import StoreAccess
-from core.weight_access import Access, decode_access, encode_access
-from core.weight_events import (
+from core.policy_bundles import Announcement, Head
+from core.risk.look_back import LookBackDocument, decode_look_back, encode_look_back
+from core.risk.snapshot_storage import StoredHead
+from core.sandbox.capacity import Capacity, decode_capacity, encode_capacity
+from core.weights.access import Access, decode_access, encode_access
+from core.weights.egress_openings import WeightOpening, decode_openings, encode_openings
+from core.weights.events import (
     Activity,
     Finding,
     LogGap,
@@ -81,7 +72,16 @@ from core.weight_events import (
     decode_gap,
     encode_event,
 )
-from core.weight_openings import WeightOpening, decode_openings, encode_openings
+from core.weights.intake import Intake, RefusedRecord, decode_intake, decode_refused, encode_intake
+from core.weights.pod_lifecycle import (
+    ObjectChange,
+    PodLife,
+    decode_change,
+    decode_life,
+    encode_change,
+    encode_life,
+)
+from core.weights.store_access import StoreAccess
 from egress.names import Learnt, Seen
 from egress.names_stored import _Name, _Shard, decode_names, encode_names
 from policies.bundle import Manifest

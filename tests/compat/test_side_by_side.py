@@ -12,7 +12,7 @@ import pytest
 from audit.clients.auditor import AuditorClient
 from audit.ledger.destination import Receipt
 from audit.ledger.frames import Frame, FrameKind, decision_frame_id
-from core.ids import uuid7
+from core.base.ids import uuid7
 from tests.api.record.load import loaded, wait_until_shipped
 from tests.compat import documents
 from tests.compat.releases import BEFORE, code_of, program_of, run, understood_by

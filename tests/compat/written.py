@@ -29,8 +29,8 @@ from cli.verify import Verified
 from cli.weights_access import Accesses
 from cli.weights_ingest import TakenIn
 from cli.who_can_use import Answer as WhoCanUse
-from core.capacity import Capacity
-from core.decision import Decision
+from core.decision.decision import Decision
+from core.sandbox.capacity import Capacity
 from docs.make_schemas import SCHEMAS
 from egress.explaining import Explanation as ExplainedEgress
 from egress.flows import Answer as FlowsAnswer

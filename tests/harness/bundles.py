@@ -2,7 +2,7 @@
 
 import msgspec
 
-from core.bundle_head import Stored
+from core.policy_bundles import Stored
 from policies import BUILT_IN_BUNDLE
 from policies.bundle import FORMAT, Manifest, parse_bundle, read_bundle, with_manifest
 

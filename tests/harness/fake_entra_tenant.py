@@ -4,7 +4,7 @@ import time
 import uuid
 from typing import Any, Final
 
-from core.risk import ApplicationKind
+from core.risk.model import ApplicationKind
 from identity.entra.graph_resources import Resource
 from tests.harness.fake_entra_directory import Directory, Record, canaries_of, written
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from core.pod import decode_pod
+from core.kubernetes.pod import decode_pod
 from policies.projection import encode, project
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client, Json

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from core.errors import PolicyError
+from core.base.errors import PolicyError
 from policies.engine.builtins import SUPPLIED
 from policies.engine.wasm import Code, Instance
 from tests.harness.go_modules import module_folder

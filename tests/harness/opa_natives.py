@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from core.errors import PolicyError
+from core.base.errors import PolicyError
 from policies.engine.builtins import SUPPLIED
 from policies.engine.builtins.native import NATIVE
 from policies.engine.wasm import Code, Instance

@@ -17,8 +17,8 @@ import yaml
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from core.errors import EvaluationError, InvalidObjectError
-from core.pod import decode_pod
+from core.base.errors import EvaluationError, InvalidObjectError
+from core.kubernetes.pod import decode_pod
 from policies import BUILT_IN_REGO, LIBRARY
 from policies.build import build
 from policies.context import Context, encode_context

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from core import names
-from core.egress_labels import label_of
+from core.base import names
+from core.egress.pod_labels import label_of
 from tests.harness.client import Json
 from tests.harness.outside_world import ELSEWHERE, INTERNET, WIRE_SERVER
 from tests.harness.policed_node_scene import BROAD, DNS_LABELS, SERVICES, SYSTEM, TEAM, TRAINER

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Final
 
-from core.egress_labels import egress_labels
+from core.egress.pod_labels import egress_labels
 from tests.harness import outside_world
 from tests.harness.client import ApiStatusError, Client, Json, connect
 from tests.harness.node_images import BUSYBOX

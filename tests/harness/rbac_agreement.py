@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from core.subject import Subject
+from core.people.subject import Subject
 from kube.rbac import Question, Rbac
 from kube.rbac_aggregation import aggregate
 from kube.rbac_bootstrap import bootstrap_roles

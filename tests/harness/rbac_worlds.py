@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from core.subject import Subject, service_account
+from core.people.subject import Subject, service_account
 from kube.rbac import Question
 from tests.harness import rbac
 from tests.harness.client import Json

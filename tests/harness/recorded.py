@@ -12,7 +12,7 @@ from typing import Final
 
 from audit.clients.channel import AuditorChannel
 from certs.authority import KeyPair, LeafNames, Purpose, issue, make_authority, validity
-from core.names import process_uri
+from core.base.names import process_uri
 from tests.harness.evidence import ROOT
 from tests.harness.ports import free_ports
 from tests.harness.process import ServerProcess

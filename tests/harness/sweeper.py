@@ -29,7 +29,7 @@ from control.sweep.parts import SweepParts
 from control.sweep.publish import ReportWriter
 from control.sweep.settings import SweepSettings
 from control.sweep.sweep import Sweep
-from core.subject import Subject
+from core.people.subject import Subject
 from identity.subjects import Controllers
 from kube.connection import Connection
 from kube.lease import Leadership

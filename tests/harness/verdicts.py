@@ -10,8 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from core.pod import decode_pod
-from core.profiles import ProfileSet, Version, build_profile_set, parse_profile
+from core.kubernetes.pod import decode_pod
+from core.profiles.container_profiles import ProfileSet, Version, build_profile_set, parse_profile
 from policies.build import build
 from policies.bundle import read_bundle
 from policies.engine.embedded import EmbeddedEngine

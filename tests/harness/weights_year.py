@@ -15,8 +15,15 @@ from typing import Any
 import msgspec
 
 from audit.ledger.frames import FrameKind
-from core.ids import same_id
-from core.lifecycle import FORMAT, LifeEvent, ObjectChange, PodLife, encode_change, encode_life
+from core.base.ids import same_id
+from core.weights.pod_lifecycle import (
+    FORMAT,
+    LifeEvent,
+    ObjectChange,
+    PodLife,
+    encode_change,
+    encode_life,
+)
 from tests.harness.storage_logs import identity, storage_record
 from tests.harness.weights_year_lives import LIVES
 from tests.harness.weights_year_people import (

@@ -6,8 +6,8 @@ from typing import Any, Final
 import msgspec
 
 from audit.ledger.frames import FrameKind
-from core.ids import same_id
-from core.weight_events import FORMAT, LogGap, encode_event
+from core.base.ids import same_id
+from core.weights.events import FORMAT, LogGap, encode_event
 from tests.harness.storage_logs import GROUP, SUBSCRIPTION, TENANT, log_time
 from tests.harness.weights_year import Year
 from tests.harness.weights_year_attacks import Attack, Planted

@@ -24,11 +24,11 @@ from audit.weights.records.callers import CallerNetworks, Callers
 from audit.weights.records.reading import Reader
 from audit.weights.records.store_index import WeightStores
 from audit.weights.sources.stretch import Record
-from core.document import unix_ms
-from core.intake import RefusedRecord
-from core.networks import network_of
-from core.weight_access import Access
-from core.weight_events import Finding, decode_gap
+from core.base.networks import network_of
+from core.decision.document import unix_ms
+from core.weights.access import Access
+from core.weights.events import Finding, decode_gap
+from core.weights.intake import RefusedRecord
 from tests.harness.storage_logs import SUBSCRIPTION, TENANT
 from tests.harness.weights_year import Year
 from tests.harness.weights_year_attacks import READING, Attack, Planted

@@ -7,7 +7,7 @@ from random import Random
 from typing import Final
 
 from audit.behaviour.acts import Act, Doing
-from core.risk import key_of
+from core.risk.model import key_of
 from tests.harness.year_attacks import Attack, plant
 from tests.harness.year_people import (
     DAY,

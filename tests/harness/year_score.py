@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from audit.behaviour.cluster import WARM_S, ClusterHabits
-from core.risk import Behaviour
+from core.risk.model import Behaviour
 from tests.harness.year import START, Year
 from tests.harness.year_attacks import KINDS, Attack
 

@@ -14,7 +14,7 @@ from typing import Final
 
 import pytest
 
-from core import names
+from core.base import names
 from deploy.image.archive import Written
 from tests.api.egress.control.field import allowlist
 from tests.harness.chart_changes import (

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 
 import pytest
 
-from core.egress_labels import egress_labels
+from core.egress.pod_labels import egress_labels
 from tests.harness.client import Client, connect
 from tests.harness.evidence import record
 from tests.harness.outside_world import ELSEWHERE, INTERNET

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from core import names
-from core.egress_labels import egress_labels
+from core.base import names
+from core.egress.pod_labels import egress_labels
 from tests.api.egress.control.field import allowlist, later
 from tests.harness.client import ApiStatusError, Client, Json, connect
 from tests.harness.evidence import record

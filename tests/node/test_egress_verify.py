@@ -11,7 +11,7 @@ from cli import exits
 from cli.egress_render import render
 from cli.egress_verify import Verified, exit_code, verify
 from cli.settings import Settings, read_settings
-from core import names
+from core.base import names
 from tests.api.egress.control.field import allowlist
 from tests.harness.client import Client, connect, read_objects
 from tests.harness.evidence import ROOT

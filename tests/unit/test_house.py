@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from core.decision import Verdict
+from core.decision.decision import Verdict
 from kube.folder import FolderCluster, read_profiles
 from policies import SHIPPED_PROFILES
 from policies.bundle import read_bundle

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from core.times import milli_text
+from core.base.times import milli_text
 
 FORMAT: Final = 1
 """Version of the record. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""

@@ -17,7 +17,7 @@ from audit.ledger.log.anchors import (
 )
 from audit.ledger.log.heads import TreeHead
 from audit.ledger.log.leaves import MARK_BYTES
-from core.errors import LedgerError
+from core.base.errors import LedgerError
 
 _BLOCK: Final = 64 * 1024
 

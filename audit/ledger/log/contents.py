@@ -17,7 +17,7 @@ from audit.ledger.log.problems import (
     ms_text,
     problem,
 )
-from core.times import second_text
+from core.base.times import second_text
 
 DAY_MS: Final = 86_400_000
 

@@ -18,7 +18,7 @@ from audit.ledger.log.export import (
 )
 from audit.ledger.log.problems import Where, Wrong, problem, stretch
 from audit.ledger.log.verifying import Seen, Trust, Verifier
-from core.errors import InvalidObjectError
+from core.base.errors import InvalidObjectError
 
 _GZIP: Final = b"\x1f\x8b"
 _BUFFER: Final = 1024 * 1024

@@ -12,7 +12,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from audit.ledger.log.merkle import HASH_BYTES
-from core.times import milli_text
+from core.base.times import milli_text
 
 FORMAT: Final = 1
 """Version of the head. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
 from audit.ledger.log.heads import TreeHead, is_signed, key_id
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 
 
 class Keys:

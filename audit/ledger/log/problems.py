@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from audit.ledger.frames import FrameKind
-from core.times import second_text
+from core.base.times import second_text
 
 MOST_PROBLEMS: Final = 100
 """Problems that are listed; the rest is counted."""

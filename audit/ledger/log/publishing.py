@@ -17,7 +17,7 @@ from audit.ledger.log.heads import TreeHead, key_id, sign_head
 from audit.ledger.log.leaves import MARK_BYTES, mark_of
 from audit.ledger.log.signing import make_key, read_key
 from audit.ledger.store.records import LogState
-from core.errors import LedgerError
+from core.base.errors import LedgerError
 
 _AT_ONCE: Final = 10_000
 """Leaves whose marks are asked for together; others use the ledger in between."""

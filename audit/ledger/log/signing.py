@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from core.errors import LedgerError
+from core.base.errors import LedgerError
 
 
 def read_key(path: Path) -> Ed25519PrivateKey | None:

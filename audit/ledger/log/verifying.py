@@ -22,7 +22,7 @@ from audit.ledger.log.leaves import leaf_hash, leaf_header, payload_digest
 from audit.ledger.log.merkle import Frontier, Whole, grow
 from audit.ledger.log.problems import Problem, Where, Wrong, problem, stretch
 from audit.ledger.log.removals import Removals
-from core.times import milliseconds_of
+from core.base.times import milliseconds_of
 
 _BATCH: Final = 4096
 """Leaves that the tree grows by at once, where nothing asks for its root before."""

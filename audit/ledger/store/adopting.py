@@ -19,7 +19,7 @@ from audit.ledger.store.columns import DAY_MS, uuid_bytes
 from audit.ledger.store.tables import decisions, look_backs, quarantine, sweeps
 from audit.ledger.store.tables_log import adoptions, log
 from audit.ledger.store.writing import Writing
-from core.ids import uuid7
+from core.base.ids import uuid7
 
 AT_ONCE: Final = 5000
 """Rows of one transaction; what is delivered waits no longer than for one."""

@@ -33,8 +33,8 @@ from audit.ledger.store.reading_log import (
     read_located,
 )
 from audit.ledger.store.records import Document, Entry, Key, LogState
-from core.document import DecisionDocument, SweepDocument
-from core.look_back import LookBackDocument
+from core.decision.document import DecisionDocument, SweepDocument
+from core.risk.look_back import LookBackDocument
 
 
 class Asking(Database):

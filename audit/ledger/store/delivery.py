@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from audit.ledger.frames import Frame, FrameKind
-from core.weight_access import Access
+from core.weights.access import Access
 
 
 @dataclass(frozen=True)

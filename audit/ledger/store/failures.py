@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import psycopg
 import sqlalchemy as sa
 
-from core.errors import LedgerError
+from core.base.errors import LedgerError
 
 
 class DuplicateError(Exception):

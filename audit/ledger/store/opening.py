@@ -18,7 +18,7 @@ from audit.ledger.store.adopting import adopt, adopts_until
 from audit.ledger.store.failures import naming
 from audit.ledger.store.postgres import Postgres
 from audit.ledger.store.sqlite import Sqlite
-from core.errors import LedgerError, SettingsError
+from core.base.errors import LedgerError, SettingsError
 
 T = TypeVar("T")
 

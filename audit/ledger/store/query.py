@@ -9,8 +9,8 @@ import sqlalchemy as sa
 
 from audit.ledger.store.columns import column_text, day_of
 from audit.ledger.store.tables import decisions, rules
-from core.decision import Verdict
-from core.document import Source
+from core.decision.decision import Verdict
+from core.decision.document import Source
 
 MOST_ROWS: Final = 10_000
 """The most that one page holds."""

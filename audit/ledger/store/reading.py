@@ -12,9 +12,9 @@ import sqlalchemy as sa
 from audit.ledger.store.columns import column_text
 from audit.ledger.store.query import Query, bounds, in_ids, statements
 from audit.ledger.store.tables import decisions, look_backs, projections, sweeps
-from core.document import DecisionDocument, SweepDocument, decode_document, decode_sweep
-from core.errors import LedgerError
-from core.look_back import LookBackDocument, decode_look_back
+from core.base.errors import LedgerError
+from core.decision.document import DecisionDocument, SweepDocument, decode_document, decode_sweep
+from core.risk.look_back import LookBackDocument, decode_look_back
 
 SHORTEST_PREFIX: Final = 8
 """Hex digits of an id. As few stand for 65 seconds."""

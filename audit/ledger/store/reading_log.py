@@ -17,8 +17,8 @@ from audit.ledger.store.records import Entry
 from audit.ledger.store.tables import quarantine
 from audit.ledger.store.tables_log import heads, leaves, log, tiles
 from audit.ledger.store.tables_weights import BY_KIND, STANDING
-from core.errors import LedgerError
-from core.times import milliseconds_of
+from core.base.errors import LedgerError
+from core.base.times import milliseconds_of
 
 MOST_ENTRIES: Final = 10_000
 """The most that one page holds."""

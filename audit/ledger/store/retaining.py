@@ -21,9 +21,9 @@ from audit.ledger.store.reading_log import Tree
 from audit.ledger.store.tables import projections, quarantine
 from audit.ledger.store.tables_log import adoptions, heads, leaves, log, retentions, tiles
 from audit.ledger.store.tables_weights import BY_KIND, OWN, STANDING
-from core.errors import LedgerError
-from core.ids import uuid7
-from core.times import milli_text
+from core.base.errors import LedgerError
+from core.base.ids import uuid7
+from core.base.times import milli_text
 
 MASSES: Final = (FrameKind.DECISION, FrameKind.ACCESS, FrameKind.POD_LIFE)
 """Kinds of which there is so much that they are removed day by day."""

@@ -18,8 +18,8 @@ from audit.ledger.store.columns import (
 )
 from audit.ledger.store.rows_of import MAKERS, access_row, rule_rows
 from audit.ledger.store.tables_weights import STANDING
-from core.document import projection_digest
-from core.weight_access import Access, encode_access, says_otherwise
+from core.decision.document import projection_digest
+from core.weights.access import Access, encode_access, says_otherwise
 
 MOST_AHEAD_DAYS: Final = 1
 """Days that an id may be ahead of this machine's clock: each day gets a partition."""

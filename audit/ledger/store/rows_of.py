@@ -14,13 +14,13 @@ from audit.ledger.store.columns import (
     column_texts,
     optional_text,
 )
-from core.decision import Action, Finding
-from core.document import DecisionDocument, decode_document, decode_sweep
-from core.intake import decode_intake, decode_refused
-from core.lifecycle import decode_change, decode_life
-from core.look_back import decode_look_back
-from core.weight_access import Access, decode_access
-from core.weight_events import decode_activity, decode_finding, decode_gap
+from core.decision.decision import Action, Finding
+from core.decision.document import DecisionDocument, decode_document, decode_sweep
+from core.risk.look_back import decode_look_back
+from core.weights.access import Access, decode_access
+from core.weights.events import decode_activity, decode_finding, decode_gap
+from core.weights.intake import decode_intake, decode_refused
+from core.weights.pod_lifecycle import decode_change, decode_life
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from alembic.config import Config
 from audit.ledger.log.adoption import OPEN_DAYS
 from audit.ledger.store.columns import DAY_MS
 from audit.ledger.store.tables_log import log
-from core.errors import LedgerError
+from core.base.errors import LedgerError
 
 HEAD: Final = 3
 """The number of this release's tables."""

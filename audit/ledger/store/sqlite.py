@@ -17,7 +17,7 @@ from audit.ledger.store.columns import Row, day_of, first_id
 from audit.ledger.store.failures import DuplicateError
 from audit.ledger.store.tables import Id, decisions, rules
 from audit.ledger.store.tables_weights import BY_KIND, STANDING
-from core.errors import LedgerError, SettingsError
+from core.base.errors import LedgerError, SettingsError
 
 BUSY_S: Final = 10.0
 """Seconds to wait for another process that writes."""

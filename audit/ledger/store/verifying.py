@@ -7,7 +7,7 @@ from audit.ledger.log.verifying import Seen, Trust, Verifier
 from audit.ledger.store.agreeing import Examined
 from audit.ledger.store.appending import TILE_LEVELS
 from audit.ledger.store.walking import walk
-from core.times import milliseconds_of
+from core.base.times import milliseconds_of
 
 
 async def verify_ledger(

@@ -11,7 +11,7 @@ from audit.ledger.log.heads import TreeHead
 from audit.ledger.log.problems import Where, ms_text
 from audit.ledger.log.verifying import Seen
 from audit.ledger.store.asking import Asking
-from core.times import milliseconds_of
+from core.base.times import milliseconds_of
 
 _PAGE: Final = 2000
 _HEADS: Final = 1000

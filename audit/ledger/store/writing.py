@@ -13,7 +13,7 @@ from audit.ledger.store.failures import DuplicateError
 from audit.ledger.store.rows import OTHERWISE, Batch, aside_row
 from audit.ledger.store.tables import projections, quarantine, rules
 from audit.ledger.store.tables_weights import BY_KIND, STANDING
-from core.weight_access import decode_access, says_otherwise
+from core.weights.access import decode_access, says_otherwise
 
 _AT_ONCE: Final = 1000
 """Keys that one query asks for."""

@@ -8,7 +8,7 @@ from typing import Final
 from audit.reports.parts import Reach
 from audit.reports.pictures.drawing import BLUE, GREY, RED, element, picture, text, titled
 from audit.reports.shown import fitted, short, size
-from core.weight_access import Confidence
+from core.weights.access import Confidence
 
 MOST_REACHES: Final = 15
 """Ways that are drawn; the odd ones first, then those with most bytes. The table has more."""

@@ -16,7 +16,7 @@ from audit.reports.sample.cast import (
     draw,
     made_id,
 )
-from core.ids import same_id
+from core.base.ids import same_id
 
 HOUR_MS: Final = 3_600_000
 MINUTE_MS: Final = 60_000

@@ -21,8 +21,10 @@ from audit.reports.sample.cast import (
     made_id,
 )
 from audit.reports.sample.jobs import HOLDOUT_ENDS, HOUR_MS, Job, jobs
-from core.decision import Action, Finding, Verdict
-from core.document import (
+from core.base.ids import same_id
+from core.base.times import milli_text
+from core.decision.decision import Action, Finding, Verdict
+from core.decision.document import (
     FORMAT,
     Asked,
     DecisionDocument,
@@ -30,10 +32,8 @@ from core.document import (
     projection_digest,
     time_of,
 )
-from core.ids import same_id
-from core.lifecycle import FORMAT as LIFE_FORMAT
-from core.lifecycle import LifeEvent, ObjectChange, PodLife, encode_change, encode_life
-from core.times import milli_text
+from core.weights.pod_lifecycle import FORMAT as LIFE_FORMAT
+from core.weights.pod_lifecycle import LifeEvent, ObjectChange, PodLife, encode_change, encode_life
 
 _APPROVERS: Final = list(PEOPLE[-2:])
 _REFUSED: Final = (

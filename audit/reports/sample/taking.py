@@ -19,8 +19,8 @@ from audit.weights.records.callers import CallerNetworks, Callers
 from audit.weights.records.reading import Reader
 from audit.weights.sources.hourly import HourlyBlobs, HourlySettings
 from audit.weights.sources.stretch import Record, Stretch
-from core.networks import network_of
-from core.weight_events import LogGap
+from core.base.networks import network_of
+from core.weights.events import LogGap
 
 SOURCE: Final = "storage-logs"
 

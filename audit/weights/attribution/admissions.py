@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from core.document import Source
+from core.decision.document import Source
 
 MOST_WAITING: Final = 100_000
 """Decisions of Pods of which nothing else is known yet: a gang is admitted before it is seen."""

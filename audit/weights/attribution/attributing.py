@@ -16,8 +16,8 @@ from audit.weights.attribution.histories import Histories
 from audit.weights.attribution.identities import Claim
 from audit.weights.attribution.lives import Life
 from audit.weights.attribution.rules import ORDINARY, Rules
-from core.document import unix_ms
-from core.weight_access import (
+from core.decision.document import unix_ms
+from core.weights.access import (
     MOST_PODS,
     Access,
     AccessedBy,

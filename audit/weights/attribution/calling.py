@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from audit.weights.attribution.lives import Life, unix_seconds
-from core.lifecycle import ObjectChange, decode_change, encode_change
-from core.roll_calls import BYTES, RollCall, roll_calls
+from core.weights.pod_lifecycle import ObjectChange, decode_change, encode_change
+from core.weights.roll_calls import BYTES, RollCall, roll_calls
 
 
 class Calls:

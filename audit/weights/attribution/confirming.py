@@ -16,10 +16,10 @@ from typing import Final, Protocol, TypeVar
 
 import msgspec
 
-from core.document import Asked
-from core.lifecycle import LifeEvent, PodLife
-from core.times import milli_text
-from core.weight_events import Activity, LogGap, Topic
+from core.base.times import milli_text
+from core.decision.document import Asked
+from core.weights.events import Activity, LogGap, Topic
+from core.weights.pod_lifecycle import LifeEvent, PodLife
 
 PATIENCE_S: Final = 600
 """So much later, by the times in the documents, the other half of a pair may come."""
@@ -99,7 +99,7 @@ _KINDS: Final = ("decisions", "pods", "unrecorded")
 
 
 class Judged(Protocol):
-    """What is read of a decision: `core.document.DecisionDocument` has it."""
+    """What is read of a decision: `core.decision.document.DecisionDocument` has it."""
 
     @property
     def id(self) -> str:

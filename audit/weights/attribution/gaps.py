@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from audit.weights.attribution.lives import unix_seconds
-from core.weight_events import LogGap
+from core.weights.events import LogGap
 
 PODS: Final = "pods"
 IDENTITIES: Final = "identities"

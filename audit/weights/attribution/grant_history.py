@@ -9,11 +9,11 @@ from typing import Any, Final
 import msgspec
 
 from audit.weights.attribution.lives import unix_seconds
-from core.access_grants import KIND, AccessGrant, grant_of
-from core.errors import InvalidObjectError
-from core.guarded import Meta, Written
-from core.lifecycle import ObjectChange
-from core.two_person import PEOPLE_NEEDED
+from core.base.errors import InvalidObjectError
+from core.people.approvable import Meta, Written
+from core.people.two_person import PEOPLE_NEEDED
+from core.weights.access_grants import KIND, AccessGrant, grant_of
+from core.weights.pod_lifecycle import ObjectChange
 
 MOST_EVENTS: Final = 256
 """Of one grant; the oldest are forgotten."""

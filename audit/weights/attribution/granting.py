@@ -7,9 +7,9 @@ from audit.weights.attribution.attributing import Found
 from audit.weights.attribution.grant_history import Grants, Term
 from audit.weights.attribution.histories import Histories
 from audit.weights.attribution.lives import Life
-from core.document import unix_ms
-from core.weight_access import Access, Act, SignedBy
-from core.weight_stores import Right
+from core.decision.document import unix_ms
+from core.weights.access import Access, Act, SignedBy
+from core.weights.stores import Right
 
 _RIGHTS: Final[dict[Act, Right]] = {
     Act.READ: "read",

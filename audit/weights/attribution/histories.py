@@ -18,9 +18,9 @@ from audit.weights.attribution.gaps import Gaps
 from audit.weights.attribution.identities import KINDS, Identities
 from audit.weights.attribution.lives import Life, life_of, merged, unix_seconds
 from audit.weights.attribution.pods import MOST_PODS, Pods
-from core.lifecycle import decode_change, decode_life
-from core.roll_calls import KIND as ROLL_CALL
-from core.weight_events import decode_gap
+from core.weights.events import decode_gap
+from core.weights.pod_lifecycle import decode_change, decode_life
+from core.weights.roll_calls import KIND as ROLL_CALL
 
 FORMAT: Final = 2
 """Of what `saved` gives."""

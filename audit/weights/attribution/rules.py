@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
-from core.networks import Network
+from core.base.networks import Network
 
 TOKEN_LIFETIME_S: Final = 24 * 3600.0
 """Tokens of managed identities live up to 24 hours (Microsoft Learn, "Configurable token

@@ -6,8 +6,8 @@ from typing import Final
 
 from audit.weights.attribution.identities import Claim
 from audit.weights.attribution.lives import Life
-from core.times import time_text
-from core.weight_access import Access, Caller, SignedBy
+from core.base.times import time_text
+from core.weights.access import Access, Caller, SignedBy
 
 MOST_NAMED: Final = 3
 """Service accounts that are named; the others are counted."""

@@ -8,7 +8,7 @@ import msgspec
 
 from audit.ledger.frames import FrameKind
 from audit.weights.attribution.lives import unix_seconds
-from core.document import unix_ms
+from core.decision.document import unix_ms
 
 LASTS_S: Final = 30 * 86_400.0
 """So long a risk counts after it was last told of: Entra ID keeps who is at risk so until somebody

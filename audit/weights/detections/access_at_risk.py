@@ -8,8 +8,8 @@ import msgspec
 from audit.weights.detecting import HOUR_S, Detection, Known, Tuned
 from audit.weights.findings import day_text, found, size_text, stamp
 from audit.weights.sightings import is_news, touched
-from core.weight_access import Access, Act
-from core.weight_events import Finding, Severity
+from core.weights.access import Access, Act
+from core.weights.events import Finding, Severity
 
 _MOST: Final = 4096
 _ASK_S: Final = 300.0

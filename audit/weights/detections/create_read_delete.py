@@ -9,8 +9,8 @@ from audit.weights.detecting import GIB, HOUR_S, Detection, Known, Tuned
 from audit.weights.findings import day_text, found, size_text
 from audit.weights.robust import Days, add, usual_before
 from audit.weights.sightings import LISTED, digest_of, is_news, touched
-from core.weight_access import Access, Act
-from core.weight_events import Finding, Severity
+from core.weights.access import Access, Act
+from core.weights.events import Finding, Severity
 
 _MOST_BLOBS: Final = 16_384
 _MOST: Final = 2048

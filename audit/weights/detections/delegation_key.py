@@ -8,8 +8,8 @@ import msgspec
 from audit.weights.detecting import Detection, Known, Tuned
 from audit.weights.findings import found, size_text
 from audit.weights.sightings import is_news, origin_of
-from core.weight_access import Access, Act, Caller, SignedBy
-from core.weight_events import Activity, Finding, Severity, Topic
+from core.weights.access import Access, Act, Caller, SignedBy
+from core.weights.events import Activity, Finding, Severity, Topic
 
 _MOST: Final = 4096
 _ISSUE: Final = "GetUserDelegationKey"

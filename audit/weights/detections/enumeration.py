@@ -9,8 +9,8 @@ from audit.weights.detecting import Detection, Known, Tuned
 from audit.weights.findings import found
 from audit.weights.robust import Days, raise_to, usual_before
 from audit.weights.sightings import is_news, origin_of, touched
-from core.weight_access import Access, Act
-from core.weight_events import Finding, Severity
+from core.weights.access import Access, Act
+from core.weights.events import Finding, Severity
 
 _MOST: Final = 4096
 _HALF_LIFE_S: Final = 600.0

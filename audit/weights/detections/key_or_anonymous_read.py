@@ -8,8 +8,8 @@ import msgspec
 from audit.weights.detecting import Detection, Known, Tuned
 from audit.weights.findings import found, size_text
 from audit.weights.sightings import is_news, origin_of, touched
-from core.weight_access import Access, Act, Caller, SignedBy
-from core.weight_events import Finding, Severity
+from core.weights.access import Access, Act, Caller, SignedBy
+from core.weights.events import Finding, Severity
 
 _WORDS: Final = {
     SignedBy.ACCOUNT_KEY: "an account key",

@@ -9,8 +9,8 @@ import msgspec
 from audit.weights.detecting import DAY_S, HOUR_S, Detection, Known, Tuned
 from audit.weights.findings import found, stamp
 from audit.weights.sightings import is_news
-from core.weight_access import Access, Act
-from core.weight_events import Activity, Finding, LogGap, Severity, Topic
+from core.weights.access import Access, Act
+from core.weights.events import Activity, Finding, LogGap, Severity, Topic
 
 _MOST: Final = 512
 _OF_STORAGE: Final = "storage"

@@ -15,8 +15,8 @@ from audit.weights.sightings import (
     origin_of,
     touched,
 )
-from core.weight_access import Access, Act, Caller, Confidence
-from core.weight_events import Finding, Severity
+from core.weights.access import Access, Act, Caller, Confidence
+from core.weights.events import Finding, Severity
 
 _MOST_CONTAINERS: Final = 256
 _MOST_WORDS: Final = 4096

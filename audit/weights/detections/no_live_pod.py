@@ -8,8 +8,8 @@ import msgspec
 from audit.weights.detecting import Detection, Known
 from audit.weights.findings import found, size_text
 from audit.weights.sightings import is_news, origin_of, touched
-from core.weight_access import UNATTRIBUTED, Access, Act, Confidence, SignedBy
-from core.weight_events import Finding, Severity
+from core.weights.access import UNATTRIBUTED, Access, Act, Confidence, SignedBy
+from core.weights.events import Finding, Severity
 
 _MOST: Final = 4096
 _SIGNED: Final = frozenset({SignedBy.OAUTH, SignedBy.KERBEROS, SignedBy.DELEGATION_SAS})

@@ -9,8 +9,8 @@ from audit.weights.detecting import Detection, Known
 from audit.weights.findings import found
 from audit.weights.records.facts import by_whom, is_delete
 from audit.weights.sightings import is_news
-from core.weight_access import Access, Act
-from core.weight_events import Activity, Finding, Severity, Topic
+from core.weights.access import Access, Act
+from core.weights.events import Activity, Finding, Severity, Topic
 
 _GRAVE: Final = frozenset({"legalhold", "immutabilitypolicies", "locks", "haslegalhold"})
 

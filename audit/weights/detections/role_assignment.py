@@ -9,8 +9,8 @@ from audit.weights.detecting import Detection, Known
 from audit.weights.findings import found
 from audit.weights.records.facts import by_whom, is_delete, word
 from audit.weights.sightings import is_news
-from core.weight_events import Activity, Finding, Severity, Topic
-from core.weight_stores import WeightStore
+from core.weights.events import Activity, Finding, Severity, Topic
+from core.weights.stores import WeightStore
 
 _OPENING: Final = {
     "b7e6dc6d-f1e8-4753-8033-0f276bb0955b": "Storage Blob Data Owner",

@@ -9,7 +9,7 @@ from audit.weights.detecting import Detection, Known
 from audit.weights.findings import found
 from audit.weights.records.facts import by_whom, is_delete, word
 from audit.weights.sightings import is_news
-from core.weight_events import Activity, Finding, Severity, Topic
+from core.weights.events import Activity, Finding, Severity, Topic
 
 
 class State(msgspec.Struct):

@@ -11,8 +11,8 @@ from audit.weights.detecting import DAY_S, Detection, Known, Tuned, Young
 from audit.weights.findings import day_text, found, size_text
 from audit.weights.footprints import Footprint, add_window, forget_before
 from audit.weights.sightings import LISTED, digest_of, touched
-from core.weight_access import Access, Act, Confidence
-from core.weight_events import Finding, Severity
+from core.weights.access import Access, Act, Confidence
+from core.weights.events import Finding, Severity
 
 _MOST: Final = 2048
 _STEP: Final = 0.01

@@ -9,8 +9,8 @@ import msgspec
 from audit.weights.detecting import HOUR_S, Detection, Known, Tuned
 from audit.weights.findings import found, stamp
 from audit.weights.sightings import LISTED, is_news, network_of, touched
-from core.weight_access import Access, Act, Caller, SignedBy
-from core.weight_events import Finding, Severity
+from core.weights.access import Access, Act, Caller, SignedBy
+from core.weights.events import Finding, Severity
 
 _MOST: Final = 16_384
 _MOST_ADDRESSES: Final = 4

@@ -12,8 +12,8 @@ from audit.weights.findings import count_text, day_text, found, size_text
 from audit.weights.footprints import Footprint, add_day, forget_before
 from audit.weights.robust import Days, Usual, add, raise_to, usual_before
 from audit.weights.sightings import crowd_of, digest_of, is_news, touched
-from core.weight_access import Access, Act
-from core.weight_events import Finding, Severity
+from core.weights.access import Access, Act
+from core.weights.events import Finding, Severity
 
 _MOST: Final = 2048
 _FORGET_DAYS: Final = 45

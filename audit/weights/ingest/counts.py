@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from audit.weights.attribution.lives import unix_seconds
-from core.intake import Intake
-from core.weight_access import Access, Confidence
-from core.weight_events import Finding
+from core.weights.access import Access, Confidence
+from core.weights.events import Finding
+from core.weights.intake import Intake
 
 
 @dataclass

@@ -10,8 +10,8 @@ from audit.weights.ingest.memory import KINDS
 from audit.weights.ingest.past import Past
 from audit.weights.ingest.projections import PAGE, Projections, Reading
 from audit.weights.ingest.state import State
-from core.weight_access import decode_access
-from core.weight_events import Finding, decode_activity, decode_gap
+from core.weights.access import decode_access
+from core.weights.events import Finding, decode_activity, decode_gap
 
 MOST_PROBLEMS: Final = 100
 """Unreadable documents that are told one by one."""

@@ -29,9 +29,9 @@ from audit.weights.ingest.watching import Seeing
 from audit.weights.records.reading import Reader
 from audit.weights.records.store_index import WeightStores
 from audit.weights.sources.stretch import Stretch
-from core.errors import LedgerError
-from core.weight_access import Access
-from core.weight_events import Finding
+from core.base.errors import LedgerError
+from core.weights.access import Access
+from core.weights.events import Finding
 
 T = TypeVar("T")
 

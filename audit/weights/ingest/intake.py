@@ -9,12 +9,12 @@ from audit.ledger.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.store.delivery import Stored
 from audit.weights.records.reading import Read
 from audit.weights.sources.stretch import Stretch
-from core.document import unix_ms
-from core.ids import same_id
-from core.intake import FORMAT, Intake, RefusedRecord, encode_intake
-from core.times import milli_text
-from core.weight_access import Access
-from core.weight_events import Activity, Finding, LogGap, encode_event
+from core.base.ids import same_id
+from core.base.times import milli_text
+from core.decision.document import unix_ms
+from core.weights.access import Access
+from core.weights.events import Activity, Finding, LogGap, encode_event
+from core.weights.intake import FORMAT, Intake, RefusedRecord, encode_intake
 
 _CLOCKS_MS: Final = 60_000
 """By which the clock of whoever wrote a record may be ahead of this machine's."""

@@ -11,12 +11,12 @@ from audit.weights.attribution.histories import Histories
 from audit.weights.attribution.pods import MOST_PODS
 from audit.weights.attribution.standing import Standings
 from audit.weights.records.store_index import WeightStores
-from core.access_grants import KIND as GRANT
-from core.errors import InvalidObjectError
-from core.guarded import Meta, Written
-from core.lifecycle import ObjectChange, decode_change
-from core.weight_stores import KIND as STORE
-from core.weight_stores import WeightStore, store_of
+from core.base.errors import InvalidObjectError
+from core.people.approvable import Meta, Written
+from core.weights.access_grants import KIND as GRANT
+from core.weights.pod_lifecycle import ObjectChange, decode_change
+from core.weights.stores import KIND as STORE
+from core.weights.stores import WeightStore, store_of
 
 FORMAT: Final = 2
 """Of what `saved` gives."""

@@ -6,7 +6,7 @@ from contextlib import aclosing
 from typing import Final
 
 from audit.weights.sources.stretch import Source, Stretch
-from core.errors import SourceError
+from core.base.errors import SourceError
 
 AGAIN_S: Final = 10.0
 """After which a source that failed is begun anew."""

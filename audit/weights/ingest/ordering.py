@@ -12,9 +12,9 @@ from typing import Any, Final
 import msgspec
 
 from audit.weights.detecting import Event
-from core.document import unix_ms
-from core.weight_access import Access
-from core.weight_events import Activity, LogGap
+from core.decision.document import unix_ms
+from core.weights.access import Access
+from core.weights.events import Activity, LogGap
 
 DELAY_S: Final = 300.0
 """By how much events may come out of order: storage writes a record within some minutes, and those

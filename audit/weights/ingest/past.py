@@ -15,8 +15,8 @@ from audit.weights.ingest.memory import KINDS, Memory
 from audit.weights.ingest.past_days import Days, KeptDay, Late, read_days
 from audit.weights.ingest.projections import PAGE, Projections, Reading
 from audit.weights.ingest.state import Options, restore_memory, save_memory
-from core.document import unix_ms
-from core.weight_access import Access
+from core.decision.document import unix_ms
+from core.weights.access import Access
 
 DAY_S: Final = 86_400
 

@@ -24,9 +24,9 @@ from audit.weights.records.store_index import WeightStores
 from audit.weights.records.words import Fields
 from audit.weights.sources.lines import Lines
 from audit.weights.sources.stretch import Record
-from core.errors import UnreadableRecordError
-from core.networks import network_of
-from core.weight_access import Access
+from core.base.errors import UnreadableRecordError
+from core.base.networks import network_of
+from core.weights.access import Access
 
 LEAST: Final = 500
 """Records: fewer are read faster where they are."""

@@ -6,8 +6,8 @@ from typing import Final, Protocol
 
 from audit.ledger.store.delivery import Delivery, Stored, Then
 from audit.weights.ingest.projections import Reading
-from core.errors import LedgerError
-from core.ids import uuid7
+from core.base.errors import LedgerError
+from core.base.ids import uuid7
 
 INGESTER: Final = "weights/ingester"
 """Place that says who ingests, and when it last did."""

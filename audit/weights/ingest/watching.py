@@ -10,8 +10,8 @@ from audit.weights.detecting import Event, Surroundings
 from audit.weights.engine import Broken
 from audit.weights.ingest.memory import Memory
 from audit.weights.ingest.ordering import Ordering, event_seconds
-from core.weight_events import Finding
-from core.weight_stores import WeightStore
+from core.weights.events import Finding
+from core.weights.stores import WeightStore
 
 FORMAT: Final = 1
 """Of what `saved` gives."""

@@ -19,10 +19,10 @@ from audit.weights.records.log_times import log_time
 from audit.weights.records.places import account_of
 from audit.weights.records.scrubbing import scrubbed, scrubbed_document
 from audit.weights.records.store_index import WeightStores
-from core.errors import UnreadableRecordError
-from core.ids import same_id
-from core.subject import unnamed
-from core.weight_events import FORMAT, Activity, Log, Topic
+from core.base.errors import UnreadableRecordError
+from core.base.ids import same_id
+from core.people.subject import unnamed
+from core.weights.events import FORMAT, Activity, Log, Topic
 
 _MOST_BEGUN: Final = 4096
 

@@ -30,8 +30,8 @@ from typing import Any, Final
 
 from audit.weights.records.places import account_of
 from audit.weights.records.scrubbing import kept
-from core.subject import unnamed
-from core.weight_events import Topic
+from core.people.subject import unnamed
+from core.weights.events import Topic
 
 Body = Mapping[str, Any]
 """What was asked for: its keys are in lower case, `properties` taken out."""

@@ -14,9 +14,9 @@ import msgspec
 from audit.weights.records.callers import Callers
 from audit.weights.records.log_times import log_time
 from audit.weights.records.scrubbing import kept, scrubbed_document
-from core.errors import UnreadableRecordError
-from core.ids import same_id
-from core.weight_events import FORMAT, Activity, Log, Topic
+from core.base.errors import UnreadableRecordError
+from core.base.ids import same_id
+from core.weights.events import FORMAT, Activity, Log, Topic
 
 CATEGORY: Final = "AuditLogs"
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from core.weight_events import Activity
+from core.weights.events import Activity
 
 _DELETE: Final = "/delete"
 

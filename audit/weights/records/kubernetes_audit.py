@@ -15,11 +15,11 @@ import msgspec
 from audit.weights.records.callers import Callers
 from audit.weights.records.log_times import log_time
 from audit.weights.records.scrubbing import kept, scrubbed, scrubbed_document
-from core.errors import UnreadableRecordError
-from core.ids import same_id
-from core.names import GROUP
-from core.subject import Subject
-from core.weight_events import FORMAT, Activity, Log, Topic
+from core.base.errors import UnreadableRecordError
+from core.base.ids import same_id
+from core.base.names import GROUP
+from core.people.subject import Subject
+from core.weights.events import FORMAT, Activity, Log, Topic
 
 GROUP_OF_EVENTS: Final = "audit.k8s.io/"
 

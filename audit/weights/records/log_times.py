@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final
 
-from core.errors import UnreadableRecordError
-from core.times import milli_text, time_text
+from core.base.errors import UnreadableRecordError
+from core.base.times import milli_text, time_text
 
 EARLIEST_MS: Final = 1_262_304_000_000
 """2010: there was no such storage before."""

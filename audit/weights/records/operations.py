@@ -7,7 +7,7 @@ Lake endpoints), "Storage Analytics logged operations", and those of SFTP and NF
 import enum
 from typing import Final, NamedTuple
 
-from core.weight_access import Act
+from core.weights.access import Act
 
 
 class Level(enum.Enum):

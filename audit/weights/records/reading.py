@@ -18,10 +18,10 @@ from audit.weights.records.storage import Reading, access_of
 from audit.weights.records.store_index import WeightStores
 from audit.weights.records.words import CATEGORIES, Fields
 from audit.weights.sources.stretch import Record
-from core.errors import UnreadableRecordError
-from core.intake import RefusedRecord
-from core.weight_access import Access
-from core.weight_events import Activity
+from core.base.errors import UnreadableRecordError
+from core.weights.access import Access
+from core.weights.events import Activity
+from core.weights.intake import RefusedRecord
 
 _AUDITS: Final = frozenset({"kube-audit", "kube-audit-admin"})
 """Categories under which AKS exports the audit log: the event is a text in `properties.log`."""

@@ -3,8 +3,8 @@
 from hashlib import sha256
 
 from audit.weights.records.scrubbing import scrubbed_record
-from core.ids import same_id
-from core.intake import FORMAT, MOST_RECORD, RefusedRecord
+from core.base.ids import same_id
+from core.weights.intake import FORMAT, MOST_RECORD, RefusedRecord
 
 
 def refused(  # noqa: PLR0913  What the document says.

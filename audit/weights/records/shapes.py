@@ -18,7 +18,7 @@ from audit.weights.records.words import (
     Properties,
     Requester,
 )
-from core.errors import UnreadableRecordError
+from core.base.errors import UnreadableRecordError
 
 _STRICT: Final = msgspec.json.Decoder(Fields)
 _LOOSE: Final = msgspec.json.Decoder(dict[str, Any])

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from audit.weights.records.words import Fields
-from core.weight_access import SignedBy
+from core.weights.access import SignedBy
 
 _TYPES: Final = {
     "oauth": SignedBy.OAUTH,

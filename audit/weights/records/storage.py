@@ -20,8 +20,8 @@ from audit.weights.records.scrubbing import NUL, PERSON, scrubbed, scrubbed_docu
 from audit.weights.records.signatures import credential, signed_by, signer
 from audit.weights.records.store_index import WeightStores
 from audit.weights.records.words import CATEGORIES, Fields, Identity
-from core.errors import UnreadableRecordError
-from core.weight_access import FORMAT, Access, SignedBy, access_id
+from core.base.errors import UnreadableRecordError
+from core.weights.access import FORMAT, Access, SignedBy, access_id
 
 _MOST_WORD: Final = 128
 _MOST_AGENT: Final = 512

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
-from core.weight_stores import WeightStore
+from core.weights.stores import WeightStore
 
 _ODD: Final = ("//", "/.", "\\")
 """Where a path may mean another one than it says."""

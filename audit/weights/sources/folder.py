@@ -6,7 +6,7 @@ import stat
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from core.errors import SourceError
+from core.base.errors import SourceError
 
 
 class Folder:

@@ -24,7 +24,7 @@ from audit.weights.sources.hours import (
 )
 from audit.weights.sources.pieces import Blobs, Piece, pieces
 from audit.weights.sources.stretch import Places, Stretch
-from core.weight_events import LogGap
+from core.weights.events import LogGap
 
 _TIME: Final = re.compile(
     rb'"(?:time|requestReceivedTimestamp|eventTimestamp)"\s*:\s*"([^"]{1,40})'

@@ -13,9 +13,9 @@ from typing import Final
 
 from audit.weights.records.log_times import EARLIEST_MS
 from audit.weights.records.places import account_of
-from core.ids import same_id
-from core.times import milli_text
-from core.weight_events import FORMAT, LogGap
+from core.base.ids import same_id
+from core.base.times import milli_text
+from core.weights.events import FORMAT, LogGap
 
 HOUR_S: Final = 3600
 

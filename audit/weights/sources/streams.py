@@ -12,7 +12,7 @@ from audit.weights.sources.folder import Folder
 from audit.weights.sources.hours import HourBlob, Mark, read_marks, write_marks
 from audit.weights.sources.pieces import pieces
 from audit.weights.sources.stretch import MOST_RECORD, MOST_STRETCH, Places, Record, Stretch
-from core.errors import SourceError
+from core.base.errors import SourceError
 
 _SLOT: Final = "00/00"
 _WINDOW: Final = 1024 * 1024

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
-from core.weight_events import LogGap
+from core.weights.events import LogGap
 
 MOST_STRETCH: Final = 4 * 1024 * 1024
 """Bytes of records in one stretch, but for a single record that is larger."""

@@ -1,6 +1,6 @@
 {{/* Policy bundles that come while the processes run: kube/bundles.py. */}}
 
-{{/* The ConfigMaps that hold the parts of published bundles (core/bundle_head.py: SLOTS, MOST_PARTS). */}}
+{{/* The ConfigMaps that hold the parts of published bundles (core/policy_bundles.py: SLOTS, MOST_PARTS). */}}
 {{- define "sallyport.bundleParts" -}}
 {{- range $slot := until 4 }}
 {{- range $part := until 8 }}

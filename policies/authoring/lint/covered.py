@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 from policies.authoring.cases import Case, Expected
 from policies.authoring.examples import find_all, read
 from policies.authoring.lint import Level, Problem

@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 from policies import BUILT_IN_REGO
 from policies.authoring.examples import with_examples
 from policies.authoring.lint import Problem

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 from policies.authoring.lint import Level, Problem
 from policies.authoring.lint.placing import problem_of
 from policies.authoring.running import run

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 from policies.authoring.lint import Level, Problem
 from policies.authoring.workspace import TEST_SUFFIX
 from policies.opa import run_opa

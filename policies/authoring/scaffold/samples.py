@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from core.pod import Pod
+from core.kubernetes.pod import Pod
 
 _ITEMS: Final = "[]"
 _TEXT: Final = "example"

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 from policies import BUILT_IN_REGO, LIBRARY
 from policies.authoring.scaffold import rule, signal
 from policies.authoring.scaffold.samples import plain, within, without

@@ -2,7 +2,7 @@
 # scope: package
 # title: Segments of privileges, and paths
 # description: >-
-#   What several rules share. The grammar of privileges is in core/privileges.py.
+#   What several rules share. The grammar of privileges is in core/profiles/privileges.py.
 package sallyport.lib
 
 # The characters that stand for themselves in a privilege, the frequent ones first: trim compares

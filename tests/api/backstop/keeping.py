@@ -12,8 +12,8 @@ from typing import Final
 from prometheus_client import CollectorRegistry
 
 from control.loops.backstop import Backstop
-from core.errors import NotSyncedError
-from core.rollout import Modes
+from core.base.errors import NotSyncedError
+from core.decision.rollout import Modes
 from identity.subjects import Controllers
 from kube.connection import Connection
 from kube.lease import Leadership

@@ -13,7 +13,7 @@ from cli.certs_status import Status, exit_code, read_status
 from cli.certs_text import print_status
 from cli.settings import Settings
 from control.loops.certificate_signs import CertificateSigns
-from core.errors import ClusterError, SettingsError
+from core.base.errors import ClusterError, SettingsError
 from kube.objects import Objects
 from kube.paging import open_objects
 from tests.api.certs.scene import Scene

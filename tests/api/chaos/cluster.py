@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Final, Self
 
-from core.document import decode_document
+from core.decision.document import decode_document
 from tests.api.chaos.clock import ShiftedClock
 from tests.api.chaos.load import TRAIN
 from tests.api.chaos.parts import Kubelet, Part, wait_until

@@ -6,7 +6,7 @@ from control.egress.remembering import MOST_SHARDS
 from control.weights.changes_known import name_of
 from control.weights.reached import NAME as REACHED
 from control.weights.revisions import BUNDLE, RISK_TABLE
-from core.bundle_head import GATES_NAME, HEAD_NAME
+from core.policy_bundles import GATES_NAME, HEAD_NAME
 from kube.recorded_objects import KINDS
 from kube.store_access import NAME as STORE_ACCESS
 from tests.api.chart.attempts import LEASES, MERGE, OTHER, OWN, WEBHOOKS, rules

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core import names
+from core.base import names
 from tests.api.chart.attempts import FORBIDDEN
 from tests.harness.client import Client, Json
 from tests.harness.helm import NAMESPACE

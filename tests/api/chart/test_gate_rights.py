@@ -4,9 +4,9 @@ import pytest
 
 from cli.egress_ground import default_deny_of
 from cli.settings_egress import Egress
-from core.bundle_head import GATES_NAME, HEAD_NAME, MOST_PARTS, SLOTS, part_name
-from core.subject import Subject
-from core.workloads import WORKLOADS
+from core.kubernetes.workload_kinds import WORKLOADS
+from core.people.subject import Subject
+from core.policy_bundles import GATES_NAME, HEAD_NAME, MOST_PARTS, SLOTS, part_name
 from kube.live import LiveCluster
 from kube.settings import LiveSettings
 from tests.api.chart.attempts import rules

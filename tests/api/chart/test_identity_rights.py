@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from core.risk_wire import HEAD_NAME, SECRET_NAMES
+from core.risk.snapshot_storage import HEAD_NAME, SECRET_NAMES
 from tests.api.chart.attempts import rules
 from tests.api.chart.conftest import ELSEWHERE
 from tests.api.chart.test_gate_rights import OWNERS

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from core.errors import ClusterError, NotLeaderError
+from core.base.errors import ClusterError, NotLeaderError
 from kube.connection import Connection
 from kube.election import LeaseElection
 from kube.lease import Clocks, Leadership, LeaseSettings, boot_time, wall_time

@@ -17,11 +17,11 @@ from control.loops.look_back import LookBackMetrics, LookBacks
 from control.risk.look_back import NO_RECORDS, Sources
 from control.risk.look_back_events import Telling, event_name
 from control.risk.look_back_state import MemoryStore
-from core.ids import uuid7
-from core.look_back import LookBackDocument, encode_look_back
-from core.names import REQUESTER_ANNOTATION
-from core.risk import Family, Level, RiskEntry, State, key_of
-from core.risk_snapshot import Draft, RiskSnapshot
+from core.base.ids import uuid7
+from core.base.names import REQUESTER_ANNOTATION
+from core.risk.look_back import LookBackDocument, encode_look_back
+from core.risk.model import Family, Level, RiskEntry, State, key_of
+from core.risk.snapshot import Draft, RiskSnapshot
 from kube.lease import Leadership
 from kube.objects import Objects
 from tests.harness.client import Client, Json, read_objects

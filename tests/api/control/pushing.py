@@ -18,8 +18,8 @@ from prometheus_client import CollectorRegistry
 
 from control.risk.events_in import EventsIn
 from control.risk.push_metrics import PushMetrics
-from core.risk import Family, RiskEntry, key_of
-from core.risk_wire import HEAD_NAME
+from core.risk.model import Family, RiskEntry, key_of
+from core.risk.snapshot_storage import HEAD_NAME
 from identity.clients import event_hub
 from identity.clients.event_hub import Batch, EventHub, EventHubSettings, TokenSource
 from kube.connection import Connection

@@ -13,8 +13,8 @@ from control.loop import RunningLoop
 from control.metrics import LoopMetrics
 from control.risk.poll_settings import PollSettings
 from control.risk.polling import RiskPolling, risk_polling
-from core.risk import Family, RiskEntry, key_of
-from core.risk_snapshot import Coverage, RiskSnapshot
+from core.risk.model import Family, RiskEntry, key_of
+from core.risk.snapshot import Coverage, RiskSnapshot
 from identity.entra.polling_times import Times
 from kube.lease import Leadership, boot_time
 from kube.objects import Objects

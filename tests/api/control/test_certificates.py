@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import ClusterError, NotLeaderError
+from core.base.errors import ClusterError, NotLeaderError
 from kube.lease import Leadership
 from kube.objects import Objects
 from tests.api.control.secrets import FOREVER, SECRETS, certificates, read, require_sound, versions

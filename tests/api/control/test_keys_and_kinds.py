@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry
 from control.loops import crds
 from control.loops.crds import Definitions
 from control.loops.signing import SECRET, Signing
-from core.errors import ClusterError
+from core.base.errors import ClusterError
 from kube.lease import Leadership
 from kube.objects import Objects
 from tests.api.kube.objects import new_name, wait_for

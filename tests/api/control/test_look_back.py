@@ -7,9 +7,9 @@ import pytest
 
 from control.risk.look_back import NO_RECORDS
 from control.risk.look_back_state import NAME
-from core.look_back import Item, LookBackDocument, Sort, State
-from core.risk import Family, Level, key_of
-from core.risk_snapshot import Draft, RiskSnapshot
+from core.risk.look_back import Item, LookBackDocument, Sort, State
+from core.risk.model import Family, Level, key_of
+from core.risk.snapshot import Draft, RiskSnapshot
 from kube.objects import Objects
 from tests.api.control.looked_back import Died, Mortal, Scene, new_scene, only
 from tests.api.kube.objects import new_name

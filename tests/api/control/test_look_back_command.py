@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from core.names import REQUESTER_ANNOTATION
-from core.risk import Family, key_of
+from core.base.names import REQUESTER_ANNOTATION
+from core.risk.model import Family, key_of
 from kube.objects import Objects
 from kube.risk_store import RiskStore
 from tests.api.control.looked_back import CLUSTER, Scene

@@ -11,11 +11,11 @@ from audit.ledger.acts_wire import ActsPage
 from audit.ledger.store.store import Store
 from control.loops.look_back import PATIENCE_S
 from control.risk.look_back import Sources, look_back
-from core.errors import LedgerError
-from core.ids import uuid7
-from core.look_back import Sort, State
-from core.risk import Application, ApplicationKind, key_of
-from core.risk_snapshot import Draft
+from core.base.errors import LedgerError
+from core.base.ids import uuid7
+from core.risk.look_back import Sort, State
+from core.risk.model import Application, ApplicationKind, key_of
+from core.risk.snapshot import Draft
 from identity.look_back.looking_back import risen_of
 from kube.connection import Connection
 from kube.objects import Objects

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from core.risk import Application, ApplicationKind, Family, Level, State, key_of
-from core.risk_snapshot import RiskSnapshot
+from core.risk.model import Application, ApplicationKind, Family, Level, State, key_of
+from core.risk.snapshot import RiskSnapshot
 from identity.clients.tokens import CredentialKind
 from identity.entra.graph_resources import Resource
 from identity.entra.polling_times import Times

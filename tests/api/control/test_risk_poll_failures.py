@@ -9,8 +9,8 @@ from typing import Any
 
 from structlog.testing import capture_logs
 
-from core.risk import Family, State, key_of
-from core.risk_snapshot import RiskSnapshot
+from core.risk.model import Family, State, key_of
+from core.risk.snapshot import RiskSnapshot
 from identity.entra.graph_resources import Resource
 from kube.objects import Objects
 from tests.api.control.risk_polls import Polled, polled, quick, until

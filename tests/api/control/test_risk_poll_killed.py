@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from core.risk import Family, RiskEntry, key_of
-from core.risk_snapshot import RiskSnapshot
+from core.risk.model import Family, RiskEntry, key_of
+from core.risk.snapshot import RiskSnapshot
 from identity.entra.graph_resources import Resource
 from identity.entra.words import level_of, seconds_of, state_of
 from kube.objects import Objects

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from control.risk import events_in
-from core.errors import NotLeaderError
-from core.risk import Family, Level, State
+from core.base.errors import NotLeaderError
+from core.risk.model import Family, Level, State
 from identity.clients.event_hub import EventHub
 from tests.api.control.pushing import (
     POINTS,

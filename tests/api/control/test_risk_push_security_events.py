@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from core.risk import Family, Level, key_of
+from core.risk.model import Family, Level, key_of
 from kube.objects import Objects
 from kube.risk_store import RiskStore
 from tests.api.control.pushing import head_version, person

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from control.risk import events_in
-from core.errors import ClusterError, EntraError
+from core.base.errors import ClusterError, EntraError
 from kube.objects import Objects
 from tests.api.control.pushing import (
     Issued,

@@ -9,8 +9,8 @@ from prometheus_client import CollectorRegistry
 from structlog.testing import capture_logs
 
 from control.risk.tables import RiskTables
-from core.errors import NotLeaderError
-from core.risk import Family, RiskEntry, key_of
+from core.base.errors import NotLeaderError
+from core.risk.model import Family, RiskEntry, key_of
 from identity.risk.table import parse_table
 from identity.risk.table_reading import read_rows
 from kube.lease import Leadership

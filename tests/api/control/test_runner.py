@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 from control.loop import Loop
 from control.metrics import LoopMetrics
 from control.runner import Runner
-from core.errors import ClusterError
+from core.base.errors import ClusterError
 from kube.connection import Connection
 from kube.election import LeaseElection
 from kube.lease import Leadership, LeaseSettings

@@ -6,9 +6,9 @@ from ipaddress import ip_network
 
 import pytest
 
-from core import names
-from core.networks import Network
-from core.selectors import Requirement
+from core.base import names
+from core.base.networks import Network
+from core.kubernetes.label_selectors import Requirement
 from egress.carving import ALWAYS_RESERVED
 from egress.openings import Addresses, Block, Meaning, Name, Opening, Peer, Pods
 from egress.render import render

@@ -6,8 +6,8 @@ from typing import Final
 
 import pytest
 
-from core.pod import decode_pod
-from core.storage import PersistentVolume
+from core.kubernetes.persistent_volumes import PersistentVolume
+from core.kubernetes.pod import decode_pod
 from policies.projection import encode, project
 from tests.harness.client import Client, Json, Outcome
 from tests.harness.gangs import classes, gangs, pod_json, pod_name, projection, recorded

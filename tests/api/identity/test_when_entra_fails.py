@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from cli.risk_text import shown_time
-from core.risk_snapshot import Draft
+from core.risk.snapshot import Draft
 from kube.paging import open_objects
 from kube.risk_store import RiskStore
 from tests.api.admission.objects import until_known

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from core import names
+from core.base import names
 from kube.live import LiveCluster
 from kube.manifests import read_paths
 from tests.harness.apiserver import ApiServer

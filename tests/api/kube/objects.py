@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from core.errors import NotSyncedError
+from core.base.errors import NotSyncedError
 
 _numbers = itertools.count()
 

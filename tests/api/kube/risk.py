@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from core.risk import Family, Level, RiskEntry, State, key_of
-from core.risk_snapshot import Draft
+from core.risk.model import Family, Level, RiskEntry, State, key_of
+from core.risk.snapshot import Draft
 from kube.connection import Connection
 from kube.objects import Objects
 from kube.risk_store import Change, RiskStore

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
-from core.errors import InvalidObjectError
-from core.profiles import parse_profile
+from core.base.errors import InvalidObjectError
+from core.profiles.container_profiles import parse_profile
 from tests.api.kube.objects import profile
 from tests.api.kube.specs import DEFAULTS_ACCEPTED, DEFAULTS_REFUSED, GOOD, Spec, spec_with
 from tests.harness.client import Client

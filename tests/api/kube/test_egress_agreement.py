@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from core.allowlists import KIND, SET_KIND, parse_allowlist, parse_destinations
-from core.errors import InvalidObjectError
+from core.base.errors import InvalidObjectError
+from core.egress.allowlists import KIND, SET_KIND, parse_allowlist, parse_destinations
 from tests.api.kube.egress_cases import (
     ABOUT,
     DESTINATIONS,

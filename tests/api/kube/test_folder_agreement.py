@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from core.subject import Subject, service_account
+from core.people.subject import Subject, service_account
 from kube.folder import FolderCluster
 from kube.live import LiveCluster
 from tests.api.kube.objects import new_name, wait_for

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from core.errors import NotSyncedError
-from core.risk_wire import SECRET_NAMES
-from core.subject import Subject
-from core.workloads import WORKLOADS
+from core.base.errors import NotSyncedError
+from core.kubernetes.workload_kinds import WORKLOADS
+from core.people.subject import Subject
+from core.risk.snapshot_storage import SECRET_NAMES
 from kube.live import LiveCluster
 from kube.manifests import read_paths
 from tests.harness.apiserver import ApiServer

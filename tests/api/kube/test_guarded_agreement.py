@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from core.approvals import CLUSTER_KIND, parse_approval
-from core.break_glass import parse_break_glass
-from core.errors import InvalidObjectError
-from core.exceptions import parse_exception
+from core.approvals.approvals import CLUSTER_KIND, parse_approval
+from core.approvals.break_glass import parse_break_glass
+from core.approvals.exceptions import parse_exception
+from core.base.errors import InvalidObjectError
 from tests.harness.client import Client
 from tests.harness.webhooks import serve_guarded
 

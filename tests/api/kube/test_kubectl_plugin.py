@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from core import names
+from core.base import names
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client
 from tests.harness.programs import skip_or_fail

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 
-from core.namespaces import Namespace
+from core.decision.namespaces import Namespace
 from kube.connection import Connection
 from kube.listwatch import ListWatch, Resource
 from kube.live import NAMESPACES_PATH

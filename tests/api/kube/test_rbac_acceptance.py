@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 import msgspec
 import pytest
 
-from core.errors import InvalidObjectError
+from core.base.errors import InvalidObjectError
 from kube.rbac_objects import Binding, Role, check_binding, check_role
 from tests.harness import rbac
 from tests.harness.client import Client, Json

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from core.errors import AccessReviewError, NotSyncedError
-from core.subject import Subject
+from core.base.errors import AccessReviewError, NotSyncedError
+from core.people.subject import Subject
 from kube.live import LiveCluster
 from kube.manifests import read_paths
 from kube.settings import LiveSettings

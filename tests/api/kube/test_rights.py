@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.errors import AccessReviewError
-from core.subject import Subject
+from core.base.errors import AccessReviewError
+from core.people.subject import Subject
 from kube.live import LiveCluster
 from kube.settings import LiveSettings
 from tests.api.kube.objects import new_name, wait_for

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from core.errors import ClusterError, NotLeaderError
-from core.risk import Family, key_of
-from core.risk_base import Base
-from core.risk_snapshot import Coverage, Draft, RiskSnapshot
-from core.risk_wire import HEAD_NAME, shard_name
+from core.base.errors import ClusterError, NotLeaderError
+from core.risk.columns import Base
+from core.risk.model import Family, key_of
+from core.risk.snapshot import Coverage, Draft, RiskSnapshot
+from core.risk.snapshot_storage import HEAD_NAME, shard_name
 from kube import risk_store
 from kube.lease import Leadership
 from kube.objects import Objects

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from core.risk import Family, key_of
-from core.risk_base import Base
-from core.risk_snapshot import RiskSnapshot
-from core.risk_wire import HEAD_NAME, SECRET_NAMES, shard_name
+from core.risk.columns import Base
+from core.risk.model import Family, key_of
+from core.risk.snapshot import RiskSnapshot
+from core.risk.snapshot_storage import HEAD_NAME, SECRET_NAMES, shard_name
 from kube import risk_store
 from kube.connection import Connection
 from kube.lease import Leadership

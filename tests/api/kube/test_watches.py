@@ -3,7 +3,7 @@
 import pytest
 from structlog.testing import capture_logs
 
-from core.errors import NotSyncedError
+from core.base.errors import NotSyncedError
 from kube.live import LiveCluster
 from tests.api.kube.objects import new_name, profile, wait_for
 from tests.api.objects.makings import persistent_volume

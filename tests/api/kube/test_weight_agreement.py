@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from core.access_grants import parse_grant
-from core.errors import InvalidObjectError
-from core.weight_stores import parse_store
+from core.base.errors import InvalidObjectError
+from core.weights.access_grants import parse_grant
+from core.weights.stores import parse_store
 from tests.api.kube.egress_cases import REFUSED, TAKEN, WEBHOOK, Cases, Spec
 from tests.api.kube.weight_cases import GRANTS, STORES
 from tests.harness.client import Client

@@ -11,7 +11,7 @@ from cli.profile_check import check_profile
 from cli.profile_suggest import suggest_profile
 from cli.settings import Settings, read_settings
 from cli.who_can_use import Answer, list_users
-from core.errors import ClusterError, NotSyncedError
+from core.base.errors import ClusterError, NotSyncedError
 from identity.rights.holders import Holder, as_subject
 from identity.rights.who_can import who_can_use
 from kube.live import LiveCluster

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.profiles import parse_version
+from core.profiles.container_profiles import parse_version
 from tests.harness.apiserver import ApiServer
 from tests.harness.programs import require
 from tests.harness.verdicts import Verdicts

@@ -15,7 +15,7 @@ from typing import Any, Final
 from prometheus_client import CollectorRegistry
 
 from control.loops.bundles import Activating
-from core.bundle_head import BASE, Announcement
+from core.policy_bundles import BASE, Announcement
 from kube.bundle_store import BundleStore
 from kube.lease import Leadership
 from kube.objects import Objects

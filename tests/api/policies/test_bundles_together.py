@@ -13,7 +13,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ed25519
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from core.bundle_head import BASE
+from core.policy_bundles import BASE
 from tests.api.policies.published import (
     SOON_S,
     Field,

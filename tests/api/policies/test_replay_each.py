@@ -19,8 +19,8 @@ from cli.replaying import replay
 from cli.replaying.counts import Tallies
 from cli.settings import Settings
 from cli.settings_sections import Ledger
-from core.decision import Action, Verdict
-from core.document import DecisionDocument, decode_document
+from core.decision.decision import Action, Verdict
+from core.decision.document import DecisionDocument, decode_document
 from tests.harness.evidence import record
 from tests.harness.json_patch import apply_patch
 from tests.harness.recorded import Recorded

@@ -7,7 +7,7 @@ import pytest
 
 from audit.clients.anchor_config_map import KEY, ConfigMapAnchor
 from audit.ledger.log.problems import Wrong
-from core.errors import LedgerError
+from core.base.errors import LedgerError
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client
 from tests.unit.audit.log_verify.scene import Scene, verify

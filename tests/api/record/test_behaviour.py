@@ -12,8 +12,8 @@ from audit.behaviour.wire import BehaviourAnswer
 from audit.clients.auditor import AuditorClient
 from audit.clients.behaviour import BehaviourClient
 from audit.ledger.frames import Frame, FrameKind, decision_frame_id
-from core.errors import LedgerError
-from core.risk import key_of
+from core.base.errors import LedgerError
+from core.risk.model import key_of
 from tests.harness.recorded import CLUSTER, Recorded
 from tests.unit.audit.behaviour.deeds import DAY, HOUR, WHO, document
 from tests.unit.webhooks.connection import until

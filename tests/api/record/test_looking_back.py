@@ -5,7 +5,7 @@ import json
 import time
 from typing import Any
 
-from core.subject import Subject
+from core.people.subject import Subject
 from tests.api.record.conftest import TRAIN, pod
 from tests.api.record.installation import Installation
 from tests.harness import rbac

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli.report_publish import publish
-from core.errors import ClusterError
+from core.base.errors import ClusterError
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client, Json
 from tests.harness.openreports import API_VERSION, install_crds

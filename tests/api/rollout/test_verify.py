@@ -6,8 +6,8 @@ from cli import exits
 from cli.flags import read_flags
 from cli.verify import Verified, exit_code, verify
 from cli.verify_answers import Standing
-from core.errors import SettingsError
-from core.namespaces import Mode
+from core.base.errors import SettingsError
+from core.decision.namespaces import Mode
 from tests.api.admission.objects import until_known
 from tests.api.record.installation import Installation
 from tests.harness.client import Client

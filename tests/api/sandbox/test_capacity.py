@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry
 
 from control.loops.capacity import CapacitySettings, SandboxCapacity
 from control.loops.nodes import PODS, used_by
-from core.capacity import decode_capacity
+from core.sandbox.capacity import decode_capacity
 from kube.capacities import NAME
 from kube.connection import Connection
 from kube.lease import Leadership

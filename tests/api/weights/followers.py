@@ -16,9 +16,9 @@ from control.weights.life_metrics import LifeMetrics
 from control.weights.lives import LifeParts, PodLives
 from control.weights.reached import ReachedStore
 from control.weights.telling import Signs
-from core.errors import NotRecordedError
-from core.lifecycle import LifeEvent, ObjectChange, PodLife, decode_change, decode_life
-from core.weight_events import LogGap, decode_gap
+from core.base.errors import NotRecordedError
+from core.weights.events import LogGap, decode_gap
+from core.weights.pod_lifecycle import LifeEvent, ObjectChange, PodLife, decode_change, decode_life
 from kube.connection import Connection
 from kube.following import Following
 from kube.lease import Leadership

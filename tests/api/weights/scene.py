@@ -14,9 +14,9 @@ from audit.ledger.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.store.store import Store
 from control.weights.changes_known import KnownStore
 from control.weights.reached import ReachedStore
-from core.ids import same_id
-from core.lifecycle import LifeEvent, PodLife, encode_life
-from core.times import milli_text
+from core.base.ids import same_id
+from core.base.times import milli_text
+from core.weights.pod_lifecycle import LifeEvent, PodLife, encode_life
 from kube.connection import Connection
 from kube.objects import Objects
 from tests.api.record.installation import PROGRAM, Installation

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from control.weights.showing_access import ShownAccess
-from core.store_access import FORMAT, Ability, Difference, Differing, Holder, StoreAccess
+from core.weights.store_access import FORMAT, Ability, Difference, Differing, Holder, StoreAccess
 from kube.connection import Connection
 from kube.lease import Leadership
 from kube.objects import Objects

@@ -15,8 +15,8 @@ from audit.ledger.recorder import LedgerRecorder
 from control.weights.changes import ChangeParts, Changes
 from control.weights.changes_known import KnownStore
 from control.weights.reached import ReachedStore
-from core import names
-from core.two_person import ORDINARY, Approvable, Approved, Consent, NotApproved, approved
+from core.base import names
+from core.people.two_person import ORDINARY, Approvable, Approved, Consent, NotApproved, approved
 from kube.manifests import read_paths
 from kube.objects import Objects
 from kube.recorded_objects import RecordedObjects

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from control.weights.reached import Reached
-from core.lifecycle import LifeEvent
-from core.roll_calls import roll_calls
+from core.weights.pod_lifecycle import LifeEvent
+from core.weights.roll_calls import roll_calls
 from kube.objects import Objects
 from tests.api.kube.objects import new_name, wait_for
 from tests.api.kube.restartable import RestartableServer

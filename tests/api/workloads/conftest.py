@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from core.workloads import WORKLOADS
+from core.kubernetes.workload_kinds import WORKLOADS
 from tests.api.admission.conftest import install
 from tests.harness.client import Client, Json, connect
 from tests.harness.guarded import Installation, guarded_with_controllers

@@ -13,7 +13,7 @@ from control.loop import RunningLoop
 from control.loops.discovered import NAME, Wanted
 from control.loops.discovery import Discovery
 from control.metrics import LoopMetrics
-from core.errors import ClusterError
+from core.base.errors import ClusterError
 from kube.connection import Connection
 from kube.lease import Leadership
 from kube.objects import Objects

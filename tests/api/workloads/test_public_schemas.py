@@ -7,11 +7,11 @@ from http import HTTPStatus
 
 import pytest
 
-from core.carried import templates_of
-from core.operators import OPERATORS
-from core.templates import Template
-from core.workload import GroupKind
-from core.workloads import WORKLOADS
+from core.kubernetes.operators import OPERATORS
+from core.kubernetes.pod_templates import Template
+from core.kubernetes.workload import GroupKind
+from core.kubernetes.workload_kinds import WORKLOADS
+from core.kubernetes.workload_pods import templates_of
 from tests.api.workloads.conftest import TRAIN
 from tests.api.workloads.public_samples import public_sample
 from tests.harness.client import Answer, ApiStatusError, Client, Json, connect

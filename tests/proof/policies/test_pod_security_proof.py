@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.profiles import parse_version
+from core.profiles.container_profiles import parse_version
 from tests.harness.agreement import compare
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client

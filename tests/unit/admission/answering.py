@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Mapping
 
-from core.decision import Denial, Need
-from core.errors import EvaluationError
+from core.base.errors import EvaluationError
+from core.decision.decision import Denial, Need
 from policies.bundle import Rule
 from policies.engine import A_POD, Answer, Judgement, Shown
 from policies.engine.remembered import RememberingEngine

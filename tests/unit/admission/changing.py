@@ -7,14 +7,14 @@ from typing import Any, Final
 import msgspec
 from hypothesis import strategies as st
 
-from core.errors import NotSyncedError
-from core.namespaces import Namespace
-from core.notes import Notes, Owned
-from core.pod import OwnerReference, Pod
-from core.request import Operation, Phase, Request
-from core.risk import Acting, Behaviour, Family, Level, RiskEntry, State, key_of
-from core.risk_snapshot import Coverage, Draft, Head, RiskSnapshot
-from core.subject import Subject, service_account
+from core.base.errors import NotSyncedError
+from core.decision.namespaces import Namespace
+from core.decision.request import Operation, Phase, Request
+from core.kubernetes.pod import OwnerReference, Pod
+from core.kubernetes.requester_notes import Notes, Owned
+from core.people.subject import Subject, service_account
+from core.risk.model import Acting, Behaviour, Family, Level, RiskEntry, State, key_of
+from core.risk.snapshot import Coverage, Draft, Head, RiskSnapshot
 from sandbox.choosing import Site
 from tests.unit.admission.sandboxed import pod
 from tests.unit.admission.test_entering_pods import shell

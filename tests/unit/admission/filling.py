@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 
 from admission.judge import Judge
-from core.decision import Decision
-from core.request import Request
+from core.decision.decision import Decision
+from core.decision.request import Request
 from tests.harness.json_patch import apply_patch
 from tests.unit.admission.world import IMAGE, Folder, raw
 from webhooks.answer import Patches, mutation_patches

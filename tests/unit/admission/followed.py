@@ -8,9 +8,9 @@ from pathlib import Path
 from admission.bundles import Bundles
 from admission.following import Following
 from admission.in_force import InForce
-from core.bundle_head import Announcement, Head, Stored
+from core.base.errors import ClusterError
 from core.cluster import Cluster
-from core.errors import ClusterError
+from core.policy_bundles import Announcement, Head, Stored
 from policies import BUILT_IN_BUNDLE
 from policies.bundle import Bundle, read_bundle
 from policies.engine.remembered import RememberingEngine

@@ -5,12 +5,12 @@ from typing import Any, Final
 
 from admission.gather import Gatherer
 from admission.judge import Judge
-from core.decision import Decision, Finding
-from core.names import API_VERSION, AUTHOR_ANNOTATION
-from core.namespaces import Enrolment
-from core.request import Kind, Operation, Request
-from core.subject import Subject
-from core.two_person import person_of, write_person
+from core.base.names import API_VERSION, AUTHOR_ANNOTATION
+from core.decision.decision import Decision, Finding
+from core.decision.namespaces import Enrolment
+from core.decision.request import Kind, Operation, Request
+from core.people.subject import Subject
+from core.people.two_person import person_of, write_person
 from egress.ground import Ground
 from identity.subjects import Controllers
 from policies.engine.embedded import EmbeddedEngine

@@ -5,8 +5,8 @@ from typing import Any
 
 from admission.gather import Gatherer
 from admission.judge import Judge
-from core.decision import Decision
-from core.rollout import Modes
+from core.decision.decision import Decision
+from core.decision.rollout import Modes
 from egress.ground import Ground
 from identity.subjects import configured
 from policies.engine.embedded import EmbeddedEngine

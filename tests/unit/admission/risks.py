@@ -7,10 +7,11 @@ import msgspec
 
 from admission.gather import Gatherer
 from admission.judge import Judge
-from core.decision import Action, Decision
-from core.profiles import CATALOGUE
-from core.request import Phase, Request
-from core.risk import (
+from core.decision.decision import Action, Decision
+from core.decision.request import Phase, Request
+from core.people.subject import Subject, service_account
+from core.profiles.container_profiles import CATALOGUE
+from core.risk.model import (
     Acting,
     Application,
     ApplicationKind,
@@ -22,8 +23,7 @@ from core.risk import (
     key_of,
     key_of_subject,
 )
-from core.risk_snapshot import Coverage, Draft, Head, RiskSnapshot
-from core.subject import Subject, service_account
+from core.risk.snapshot import Coverage, Draft, Head, RiskSnapshot
 from identity.risk.standing import Freshness
 from identity.subjects import configured
 from policies.engine import Engine

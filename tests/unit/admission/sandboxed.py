@@ -8,9 +8,9 @@ import msgspec
 from admission.gather import Gatherer
 from admission.judge import Judge
 from core.cluster import Cluster
-from core.decision import Decision
-from core.request import Phase, Request
-from core.sandbox import Feature, Signal
+from core.decision.decision import Decision
+from core.decision.request import Phase, Request
+from core.sandbox.decision import Feature, Signal
 from identity.subjects import configured
 from policies.bundle import Rule
 from policies.engine import A_POD, Answer, Engine, Judgement, Shown

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from core.decision import Verdict
-from core.namespaces import Mode
+from core.decision.decision import Verdict
+from core.decision.namespaces import Mode
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import (

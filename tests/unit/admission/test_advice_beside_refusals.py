@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from admission.explain import explain
-from core.subject import service_account
+from core.people.subject import service_account
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.test_explanations import document_of
 from tests.unit.admission.test_first_advice import explained

@@ -3,7 +3,7 @@
 import msgspec
 
 from control.risk.applications import ApplicationsInUse
-from core.request import Phase
+from core.decision.request import Phase
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.risks import CAROL, SPARE, everyone, judge, snapshot
 from tests.unit.admission.test_risk_who_counts import signing_in, with_env

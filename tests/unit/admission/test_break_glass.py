@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from admission.gather import Gatherer
 from admission.judge import Judge
-from core.approvals import CLUSTER_KIND, account_of
-from core.break_glass import parse_break_glass
-from core.decision import Action, Decision, Verdict
-from core.making import make_document
-from core.names import API_VERSION
-from core.request import Kind, Request
-from core.subject import Subject
-from core.two_person import person_of, write_person
+from core.approvals.approvals import CLUSTER_KIND, account_of
+from core.approvals.break_glass import parse_break_glass
+from core.base.names import API_VERSION
+from core.decision.decision import Action, Decision, Verdict
+from core.decision.document_builder import make_document
+from core.decision.request import Kind, Request
+from core.people.subject import Subject
+from core.people.two_person import person_of, write_person
 from identity.subjects import Controllers
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.test_exceptions import ANN, AUTHOR, BEN, END, NOW, ON_HOST

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.decision import Verdict
-from core.request import Operation
+from core.decision.decision import Verdict
+from core.decision.request import Operation
 from kube.folder import FolderCluster
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.world import (

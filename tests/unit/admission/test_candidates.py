@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admission.candidates import MAX_PRIVILEGES, MOST_NEAREST, Candidate, candidates
-from core import names
-from core.namespaces import Namespace
-from core.privileges import PatternSet
-from core.profiles import CATALOGUE, Profile, ProfileSet
+from core.base import names
+from core.decision.namespaces import Namespace
+from core.profiles.container_profiles import CATALOGUE, Profile, ProfileSet
+from core.profiles.privileges import PatternSet
 from tests.unit.core.test_covering import PATTERNS, PRIVILEGES
 
 NAMES = st.sampled_from([f"p-{number}" for number in range(12)])

@@ -1,7 +1,7 @@
 """Privileges that were added after a profile was written warn until its author raises it."""
 
-from core.decision import Action, Verdict
-from core.namespaces import Mode
+from core.decision.decision import Action, Verdict
+from core.decision.namespaces import Mode
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.world import ID, Folder, decide, pod, request
 

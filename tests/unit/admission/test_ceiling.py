@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.decision import Verdict
-from core.subject import Subject
+from core.decision.decision import Verdict
+from core.people.subject import Subject
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.world import ADMIN, ALICE, Folder, decide, pod, request
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.decision import Decision, Verdict
-from core.subject import Subject, service_account
+from core.decision.decision import Decision, Verdict
+from core.people.subject import Subject, service_account
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.world import (
     ALICE,

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from core.decision import Verdict
-from core.profiles import CATALOGUE
-from core.request import Operation, Request
-from core.subject import Subject
+from core.decision.decision import Verdict
+from core.decision.request import Operation, Request
+from core.people.subject import Subject
+from core.profiles.container_profiles import CATALOGUE
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.world import ALICE, BOB, Folder, decide, pod, request
 

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from admission.judge import Judge
-from core.decision import Decision, Verdict
-from core.request import Request
-from core.subject import Subject
+from core.decision.decision import Decision, Verdict
+from core.decision.request import Request
+from core.people.subject import Subject
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.filling import ALL_DEFAULTS, LAX, mutated, with_defaults
 from tests.unit.admission.world import ALICE, IMAGE, Folder, judge_of, request

@@ -1,6 +1,6 @@
 """What a rule denies is refused to everyone, and said once."""
 
-from core.decision import Verdict
+from core.decision.decision import Verdict
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.world import ADMIN, Folder, decide, pod, request, rules
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from core.decision import Action, Decision, Verdict
-from core.request import Kind, Phase
+from core.decision.decision import Action, Decision, Verdict
+from core.decision.request import Kind, Phase
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.labels import Json, held, judge
 from tests.unit.admission.watched import Watched

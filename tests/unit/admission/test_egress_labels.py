@@ -6,11 +6,11 @@ import pytest
 
 from admission.gather import Gatherer
 from admission.judge import Judge
-from core.decision import Decision, Verdict
-from core.namespaces import Enrolment, Mode
-from core.request import Phase, Request
-from core.rollout import Modes
-from core.subject import Subject
+from core.decision.decision import Decision, Verdict
+from core.decision.namespaces import Enrolment, Mode
+from core.decision.request import Phase, Request
+from core.decision.rollout import Modes
+from core.people.subject import Subject
 from egress.ground import Ground
 from identity.subjects import configured
 from policies.engine.embedded import EmbeddedEngine

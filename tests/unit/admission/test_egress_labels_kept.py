@@ -5,9 +5,9 @@ from operator import attrgetter
 import pytest
 
 from admission.explain import explain
-from core.decision import Verdict
-from core.making import make_document
-from core.request import Kind, Operation, Phase
+from core.decision.decision import Verdict
+from core.decision.document_builder import make_document
+from core.decision.request import Kind, Operation, Phase
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.labels import (
     ACCOUNT,

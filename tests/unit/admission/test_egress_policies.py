@@ -6,10 +6,10 @@ import pytest
 
 from admission.gather import Gatherer
 from admission.judge import Judge
-from core.decision import Decision, Verdict
-from core.request import Kind, Operation, Phase
-from core.rollout import Modes
-from core.subject import Subject
+from core.decision.decision import Decision, Verdict
+from core.decision.request import Kind, Operation, Phase
+from core.decision.rollout import Modes
+from core.people.subject import Subject
 from egress.ground import Ground
 from identity.subjects import configured
 from policies.engine.embedded import EmbeddedEngine

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from core.decision import Verdict
-from core.namespaces import Mode
-from core.profiles import CATALOGUE
-from core.request import Kind, Operation, Request
-from core.subject import Subject
+from core.decision.decision import Verdict
+from core.decision.namespaces import Mode
+from core.decision.request import Kind, Operation, Request
+from core.people.subject import Subject
+from core.profiles.container_profiles import CATALOGUE
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import ALICE, BOB, Folder, decide, pod, request

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from core.decision import Decision, Verdict
-from core.profiles import CATALOGUE
-from core.request import Request
+from core.decision.decision import Decision, Verdict
+from core.decision.request import Request
+from core.profiles.container_profiles import CATALOGUE
 from policies.engine.embedded import EmbeddedEngine
 from sandbox.choosing import Site
 from tests.unit.admission.sandboxed import final, judge, namespace, runtime_class

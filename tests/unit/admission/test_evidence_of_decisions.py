@@ -1,7 +1,7 @@
 """What the record keeps of a decision: all that it was made of."""
 
-from core.decision import Access, Named, Tried, Verdict
-from core.subject import service_account
+from core.decision.decision import Access, Named, Tried, Verdict
+from core.people.subject import service_account
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import (

@@ -10,16 +10,16 @@ import pytest
 from admission.excusing import naming
 from admission.gather import Gatherer
 from admission.judge import Judge
-from core.approvals import account_of
-from core.decision import Decision, Verdict
-from core.document import Source
-from core.exceptions import PolicyException, parse_exception
-from core.making import make_document
-from core.names import API_VERSION
-from core.notes import Root
-from core.request import Kind
-from core.subject import Subject
-from core.two_person import person_of, write_person
+from core.approvals.approvals import account_of
+from core.approvals.exceptions import PolicyException, parse_exception
+from core.base.names import API_VERSION
+from core.decision.decision import Decision, Verdict
+from core.decision.document import Source
+from core.decision.document_builder import make_document
+from core.decision.request import Kind
+from core.kubernetes.requester_notes import Root
+from core.people.subject import Subject
+from core.people.two_person import person_of, write_person
 from identity.subjects import Controllers
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.watched import Watched

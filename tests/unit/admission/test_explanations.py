@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 
 from admission.explain import Explanation, explain
-from core.document import DecisionDocument
-from core.making import make_document
-from core.request import Kind, Request
-from core.subject import service_account
+from core.decision.document import DecisionDocument
+from core.decision.document_builder import make_document
+from core.decision.request import Kind, Request
+from core.people.subject import service_account
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.world import ALICE, Folder, decide, pod, request
 

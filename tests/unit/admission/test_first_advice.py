@@ -8,8 +8,8 @@ import pytest
 
 from admission.change import Change
 from admission.explain import Explanation, explain
-from core.document import Source
-from core.request import Request
+from core.decision.document import Source
+from core.decision.request import Request
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.test_explanations import document_of
 from tests.unit.admission.world import ADMIN, ALICE, NAMESPACE, Folder, pod, request

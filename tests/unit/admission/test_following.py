@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from admission import following
-from core.bundle_head import BASE, Head, Stored
 from core.cluster import Cluster
+from core.policy_bundles import BASE, Head, Stored
 from policies import BUILT_IN_BUNDLE
 from policies.bundle import FORMAT, Bundle, Manifest, parse_bundle, read_bundle, with_manifest
 from policies.engine.remembered import RememberingEngine

@@ -8,9 +8,9 @@ import pytest
 from admission import following
 from admission.bundles import Bundles, Read
 from admission.following import Following
-from core.bundle_head import BASE, LONGEST_PROBLEM, Stored
+from core.base.errors import EngineAwayError
 from core.cluster import Cluster
-from core.errors import EngineAwayError
+from core.policy_bundles import BASE, LONGEST_PROBLEM, Stored
 from policies import BUILT_IN_BUNDLE
 from policies.bundle import Bundle, read_bundle
 from policies.engine.remembered import RememberingEngine

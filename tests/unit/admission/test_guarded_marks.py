@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from core.decision import Action, Decision, Finding, Verdict
-from core.request import Operation
-from core.subject import Subject
+from core.decision.decision import Action, Decision, Finding, Verdict
+from core.decision.request import Operation
+from core.people.subject import Subject
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import (

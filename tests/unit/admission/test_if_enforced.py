@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from admission.judge import Judge
-from core import names
-from core.decision import Decision, Verdict
-from core.namespaces import Mode
-from core.request import Request
+from core.base import names
+from core.decision.decision import Decision, Verdict
+from core.decision.namespaces import Mode
+from core.decision.request import Request
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.filling import mutated
 from tests.unit.admission.world import Folder, decide, judge_of, pod, request

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from core.decision import Action, Verdict
-from core.namespaces import Enrolment
-from core.networks import Network, network_of
+from core.base.networks import Network, network_of
+from core.decision.decision import Action, Verdict
+from core.decision.namespaces import Enrolment
 from egress.ground import Ground
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.intents import GROUND, Object, found, intent, shared, stored, written

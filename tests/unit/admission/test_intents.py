@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from core.decision import Action, Verdict
-from core.names import AUTHOR_ANNOTATION, EDITORS_ANNOTATION, EGRESS_FINALIZER
-from core.subject import Subject
-from core.two_person import person_of, write_person
+from core.base.names import AUTHOR_ANNOTATION, EDITORS_ANNOTATION, EGRESS_FINALIZER
+from core.decision.decision import Action, Verdict
+from core.people.subject import Subject
+from core.people.two_person import person_of, write_person
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.intents import (
     GROUND,

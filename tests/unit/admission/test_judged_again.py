@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 
-from core.decision import Need, Verdict
-from core.document import DecisionDocument
-from core.errors import DeadlineError, LedgerError
-from core.request import Operation
-from core.subject import Subject, service_account
+from core.base.errors import DeadlineError, LedgerError
+from core.decision.decision import Need, Verdict
+from core.decision.document import DecisionDocument
+from core.decision.request import Operation
+from core.people.subject import Subject, service_account
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.test_explanations import document_of
 from tests.unit.admission.watched import Watched

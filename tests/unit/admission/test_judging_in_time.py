@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from core.decision import Verdict
-from core.namespaces import Mode, Namespace
-from core.request import Request
+from core.decision.decision import Verdict
+from core.decision.namespaces import Mode, Namespace
+from core.decision.request import Request
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import (

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from admission import allowlisting
-from core.decision import Verdict
+from core.decision.decision import Verdict
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.intents import found, intent, named, written
 from tests.unit.admission.watched import Watched

@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.decision import Action, Verdict
-from core.namespaces import Mode
+from core.decision.decision import Action, Verdict
+from core.decision.namespaces import Mode
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.world import ID, Folder, decide, pod, request, rules
 

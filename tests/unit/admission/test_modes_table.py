@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import pytest
 
-from core.decision import Decision, Unrecorded, Verdict
-from core.risk import Level
+from core.decision.decision import Decision, Unrecorded, Verdict
+from core.risk.model import Level
 from policies.engine.embedded import EmbeddedEngine
 from tests.harness.evidence import ROOT
 from tests.unit.admission import risks, sandboxed, test_entering_pods, weights

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from core.decision import Action, Finding, Verdict
-from core.subject import Subject
+from core.decision.decision import Action, Finding, Verdict
+from core.people.subject import Subject
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.world import ADMIN, ALICE, Folder, decide, pod, request, rules
 

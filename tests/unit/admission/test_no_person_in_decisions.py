@@ -14,11 +14,11 @@ from cryptography.x509.oid import NameOID
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.decision import Evidence
-from core.document import encode_document
-from core.making import make_document
-from core.request import Kind
-from core.subject import Subject
+from core.decision.decision import Evidence
+from core.decision.document import encode_document
+from core.decision.document_builder import make_document
+from core.decision.request import Kind
+from core.people.subject import Subject
 from kube.folder import FolderCluster, read_profiles
 from policies import SHIPPED_PROFILES
 from policies.engine.embedded import EmbeddedEngine

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from core.decision import Verdict
-from core.request import Operation, Request
+from core.decision.decision import Verdict
+from core.decision.request import Operation, Request
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.world import (
     ALICE,

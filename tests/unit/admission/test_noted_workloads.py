@@ -6,9 +6,9 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from core.decision import Decision, Verdict
-from core.request import Kind, Operation, Phase, Request
-from core.subject import Subject, service_account
+from core.decision.decision import Decision, Verdict
+from core.decision.request import Kind, Operation, Phase, Request
+from core.people.subject import Subject, service_account
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.test_tracing import owner
 from tests.unit.admission.world import ALICE, BOB, OTHER, Folder, judge_of, pod, request, rules

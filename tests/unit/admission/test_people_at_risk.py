@@ -6,11 +6,11 @@ import pytest
 
 from admission.gather import Gatherer
 from admission.judge import Judge
-from core.break_glass import parse_break_glass
-from core.decision import Decision, Verdict
-from core.errors import InvalidObjectError
-from core.subject import Subject
-from core.two_person import AtRisk, Terms, person_of, write_person
+from core.approvals.break_glass import parse_break_glass
+from core.base.errors import InvalidObjectError
+from core.decision.decision import Decision, Verdict
+from core.people.subject import Subject
+from core.people.two_person import AtRisk, Terms, person_of, write_person
 from identity.subjects import Controllers
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission import test_break_glass as glass

@@ -9,10 +9,10 @@ import pytest
 
 from admission.replaying.inputs import names_in, read_inputs
 from audit.ledger.recorder import LedgerRecorder
-from core.decision import Decision
-from core.document import decode_document
-from core.request import Kind, Request
-from core.subject import Subject, unnamed_group
+from core.decision.decision import Decision
+from core.decision.document import decode_document
+from core.decision.request import Kind, Request
+from core.people.subject import Subject, unnamed_group
 from policies.bundle import read_bundle
 from policies.engine.embedded import EmbeddedEngine
 from tests.harness.recorded_reviews import Frames

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from core.decision import Action, Decision, Finding, Verdict
-from core.subject import service_account
+from core.decision.decision import Action, Decision, Finding, Verdict
+from core.people.subject import service_account
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.world import (
     ADMIN,

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from core.decision import Decision, Verdict
-from core.namespaces import Mode
-from core.request import Kind
+from core.decision.decision import Decision, Verdict
+from core.decision.namespaces import Mode
+from core.decision.request import Kind
 from policies.backstop.covered import COVERED
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.world import Folder, judge_of, pod, request

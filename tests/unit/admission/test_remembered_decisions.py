@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from admission.judge import Judge
-from core.decision import Decision, Verdict
-from core.request import Kind, Operation, Request
+from core.decision.decision import Decision, Verdict
+from core.decision.request import Kind, Operation, Request
 from policies.engine.embedded import EmbeddedEngine
 from policies.engine.remembered import RememberingEngine
 from tests.harness.pods import pods

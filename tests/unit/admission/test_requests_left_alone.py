@@ -2,9 +2,9 @@
 
 import pytest
 
-from core.decision import Decision, Unrecorded, Verdict
-from core.request import Kind, Operation
-from core.subject import Subject
+from core.decision.decision import Decision, Unrecorded, Verdict
+from core.decision.request import Kind, Operation
+from core.people.subject import Subject
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import (

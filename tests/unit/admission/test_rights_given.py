@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from core.decision import Decision, Verdict
-from core.request import Kind, Operation, Request
-from core.subject import Subject
+from core.decision.decision import Decision, Verdict
+from core.decision.request import Kind, Operation, Request
+from core.people.subject import Subject
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import (

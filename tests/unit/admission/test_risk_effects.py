@@ -4,9 +4,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.decision import Action, Verdict
-from core.risk import Behaviour, Level
-from core.risk_snapshot import RiskSnapshot
+from core.decision.decision import Action, Verdict
+from core.risk.model import Behaviour, Level
+from core.risk.snapshot import RiskSnapshot
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.risks import (
     CAROL,

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from admission.risky_operations import of_own_kind, of_what_is_read
-from core.decision import Action, Verdict
-from core.errors import NotSyncedError
-from core.request import Kind, Operation, Request
-from core.risk import Level, OperationClass
+from core.base.errors import NotSyncedError
+from core.decision.decision import Action, Verdict
+from core.decision.request import Kind, Operation, Request
+from core.risk.model import Level, OperationClass
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.intents import asked as of_intent
 from tests.unit.admission.intents import intent

@@ -8,12 +8,12 @@ from rich.console import Console
 
 from admission.explain import explain
 from cli.explain import print_explanations
-from core.decision import Decision, Verdict
-from core.document import DecisionDocument, decode_document, encode_document
-from core.document_parts import MOST_ASSESSED, AssessedRisk
-from core.making import make_document
-from core.request import Request
-from core.risk import Behaviour, Level
+from core.decision.decision import Decision, Verdict
+from core.decision.document import DecisionDocument, decode_document, encode_document
+from core.decision.document_builder import make_document
+from core.decision.document_parts import MOST_ASSESSED, AssessedRisk
+from core.decision.request import Request
+from core.risk.model import Behaviour, Level
 from identity.risk.table import SHIPPED
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.risks import (

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from core.decision import Action, Decision, Verdict
-from core.request import Request
-from core.risk import Level
-from core.risk_snapshot import Coverage, RiskSnapshot
+from core.decision.decision import Action, Decision, Verdict
+from core.decision.request import Request
+from core.risk.model import Level
+from core.risk.snapshot import Coverage, RiskSnapshot
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.risks import CAROL, decide, everyone, said, snapshot
 from tests.unit.admission.sandboxed import pod

@@ -1,7 +1,7 @@
 """A sandbox that is demanded for a risk: set, held to, or refused where nothing can run in one."""
 
-from core.decision import Action, Verdict
-from core.request import Kind
+from core.decision.decision import Action, Verdict
+from core.decision.request import Kind
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.risks import (
     CAROL,

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from admission.signing_in import MOST_SHOWN
-from core.decision import Action, Verdict
-from core.errors import NotSyncedError
-from core.request import Kind, Operation
-from core.risk import Level
-from core.subject import Subject, service_account
+from core.base.errors import NotSyncedError
+from core.decision.decision import Action, Verdict
+from core.decision.request import Kind, Operation
+from core.people.subject import Subject, service_account
+from core.risk.model import Level
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.risks import (
     CAROL,

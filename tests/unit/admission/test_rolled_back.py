@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.decision import Verdict
+from core.decision.decision import Verdict
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.test_noted_workloads import BOBS, asked, both, notes, workload
 from tests.unit.admission.world import ALICE, BOB, OTHER, Folder, rules

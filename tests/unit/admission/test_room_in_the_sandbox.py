@@ -4,9 +4,9 @@ from typing import Any, Final
 
 import pytest
 
-from core.capacity import Capacity, Shape, Taint, encode_capacity
-from core.decision import Decision, Verdict
-from core.request import Phase, Request
+from core.decision.decision import Decision, Verdict
+from core.decision.request import Phase, Request
+from core.sandbox.capacity import Capacity, Shape, Taint, encode_capacity
 from policies.engine.embedded import EmbeddedEngine
 from sandbox.choosing import Site
 from tests.unit.admission.sandboxed import (

@@ -13,8 +13,8 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from admission.judge import Judge
-from core.decision import Decision
-from core.request import Request
+from core.decision.decision import Decision
+from core.decision.request import Request
 from policies.bundle import read_bundle
 from policies.engine import A_POD, Answer, Engine, Judgement, Shown
 from policies.engine.embedded import EmbeddedEngine, Limits

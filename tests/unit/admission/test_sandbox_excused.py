@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from core.decision import Verdict
+from core.decision.decision import Verdict
 from policies.engine.embedded import EmbeddedEngine
 from sandbox.choosing import Site
 from tests.unit.admission.sandboxed import (

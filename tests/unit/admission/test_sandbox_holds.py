@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.decision import Decision
+from core.decision.decision import Decision
 from kube.folder import FolderCluster
 from policies.engine.embedded import EmbeddedEngine
 from sandbox.choosing import Site

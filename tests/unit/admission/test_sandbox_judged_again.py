@@ -4,11 +4,11 @@ from operator import attrgetter
 
 import pytest
 
-from core.decision import Verdict
-from core.document import DecisionDocument, Source
-from core.errors import LedgerError
-from core.making import make_document
-from core.sandbox import SandboxMode
+from core.base.errors import LedgerError
+from core.decision.decision import Verdict
+from core.decision.document import DecisionDocument, Source
+from core.decision.document_builder import make_document
+from core.sandbox.decision import SandboxMode
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.sandboxed import (
     NOTEBOOK,

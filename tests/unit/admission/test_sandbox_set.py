@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from core.request import Operation
-from core.subject import service_account
+from core.decision.request import Operation
+from core.people.subject import service_account
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.sandboxed import (
     SET,

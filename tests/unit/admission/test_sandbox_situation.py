@@ -8,13 +8,13 @@ import pytest
 
 from admission.facts import Facts, RiskFacts
 from admission.situation import Situations
-from core.decision import Verdict
-from core.namespaces import Namespace
-from core.pod import Pod
-from core.profiles import ProfileSet
-from core.risk import OperationClass
-from core.sandbox import SandboxMode
-from core.subject import Subject
+from core.decision.decision import Verdict
+from core.decision.namespaces import Namespace
+from core.kubernetes.pod import Pod
+from core.people.subject import Subject
+from core.profiles.container_profiles import ProfileSet
+from core.risk.model import OperationClass
+from core.sandbox.decision import SandboxMode
 from identity.kinds import kind_of
 from policies.context import ABSENT, Standings
 from policies.engine.embedded import EmbeddedEngine

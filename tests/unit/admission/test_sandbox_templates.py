@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.request import Kind
+from core.decision.request import Kind
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.sandboxed import (
     judge,

@@ -2,11 +2,11 @@
 
 import pytest
 
-from core.decision import Verdict
-from core.document import Source
-from core.making import make_document
-from core.namespaces import Namespace
-from core.sandbox import Feature, Isolation, SandboxMode
+from core.decision.decision import Verdict
+from core.decision.document import Source
+from core.decision.document_builder import make_document
+from core.decision.namespaces import Namespace
+from core.sandbox.decision import Feature, Isolation, SandboxMode
 from policies.engine.embedded import EmbeddedEngine
 from sandbox.choosing import Site
 from tests.unit.admission.sandboxed import (

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from admission.shadowing import MOST_BYTES, MOST_WAITING, Shadow
 from cli.parts import make_engine
 from cli.settings import Settings
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 from policies.bundle import Bundle, read_bundle
 from policies.engine import Engine
 from tests.harness.recorded_reviews import answer_all, reviews

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.decision import Action, Decision, Verdict
-from core.request import Kind, Operation, Phase, Request
+from core.decision.decision import Action, Decision, Verdict
+from core.decision.request import Kind, Operation, Phase, Request
 from policies.bundle import Bundle, read_bundle
 from policies.engine import A_POD, Answer, Judgement, Shown
 from policies.engine.embedded import EmbeddedEngine, Limits

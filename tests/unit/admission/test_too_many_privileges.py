@@ -5,8 +5,8 @@ import time
 import pytest
 
 from admission.candidates import MAX_PRIVILEGES
-from core.decision import Verdict
-from core.request import Kind
+from core.decision.decision import Verdict
+from core.decision.request import Kind
 from policies.engine.embedded import EmbeddedEngine
 from policies.rights import RBAC
 from tests.unit.admission.world import Folder, decide, pod, request

@@ -5,9 +5,9 @@ from typing import Any, Final
 import pytest
 
 from admission.tracing import MOST_HOPS
-from core.decision import Decision, Traced, Verdict
-from core.request import Phase, Request
-from core.subject import Subject, service_account
+from core.decision.decision import Decision, Traced, Verdict
+from core.decision.request import Phase, Request
+from core.people.subject import Subject, service_account
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import (

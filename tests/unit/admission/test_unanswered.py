@@ -2,9 +2,9 @@
 
 import pytest
 
-from core.decision import Decision, Unrecorded, Verdict
-from core.errors import EvaluationError
-from core.namespaces import Mode
+from core.base.errors import EvaluationError
+from core.decision.decision import Decision, Unrecorded, Verdict
+from core.decision.namespaces import Mode
 from policies.bundle import read_bundle
 from policies.engine.embedded import EmbeddedEngine, Limits
 from tests.unit.admission.watched import Watched

@@ -6,9 +6,9 @@ from typing import Any, Final
 import pytest
 
 from admission.unlisted import MISSHAPEN, NO_TEMPLATE, OWNED
-from core.decision import Decision, Verdict
-from core.request import Kind, Operation, Phase
-from core.subject import Subject
+from core.decision.decision import Decision, Verdict
+from core.decision.request import Kind, Operation, Phase
+from core.people.subject import Subject
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.world import ALICE, BOB, Folder, judge_of, pod, request, rules
 

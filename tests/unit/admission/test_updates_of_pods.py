@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.decision import Verdict
+from core.decision.decision import Verdict
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import (

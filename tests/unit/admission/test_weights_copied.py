@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from admission.weighing_copies import against_copy
-from core.decision import Verdict
-from core.errors import NotSyncedError
-from core.request import Kind, Operation, Request
-from core.storage import PersistentVolume, parse_persistent_volume
-from core.weight_reach import Stores
+from core.base.errors import NotSyncedError
+from core.decision.decision import Verdict
+from core.decision.request import Kind, Operation, Request
+from core.kubernetes.persistent_volumes import PersistentVolume, parse_persistent_volume
+from core.weights.access_paths import Stores
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.weights import (
     STORE,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from core.request import Kind, Operation
+from core.decision.request import Kind, Operation
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.weights import (
     STORE,

@@ -7,11 +7,11 @@ import pytest
 
 from admission.gather import Gatherer
 from admission.judge import Judge
-from core.approvals import parse_approval
-from core.decision import Verdict
-from core.names import API_VERSION
-from core.subject import service_account
-from core.two_person import AtRisk, Terms, person_of
+from core.approvals.approvals import parse_approval
+from core.base.names import API_VERSION
+from core.decision.decision import Verdict
+from core.people.subject import service_account
+from core.people.two_person import AtRisk, Terms, person_of
 from identity.subjects import configured
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.watched import Watched

@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 
 from admission.judge import Judge
-from core.allowlists import parse_allowlist
-from core.decision import Action, Decision, Verdict
-from core.names import API_VERSION
-from core.networks import network_of
-from core.request import Kind, Operation, Phase, Request
-from core.subject import Subject
-from core.weight_openings import WeightOpening, decode_openings, encode_openings
-from core.weight_reach import Stores
-from core.weight_stores import parse_store
+from core.base.names import API_VERSION
+from core.base.networks import network_of
+from core.decision.decision import Action, Decision, Verdict
+from core.decision.request import Kind, Operation, Phase, Request
+from core.egress.allowlists import parse_allowlist
+from core.people.subject import Subject
+from core.weights.access_paths import Stores
+from core.weights.egress_openings import WeightOpening, decode_openings, encode_openings
+from core.weights.stores import parse_store
 from egress.openings import Addresses, Block, Meaning, Name, Opening
 from egress.weights import openings_to_weights
 from kube.folder import FolderCluster

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from core.decision import Decision
-from core.request import Kind, Operation
+from core.decision.decision import Decision
+from core.decision.request import Kind, Operation
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.weights import (
     CLIENT,

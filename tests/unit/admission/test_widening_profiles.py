@@ -9,14 +9,14 @@ import pytest
 
 from admission.gather import Gatherer
 from admission.judge import Judge
-from core.approvals import account_of, profile_uid
-from core.decision import Decision, Verdict
-from core.names import API_VERSION
-from core.profiles import parse_profile
-from core.request import Kind, Operation
-from core.subject import Subject
-from core.two_person import Terms
-from core.widening import digest_of
+from core.approvals.approvals import account_of, profile_uid
+from core.approvals.profile_widening import digest_of
+from core.base.names import API_VERSION
+from core.decision.decision import Decision, Verdict
+from core.decision.request import Kind, Operation
+from core.people.subject import Subject
+from core.people.two_person import Terms
+from core.profiles.container_profiles import parse_profile
 from identity.subjects import Controllers
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.test_exceptions import ANN, AUTHOR, BEN, END, NOW

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from admission.wording import privilege_message
-from core.request import Kind
+from core.decision.request import Kind
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.world import Folder, decide, request
 

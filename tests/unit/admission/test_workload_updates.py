@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from core.decision import Decision, Verdict
-from core.request import Operation
-from core.workload import GroupKind
+from core.decision.decision import Decision, Verdict
+from core.decision.request import Operation
+from core.kubernetes.workload import GroupKind
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.test_workloads import DEPLOYMENT, asked, judged, template
 from tests.unit.admission.world import BOB, Folder, decide

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.carried import templates_of
-from core.decision import Decision, Verdict
-from core.request import Kind
-from core.subject import Subject, service_account
-from core.templates import Template
-from core.workload import GroupKind
-from core.workloads import WORKLOADS
+from core.decision.decision import Decision, Verdict
+from core.decision.request import Kind
+from core.kubernetes.pod_templates import Template
+from core.kubernetes.workload import GroupKind
+from core.kubernetes.workload_kinds import WORKLOADS
+from core.kubernetes.workload_pods import templates_of
+from core.people.subject import Subject, service_account
 from policies.engine.embedded import EmbeddedEngine
 from tests.harness.pods import pods
 from tests.unit.admission.world import ALICE, Folder, decide, pod, request

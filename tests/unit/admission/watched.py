@@ -6,24 +6,24 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from core.capacity import Capacity
-from core.cluster import BreakGlassSource, Cluster, ExceptionSource, IntentSource, SignIn
-from core.errors import (
+from core.base.errors import (
     AccessReviewError,
     NotSyncedError,
     OwnerUnknownError,
     PodUnknownError,
     RoleUnknownError,
 )
-from core.namespaces import Namespace
-from core.notes import Owned
-from core.pod import OwnerReference, Pod
-from core.profiles import ProfileSet
-from core.risk_snapshot import RiskSnapshot
-from core.roles import RoleRule
-from core.sandbox import RuntimeClass
-from core.storage import PersistentVolume
-from core.subject import Subject
+from core.cluster import BreakGlassSource, Cluster, ExceptionSource, IntentSource, SignIn
+from core.decision.namespaces import Namespace
+from core.kubernetes.persistent_volumes import PersistentVolume
+from core.kubernetes.pod import OwnerReference, Pod
+from core.kubernetes.requester_notes import Owned
+from core.kubernetes.roles import RoleRule
+from core.people.subject import Subject
+from core.profiles.container_profiles import ProfileSet
+from core.risk.snapshot import RiskSnapshot
+from core.sandbox.capacity import Capacity
+from core.sandbox.decision import RuntimeClass
 from core.weight_source import WeightSource
 
 

@@ -7,14 +7,14 @@ import msgspec
 
 from admission.gather import Gatherer
 from admission.judge import Judge
-from core.access_grants import parse_grant
-from core.approvals import account_of
+from core.approvals.approvals import account_of
+from core.base.names import API_VERSION
 from core.cluster import Cluster
-from core.decision import Decision
-from core.names import API_VERSION
-from core.request import Request
-from core.subject import Subject, service_account
-from core.two_person import Terms, person_of, write_person
+from core.decision.decision import Decision
+from core.decision.request import Request
+from core.people.subject import Subject, service_account
+from core.people.two_person import Terms, person_of, write_person
+from core.weights.access_grants import parse_grant
 from identity.subjects import configured
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.world import ALICE, ID, Folder, pod, raw

@@ -13,12 +13,12 @@ import yaml
 from admission.gather import Gatherer
 from admission.judge import Judge
 from core.cluster import Cluster
-from core.decision import Decision, Evidence
-from core.namespaces import Mode
-from core.profiles import ContainerProfile
-from core.request import Kind, Operation, Request
-from core.rollout import Modes
-from core.subject import Subject
+from core.decision.decision import Decision, Evidence
+from core.decision.namespaces import Mode
+from core.decision.request import Kind, Operation, Request
+from core.decision.rollout import Modes
+from core.people.subject import Subject
+from core.profiles.container_profiles import ContainerProfile
 from identity.subjects import configured
 from kube.folder import FolderCluster, read_profiles
 from policies import SHIPPED_PROFILES

@@ -13,7 +13,7 @@ from audit.ledger.destination import Destination, Receipt
 from audit.ledger.frames import Frame
 from audit.ledger.receiver import Receiver, ReceiverSettings
 from audit.ledger.serving import Answering, Serving, ServingSettings
-from core.errors import LedgerError
+from core.base.errors import LedgerError
 from tests.harness.pki import Authority, KeyPair
 from webhooks.logs import get_logger
 from webhooks.readiness import Readiness

@@ -21,8 +21,8 @@ from audit.clients.auditor import AuditorClient
 from audit.ledger.frames import FrameKind
 from audit.ledger.shipper import Shipper
 from audit.ledger.spool import Spool
-from core.decision import Verdict
-from core.document import FORMAT, Asked, DecisionDocument, encode_document, time_of
+from core.decision.decision import Verdict
+from core.decision.document import FORMAT, Asked, DecisionDocument, encode_document, time_of
 from tests.unit.audit.auditor import CLUSTER
 from webhooks.logs import get_logger
 

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from audit.clients.auditor import AuditorClient
 from audit.ledger.destination import Receipt
-from core.errors import LedgerError, SettingsError
+from core.base.errors import LedgerError, SettingsError
 from tests.harness.pki import Authority, KeyPair
 from tests.harness.silent import left_open, silent_server
 from tests.unit.audit.auditor import CLUSTER, Memory, running_auditor

@@ -9,8 +9,10 @@ import pytest
 
 from audit.ledger.frames import FrameKind
 from audit.ledger.recorder import MAX_PROJECTION, LedgerRecorder
-from core.decision import Decision, Evidence, Need, Verdict
-from core.document import (
+from core.base.errors import NotRecordedError
+from core.base.ids import uuid7
+from core.decision.decision import Decision, Evidence, Need, Verdict
+from core.decision.document import (
     FORMAT,
     SweepDocument,
     decode_document,
@@ -18,10 +20,8 @@ from core.document import (
     encode_document,
     time_of,
 )
-from core.errors import NotRecordedError
-from core.ids import uuid7
-from core.request import Kind, Operation, Request
-from core.subject import Subject
+from core.decision.request import Kind, Operation, Request
+from core.people.subject import Subject
 
 NOON = 1_790_000_000_000
 DAY = 86_400_000

@@ -7,7 +7,8 @@ import pytest
 
 from audit.ledger.frames import MAX_BODY, FrameKind, encode_frame
 from audit.ledger.recorder import MAX_DOCUMENT, LedgerRecorder
-from core.decision import (
+from core.base.ids import uuid7
+from core.decision.decision import (
     Access,
     Action,
     Decision,
@@ -19,14 +20,13 @@ from core.decision import (
     Tried,
     Verdict,
 )
-from core.document import (
+from core.decision.document import (
     MOST_ACCESS,
     MOST_TEXT,
     DecisionDocument,
     decode_document,
     encode_document,
 )
-from core.ids import uuid7
 from tests.unit.audit.test_recorder import REQUEST, Spool
 
 

@@ -10,7 +10,7 @@ import pytest_asyncio
 
 from audit.clients.channel import AuditorChannel
 from audit.ledger.serving import BadQuestionError, Question, ServingSettings
-from core.errors import LedgerError
+from core.base.errors import LedgerError
 from tests.harness.pki import KeyPair
 from tests.unit.audit.auditor import CLUSTER, Auditor, Memory, running_auditor
 from tests.unit.audit.spools import frames

@@ -12,7 +12,7 @@ import pytest
 
 from audit.ledger.frames import Frame
 from audit.ledger.spool import SpoolSettings
-from core.errors import NotRecordedError
+from core.base.errors import NotRecordedError
 from tests.unit.audit.spools import SMALL, Opened, frame, opened, wait_until
 
 DISK_BYTES = 256 * 1024

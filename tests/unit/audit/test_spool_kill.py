@@ -20,7 +20,7 @@ from audit.ledger.shipper import Shipper
 from audit.ledger.spool import Spool
 from audit.ledger.store.query import MOST_ROWS, Query
 from audit.ledger.store.store import Store
-from core.document import decode_document
+from core.decision.document import decode_document
 from tests.harness.evidence import record
 from tests.harness.sizes import PROOF, size
 from tests.unit.audit.auditor import CLUSTER, Auditor, running_auditor

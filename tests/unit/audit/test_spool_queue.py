@@ -6,7 +6,7 @@ import pytest
 
 from audit.ledger.frames import MAX_BODY, Frame
 from audit.ledger.spool import Spool, SpoolSettings
-from core.errors import LedgerError, NotRecordedError
+from core.base.errors import LedgerError, NotRecordedError
 from tests.unit.audit.spools import SMALL, frame, frames, opened, segments, unopened, wait_until
 
 

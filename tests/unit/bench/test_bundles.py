@@ -6,7 +6,7 @@ import pytest
 
 from bench.bundles import build_bundle, rules
 from bench.reviews import USUAL
-from core.pod import decode_pod
+from core.kubernetes.pod import decode_pod
 from policies.bundle import read_bundle
 from policies.engine.embedded import EmbeddedEngine
 from policies.projection import encode, project

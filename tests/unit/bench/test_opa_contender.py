@@ -8,7 +8,7 @@ import pytest
 
 from bench.contenders import stage_rego
 from bench.reviews import GANG, USUAL, Pods
-from core.pod import decode_pod
+from core.kubernetes.pod import decode_pod
 from policies import BUILT_IN_BUNDLE
 from policies.bundle import read_bundle
 from policies.engine.embedded import EmbeddedEngine

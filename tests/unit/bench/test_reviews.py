@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from bench.reviews import GANG, USUAL, Pods, make_pod
-from core.pod import decode_pod
+from core.kubernetes.pod import decode_pod
 from policies.projection import encode, project
 from webhooks.wire import decode_review
 

@@ -8,7 +8,7 @@ from typing import Any
 from admission.replaying.differing import Effect
 from audit.ledger.frames import Frame, FrameKind
 from cli.replaying.counts import ADVICE, FORMAT, Changed, Count, Left, Of, Replayed
-from core.document import DecisionDocument, decode_document, encode_document
+from core.decision.document import DecisionDocument, decode_document, encode_document
 from tests.harness.recorded_reviews import Frames, keep
 from tests.harness.replayed import Scene
 

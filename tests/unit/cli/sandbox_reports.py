@@ -9,12 +9,12 @@ from typing import Any, Final
 from jsonschema import Draft202012Validator
 
 from audit.ledger.store.store import Store
-from core.decision import Action, Finding, Running, Verdict
-from core.document import DecisionDocument, SweepDocument, TracedRoot
-from core.document_parts import CountedSignal, Isolated
-from core.ids import uuid7
-from core.sandbox import REQUIRED
-from core.subject import Subject
+from core.base.ids import uuid7
+from core.decision.decision import Action, Finding, Running, Verdict
+from core.decision.document import DecisionDocument, SweepDocument, TracedRoot
+from core.decision.document_parts import CountedSignal, Isolated
+from core.people.subject import Subject
+from core.sandbox.decision import REQUIRED
 from tests.unit.audit.store.documents import (
     NOW_MS,
     document,

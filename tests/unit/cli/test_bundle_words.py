@@ -12,8 +12,8 @@ from cryptography.hazmat.primitives.asymmetric import ed25519
 
 from cli.policy_checked import check
 from cli.settings import Settings
-from core.bundle_head import LONGEST_PROBLEM
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
+from core.policy_bundles import LONGEST_PROBLEM
 from policies import BUILT_IN_BUNDLE
 from policies.archive import pack, unpack
 from policies.bundle import parse_bundle

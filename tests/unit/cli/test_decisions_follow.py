@@ -13,8 +13,8 @@ from pathlib import Path
 import msgspec
 
 from audit.ledger.store.store import Store
-from core.decision import Verdict
-from core.document import DecisionDocument
+from core.decision.decision import Verdict
+from core.decision.document import DecisionDocument
 from tests.unit.audit.store.documents import CLUSTER, document, frame
 
 PROGRAM = Path(sys.executable).parent / "sallyport"

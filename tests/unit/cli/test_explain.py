@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.decision import Action, Finding, Need, Verdict
-from core.document import DecisionDocument, TriedProfile, encode_document
+from core.decision.decision import Action, Finding, Need, Verdict
+from core.decision.document import DecisionDocument, TriedProfile, encode_document
 from tests.unit.audit.store.documents import CLUSTER, NOW_MS, document, finding
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.manifests import BAD, BROKEN, CONFIG_MAP, GOOD, cluster, pod, write

@@ -16,7 +16,7 @@ from audit.ledger.store.store import Store
 from cli import kept_ledger
 from cli.kept_ledger import KeptLedger, open_kept_ledger
 from cli.settings import read_settings
-from core.errors import LedgerError
+from core.base.errors import LedgerError
 from tests.harness.postgres import Postgres, require_postgres
 from tests.unit.audit.store.conftest import clock
 from tests.unit.audit.store.former import write_former

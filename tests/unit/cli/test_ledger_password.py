@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cli.settings import read_settings
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import msgspec
 from rich.console import Console
 
 from cli.look_back_text import print_look_backs
-from core.look_back import LookBackDocument, StoreReads
+from core.risk.look_back import LookBackDocument, StoreReads
 
 
 def said(*reads: StoreReads) -> str:

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from cli.policy_built_at import built_at
-from core.errors import BundleRefusedError, SettingsError
+from core.base.errors import BundleRefusedError, SettingsError
 from policies.archive import pack, unpack
 from policies.bundle import parse_bundle, read_bundle
 from policies.signing import read_keys

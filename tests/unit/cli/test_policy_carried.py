@@ -12,7 +12,7 @@ import pytest
 from cli import policy_carrying
 from cli.policy_checked import check
 from cli.settings import Settings
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 from policies.bundle import FORMAT, Bundle, Case, Manifest, parse_bundle, read_bundle, with_manifest
 from tests.unit.cli.authored import FILES, POD, REFUSED, RULE, TEST
 from tests.unit.cli.conftest import Run

@@ -17,8 +17,8 @@ from cli.policy_bundles import print_standing
 from cli.policy_published import standing_of
 from cli.policy_wanting import change, wait_until_active, want_previous
 from cli.settings import Settings
-from core.bundle_head import BASE, CONTROL, Announcement, Head, Stored
-from core.errors import BundleRefusedError, ClusterError, SettingsError
+from core.base.errors import BundleRefusedError, ClusterError, SettingsError
+from core.policy_bundles import BASE, CONTROL, Announcement, Head, Stored
 from kube.bundle_store import BundleStore, activated
 from tests.unit.cli.conftest import Run
 from tests.unit.kube.config_maps import NAMESPACE, Cluster

@@ -14,8 +14,8 @@ from cli.replaying.embedded import ONLY_EMBEDDED
 from cli.settings import Settings
 from cli.settings_shadow import Shadow
 from cli.shadow import open_shadow
-from core.decision import Verdict
-from core.document import DecisionDocument
+from core.decision.decision import Verdict
+from core.decision.document import DecisionDocument
 from policies import BUILT_IN_REGO
 from policies.build import build
 from policies.bundle import read_bundle

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from cli import recording as module
 from cli.recording import Recording, cluster_id, known, open_recording
 from cli.settings import Settings
-from core.errors import NotSyncedError
+from core.base.errors import NotSyncedError
 from kube.folder import FolderCluster
 from tests.unit.audit.auditor import Memory
 from tests.unit.audit.test_recorder import REQUEST, decision

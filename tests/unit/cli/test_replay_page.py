@@ -8,8 +8,8 @@ from admission.replaying.differing import Effect
 from cli.replaying.counts import Count, Left, Tallies
 from cli.replaying.page import page
 from cli.replaying.pictures import bars, columns
-from core.ids import uuid7
-from core.times import milliseconds_of
+from core.base.ids import uuid7
+from core.base.times import milliseconds_of
 from tests.harness.pages import parsed, require_closed, require_readable
 from tests.unit.cli.replays import HOSTILE, change, made
 

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from cli.results import Result, Reviewed
 from cli.review_diff import compare
-from core.decision import Action, Finding, Verdict
+from core.decision.decision import Action, Finding, Verdict
 from tests.unit.cli.conftest import Done, Run
 from tests.unit.cli.manifests import BAD, BROKEN, CONFIG_MAP, GOOD, cluster, pod, write
 

@@ -12,7 +12,7 @@ import yaml
 from cli.parts import make_engine, make_judge
 from cli.settings import Settings, read_settings
 from cli.settings_sections import Sandbox
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 from kube.folder import FolderCluster
 from policies import SHIPPED_PROFILES
 from tests.unit.admission.sandboxed import pod

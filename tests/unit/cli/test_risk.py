@@ -13,9 +13,9 @@ from cli.risk_show import Asked, Shown, make_shown, principal_named, print_shown
 from cli.risk_status import Status, exit_code, make_status, print_status
 from cli.risk_table import Wanted, make_matrix, print_matrix
 from cli.settings_identity import Identity
+from core.base.errors import SettingsError
 from core.cluster import SignIn
-from core.errors import SettingsError
-from core.risk import (
+from core.risk.model import (
     Acting,
     Application,
     ApplicationKind,
@@ -31,7 +31,7 @@ from core.risk import (
     State,
     key_of,
 )
-from core.risk_snapshot import Coverage, Draft, RiskSnapshot
+from core.risk.snapshot import Coverage, Draft, RiskSnapshot
 from identity.risk.table import SHIPPED, parse_table
 from tests.unit.cli.conftest import Run
 

@@ -12,7 +12,7 @@ from cli.risk_sources import (
     security_events_of,
 )
 from cli.settings_identity import Identity
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 from identity.clients.tokens import CredentialKind
 
 GUID = "AAAAAAAA-2222-3333-4444-555555555555"

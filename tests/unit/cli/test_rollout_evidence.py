@@ -10,10 +10,10 @@ from audit.ledger.store.store import Store
 from cli.rollout_plan import plan_of
 from cli.rollout_reading import Evidence, EvidenceReader, Period
 from cli.rollout_standing import Standing, Status, Verdict, exit_code, standing_of, workloads_of
-from core.decision import Running
-from core.decision import Verdict as Decided
-from core.document import DecisionDocument, Revisions, SweepDocument
-from core.namespaces import Mode
+from core.decision.decision import Running
+from core.decision.decision import Verdict as Decided
+from core.decision.document import DecisionDocument, Revisions, SweepDocument
+from core.decision.namespaces import Mode
 from tests.unit.audit.store.documents import (
     CLUSTER,
     NOW_MS,

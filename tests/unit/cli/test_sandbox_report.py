@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.sandbox_report import recreate
-from core.decision import Running
-from core.document_parts import Isolated
-from core.ids import uuid7
-from core.sandbox import INCOMPATIBLE, REQUIRED, RUNTIME
-from core.subject import Subject
+from core.base.ids import uuid7
+from core.decision.decision import Running
+from core.decision.document_parts import Isolated
+from core.people.subject import Subject
+from core.sandbox.decision import INCOMPATIBLE, REQUIRED, RUNTIME
 from tests.unit.audit.store.documents import CLUSTER, NOW_MS, finding, sweep
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.sandbox_reports import ALICE, EARLIER, against, found, keep, made, said, shown

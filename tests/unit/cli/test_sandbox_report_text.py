@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.decision import Running
+from core.decision.decision import Running
 from tests.unit.audit.store.documents import sweep
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.sandbox_reports import found, keep, said, shown

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from cli.settings_identity import Identity, require_sources, require_tenant
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 
 GUID = "11111111-2222-3333-4444-555555555555"
 TOKEN = Path("token")

@@ -9,8 +9,8 @@ import pytest
 
 from cli.settings import Settings, read_settings
 from cli.settings_sections import MIB
-from core.errors import SettingsError
-from core.namespaces import Mode
+from core.base.errors import SettingsError
+from core.decision.namespaces import Mode
 from kube.settings import LiveSettings
 from policies.engine.embedded import Limits
 from webhooks.app import AppSettings

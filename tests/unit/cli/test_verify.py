@@ -5,8 +5,8 @@ import pytest
 from cli import exits
 from cli.verify import FORMAT, Verified, exit_code
 from cli.verify_answers import Standing, judged_workload, refused_marks, refused_pod
-from core import names
-from core.namespaces import Mode
+from core.base import names
+from core.decision.namespaces import Mode
 from tests.unit.cli.conftest import Run
 
 DENIED = 'admission webhook "validate.sallyport.dev" denied the request: privileged'

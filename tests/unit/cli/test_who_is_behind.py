@@ -7,7 +7,7 @@ from rich.console import Console
 from admission.explain import explain
 from cli.decisions import _who
 from cli.explain import _print_root
-from core.document import TracedRoot
+from core.decision.document import TracedRoot
 from tests.unit.core.test_golden_documents import FIRST
 
 ROOT = TracedRoot(kind="Job", name="llm", uid="u1", requester="oid:x", profile="net")

@@ -12,8 +12,8 @@ from prometheus_client import CollectorRegistry
 
 from control.risk.push_metrics import PushMetrics
 from control.risk.receiving import PATH, SecurityEventReceiver
-from core.errors import ClusterError
-from core.risk_snapshot import Draft, RiskSnapshot
+from core.base.errors import ClusterError
+from core.risk.snapshot import Draft, RiskSnapshot
 from identity.clients.signing_keys import SigningKeys
 from identity.push.security_events import SecurityEventSettings
 from kube.lease import Leadership

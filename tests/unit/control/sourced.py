@@ -15,10 +15,7 @@ from prometheus_client import CollectorRegistry
 from cli.bundle_source import make_taking
 from cli.settings import Settings
 from control.loops.bundle_source import Taking
-from core.bundle_head import (
-    Head,
-    Stored,
-)
+from core.policy_bundles import Head, Stored
 from kube.bundle_store import BundleStore
 from kube.lease import Leadership
 from policies.bundle import signed

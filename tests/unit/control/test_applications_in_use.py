@@ -1,13 +1,13 @@
 """Which applications Entra is asked about."""
 
 from control.risk.applications import MOST, ApplicationsInUse, NotingJudge
-from core.decision import Decision, Evidence, Verdict
-from core.document_parts import record_risk
-from core.errors import NotSyncedError
-from core.request import Kind, Operation, Request
-from core.risk import Application, ApplicationKind, Assessed, Effect, Role, Standing
-from core.risk_snapshot import Draft, RiskSnapshot
-from core.subject import Subject
+from core.base.errors import NotSyncedError
+from core.decision.decision import Decision, Evidence, Verdict
+from core.decision.document_parts import record_risk
+from core.decision.request import Kind, Operation, Request
+from core.people.subject import Subject
+from core.risk.model import Application, ApplicationKind, Assessed, Effect, Role, Standing
+from core.risk.snapshot import Draft, RiskSnapshot
 
 
 def guid(number: int) -> str:

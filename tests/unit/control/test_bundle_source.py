@@ -15,18 +15,8 @@ from structlog.testing import capture_logs
 
 from cli.bundle_source import make_taking, saying
 from cli.policy_published import standing_of
-from core.bundle_head import (
-    BASE,
-    CONTROL,
-    PART_KEY,
-    Announcement,
-    Head,
-    Stored,
-)
-from core.errors import (
-    ClusterError,
-    SettingsError,
-)
+from core.base.errors import ClusterError, SettingsError
+from core.policy_bundles import BASE, CONTROL, PART_KEY, Announcement, Head, Stored
 from kube.bundle_store import wanting
 from kube.lease import Leadership
 from policies.bundle import signed

@@ -10,14 +10,7 @@ from prometheus_client import CollectorRegistry
 from structlog.testing import capture_logs
 
 from cli.bundle_source import make_taking
-from core.bundle_head import (
-    BASE,
-    HEAD_KEY,
-    HEAD_NAME,
-    LONGEST_PROBLEM,
-    Stored,
-)
-from core.errors import (
+from core.base.errors import (
     BundleRefusedError,
     ClusterError,
     EngineAwayError,
@@ -25,6 +18,7 @@ from core.errors import (
     SallyportError,
     SettingsError,
 )
+from core.policy_bundles import BASE, HEAD_KEY, HEAD_NAME, LONGEST_PROBLEM, Stored
 from policies.archive import pack, unpack
 from policies.bundle import signed
 from policies.signing import Signing

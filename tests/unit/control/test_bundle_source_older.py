@@ -11,7 +11,7 @@ from cli.bundle_source import saying
 from cli.policy_bundles import print_standing
 from cli.policy_published import standing_of
 from cli.policy_wanting import want, want_previous
-from core.bundle_head import BASE, CONTROL, Announcement, Head
+from core.policy_bundles import BASE, CONTROL, Announcement, Head
 from kube.bundle_store import activated
 from policies.bundle import signed
 from policies.signing import Signing

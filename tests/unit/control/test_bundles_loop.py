@@ -8,8 +8,8 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from control.loops.bundles import Activating, Roll, roll_of
-from core.bundle_head import BASE, CONTROL, Announcement, Head
-from core.errors import InvalidObjectError
+from core.base.errors import InvalidObjectError
+from core.policy_bundles import BASE, CONTROL, Announcement, Head
 from kube.bundle_store import BundleStore, activated, wanting
 from kube.lease import Leadership
 from tests.harness.bundles import retitled, stored

@@ -16,8 +16,8 @@ from control.loops.discovered import (
     is_as_wanted,
 )
 from control.loops.discovery import event_of
-from core.errors import InvalidObjectError
-from core.workloads import WORKLOADS
+from core.base.errors import InvalidObjectError
+from core.kubernetes.workload_kinds import WORKLOADS
 
 MUTATING, VALIDATING = REGISTRATIONS
 NOW: Final = dt.datetime(2026, 3, 1, tzinfo=dt.UTC)

@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry
 from structlog.testing import capture_logs
 
 from control.loops.discovery import Discovery
-from core.errors import ClusterError
+from core.base.errors import ClusterError
 from kube.connection import Connection
 from kube.lease import Leadership
 from kube.objects import Objects, Page

@@ -11,9 +11,9 @@ from prometheus_client import CollectorRegistry
 
 from control.announcing import LATE_S
 from control.loops.endings import BEFORE_S, Endings
-from core.break_glass import parse_break_glass
-from core.errors import ClusterError, NotLeaderError
-from core.exceptions import parse_exception
+from core.approvals.break_glass import parse_break_glass
+from core.approvals.exceptions import parse_exception
+from core.base.errors import ClusterError, NotLeaderError
 from kube.break_glasses import BreakGlasses
 from kube.connection import Connection
 from kube.exceptions import Exceptions

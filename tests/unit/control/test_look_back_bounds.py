@@ -8,10 +8,10 @@ import pytest
 from audit.ledger.acts_wire import FORMAT, ActsPage
 from control.risk import look_back as module
 from control.risk.look_back import Sources, look_back
-from core.errors import ClusterError
-from core.ids import uuid7
-from core.look_back import LookBackDocument
-from core.risk import Standing, key_of
+from core.base.errors import ClusterError
+from core.base.ids import uuid7
+from core.risk.look_back import LookBackDocument
+from core.risk.model import Standing, key_of
 from identity.look_back.looking_back import Risen, labels_of
 from kube.objects import Objects
 

@@ -16,8 +16,8 @@ from control.risk.look_back_state import (
     document_id,
     encode_memory,
 )
-from core.document import unix_ms
-from core.ids import uuid7
+from core.base.ids import uuid7
+from core.decision.document import unix_ms
 
 _RECORDS = st.dictionaries(
     st.binary(min_size=16, max_size=16),

@@ -11,7 +11,7 @@ from structlog.testing import CapturingLogger
 from control import loop as loops
 from control.loop import Loop, RunningLoop
 from control.metrics import LoopMetrics
-from core.errors import ClusterError, NotLeaderError
+from core.base.errors import ClusterError, NotLeaderError
 from kube.lease import Leadership
 
 CANARY = "c4n4ry"

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from control.loops.merging import merged
 from control.loops.nodes import MOST_SHAPES, Usage, read_node, summary, used_by
-from core.capacity import Capacity, Shape, Taint, Toleration, encode_capacity, fits
-from core.errors import ClusterError
+from core.base.errors import ClusterError
+from core.sandbox.capacity import Capacity, Shape, Taint, Toleration, encode_capacity, fits
 from tests.unit.admission.world import raw
 from tests.unit.control.test_sandbox_capacity import Json, node
 

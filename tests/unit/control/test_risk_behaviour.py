@@ -10,9 +10,9 @@ from prometheus_client import CollectorRegistry
 
 from audit.behaviour.wire import BehaviourAnswer, Unusual
 from control.risk.behaviour import MOST, Behaviours, acting_of, take
-from core.errors import LedgerError, NotLeaderError
-from core.risk import Acting, Behaviour
-from core.risk_snapshot import Draft, RiskSnapshot
+from core.base.errors import LedgerError, NotLeaderError
+from core.risk.model import Acting, Behaviour
+from core.risk.snapshot import Draft, RiskSnapshot
 from kube.lease import Leadership
 
 NOW = 1_760_000_000.0

@@ -4,8 +4,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from control.risk.problems import Problems
-from core.errors import EntraError
-from core.risk_snapshot import Coverage
+from core.base.errors import EntraError
+from core.risk.snapshot import Coverage
 from identity.entra.graph_resources import Resource
 
 USERS, THINGS = Resource.USERS, Resource.SERVICE_PRINCIPALS

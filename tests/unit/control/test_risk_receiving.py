@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from structlog.testing import capture_logs
 
 from control.risk import receiving as module
-from core.risk import Family, Level, key_of
+from core.risk.model import Family, Level, key_of
 from tests.harness.transmitter import CAEP, claims
 from tests.unit.control.receiving import Memory, Receiving, receiving, request
 

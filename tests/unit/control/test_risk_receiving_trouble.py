@@ -10,8 +10,8 @@ import pytest
 import pytest_asyncio
 
 from control.risk import receiving as module
-from core.risk import Family, Level, RiskEntry, State, key_of
-from core.risk_snapshot import Draft, RiskSnapshot
+from core.risk.model import Family, Level, RiskEntry, State, key_of
+from core.risk.snapshot import Draft, RiskSnapshot
 from identity.risk.merging import merge, merge_revocation
 from tests.harness.transmitter import claims
 from tests.unit.control.receiving import Memory, Receiving, receiving, request

@@ -16,7 +16,8 @@ from control.loops.capacity import (
     CapacitySettings,
     SandboxCapacity,
 )
-from core.capacity import (
+from core.base.errors import NotLeaderError
+from core.sandbox.capacity import (
     Capacity,
     Shape,
     Taint,
@@ -24,8 +25,7 @@ from core.capacity import (
     decode_capacity,
     encode_capacity,
 )
-from core.errors import NotLeaderError
-from core.sandbox import RuntimeClass
+from core.sandbox.decision import RuntimeClass
 from kube.connection import Connection
 from kube.lease import Leadership
 from kube.objects import Objects, Page

@@ -16,7 +16,7 @@ from control.loops.certificate_store import (
     write_record,
 )
 from control.loops.signing import read_keys, write_keys
-from core.errors import ClusterError
+from core.base.errors import ClusterError
 from kube.secrets import Secret
 
 NOW = dt.datetime(2026, 3, 1, tzinfo=dt.UTC)

@@ -4,7 +4,8 @@ import dataclasses
 import random
 from typing import Final
 
-from core.risk import (
+from core.risk.columns import SHARDS, Base, sections_of, shard_of
+from core.risk.model import (
     Acting,
     Application,
     ApplicationKind,
@@ -14,9 +15,8 @@ from core.risk import (
     RiskEntry,
     State,
 )
-from core.risk_base import SHARDS, Base, sections_of, shard_of
-from core.risk_records import WIDTHS
-from core.risk_snapshot import Draft, RiskSnapshot
+from core.risk.records import WIDTHS
+from core.risk.snapshot import Draft, RiskSnapshot
 
 NOW: Final = 1_790_000_000
 _YEAR_S: Final = 365 * 86_400

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from core.workload import GroupKind, Holds
-from core.workloads import WORKLOADS
+from core.kubernetes.workload import GroupKind, Holds
+from core.kubernetes.workload_kinds import WORKLOADS
 
 Json = dict[str, Any]
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from core.allowlists import read_intent
-from core.errors import InvalidObjectError
-from core.names import API_VERSION
+from core.base.errors import InvalidObjectError
+from core.base.names import API_VERSION
+from core.egress.allowlists import read_intent
 from tests.unit.admission.world import raw
 from tests.unit.egress.intents import EXPIRES, NOW, allowlist, destinations
 

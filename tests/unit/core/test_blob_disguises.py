@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.storage import PersistentVolume, parse_persistent_volume
-from core.weight_mounts import volume_mounts
-from core.weight_reach import Stores
+from core.kubernetes.persistent_volumes import PersistentVolume, parse_persistent_volume
+from core.weights.access_paths import Stores
+from core.weights.pod_mounts import volume_mounts
 from tests.unit.core.test_weight_mounts import csi, inline, none, places, pod, volume
 from tests.unit.core.test_weight_reach import store
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.capacity import (
+from core.base.errors import InvalidObjectError
+from core.sandbox.capacity import (
     UNLIMITED,
     Capacity,
     Shape,
@@ -21,7 +22,6 @@ from core.capacity import (
     fits,
     largest,
 )
-from core.errors import InvalidObjectError
 
 TAINT = Taint("pool", "NoSchedule", "gpu")
 AMOUNTS = st.fixed_dictionaries(

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from core.carried import templates_of
-from core.errors import InvalidObjectError
-from core.templates import Template
+from core.base.errors import InvalidObjectError
+from core.kubernetes.pod_templates import Template
+from core.kubernetes.workload_pods import templates_of
 
 Json = dict[str, Any]
 

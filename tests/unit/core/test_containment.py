@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.containment import contains, reduced, uncovered
-from core.privileges import PatternSet, covers
+from core.profiles.containment import contains, reduced, uncovered
+from core.profiles.privileges import PatternSet, covers
 
 WORDS = ("a", "b", "c")
 """Patterns spell `a` and `b`; `c` stands for all that no pattern spells."""

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from core.carried import templates_of
-from core.counts import count_of, makes_now
+from core.kubernetes.counts import count_of, makes_now
+from core.kubernetes.workload_pods import templates_of
 
 T: dict[str, Any] = {"metadata": {}, "spec": {"containers": [{"name": "a"}]}}
 JOB = {"parallelism": 4, "completions": 100, "template": T}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.privileges import PatternSet, covers
+from core.profiles.privileges import PatternSet, covers
 
 FEW = st.sampled_from(["a", "b", "a:b", "%2E%2E"])
 PRIVILEGES = st.lists(FEW, min_size=1, max_size=4).map("/".join)

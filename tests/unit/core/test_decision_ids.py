@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.ids import uuid7
+from core.base.ids import uuid7
 
 TIMES = st.integers(0, 2**48 - 1)
 

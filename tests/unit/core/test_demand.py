@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from core.demand import asking_of
-from core.errors import InvalidObjectError
+from core.base.errors import InvalidObjectError
+from core.sandbox.pod_resources import asking_of
 from tests.unit.admission.world import raw
 
 

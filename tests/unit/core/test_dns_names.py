@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.dns_names import check_dns_name, is_wildcard, matches_name, shown
-from core.errors import InvalidObjectError
+from core.base.errors import InvalidObjectError
+from core.egress.dns_names import check_dns_name, is_wildcard, matches_name, shown
 
 LABELS = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?", fullmatch=True)
 NAMES = st.lists(LABELS, min_size=2, max_size=4).map(".".join)

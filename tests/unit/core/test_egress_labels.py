@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import names
-from core.egress_labels import egress_labels, label_of, reserved, workload_label
-from core.selectors import is_label_value
+from core.base import names
+from core.egress.pod_labels import egress_labels, label_of, reserved, workload_label
+from core.kubernetes.label_selectors import is_label_value
 
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=300)
 LONG = st.from_regex(r"[a-z]([a-z0-9.-]{60,250}[a-z0-9])", fullmatch=True)

@@ -3,7 +3,7 @@
 import inspect
 import re
 
-from core import errors
+from core.base import errors
 
 
 def test_the_drawing_is_the_tree() -> None:

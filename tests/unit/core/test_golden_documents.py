@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.decision import Action, Finding, Named, Need, Running, Verdict
-from core.document import (
+from core.decision.decision import Action, Finding, Named, Need, Running, Verdict
+from core.decision.document import (
     FORMAT,
     AccessAnswer,
     Asked,
@@ -20,7 +20,7 @@ from core.document import (
     decode_document,
     encode_document,
 )
-from core.document_parts import AssessedRisk, CountedSignal, Isolated
+from core.decision.document_parts import AssessedRisk, CountedSignal, Isolated
 
 GOLDEN = Path(__file__).parent / "golden"
 

@@ -7,7 +7,7 @@ import jsonschema
 import msgspec
 import pytest
 
-from core.look_back import (
+from core.risk.look_back import (
     FORMAT,
     Item,
     LookBackDocument,

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import names
-from core.namespaces import Mode, Namespace, guarded_marks
-from core.risk import Effect
+from core.base import names
+from core.decision.namespaces import Mode, Namespace, guarded_marks
+from core.risk.model import Effect
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InvalidObjectError
-from core.networks import (
+from core.base.errors import InvalidObjectError
+from core.base.networks import (
     Network,
     Span,
     any_holds,

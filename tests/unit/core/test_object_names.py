@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from core import names
+from core.base import names
 
 OURS = [names.MODE_LABEL, names.CEILING_ANNOTATION, names.PROFILE_ANNOTATION]
 QUALIFIED = re.compile(

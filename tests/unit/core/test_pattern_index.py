@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.privileges import PatternIndex, PatternSet, covers
+from core.profiles.privileges import PatternIndex, PatternSet, covers
 from tests.unit.core.test_covering import PATTERNS, PRIVILEGES
 
 SETS = st.lists(st.lists(PATTERNS, max_size=5), max_size=6)

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import pytest
 
-from core.templates import pointer_to
+from core.kubernetes.pod_templates import pointer_to
 
 OBJECT: Final[dict[str, Any]] = {
     "spec": {

@@ -1,11 +1,11 @@
-"""What a pattern may look like: the grammar at the head of `core/privileges.py`."""
+"""What a pattern may look like: the grammar at the head of `core/profiles/privileges.py`."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InvalidObjectError
-from core.privileges import validate_pattern
+from core.base.errors import InvalidObjectError
+from core.profiles.privileges import validate_pattern
 
 PLAIN = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:-"
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InvalidObjectError
-from core.profiles import (
+from core.base.errors import InvalidObjectError
+from core.profiles.container_profiles import (
     ContainerProfile,
     ProfileSpec,
     Relaxation,

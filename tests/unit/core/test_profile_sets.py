@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.defaults import Defaults
-from core.profiles import (
+from core.profiles.container_profiles import (
     ContainerProfile,
     ProfileSpec,
     Relaxation,
     Version,
     build_profile_set,
 )
+from core.profiles.defaults import Defaults
 
 NOW = (1, 36)
 PRIVILEGES = ("host/network", "host/pid", "host/ipc", "run-as/root")

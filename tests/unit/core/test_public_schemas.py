@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from core.operators import OPERATORS
-from core.schemas import find_pod_templates, hides_fields
-from core.workload import Holds, Workload
+from core.kubernetes.operators import OPERATORS
+from core.kubernetes.schemas import find_pod_templates, hides_fields
+from core.kubernetes.workload import Holds, Workload
 from tests.harness.definitions import UNPUBLISHED, public_definitions, schemas_of
 
 PUBLIC = [each for each in OPERATORS if each.group_kind not in UNPUBLISHED]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.quantities import LARGEST, amount, amounts, spoken
+from core.kubernetes.quantities import LARGEST, amount, amounts, spoken
 
 SUFFIXES: dict[str, int | Fraction] = {
     "": 1,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.request import Kind, Operation, Request
-from core.subject import Subject
+from core.decision.request import Kind, Operation, Request
+from core.people.subject import Subject
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.risk import (
+from core.risk.model import (
     Acting,
     Application,
     ApplicationKind,
@@ -16,7 +16,7 @@ from core.risk import (
     RiskEntry,
     State,
 )
-from core.risk_records import (
+from core.risk.records import (
     MOST_EVENT_ID,
     MOST_EVENT_TYPE,
     MOST_EVENT_TYPES,

@@ -5,7 +5,8 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.risk import (
+from core.risk.columns import Base, sections_of, shard_of
+from core.risk.model import (
     Acting,
     Application,
     ApplicationKind,
@@ -16,9 +17,8 @@ from core.risk import (
     State,
     key_of,
 )
-from core.risk_base import Base, sections_of, shard_of
-from core.risk_records import WIDTHS
-from core.risk_snapshot import Coverage, Draft, RiskSnapshot, moved
+from core.risk.records import WIDTHS
+from core.risk.snapshot import Coverage, Draft, RiskSnapshot, moved
 from tests.unit.core.risk_samples import NOW, filled, of_every_sort, rebased
 
 _keys = st.binary(min_size=1, max_size=3).map(lambda each: each.ljust(16, b"\0"))

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InvalidObjectError
-from core.risk import Family, RiskEntry, State
-from core.risk_base import Base, sections_of, shard_of
-from core.risk_records import WIDTHS
-from core.risk_shards import MOST_SHARD, StoredBase, decode_shard, digest_of, encode_base, pack
-from core.risk_snapshot import Coverage, Draft, Head, RiskSnapshot
-from core.risk_wire import (
+from core.base.errors import InvalidObjectError
+from core.risk.columns import Base, sections_of, shard_of
+from core.risk.model import Family, RiskEntry, State
+from core.risk.records import WIDTHS
+from core.risk.risk_shards import MOST_SHARD, StoredBase, decode_shard, digest_of, encode_base, pack
+from core.risk.snapshot import Coverage, Draft, Head, RiskSnapshot
+from core.risk.snapshot_storage import (
     DIGEST_KEY,
     HEAD_KEY,
     SECRET_NAMES,

@@ -5,8 +5,8 @@ from random import Random
 
 import msgspec
 
-from core.lifecycle import LifeEvent, PodLife, decode_change, encode_change
-from core.roll_calls import roll_call, roll_calls
+from core.weights.pod_lifecycle import LifeEvent, PodLife, decode_change, encode_change
+from core.weights.roll_calls import roll_call, roll_calls
 
 AT_MS = 1_790_000_000_000
 TIME = "2026-09-21T14:13:20.000Z"

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import names
-from core.namespaces import Mode, Namespace
-from core.rollout import STRICTNESS, Modes, enforce_from, read_moment
+from core.base import names
+from core.decision.namespaces import Mode, Namespace
+from core.decision.rollout import STRICTNESS, Modes, enforce_from, read_moment
 
 SINCE = dt.datetime(2026, 12, 1, tzinfo=dt.UTC)
 STAGED = Modes(default=Mode.AUDIT, new=Mode.ENFORCE, new_since=SINCE)

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from core.decision import Running, Verdict
-from core.document import TracedRoot
-from core.rollout_seen import Outlook, asker_of, outlook, workload_of
+from core.decision.decision import Running, Verdict
+from core.decision.document import TracedRoot
+from core.decision.rollout_seen import Outlook, asker_of, outlook, workload_of
 from tests.unit.audit.store.documents import document
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.schemas import DEEPEST, find_pod_templates, hides_fields
-from core.shapes import find_shaped
+from core.kubernetes.schemas import DEEPEST, find_pod_templates, hides_fields
+from core.kubernetes.shapes import find_shaped
 
 Schema = dict[str, Any]
 

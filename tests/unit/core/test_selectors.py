@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InvalidObjectError
-from core.selectors import (
+from core.base.errors import InvalidObjectError
+from core.kubernetes.label_selectors import (
     Expression,
     LabelSelector,
     Operator,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.shapes import DEEPEST, MOST_PARTS, find_shaped
+from core.kubernetes.shapes import DEEPEST, MOST_PARTS, find_shaped
 
 TEMPLATE: dict[str, Any] = {"spec": {"containers": [{"name": "main"}]}}
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.subject import Subject, service_account
+from core.people.subject import Subject, service_account
 
 OID = "0c7f6f0e-5a3c-4c0e-9c1d-6f6f2b1f0a11"
 # An "@" is in no label, so a name that has one can only be there because it leaked.

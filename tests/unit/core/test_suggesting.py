@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.decision import Need
-from core.privileges import PatternSet
-from core.suggesting import FOLD_FROM, MOST_PLACES, Examined, Line, fold, suggest
+from core.decision.decision import Need
+from core.profiles.privileges import PatternSet
+from core.profiles.suggestion import FOLD_FROM, MOST_PLACES, Examined, Line, fold, suggest
 
 _families = st.sampled_from(
     [

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from core.within import within
+from core.base.deadline import within
 
 
 async def test_what_does_not_wait_gives_its_result() -> None:

@@ -6,8 +6,8 @@ out up to 48 hours later.
 
 import pytest
 
-from core.subject import Subject
-from core.two_person import (
+from core.people.subject import Subject
+from core.people.two_person import (
     Approvable,
     Approved,
     AtRisk,

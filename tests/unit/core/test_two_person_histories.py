@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.subject import Subject
-from core.two_person import (
+from core.people.subject import Subject
+from core.people.two_person import (
     Approvable,
     Approved,
     AtRisk,

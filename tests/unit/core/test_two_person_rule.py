@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from core.subject import Subject, service_account
-from core.two_person import (
+from core.people.subject import Subject, service_account
+from core.people.two_person import (
     Approvable,
     Approved,
     AtRisk,

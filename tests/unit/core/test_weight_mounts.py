@@ -5,11 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.blob_volumes import Mount
-from core.errors import InvalidObjectError
-from core.pod import Pod, decode_pod
-from core.storage import PersistentVolume, parse_persistent_volume
-from core.weight_mounts import mounts, volume_mounts
+from core.base.errors import InvalidObjectError
+from core.kubernetes.blob_volumes import Mount
+from core.kubernetes.persistent_volumes import PersistentVolume, parse_persistent_volume
+from core.kubernetes.pod import Pod, decode_pod
+from core.weights.pod_mounts import mounts, volume_mounts
 
 Spec = dict[str, Any]
 

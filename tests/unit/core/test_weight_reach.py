@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.blob_volumes import Mount
-from core.weight_narrowing import digest_of, narrowings
-from core.weight_reach import HIDDEN, Stores
-from core.weight_stores import WeightStore, parse_store
+from core.approvals.store_narrowing import digest_of, narrowings
+from core.kubernetes.blob_volumes import Mount
+from core.weights.access_paths import HIDDEN, Stores
+from core.weights.stores import WeightStore, parse_store
 
 Spec = dict[str, Any]
 

@@ -7,9 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.defaults import Defaults
-from core.profiles import ContainerProfile, ProfileSpec, build_profile_set, parse_profile
-from core.widening import digest_of, proposed_by, widenings
+from core.approvals.profile_widening import digest_of, proposed_by, widenings
+from core.profiles.container_profiles import (
+    ContainerProfile,
+    ProfileSpec,
+    build_profile_set,
+    parse_profile,
+)
+from core.profiles.defaults import Defaults
 
 SPEC: dict[str, Any] = {
     "rank": 5,

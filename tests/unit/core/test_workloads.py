@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 import yaml
 
-from core.carried import templates_of
-from core.workload import Workload
-from core.workloads import OWNERS, WORKLOADS, workload_of
+from core.kubernetes.workload import Workload
+from core.kubernetes.workload_kinds import OWNERS, WORKLOADS, workload_of
+from core.kubernetes.workload_pods import templates_of
 from tests.harness.evidence import ROOT
 
 PROMISED = {

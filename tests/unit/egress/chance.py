@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_network
 from typing import Any, Final
 
-from core.errors import InvalidObjectError
+from core.base.errors import InvalidObjectError
 from tests.harness.policy_semantics import Pod, selector_matches
 from tests.unit.egress.intents import NOW, allowlist, destinations
 

@@ -4,8 +4,13 @@ from typing import Any, Final
 
 import msgspec
 
-from core import names
-from core.allowlists import EgressAllowlist, EgressDestinations, parse_allowlist, parse_destinations
+from core.base import names
+from core.egress.allowlists import (
+    EgressAllowlist,
+    EgressDestinations,
+    parse_allowlist,
+    parse_destinations,
+)
 
 HTTPS: Final = [{"protocol": "TCP", "port": 443}]
 EXPIRES: Final = "2026-12-31T00:00:00Z"

@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from core.allowlists import parse_allowlist, parse_destinations
-from core.destinations import PortRange
-from core.egress_labels import egress_labels
-from core.networks import Network, any_holds, collapse, network_of
-from core.selectors import Requirement
+from core.base.networks import Network, any_holds, collapse, network_of
+from core.egress.allowlists import parse_allowlist, parse_destinations
+from core.egress.destinations import PortRange
+from core.egress.pod_labels import egress_labels
+from core.kubernetes.label_selectors import Requirement
 from egress.known import Known, KnownService, Resolved
 from egress.meaning import meaning_of
 from egress.openings import Backend, Meaning

@@ -6,10 +6,10 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from core import names
-from core.destinations import PortRange
-from core.networks import Network, any_holds, collapse, single
-from core.selectors import Requirement
+from core.base import names
+from core.base.networks import Network, any_holds, collapse, single
+from core.egress.destinations import PortRange
+from core.kubernetes.label_selectors import Requirement
 from egress.openings import Addresses, Backend, Block, Meaning, Name, Opening, Pods, Service
 
 SPACE: Final = "alpha"

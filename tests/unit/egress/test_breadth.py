@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.destinations import Destination
-from core.networks import Network
+from core.base.networks import Network
+from core.egress.destinations import Destination
 from egress.breadth import Limits, breadth
 
 LIMITS = Limits()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.networks import Network, any_holds
+from core.base.networks import Network, any_holds
 from egress.carving import ALWAYS_RESERVED, blocks_of, named_block
 from egress.openings import Block
 

@@ -5,9 +5,9 @@ from ipaddress import IPv4Network, ip_network
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.destinations import PortRange
-from core.networks import Network, collapse
-from core.selectors import Requirement
+from core.base.networks import Network, collapse
+from core.egress.destinations import PortRange
+from core.kubernetes.label_selectors import Requirement
 from egress.differing import Connection, covers, missing
 from egress.openings import Addresses, Block, Name, Pods, Service
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 from egress.aiming import aim_of
 from egress.explaining import Explanation, explain
 from egress.world import World

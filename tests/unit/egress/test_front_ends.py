@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.dns_names import check_dns_name
+from core.egress.dns_names import check_dns_name
 from egress.front_ends import FRONT_ENDS, SERVICES, shared_by
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from core import names
-from core.destinations import PortRange
-from core.egress_labels import label_of, workload_label
-from core.networks import Network
-from core.selectors import Requirement
+from core.base import names
+from core.base.networks import Network
+from core.egress.destinations import PortRange
+from core.egress.pod_labels import label_of, workload_label
+from core.kubernetes.label_selectors import Requirement
 from egress.known import Known, KnownService, Resolved
 from egress.meaning import meaning_of
 from egress.openings import Addresses, Backend, Block, Meaning, Name, Pods, Service

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import SettingsError
-from core.networks import Address
+from core.base.errors import SettingsError
+from core.base.networks import Address
 from egress.names import UNASKED, Learnt, NamesSettings, Reply, due, keep, learn
 
 SETTINGS = NamesSettings(window_s=100.0, min_refresh_s=5.0, max_refresh_s=50.0, max_addresses=4)

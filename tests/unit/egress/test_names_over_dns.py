@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.networks import Network
+from core.base.networks import Network
 from egress.clients.resolver import Resolver, ResolverSettings, Server
 from egress.names import UNASKED, Learnt, NamesSettings, learn
 from egress.names_stored import decode_names, encode_names

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.networks import Address, Network, any_holds, single
+from core.base.networks import Address, Network, any_holds, single
 from egress.carving import ALWAYS_RESERVED
 from egress.known import NameSource, Resolved
 from egress.names import UNASKED, Learnt, NamesSettings, Reply, learn

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from core.allowlists import EgressAllowlist
+from core.egress.allowlists import EgressAllowlist
 from egress.overlaying import Intents, overlaid, touched, without
 from egress.planning import Plan, plan
 from egress.world import World

@@ -2,7 +2,7 @@
 
 from ipaddress import ip_address, ip_network
 
-from core.destinations import PortRange
+from core.egress.destinations import PortRange
 from egress.openings import Backend
 from egress.pods_behind import known_service
 from kube.endpoint_slices import Endpoint, ServicePort, ServiceShape, read_service, read_slice

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.errors import InvalidObjectError
+from core.base.errors import InvalidObjectError
 from egress.reading import MOST_NETWORKS, MOST_PARTS
 from tests.unit.egress.reaching import (
     ACCOUNT,

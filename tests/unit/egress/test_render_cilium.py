@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core import names
-from core.destinations import PortRange
-from core.dns_names import matches_name
-from core.networks import single
-from core.selectors import Requirement
+from core.base import names
+from core.base.networks import single
+from core.egress.destinations import PortRange
+from core.egress.dns_names import matches_name
+from core.kubernetes.label_selectors import Requirement
 from egress.carving import ALWAYS_RESERVED
 from egress.openings import Addresses, Backend, Block, Name, Opening, Peer, Pods, Service
 from egress.render import render

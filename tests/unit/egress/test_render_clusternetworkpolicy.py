@@ -2,10 +2,10 @@
 
 from ipaddress import ip_network
 
-from core import names
-from core.destinations import PortRange
-from core.networks import single
-from core.selectors import Requirement
+from core.base import names
+from core.base.networks import single
+from core.egress.destinations import PortRange
+from core.kubernetes.label_selectors import Requirement
 from egress.carving import ALWAYS_RESERVED
 from egress.openings import Addresses, Block, Name, Opening
 from egress.render.clusternetworkpolicy import MAX_ITEMS, floor, passes

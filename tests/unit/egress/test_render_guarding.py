@@ -5,10 +5,10 @@ from ipaddress import IPv4Address, IPv4Network, ip_network
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import names
-from core.destinations import PortRange
-from core.networks import Address, Network
-from core.selectors import Requirement
+from core.base import names
+from core.base.networks import Address, Network
+from core.egress.destinations import PortRange
+from core.kubernetes.label_selectors import Requirement
 from egress.openings import Addresses, Block, Name, Opening, Peer
 from egress.render.guarding import Guard, guards
 

@@ -9,10 +9,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core import names
-from core.destinations import PortRange
-from core.networks import Network
-from core.selectors import Requirement
+from core.base import names
+from core.base.networks import Network
+from core.egress.destinations import PortRange
+from core.kubernetes.label_selectors import Requirement
 from egress.openings import Addresses, Block, Name, Opening, Pods
 from egress.render import render
 from egress.render.naming import DEFAULT_DENY, DNS, MANAGED_LABELS, allow_name

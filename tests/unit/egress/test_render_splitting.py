@@ -4,7 +4,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.networks import Network, any_holds, collapse, holds, network_of, single
+from core.base.networks import Network, any_holds, collapse, holds, network_of, single
 from egress.openings import Block
 from egress.render.splitting import Item, Ports, block_items, item_of, pack, rules
 from tests.unit.egress.opened import NETWORKS, PORTS, blocks

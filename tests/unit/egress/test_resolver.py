@@ -9,7 +9,7 @@ from ipaddress import ip_address
 import pytest
 import uvloop
 
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 from egress.clients.resolver import (
     Resolver,
     ResolverSettings,

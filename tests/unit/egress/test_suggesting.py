@@ -7,8 +7,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import names
-from core.allowlists import parse_allowlist
+from core.base import names
+from core.egress.allowlists import parse_allowlist
 from egress.flows import Answer, Flow, Unread
 from egress.observing import Observed, observe
 from egress.suggesting import SCAN_ADDRESSES, SCAN_PORTS, Suggestion, suggest

@@ -4,8 +4,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.allowlists import EgressAllowlist
-from core.networks import merged
+from core.base.networks import merged
+from core.egress.allowlists import EgressAllowlist
 from egress.breadth import Limits, addresses_of, breadth, too_many
 from egress.known import NO_TAGS
 from egress.together import beyond_together

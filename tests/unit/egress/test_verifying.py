@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from core.destinations import PortRange
+from core.egress.destinations import PortRange
 from egress.verifying import (
     METADATA,
     Expected,

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping
 from ipaddress import ip_address
 from typing import Final
 
-from core import names
-from core.allowlists import EgressAllowlist, EgressDestinations
-from core.destinations import PortRange
-from core.egress_labels import egress_labels
-from core.namespaces import Namespace
-from core.networks import collapse, network_of, single
-from core.selectors import Requirement
+from core.base import names
+from core.base.networks import collapse, network_of, single
+from core.decision.namespaces import Namespace
+from core.egress.allowlists import EgressAllowlist, EgressDestinations
+from core.egress.destinations import PortRange
+from core.egress.pod_labels import egress_labels
+from core.kubernetes.label_selectors import Requirement
 from egress.known import KnownService
 from egress.names import Learnt, Seen
 from egress.names_stored import encode_names

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import msgspec
 from hypothesis import strategies as st
 
-from core.risk import (
+from core.people.subject import Subject
+from core.risk.model import (
     Application,
     ApplicationKind,
     Family,
@@ -16,8 +17,7 @@ from core.risk import (
     State,
     key_of,
 )
-from core.risk_snapshot import Coverage, Draft, Head, RiskSnapshot
-from core.subject import Subject
+from core.risk.snapshot import Coverage, Draft, Head, RiskSnapshot
 from identity.risk.principals import (
     Nature,
     Principal,

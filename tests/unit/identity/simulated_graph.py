@@ -5,10 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs, urlsplit
 
-from core.errors import EntraError
-from core.risk import Level, RiskEntry, State, key_of
-from core.risk_snapshot import Coverage
-from core.times import time_text
+from core.base.errors import EntraError
+from core.base.times import time_text
+from core.risk.model import Level, RiskEntry, State, key_of
+from core.risk.snapshot import Coverage
 from identity.entra.graph_objects import PageRead, Risky
 from identity.entra.graph_resources import Resource
 from identity.entra.passes import Pass

@@ -2,9 +2,9 @@
 
 import pytest
 
-from core.errors import SettingsError
-from core.pod import OwnerReference
-from core.workloads import OWNERS
+from core.base.errors import SettingsError
+from core.kubernetes.pod import OwnerReference
+from core.kubernetes.workload_kinds import OWNERS
 from identity.subjects import BUILT_IN, Controllers, configured
 
 SYSTEM = "system:serviceaccount:kube-system:"

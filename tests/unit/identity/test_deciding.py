@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.risk import Assessed, Effect, Family, Level, OperationClass, Role, Standing, State
-from core.risk_snapshot import Coverage, RiskSnapshot
+from core.risk.model import Assessed, Effect, Family, Level, OperationClass, Role, Standing, State
+from core.risk.snapshot import Coverage, RiskSnapshot
 from identity.risk.deciding import NOWHERE, ROW_OF_NAMESPACE, Place, decide
 from identity.risk.principals import Principal
 from identity.risk.standing import Freshness

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.risk import (
+from core.risk.model import (
     Application,
     ApplicationKind,
     Family,
@@ -15,7 +15,7 @@ from core.risk import (
     State,
     key_of,
 )
-from core.risk_snapshot import Coverage, Draft, Head, RiskSnapshot
+from core.risk.snapshot import Coverage, Draft, Head, RiskSnapshot
 from identity.entra.application_ids import BY_CLIENT, BY_OBJECT, Asking, Waiting
 from identity.entra.folding import Heard, Listed, belongs, fold, fold_listed, forget_unused
 from identity.entra.graph_objects import Guest, Known, Risky

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.risk import ApplicationKind, Level, PrincipalKind, State, key_of
+from core.risk.model import ApplicationKind, Level, PrincipalKind, State, key_of
 from identity.entra.graph_objects import (
     Detected,
     Guest,

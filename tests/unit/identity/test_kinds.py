@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.subject import Subject
+from core.people.subject import Subject
 from identity.kinds import SubjectKind, kind_of
 
 OID = {"oid": ["11111111-2222-3333-4444-555555555555"]}

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.ids import uuid7
-from core.look_back import Act, Sort
-from core.risk import (
+from core.base.ids import uuid7
+from core.risk.look_back import Act, Sort
+from core.risk.model import (
     LATEST_DETECTION_S,
     Application,
     ApplicationKind,
@@ -20,7 +20,7 @@ from core.risk import (
     State,
     key_of,
 )
-from core.risk_snapshot import Draft, RiskSnapshot
+from core.risk.snapshot import Draft, RiskSnapshot
 from identity.look_back.look_back_subjects import asked_of
 from identity.look_back.looking_back import (
     DAY_S,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.risk import Family, Level, RiskEntry, State, key_of
-from core.risk_snapshot import Draft, RiskSnapshot
+from core.risk.model import Family, Level, RiskEntry, State, key_of
+from core.risk.snapshot import Draft, RiskSnapshot
 from identity.risk.merging import (
     MOST_AHEAD_S,
     Detection,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.pod import ObjectMeta, Pod
-from core.subject import Subject
+from core.kubernetes.pod import ObjectMeta, Pod
+from core.people.subject import Subject
 from identity.subjects import is_mirror
 
 MIRROR = Pod(ObjectMeta(name="etcd-0", annotations={"kubernetes.io/config.mirror": "f00"}))

@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from core.risk import LATEST_DETECTION_S, Family, Level, RiskEntry, State, key_of
-from core.risk_snapshot import Draft, RiskSnapshot
-from core.two_person import AtRisk
+from core.people.two_person import AtRisk
+from core.risk.model import LATEST_DETECTION_S, Family, Level, RiskEntry, State, key_of
+from core.risk.snapshot import Draft, RiskSnapshot
 from identity.risk.people_at_risk import PeopleAtRisk
 
 OID = "6e4b8f0a-1c2d-4e5f-8a9b-0c1d2e3f4a5b"

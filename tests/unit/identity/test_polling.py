@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from core.risk_snapshot import Coverage
-from core.times import time_text
+from core.base.times import time_text
+from core.risk.snapshot import Coverage
 from identity.entra.graph_objects import PageRead
 from identity.entra.graph_resources import Resource
 from identity.entra.polling_times import Times

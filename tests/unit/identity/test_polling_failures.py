@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import EntraError
-from core.risk_snapshot import Coverage
-from core.times import time_text
+from core.base.errors import EntraError
+from core.base.times import time_text
+from core.risk.snapshot import Coverage
 from identity.entra.graph_objects import PageRead
 from identity.entra.graph_resources import Resource
 from identity.entra.passes import later

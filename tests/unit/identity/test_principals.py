@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.risk import Role, key_of, key_of_subject
-from core.subject import Subject, service_account
+from core.people.subject import Subject, service_account
+from core.risk.model import Role, key_of, key_of_subject
 from identity.risk.principals import (
     Nature,
     principal_of,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.risk import Family, Level, PrincipalKind, State, key_of
-from core.risk_snapshot import Draft, RiskSnapshot
+from core.risk.model import Family, Level, PrincipalKind, State, key_of
+from core.risk.snapshot import Draft, RiskSnapshot
 from identity.push.records import MOST_BYTES, MOST_RECORDS, Detected, Refusal, Told, read_message
 from identity.risk.merging import Merged
 from tests.harness.entra_records import (

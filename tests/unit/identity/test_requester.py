@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.notes import NO_NOTES, Notes
+from core.kubernetes.requester_notes import NO_NOTES, Notes
 from identity.requester import Change, NoteChange, notes_due, wrong_notes
 
 ANN: Final = "oid:11111111-2222-3333-4444-555555555555"

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import SettingsError
-from core.risk import Family, Level, State, key_of
-from core.risk_snapshot import Draft, RiskSnapshot
+from core.base.errors import SettingsError
+from core.risk.model import Family, Level, State, key_of
+from core.risk.snapshot import Draft, RiskSnapshot
 from identity.entra.event_ids import kept_event_id
 from identity.push.security_events import (
     ReadToken,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import EntraError, SettingsError
+from core.base.errors import EntraError, SettingsError
 from identity.clients.sign_in_errors import explained
 from identity.clients.tokens import GRAPH_SCOPE, CredentialKind, SignIn, Tokens
 from tests.harness.fake_entra import FakeEntra

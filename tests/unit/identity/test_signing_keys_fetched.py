@@ -8,7 +8,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import RSAAlgorithm
 
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 from identity.clients.signing_keys import MOST_KEY_BYTES, NoKeys, SigningKeys, Unverified, Verified
 from identity.push.security_events import SecurityEventSettings
 from tests.harness.transmitter import AUDIENCE, ISSUER, Transmitter, claims

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 
-from core.risk import (
+from core.risk.model import (
     AT_RISK,
     Application,
     ApplicationKind,
@@ -14,7 +14,7 @@ from core.risk import (
     State,
     key_of,
 )
-from core.risk_snapshot import Coverage, Draft, RiskSnapshot
+from core.risk.snapshot import Coverage, Draft, RiskSnapshot
 from identity.risk.principals import Principal
 from identity.risk.standing import AHEAD_S, Freshness, at_risk, standing_of
 from tests.unit.identity.risks import (

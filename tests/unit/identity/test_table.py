@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from core.risk import AT_RISK, Effect, OperationClass, Role, Standing
+from core.risk.model import AT_RISK, Effect, OperationClass, Role, Standing
 from identity.risk.table import SHIPPED, Table, parse_table
 from identity.risk.table_rows import SANDBOXED, Row
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InvalidObjectError
-from core.risk import Effect, OperationClass, Role, Standing
+from core.base.errors import InvalidObjectError
+from core.risk.model import Effect, OperationClass, Role, Standing
 from identity.risk.table_reading import MOST_BYTES, MOST_ROWS, read_rows, write_rows
 from identity.risk.table_rows import SANDBOXED, Row
 from tests.harness.evidence import ROOT

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from core.ids import uuid7
-from core.look_back import MOST_ITEMS, Act, Item, LiveObject, LookBackDocument, Sort, State
-from core.risk import Standing, key_of
-from core.workload import GroupKind
+from core.base.ids import uuid7
+from core.kubernetes.workload import GroupKind
+from core.risk.look_back import MOST_ITEMS, Act, Item, LiveObject, LookBackDocument, Sort, State
+from core.risk.model import Standing, key_of
 from identity.look_back.look_back_report import document_of
 from identity.look_back.looking_back import Risen
 from identity.look_back.trails import MOST_OBJECTS, Room, Trail, Trails

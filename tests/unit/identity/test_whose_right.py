@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.pod import ObjectMeta, OwnerReference, Pod, PodSpec
-from core.subject import Subject, service_account
+from core.kubernetes.pod import ObjectMeta, OwnerReference, Pod, PodSpec
+from core.people.subject import Subject, service_account
 from identity.subjects import (
     Controllers,
     configured,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.pod import Pod, decode_pod
+from core.kubernetes.pod import Pod, decode_pod
 from identity.risk.workload_identity import (
     MOST_CLIENT_IDS,
     ClientId,

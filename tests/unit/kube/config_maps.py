@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from core.errors import ClusterError
+from core.base.errors import ClusterError
 
 NAMESPACE = "sallyport-system"
 PATH = f"/api/v1/namespaces/{NAMESPACE}/configmaps"

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from core.errors import AccessReviewError
-from core.subject import Subject
+from core.base.errors import AccessReviewError
+from core.people.subject import Subject
 from kube.access import AccessCache, AccessQuestion
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from core.errors import AccessReviewError
-from core.subject import Subject
+from core.base.errors import AccessReviewError
+from core.people.subject import Subject
 from kube.access import AccessQuestion
 from kube.accessreview import AccessReviews
 from kube.connection import Connection

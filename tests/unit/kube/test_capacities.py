@@ -9,8 +9,8 @@ import pytest
 import yaml
 from structlog.testing import capture_logs
 
-from core.capacity import Capacity, Shape, encode_capacity
-from core.errors import InvalidObjectError
+from core.base.errors import InvalidObjectError
+from core.sandbox.capacity import Capacity, Shape, encode_capacity
 from kube.capacities import NAME, OLDEST_S, WatchedCapacities, parse_capacities
 from kube.connection import Connection
 from kube.folder import FolderCluster

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import ClusterError
+from core.base.errors import ClusterError
 from kube.connection import Connection
 from tests.harness.silent import left_open, silent_server
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import ClusterError, SettingsError
+from core.base.errors import ClusterError, SettingsError
 from kube.connection import Connection
 from tests.unit.kube.scripted import ScriptedServer, reply
 

@@ -11,7 +11,7 @@ import pytest
 
 from cli.egress_ground import default_deny_of
 from cli.settings_egress import Egress
-from core.errors import NotSyncedError
+from core.base.errors import NotSyncedError
 from kube.connection import Connection
 from kube.default_denies import WatchedDefaultDenies
 from kube.generated import GeneratedLists

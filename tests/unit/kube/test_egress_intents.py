@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from core.errors import NotSyncedError
+from core.base.errors import NotSyncedError
 from kube.connection import Connection
 from kube.egress_intents import IntentGets
 from kube.settings import LiveSettings

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 import yaml
 
-from core.errors import ClusterError
+from core.base.errors import ClusterError
 from kube.egress_look import namespaces_named, read_cluster, read_folder
 from kube.objects import Objects, Page
 from tests.unit.egress.intents import allowlist, destinations

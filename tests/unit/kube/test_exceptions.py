@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from core.errors import NotSyncedError
+from core.base.errors import NotSyncedError
 from kube.connection import Connection
 from kube.exceptions import WatchedExceptions
 from kube.settings import LiveSettings

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
+from core.base.errors import InvalidObjectError, SettingsError
 from core.cluster import SignIn
-from core.errors import InvalidObjectError, SettingsError
-from core.profiles import ContainerProfile, ProfileSpec
-from core.subject import Subject, service_account
+from core.people.subject import Subject, service_account
+from core.profiles.container_profiles import ContainerProfile, ProfileSpec
 from kube.folder import FolderCluster, read_profiles
 
 PROFILE = """\

@@ -4,7 +4,7 @@ from http import HTTPStatus
 
 import pytest
 
-from core.errors import ClusterError
+from core.base.errors import ClusterError
 from kube.connection import Connection
 from kube.following import Following
 from kube.settings import LiveSettings

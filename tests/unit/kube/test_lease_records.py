@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import ClusterError, NotLeaderError, SettingsError
+from core.base.errors import ClusterError, NotLeaderError, SettingsError
 from kube.lease import (
     LONGEST_S,
     Leadership,

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from structlog.testing import capture_logs
 
-from core.errors import NotSyncedError
-from core.namespaces import Namespace
+from core.base.errors import NotSyncedError
+from core.decision.namespaces import Namespace
 from kube.connection import Connection
 from kube.listwatch import ListWatch, Resource
 from kube.namespaces import parse_namespace

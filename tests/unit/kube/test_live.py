@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from core.errors import InvalidObjectError, NotSyncedError
+from core.base.errors import InvalidObjectError, NotSyncedError
 from kube.live import LiveCluster
 from kube.settings import LiveSettings
 from tests.unit.kube.scripted import ScriptedServer, eventually, reply

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import InvalidObjectError, SettingsError
+from core.base.errors import InvalidObjectError, SettingsError
 from kube import manifests
 from kube.manifests import Manifest, read_paths, read_stream
 

@@ -12,8 +12,8 @@ import pytest
 from aiohttp import InvalidURL
 from structlog.testing import capture_logs
 
-from core.errors import ClusterError, SettingsError
-from core.namespaces import Namespace
+from core.base.errors import ClusterError, SettingsError
+from core.decision.namespaces import Namespace
 from kube.connection import Connection
 from kube.listwatch import ListWatch, Resource
 from kube.live import LiveCluster

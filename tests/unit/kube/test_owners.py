@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from core.errors import ClusterError, OwnerUnknownError
-from core.notes import Notes, Owned
-from core.pod import OwnerReference
-from core.workloads import WORKLOADS
+from core.base.errors import ClusterError, OwnerUnknownError
+from core.kubernetes.pod import OwnerReference
+from core.kubernetes.requester_notes import Notes, Owned
+from core.kubernetes.workload_kinds import WORKLOADS
 from kube.owners import METADATA_ONLY, OwnerCache, OwnerGets
 from kube.settings import LiveSettings
 

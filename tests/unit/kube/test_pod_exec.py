@@ -13,7 +13,7 @@ import pytest
 import yaml
 from aiohttp import web
 
-from core.errors import ClusterError
+from core.base.errors import ClusterError
 from kube.pod_exec import PodExec
 
 SUCCESS: Final = {"metadata": {}, "status": "Success"}

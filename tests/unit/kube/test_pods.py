@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.errors import InvalidObjectError, PodUnknownError
+from core.base.errors import InvalidObjectError, PodUnknownError
 from kube.connection import Connection
 from kube.pods import PodGets
 from kube.settings import LiveSettings

@@ -7,7 +7,8 @@ import random
 import msgspec
 import pytest
 
-from core.bundle_head import (
+from core.base.errors import ClusterError, InvalidObjectError
+from core.policy_bundles import (
     BASE,
     GATES_NAME,
     HEAD_KEY,
@@ -21,7 +22,6 @@ from core.bundle_head import (
     decode_head,
     part_name,
 )
-from core.errors import ClusterError, InvalidObjectError
 from kube.bundle_store import BundleStore, activated
 from kube.bundles import PublishedBundles, in_parts, parse_head, read_part
 from kube.settings import LiveSettings

@@ -5,7 +5,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from core.subject import Subject, service_account
+from core.people.subject import Subject, service_account
 from kube.rbac import Question, Rbac, applies_to, rule_allows
 from kube.rbac_aggregation import selects
 from kube.rbac_objects import Binding, BindingSubject, LabelSelector, PolicyRule, Role

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import yaml
 
-from core.errors import InvalidObjectError
-from core.risk import Family
-from core.risk_shards import encode_base
-from core.risk_snapshot import RiskSnapshot
-from core.risk_wire import HEAD_NAME, encode_head, head_of, shard_name
+from core.base.errors import InvalidObjectError
+from core.risk.model import Family
+from core.risk.risk_shards import encode_base
+from core.risk.snapshot import RiskSnapshot
+from core.risk.snapshot_storage import HEAD_NAME, encode_head, head_of, shard_name
 from kube.connection import Connection
 from kube.folder import FolderCluster
 from kube.risk_watch import WatchedRisk, is_older

@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.errors import RoleUnknownError
-from core.roles import RoleRule
+from core.base.errors import RoleUnknownError
+from core.kubernetes.roles import RoleRule
 from kube.connection import Connection
 from kube.roles import RoleGets
 from kube.settings import LiveSettings

@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.capacity import Toleration
-from core.errors import InvalidObjectError
-from core.sandbox import RuntimeClass
+from core.base.errors import InvalidObjectError
+from core.sandbox.capacity import Toleration
+from core.sandbox.decision import RuntimeClass
 from kube.runtime_classes import parse_runtime_class
 
 

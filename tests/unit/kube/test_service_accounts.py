@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.base.errors import InvalidObjectError
 from core.cluster import SignIn
-from core.errors import InvalidObjectError
 from kube.service_accounts import made_of, parse_account, parse_written, sign_in_of
 
 CLIENT, TENANT = "azure.workload.identity/client-id", "azure.workload.identity/tenant-id"

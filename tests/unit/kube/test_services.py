@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from core.errors import InvalidObjectError, NotSyncedError
+from core.base.errors import InvalidObjectError, NotSyncedError
 from kube.connection import Connection
 from kube.services import Exposing, Services, WatchedServices, parse_exposing
 from kube.settings import LiveSettings

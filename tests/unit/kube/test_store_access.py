@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from core.errors import InvalidObjectError
-from core.store_access import FORMAT, Ability, Difference, Differing, Holder, StoreAccess
+from core.base.errors import InvalidObjectError
+from core.weights.store_access import FORMAT, Ability, Difference, Differing, Holder, StoreAccess
 from kube.connection import Connection
 from kube.objects import Objects
 from kube.store_access import MOST_BYTES, NAME, body_of, read_accesses

@@ -4,7 +4,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.storage import PersistentVolume
+from core.kubernetes.persistent_volumes import PersistentVolume
 from kube.volumes import Volumes
 
 NAMES = st.sampled_from(["a", "b", "c"])

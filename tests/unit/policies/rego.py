@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from core import pod as k8s
+from core.kubernetes import pod as k8s
 from policies.kinds import project_object
 from policies.projecting.added import mark_added
 from policies.projecting.connections import CONNECTION_KINDS, project_connection

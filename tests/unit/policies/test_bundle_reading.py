@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 from policies.archive import MAX_BYTES
 from policies.bundle import Bundle, read_bundle
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 from policies.archive import pack, unpack
 from policies.bundle import Bundle, parse_bundle, signed
 from policies.engine.remembered import RememberingEngine

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from core.errors import BundleRefusedError, EngineAwayError
+from core.base.errors import BundleRefusedError, EngineAwayError
 from policies.bundle import Bundle, Case, read_bundle
 from policies.confining import trying
 from policies.confining.confined import Confined

@@ -9,8 +9,8 @@ from cryptography.x509.oid import NameOID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InvalidObjectError
-from core.subject import Subject
+from core.base.errors import InvalidObjectError
+from core.people.subject import Subject
 from policies.projecting.connections import (
     CONNECTION_KINDS,
     first_part,

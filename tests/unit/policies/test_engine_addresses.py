@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 import wasmtime
 
-from core.errors import PolicyError
+from core.base.errors import PolicyError
 from policies.engine.wasm import PAGE, Code, Instance
 
 SIZE = 2 * PAGE

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from core.errors import BundleRefusedError, EvaluationError
-from core.sandbox import Feature, Signal
+from core.base.errors import BundleRefusedError, EvaluationError
+from core.sandbox.decision import Feature, Signal
 from policies.engine.answers import MOST_OF_JUDGEMENT, read_answer, read_judgement
 from tests.unit.policies.bundles import make_bundle
 

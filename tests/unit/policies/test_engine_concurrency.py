@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from core.errors import EvaluationError
-from core.pod import decode_pod
+from core.base.errors import EvaluationError
+from core.kubernetes.pod import decode_pod
 from policies.bundle import read_bundle
 from policies.engine.embedded import EmbeddedEngine, Limits
 from policies.projection import encode, project

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import wasmtime
 
-from core.decision import Need
-from core.errors import EvaluationError, PolicyError
+from core.base.errors import EvaluationError, PolicyError
+from core.decision.decision import Need
 from policies.bundle import read_bundle
 from policies.engine.embedded import EmbeddedEngine, Limits
 from tests.unit.policies.bundles import make_bundle, rule

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from core.decision import Need
-from core.errors import BundleRefusedError, SallyportError
+from core.base.errors import BundleRefusedError, SallyportError
+from core.decision.decision import Need
 from policies import BUILT_IN_REGO
 from policies.bundle import Bundle, read_bundle
 from policies.engine.builtins.refused import hint

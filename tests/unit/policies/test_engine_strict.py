@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.errors import BundleRefusedError, EvaluationError, PolicyError
+from core.base.errors import BundleRefusedError, EvaluationError, PolicyError
 from policies.bundle import Bundle, read_bundle
 from policies.engine.builtins.native import NATIVE
 from policies.engine.embedded import EmbeddedEngine

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.pod import decode_pod
+from core.kubernetes.pod import decode_pod
 from policies.projecting.hints import KINDS, NAMES, named
 from policies.projection import encode, project
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.privileges import validate_pattern
+from core.profiles.privileges import validate_pattern
 from policies.projecting.images import Origin, origin, segment
 
 SHA256 = "sha256:" + 4 * "0123456789abcdef"

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from core.errors import EvaluationError
-from core.sandbox import Signal
+from core.base.errors import EvaluationError
+from core.sandbox.decision import Signal
 from policies.bundle import read_bundle
 from policies.context import Context, encode_context
 from policies.engine import Answer, Judgement

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.errors import InvalidObjectError
-from core.pod import decode_pod
+from core.base.errors import InvalidObjectError
+from core.kubernetes.pod import decode_pod
 from policies.projecting.bounds import MAX_CONTAINERS, MAX_NAME, MAX_NAMES, MAX_PATH
 from policies.projection import project
 

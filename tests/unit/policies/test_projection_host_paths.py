@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from core.errors import InvalidObjectError
-from core.pod import decode_pod
+from core.base.errors import InvalidObjectError
+from core.kubernetes.pod import decode_pod
 from policies.projecting.volumes import HostPath, Volume
 from policies.projection import Projection, project
 

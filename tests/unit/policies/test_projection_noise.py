@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.pod import decode_pod
+from core.kubernetes.pod import decode_pod
 from policies.projection import encode, project
 from tests.harness.pods import pods
 

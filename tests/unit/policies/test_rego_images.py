@@ -8,7 +8,7 @@ import msgspec
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.pod import decode_pod
+from core.kubernetes.pod import decode_pod
 from policies.engine.embedded import EmbeddedEngine
 from policies.projection import encode, project
 

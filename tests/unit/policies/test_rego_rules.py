@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.privileges import PatternSet, validate_pattern
+from core.profiles.privileges import PatternSet, validate_pattern
 from tests.unit.policies.rego import REGO, evaluate, load, opa, projection_of
 
 ANSWERS = {"privileges": "needs", "rules": "deny"}

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 import yaml
 
-from core.privileges import covers, validate_pattern
+from core.profiles.privileges import covers, validate_pattern
 from policies.bundle import Rule
 from policies.context import Context, encode_context
 from policies.engine.embedded import EmbeddedEngine

@@ -17,9 +17,9 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from core.decision import Denial, Need
-from core.privileges import validate_pattern
-from core.sandbox import Feature, Signal
+from core.decision.decision import Denial, Need
+from core.profiles.privileges import validate_pattern
+from core.sandbox.decision import Feature, Signal
 from policies.build import build
 from policies.bundle import read_bundle
 from policies.engine.embedded import EmbeddedEngine

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.decision import Need
-from core.errors import EvaluationError
-from core.sandbox import Feature, Signal
+from core.base.errors import EvaluationError
+from core.decision.decision import Need
+from core.sandbox.decision import Feature, Signal
 from policies.bundle import Rule
 from policies.engine import A_POD, Answer, Judgement, Shown
 from policies.engine.remembered import MOST_BYTES, RememberingEngine

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InvalidObjectError
-from core.roles import RoleRule
-from core.subject import Subject, unnamed
+from core.base.errors import InvalidObjectError
+from core.kubernetes.roles import RoleRule
+from core.people.subject import Subject, unnamed
 from policies.kinds import project_object
 from policies.projecting.rights import MAX_RULES, MAX_WORDS, PROVIDERS
 from policies.projection import encode

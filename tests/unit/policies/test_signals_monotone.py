@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.pod import decode_pod
+from core.kubernetes.pod import decode_pod
 from policies.engine import Answer
 from policies.engine.embedded import EmbeddedEngine
 from policies.projection import encode, project

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
 )
 
-from core.errors import BundleRefusedError, SettingsError
+from core.base.errors import BundleRefusedError, SettingsError
 from policies.archive import unpack
 from policies.bundle import parse_bundle, signed
 from policies.signing import (

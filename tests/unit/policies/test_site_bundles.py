@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from core.errors import BundleRefusedError
-from core.pod import decode_pod
-from core.sandbox import Signal
+from core.base.errors import BundleRefusedError
+from core.kubernetes.pod import decode_pod
+from core.sandbox.decision import Signal
 from policies import BUILT_IN_REGO
 from policies.build import build
 from policies.bundle import Rule, read_bundle

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 from policies import BUILT_IN_REGO
 from policies.build import build
 from policies.bundle import read_bundle

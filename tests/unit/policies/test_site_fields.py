@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import BundleRefusedError, EvaluationError
+from core.base.errors import BundleRefusedError, EvaluationError
 from policies.bundle import Rule
 from policies.site.fields import MOST_BYTES, NO_FIELDS, Reads, check_field
 from policies.site.paths import schema_of, tree_of

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 from policies import BUILT_IN_REGO
 from policies.build import build
 from tests.tools.provide import provide

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 from policies.bundle import read_bundle
 from policies.engine.builtins.refused import hint
 from tests.unit.policies.bundles import METADATA, make_site_bundle, signal

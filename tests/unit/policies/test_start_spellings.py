@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.pod import decode_pod
+from core.kubernetes.pod import decode_pod
 from policies.projecting.starting import read_command
 from policies.projection import encode, project
 

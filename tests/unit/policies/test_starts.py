@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InvalidObjectError
-from core.pod import decode_pod
+from core.base.errors import InvalidObjectError
+from core.kubernetes.pod import decode_pod
 from policies.projecting.starting import read_command
 from policies.projection import encode, project
 

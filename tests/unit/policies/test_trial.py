@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.bundle_head import LONGEST_PROBLEM
-from core.errors import BundleRefusedError, EngineAwayError, EvaluationError
+from core.base.errors import BundleRefusedError, EngineAwayError, EvaluationError
+from core.policy_bundles import LONGEST_PROBLEM
 from policies.bundle import Bundle, Case, Rule, read_bundle
 from policies.clients.opa_server import OpaServerEngine
 from policies.context import Context, encode_context

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from core.pod import Pod, decode_pod
+from core.kubernetes.pod import Pod, decode_pod
 from policies.projecting.added import mark_added
 from policies.projection import encode, project
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.sandbox import Feature, RuntimeClass, SandboxMode
+from core.sandbox.decision import Feature, RuntimeClass, SandboxMode
 from sandbox.choosing import Choice, Site, Trouble, choose, demanded
 from sandbox.compatibility import CANNOT, GVISOR, KATA
 

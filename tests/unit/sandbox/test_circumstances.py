@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.sandbox import Signal
+from core.sandbox.decision import Signal
 from policies.bundle import read_bundle
 from policies.context import Context, Standings, encode_context
 from policies.engine import Answer

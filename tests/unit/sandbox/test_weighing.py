@@ -5,8 +5,8 @@ from typing import Final
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.decision import Need
-from core.sandbox import Counted, Signal
+from core.decision.decision import Need
+from core.sandbox.decision import Counted, Signal
 from sandbox.weighing import UNKNOWN_POINTS, Weighed, weigh
 
 

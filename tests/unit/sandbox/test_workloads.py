@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.pod import decode_pod
-from core.sandbox import RuntimeClass, SandboxMode
+from core.kubernetes.pod import decode_pod
+from core.sandbox.decision import RuntimeClass, SandboxMode
 from policies.bundle import read_bundle
 from policies.engine import Answer
 from policies.engine.embedded import EmbeddedEngine

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from core.decision import Action, Decision, Finding, Unrecorded, Verdict
-from core.request import Request
+from core.decision.decision import Action, Decision, Finding, Unrecorded, Verdict
+from core.decision.request import Request
 
 BAD = b'"privileged"'
 DECISION_ID = "01999999-0000-7000-8000-00000000000"

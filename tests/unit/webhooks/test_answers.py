@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.decision import Action, Decision, Finding, Verdict
-from core.errors import InvalidReviewError
-from core.request import Request
+from core.base.errors import InvalidReviewError
+from core.decision.decision import Action, Decision, Finding, Verdict
+from core.decision.request import Request
 from tests.unit.webhooks.judge import DECISION_ID, approval, refusal
 from tests.unit.webhooks.reviews import encode, review
 from webhooks.answer import (

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from core.decision import Decision, Evidence
-from core.request import Request
+from core.decision.decision import Decision, Evidence
+from core.decision.request import Request
 from tests.unit.webhooks.gate import running_gate
 from tests.unit.webhooks.judge import PrivilegedJudge, approval
 from tests.unit.webhooks.reviews import encode, review

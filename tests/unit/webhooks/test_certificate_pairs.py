@@ -13,7 +13,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
 from certs.selfsigned import PairFiles, make_pair
-from core.errors import CannotBindError
+from core.base.errors import CannotBindError
 from tests.harness.pki import Authority
 from tests.unit.webhooks.connection import Connection
 from tests.unit.webhooks.gate import Gate, running_gate

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from core.request import Kind
+from core.decision.request import Kind
 from tests.unit.webhooks.judge import approval
 from tests.unit.webhooks.test_answers import request
 from webhooks.metrics import MOST_DECLARED, Metrics, Sources

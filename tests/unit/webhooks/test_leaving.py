@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import CannotBindError
+from core.base.errors import CannotBindError
 from tests.harness.ports import free_ports
 from tests.harness.sizes import size
 from tests.unit.webhooks.connection import Connection

@@ -6,9 +6,9 @@ import os
 import time
 from pathlib import Path
 
-from core.decision import Decision
-from core.request import Kind, Operation, Request
-from core.subject import Subject
+from core.decision.decision import Decision
+from core.decision.request import Kind, Operation, Request
+from core.people.subject import Subject
 from tests.unit.webhooks.judge import approval, refusal
 from webhooks.lines import BATCH_SECONDS, LineWriter
 from webhooks.logs import LogSettings, configure_logs, get_logger, log_decision

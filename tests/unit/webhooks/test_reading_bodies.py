@@ -5,7 +5,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from core.errors import ReviewTooLargeError
+from core.base.errors import ReviewTooLargeError
 from tests.unit.webhooks.connection import until
 from webhooks.asgi import ClientGoneError, Message, SlowBodyError, read_body
 from webhooks.bodies import BodyBudget, BodyShare, NoRoomError

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from core.decision import Decision, Unrecorded
-from core.document import Source
-from core.errors import NotRecordedError
-from core.request import Request
+from core.base.errors import NotRecordedError
+from core.decision.decision import Decision, Unrecorded
+from core.decision.document import Source
+from core.decision.request import Request
 from tests.unit.webhooks.gate import Gate, running_gate
 from tests.unit.webhooks.judge import PrivilegedJudge
 from tests.unit.webhooks.reviews import encode, review

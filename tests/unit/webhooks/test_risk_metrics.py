@@ -3,7 +3,7 @@
 import msgspec
 from prometheus_client import CollectorRegistry, generate_latest
 
-from core.risk_snapshot import Coverage, Draft, RiskSnapshot
+from core.risk.snapshot import Coverage, Draft, RiskSnapshot
 from webhooks.risk_metrics import RiskCollector
 
 NOW = 1_790_000_000.0

@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 import structlog
 
-from core.errors import CannotBindError
+from core.base.errors import CannotBindError
 from tests.harness.pki import Authority
 from tests.harness.ports import free_ports
 from webhooks.asgi import Receive, Scope, Send

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.decision import Evidence, Traced
+from core.decision.decision import Evidence, Traced
 from tests.unit.webhooks.judge import approval
 from tests.unit.webhooks.test_answers import request
 from webhooks.metrics import Metrics

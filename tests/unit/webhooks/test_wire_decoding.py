@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from core.errors import InvalidReviewError
-from core.request import Kind, Operation
+from core.base.errors import InvalidReviewError
+from core.decision.request import Kind, Operation
 from tests.unit.webhooks.reviews import encode, review
 from webhooks.wire import decode_review
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InvalidReviewError
-from core.pod import decode_pod
-from core.request import ReadPod, Request
+from core.base.errors import InvalidReviewError
+from core.decision.request import ReadPod, Request
+from core.kubernetes.pod import decode_pod
 from tests.harness.pods import pods
 from tests.unit.webhooks.reviews import review
 from webhooks.wire import decode_review

@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry
 from audit.ledger.frames import Frame, FrameKind
 from control.sweep.parts import SweepParts
 from control.sweep.sweep import Sweep
-from core.document import (
+from core.decision.document import (
     DecisionDocument,
     Durations,
     SweepDocument,

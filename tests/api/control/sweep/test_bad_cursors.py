@@ -11,8 +11,8 @@ from structlog.testing import capture_logs
 
 from control.sweep.cursor import Cursor, decode_cursor, encode_cursor
 from control.sweep.progress import Progress, document_of
-from core.errors import ClusterError
-from core.ids import uuid7
+from core.base.errors import ClusterError
+from core.base.ids import uuid7
 from kube.objects import Objects, Page
 from tests.api.control.sweep import swept as sweeping
 from tests.api.control.sweep.conftest import SWEEP, SweptCluster

@@ -8,7 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from audit.ledger.frames import FrameKind
-from core.errors import NotRecordedError
+from core.base.errors import NotRecordedError
 from tests.api.control.sweep.conftest import FAST, SWEEP, SweptCluster
 from tests.api.control.sweep.rights import rights
 from tests.api.control.sweep.swept import Frames, Swept, document_of, report_in, reports

@@ -11,8 +11,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from audit.ledger.frames import FrameKind
-from core.document import DecisionDocument, SweepDocument
-from core.errors import ClusterError, NotLeaderError
+from core.base.errors import ClusterError, NotLeaderError
+from core.decision.document import DecisionDocument, SweepDocument
 from kube.lease import Leadership
 from kube.objects import Objects, Page
 from tests.api.control.sweep.conftest import SWEEP, SweptCluster, forget

@@ -12,7 +12,7 @@ from audit.ledger.frames import FrameKind
 from audit.ledger.store.store import Store
 from cli.flags import read_flags
 from cli.sandbox_report import Report, read_report
-from core.document import DecisionDocument, decode_document, unix_ms
+from core.decision.document import DecisionDocument, decode_document, unix_ms
 from tests.api.control.sweep.conftest import SWEEP, SweptCluster
 from tests.api.control.sweep.swept import Swept
 from tests.harness.client import Client, Json

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from audit.ledger.frames import FrameKind, read_frames
-from core.document import SweepDocument, decode_sweep
+from core.decision.document import SweepDocument, decode_sweep
 from tests.api.control.sweep.conftest import SWEEP, SweptCluster, forget
 from tests.api.control.sweep.swept import essence, said
 from tests.harness.client import Client

@@ -5,7 +5,7 @@ from typing import Any
 
 from audit.ledger.frames import FrameKind
 from control.sweep.progress import decision_id
-from core.document import DecisionDocument, decode_document, decode_sweep
+from core.decision.document import DecisionDocument, decode_document, decode_sweep
 from tests.api.control.sweep.conftest import SWEEP, SweptCluster
 from tests.api.control.sweep.swept import Swept, document_of, report_in, reports
 from tests.harness.client import Client, Json

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from core import names
+from core.base import names
 from kube.connection import Connection
 from tests.api.egress.control.field import Field, allowlist, cidrs
 from tests.harness.client import ApiStatusError, Client, Json

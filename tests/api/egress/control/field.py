@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from core import names
+from core.base import names
 from tests.api.kube.objects import wait_for
 from tests.harness.client import Client, Json
 from tests.harness.sizes import size

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Final
 
-from core import names
+from core.base import names
 from tests.api.egress.control.field import FLOOR, OWN, PATIENCE_S, Field, later
 from tests.api.egress.control.pods import pod
 from tests.api.kube.objects import wait_for

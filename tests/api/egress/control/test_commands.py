@@ -10,8 +10,8 @@ from cli.egress_graph import make_picture
 from cli.egress_plan import make_plan
 from cli.egress_render import render
 from cli.settings import Settings, read_settings
-from core import names
-from core.egress_labels import egress_labels
+from core.base import names
+from core.egress.pod_labels import egress_labels
 from kube.policies import digest_of
 from tests.api.egress.control.field import Field, allowlist
 from tests.api.egress.control.pods import pod, running

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from core import names
+from core.base import names
 from tests.api.egress.control.field import FLOOR, OWN, PATIENCE_S, SOON_S, Field, cidrs
 from tests.api.kube.objects import new_name, wait_for
 from tests.harness.apiserver import ApiServer

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from control.loops import egress
-from core import names
+from core.base import names
 from tests.api.egress.control.field import SOON_S, Field, later
 from tests.api.egress.control.pods import has_pod, pod, running
 from tests.harness.client import Client, Json

@@ -8,8 +8,8 @@ import pytest
 
 from control.egress import facts
 from control.loops import egress
-from core import names
-from core.allowlists import parse_allowlist
+from core.base import names
+from core.egress.allowlists import parse_allowlist
 from tests.api.egress.control.field import (
     FAR,
     OWN,

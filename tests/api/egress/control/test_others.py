@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from core import names
-from core.errors import ClusterError
+from core.base import names
+from core.base.errors import ClusterError
 from kube.lease import Leadership
 from tests.api.egress.control.field import FLOOR, OWN, PATIENCE_S, Field, cidrs
 from tests.api.kube.objects import new_name, wait_for

@@ -6,8 +6,8 @@ import pytest
 
 from cli.egress_release import exit_code, release
 from cli.settings import read_settings
-from core import names
-from core.errors import ClusterError, SettingsError
+from core.base import names
+from core.base.errors import ClusterError, SettingsError
 from tests.api.egress.control.field import FLOOR, OWN, PATIENCE_S, Field
 from tests.api.kube.objects import wait_for
 from tests.harness.apiserver import ApiServer

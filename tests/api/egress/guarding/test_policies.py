@@ -2,9 +2,9 @@
 
 import pytest
 
-from core.destinations import PortRange
-from core.networks import network_of
-from core.selectors import Requirement
+from core.base.networks import network_of
+from core.egress.destinations import PortRange
+from core.kubernetes.label_selectors import Requirement
 from egress.openings import Addresses, Block, Meaning, Opening
 from egress.render import render
 from egress.render.target import Target

@@ -5,9 +5,9 @@ import json
 import msgspec
 import pytest
 
-from core.allowlists import parse_allowlist, parse_destinations
-from core.approvals import CLUSTER_KIND, parse_approval
-from core.two_person import Approved, NotApproved, Terms, approved
+from core.approvals.approvals import CLUSTER_KIND, parse_approval
+from core.egress.allowlists import parse_allowlist, parse_destinations
+from core.people.two_person import Approved, NotApproved, Terms, approved
 from tests.api.egress.intents.people import (
     ANN,
     API,

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from core.risk import Family
-from core.risk_snapshot import Coverage, Draft, Head
-from core.risk_wire import HEAD_NAME
+from core.risk.model import Family
+from core.risk.snapshot import Coverage, Draft, Head
+from core.risk.snapshot_storage import HEAD_NAME
 from kube.connection import Connection
 from kube.objects import Objects
 from kube.risk_store import RiskStore

@@ -3,9 +3,9 @@
 import asyncio
 import time
 
-from core.risk import Family, Level, RiskEntry, State, key_of
-from core.risk_snapshot import Draft
-from core.subject import Subject
+from core.people.subject import Subject
+from core.risk.model import Family, Level, RiskEntry, State, key_of
+from core.risk.snapshot import Draft
 from kube.risk_store import RiskStore
 from tests.api.admission.objects import new_namespace, privileged
 from tests.api.people.breaking_glass import glass

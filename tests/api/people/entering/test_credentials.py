@@ -5,7 +5,7 @@ from http import HTTPStatus
 
 import pytest
 
-from core.subject import Subject
+from core.people.subject import Subject
 from tests.api.people.entering.asking import (
     NAMESPACE,
     Visitors,

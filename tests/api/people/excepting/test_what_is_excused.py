@@ -10,10 +10,10 @@ import pytest
 
 from admission.gather import Gatherer
 from admission.judge import Judge
-from core.decision import Verdict
-from core.request import Kind, Operation, Request
-from core.subject import Subject
-from core.two_person import AtRisk, Terms
+from core.decision.decision import Verdict
+from core.decision.request import Kind, Operation, Request
+from core.people.subject import Subject
+from core.people.two_person import AtRisk, Terms
 from identity.subjects import Controllers
 from kube.live import LiveCluster
 from policies import BUILT_IN_BUNDLE

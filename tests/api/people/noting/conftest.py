@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pytest
 
-from core.document import is_final
+from core.decision.document import is_final
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import ApiStatusError, Client, Json, connect, read_objects
 from tests.harness.controller_manager import ControllerManager

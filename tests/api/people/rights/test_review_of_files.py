@@ -9,8 +9,8 @@ from cli.results import Result
 from cli.review import review
 from cli.settings import Settings
 from cli.subjects import Terms
-from core.decision import Verdict
-from core.subject import Subject
+from core.decision.decision import Verdict
+from core.people.subject import Subject
 from tests.api.people.rights.asking import (
     ADMINISTRATOR,
     MAKERS,

@@ -9,8 +9,8 @@ from typing import Final
 import msgspec
 import pytest
 
-from core.risk import Application, ApplicationKind, Family, Level, RiskEntry, State, key_of
-from core.risk_snapshot import Coverage, Draft
+from core.risk.model import Application, ApplicationKind, Family, Level, RiskEntry, State, key_of
+from core.risk.snapshot import Coverage, Draft
 from kube.connection import Connection
 from kube.objects import Objects
 from kube.risk_store import RiskStore

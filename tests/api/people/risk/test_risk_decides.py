@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.risk import Level
+from core.risk.model import Level
 from tests.api.people.risk.asking import SOON_S, admitted, enter, refused, until
 from tests.api.people.risk.conftest import (
     ANN,

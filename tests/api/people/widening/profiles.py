@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Any, Final
 
-from core.profiles import parse_profile
-from core.widening import digest_of
+from core.approvals.profile_widening import digest_of
+from core.profiles.container_profiles import parse_profile
 from tests.harness.client import ApiStatusError, Client, Json
 from tests.harness.rbac import binding, grant, rule, user
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.break_glass import parse_break_glass
+from core.approvals.break_glass import parse_break_glass
 from tests.api.people.widening.profiles import (
     ANN,
     API,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from core.weight_narrowing import digest_of
-from core.weight_stores import parse_store
+from core.approvals.store_narrowing import digest_of
+from core.weights.stores import parse_store
 from tests.api.weights.granting.conftest import (
     ANN,
     API,

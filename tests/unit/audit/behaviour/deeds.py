@@ -9,7 +9,7 @@ import msgspec
 
 from audit.behaviour.acts import Act, Doing
 from audit.behaviour.cluster import ClusterHabits
-from core.risk import Behaviour, key_of
+from core.risk.model import Behaviour, key_of
 
 DAY = 86_400.0
 HOUR = 3600.0

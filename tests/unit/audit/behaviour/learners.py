@@ -16,7 +16,7 @@ from audit.ledger.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.serving import Question
 from audit.ledger.store.query import Query
 from audit.ledger.store.store import Store
-from core.errors import LedgerError
+from core.base.errors import LedgerError
 from tests.unit.audit.auditor import Memory
 from tests.unit.audit.behaviour.deeds import AFTER, DAY, HOUR, MONDAY, WHO, document
 from webhooks.logs import get_logger

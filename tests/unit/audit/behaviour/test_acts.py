@@ -7,8 +7,8 @@ import pytest
 
 from audit.behaviour.acts import Doing, act_of, act_of_document
 from audit.ledger.frames import Frame, FrameKind
-from core.risk import key_of
-from core.subject import Subject
+from core.people.subject import Subject
+from core.risk.model import key_of
 from tests.unit.audit.behaviour.deeds import AFTER, WHO, document
 
 

@@ -10,8 +10,8 @@ from audit.behaviour.wire import PATH
 from audit.clients.behaviour import BehaviourClient
 from audit.clients.channel import AuditorChannel
 from audit.ledger.serving import BadQuestionError, Question
-from core.errors import LedgerError
-from core.risk import key_of
+from core.base.errors import LedgerError
+from core.risk.model import key_of
 from tests.unit.audit.auditor import Memory, running_auditor
 from tests.unit.audit.behaviour.deeds import WHO, document
 from tests.unit.audit.behaviour.learners import (

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from audit.behaviour.acts import Act, Doing
 from audit.behaviour.cluster import ClusterHabits
 from audit.behaviour.habits import MOST_NAMESPACES, MOST_PROFILES
-from core.risk import Behaviour, key_of
+from core.risk.model import Behaviour, key_of
 from tests.unit.audit.behaviour.deeds import AFTER, DAY, HOUR, MONDAY, WHO, act, learnt, used, weeks
 
 MORNING = AFTER + 10 * HOUR

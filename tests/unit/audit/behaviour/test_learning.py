@@ -7,8 +7,8 @@ import pytest
 
 from audit.behaviour.learning import Learning
 from audit.ledger.store.store import Store
-from core.errors import LedgerError
-from core.risk import Behaviour, key_of
+from core.base.errors import LedgerError
+from core.risk.model import Behaviour, key_of
 from tests.unit.audit.auditor import Memory
 from tests.unit.audit.behaviour.deeds import DAY, HOUR, MONDAY, WHO, document
 from tests.unit.audit.behaviour.learners import (

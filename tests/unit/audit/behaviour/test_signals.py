@@ -3,7 +3,7 @@
 import pytest
 
 from audit.behaviour.acts import Act, Doing
-from core.risk import Behaviour
+from core.risk.model import Behaviour
 from tests.unit.audit.behaviour.deeds import AFTER, DAY, HOUR, MONDAY, act, learnt, used, weeks
 
 MORNING = AFTER + 10 * HOUR

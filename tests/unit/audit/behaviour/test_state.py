@@ -20,8 +20,8 @@ from audit.behaviour.state import (
     store_habits,
     write_state,
 )
-from core.errors import LedgerError
-from core.risk import Behaviour, key_of
+from core.base.errors import LedgerError
+from core.risk.model import Behaviour, key_of
 from tests.unit.audit.behaviour.deeds import AFTER, DAY, HOUR, WHO, act, learnt, used
 
 MORNING = AFTER + 10 * HOUR

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.risk import Behaviour
+from core.risk.model import Behaviour
 from policies import BUILT_IN_BUNDLE
 from policies.bundle import read_bundle
 from tests.harness.evidence import record

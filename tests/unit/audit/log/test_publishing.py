@@ -16,7 +16,7 @@ from audit.ledger.log.publishing import Publishing
 from audit.ledger.log.signing import read_key
 from audit.ledger.store.delivery import Delivery
 from audit.ledger.store.store import Store
-from core.errors import LedgerError
+from core.base.errors import LedgerError
 from tests.unit.audit.store.conftest import clock
 from tests.unit.audit.store.documents import CLUSTER
 from tests.unit.audit.store.logs import access

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from audit.ledger.log.heads import key_id
 from audit.ledger.log.signing import make_key, read_key
-from core.errors import LedgerError
+from core.base.errors import LedgerError
 
 
 def test_a_key_is_made_for_its_user_and_stays(tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ from audit.ledger.store.tables_log import heads, leaves, log, tiles
 from audit.ledger.store.tables_weights import BY_KIND
 from audit.ledger.store.verifying import verify_ledger
 from audit.ledger.store.walking import opening_of
-from core.decision import Verdict as Judged
-from core.ids import same_id
+from core.base.ids import same_id
+from core.decision.decision import Verdict as Judged
 from tests.unit.audit.log_verify.scene import DAY_MS, KEY, TERMS
 from tests.unit.audit.store.documents import CLUSTER, NOW_MS, document, frame
 

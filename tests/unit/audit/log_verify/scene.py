@@ -36,8 +36,8 @@ from audit.ledger.log.problems import Where
 from audit.ledger.log.retention import Prefix, Retention, encode_retention, first_kept
 from audit.ledger.log.verdict import Verdict, verdict_of
 from audit.ledger.log.verifying import Terms, Trust
-from core.document import encode_document
-from core.ids import same_id
+from core.base.ids import same_id
+from core.decision.document import encode_document
 from tests.unit.audit.store.documents import CLUSTER, NOW_MS, document
 
 DAY_MS: Final = 86_400_000

@@ -8,7 +8,7 @@ from typing import Final
 
 from audit.ledger.frames import FrameKind
 from audit.ledger.log.problems import Wrong
-from core.ids import same_id
+from core.base.ids import same_id
 from tests.unit.audit.log_verify.scene import (
     ANCHORED,
     DAY_MS,

@@ -10,7 +10,7 @@ from audit.ledger.log.anchor_file import FileAnchor
 from audit.ledger.log.problems import Wrong
 from audit.ledger.log.verdict import Verdict
 from audit.ledger.store.store import Store
-from core.ids import same_id
+from core.base.ids import same_id
 from tests.unit.audit.log_verify import ledgers
 from tests.unit.audit.log_verify.ledgers import Clock, publish
 from tests.unit.audit.log_verify.scene import (

@@ -12,7 +12,7 @@ from audit.ledger.log.anchors import MOST_MARKS, decode_line
 from audit.ledger.log.heads import TreeHead, sign_head
 from audit.ledger.log.leaves import MARK_BYTES, mark_of
 from audit.ledger.log.problems import Wrong
-from core.errors import LedgerError
+from core.base.errors import LedgerError
 from tests.unit.audit.log_verify.scene import (
     ANCHORED,
     EVERY,

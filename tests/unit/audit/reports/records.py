@@ -13,13 +13,11 @@ from audit.reports.periods import DAY_MS, Period, month, time_text
 from audit.reports.reading import read_tallies
 from audit.reports.sealing import read_ledger
 from audit.reports.telling import tell
-from core.decision import Verdict
-from core.document import FORMAT as DECISION_FORMAT
-from core.document import Asked, DecisionDocument, encode_document
-from core.ids import same_id
-from core.intake import FORMAT, Intake, RefusedRecord, encode_intake
-from core.lifecycle import LifeEvent, ObjectChange, PodLife, encode_change, encode_life
-from core.weight_access import (
+from core.base.ids import same_id
+from core.decision.decision import Verdict
+from core.decision.document import FORMAT as DECISION_FORMAT
+from core.decision.document import Asked, DecisionDocument, encode_document
+from core.weights.access import (
     UNATTRIBUTED,
     Access,
     AccessedBy,
@@ -30,15 +28,9 @@ from core.weight_access import (
     SignedBy,
     encode_access,
 )
-from core.weight_events import (
-    Activity,
-    Finding,
-    Log,
-    LogGap,
-    Severity,
-    Topic,
-    encode_event,
-)
+from core.weights.events import Activity, Finding, Log, LogGap, Severity, Topic, encode_event
+from core.weights.intake import FORMAT, Intake, RefusedRecord, encode_intake
+from core.weights.pod_lifecycle import LifeEvent, ObjectChange, PodLife, encode_change, encode_life
 
 MAY = month(2026, 5)
 CLUSTER = "production"

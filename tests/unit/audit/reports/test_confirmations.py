@@ -6,9 +6,9 @@ from audit.ledger.frames import FrameKind
 from audit.reports.html import html
 from audit.reports.periods import time_text
 from audit.reports.population import Lives
-from core.decision import Verdict
-from core.ids import same_id
-from core.weight_events import Activity, Log, Topic, encode_event
+from core.base.ids import same_id
+from core.decision.decision import Verdict
+from core.weights.events import Activity, Log, Topic, encode_event
 from tests.unit.audit.reports.records import (
     CLUSTER,
     MAY,

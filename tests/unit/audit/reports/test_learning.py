@@ -13,7 +13,7 @@ from audit.reports.periods import DAY_MS
 from audit.reports.population import Learnt
 from audit.weights.engine import Broken, Engine
 from audit.weights.ingest.state import DETECTIONS
-from core.weight_access import decode_access
+from core.weights.access import decode_access
 from tests.unit.audit.reports.records import (
     CLUSTER,
     MAY,

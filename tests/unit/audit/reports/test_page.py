@@ -8,7 +8,7 @@ import pytest
 from audit.reports.html import html
 from audit.reports.model import Report
 from audit.reports.pdf import pdf
-from core.errors import ReportError
+from core.base.errors import ReportError
 from tests.harness.pages import parsed, require_closed, require_readable
 from tests.harness.programs import skip_or_fail
 from tests.tools.provide import CannotProvideError

@@ -6,8 +6,8 @@ from audit.reports.accesses import AccessTally
 from audit.reports.intakes import IntakeTally
 from audit.reports.judged import FindingTally
 from audit.reports.periods import DAY_MS, Period
-from core.intake import FORMAT, Intake
-from core.times import milli_text
+from core.base.times import milli_text
+from core.weights.intake import FORMAT, Intake
 
 BEGIN_MS = 20_500 * DAY_MS
 

@@ -6,8 +6,8 @@ from audit.reports.kept import Rows
 from audit.reports.model import Report
 from audit.reports.parts import MOST_ROWS, Sums
 from audit.reports.periods import DAY_MS, Period
-from core.weight_access import Act, Attribution, Confidence
-from core.weight_events import Severity
+from core.weights.access import Act, Attribution, Confidence
+from core.weights.events import Severity
 from tests.unit.audit.reports.records import (
     GRANT,
     HUMAN,

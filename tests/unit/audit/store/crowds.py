@@ -5,9 +5,9 @@ import uuid
 from collections.abc import Iterator
 
 from audit.ledger.frames import Frame, FrameKind
-from core.decision import Verdict
-from core.document import encode_document, time_of
-from core.ids import uuid7
+from core.base.ids import uuid7
+from core.decision.decision import Verdict
+from core.decision.document import encode_document, time_of
 from tests.unit.audit.store.documents import NOW_MS, document
 
 BATCH = 2000

@@ -5,8 +5,9 @@ from typing import Any
 import msgspec
 
 from audit.ledger.frames import Frame, FrameKind, decision_frame_id
-from core.decision import Action, Finding, Need, Verdict
-from core.document import (
+from core.base.ids import uuid7
+from core.decision.decision import Action, Finding, Need, Verdict
+from core.decision.document import (
     FORMAT,
     AccessAnswer,
     Asked,
@@ -18,7 +19,6 @@ from core.document import (
     encode_document,
     time_of,
 )
-from core.ids import uuid7
 
 CLUSTER = "5f0c3c1e-6f0b-4c39-9d0e-2a5c7c4f9f10"
 NOW_MS = 1_795_262_400_000

@@ -7,7 +7,7 @@ from alembic import command
 from alembic.config import Config
 
 from audit.ledger.store import adopting
-from core.document import encode_document
+from core.decision.document import encode_document
 from tests.unit.audit.store.documents import CLUSTER, NOW_MS, document
 
 MIGRATIONS = Path(adopting.__file__).parent / "migrations"

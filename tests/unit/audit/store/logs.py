@@ -8,10 +8,10 @@ from audit.ledger.frames import Frame, FrameKind
 from audit.ledger.log.merkle import root_of
 from audit.ledger.store.records import Entry
 from audit.ledger.store.store import Store
-from core.ids import same_id
-from core.lifecycle import LifeEvent, PodLife, encode_life
-from core.weight_access import FORMAT, Access, Act, SignedBy
-from core.weight_events import Finding, Severity, encode_event
+from core.base.ids import same_id
+from core.weights.access import FORMAT, Access, Act, SignedBy
+from core.weights.events import Finding, Severity, encode_event
+from core.weights.pod_lifecycle import LifeEvent, PodLife, encode_life
 from tests.unit.audit.store.documents import CLUSTER, NOW_MS
 
 ALL: Final = 10_000

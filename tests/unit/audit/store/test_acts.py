@@ -14,9 +14,9 @@ from audit.ledger.acts import ROWS, acts_answering
 from audit.ledger.acts_wire import FORMAT, PATH, ActsPage
 from audit.ledger.serving import BadQuestionError, Question
 from audit.ledger.store.store import Store
-from core.decision import Verdict
-from core.errors import LedgerError
-from core.look_back import Act
+from core.base.errors import LedgerError
+from core.decision.decision import Verdict
+from core.risk.look_back import Act
 from tests.unit.audit.auditor import running_auditor
 from tests.unit.audit.store.documents import CLUSTER, NOW_MS, document, frame
 

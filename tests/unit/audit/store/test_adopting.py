@@ -10,7 +10,7 @@ from audit.ledger.store import adopting, opening
 from audit.ledger.store.query import Query
 from audit.ledger.store.records import Entry
 from audit.ledger.store.store import Store
-from core.errors import LedgerError
+from core.base.errors import LedgerError
 from tests.unit.audit.store.conftest import Sql, clock
 from tests.unit.audit.store.documents import CLUSTER, NOW_MS, document, frame
 from tests.unit.audit.store.former import make_former, write_former

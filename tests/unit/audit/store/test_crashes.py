@@ -14,8 +14,8 @@ import pytest
 from audit.ledger.store import sqlite
 from audit.ledger.store.query import Query
 from audit.ledger.store.store import Store
-from core.decision import Verdict
-from core.errors import LedgerError
+from core.base.errors import LedgerError
+from core.decision.decision import Verdict
 from tests.harness.postgres import Postgres, require_postgres
 from tests.harness.sizes import size
 from tests.unit.audit.store.conftest import Sql, clock

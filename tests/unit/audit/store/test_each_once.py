@@ -5,8 +5,8 @@ import asyncio
 from audit.ledger.destination import Receipt
 from audit.ledger.store.query import Query
 from audit.ledger.store.store import Store
-from core.decision import Verdict
-from core.document import decode_document
+from core.decision.decision import Verdict
+from core.decision.document import decode_document
 from tests.unit.audit.store.conftest import Sql, clock
 from tests.unit.audit.store.documents import CLUSTER, NOW_MS, document, finding, frame
 

@@ -8,9 +8,9 @@ import pytest
 
 from audit.ledger.store.query import MOST_ROWS, Query
 from audit.ledger.store.store import Store
-from core.decision import Action, Verdict
-from core.document import DecisionDocument, decode_document
-from core.errors import LedgerError
+from core.base.errors import LedgerError
+from core.decision.decision import Action, Verdict
+from core.decision.document import DecisionDocument, decode_document
 from tests.unit.audit.store.documents import (
     CLUSTER,
     NOW_MS,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from audit.ledger.destination import Receipt
 from audit.ledger.store.query import Query
 from audit.ledger.store.store import Store
-from core.decision import Verdict
+from core.decision.decision import Verdict
 from tests.unit.audit.store.documents import CLUSTER, document, finding, frame
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)

@@ -7,8 +7,8 @@ import pytest
 from audit.ledger.frames import FrameKind
 from audit.ledger.store.delivery import Delivery, Stored
 from audit.ledger.store.store import Store
-from core.errors import LedgerError
-from core.weight_access import decode_access, encode_access
+from core.base.errors import LedgerError
+from core.weights.access import decode_access, encode_access
 from tests.unit.audit.store.conftest import Sql, clock
 from tests.unit.audit.store.documents import CLUSTER, NOW_MS
 from tests.unit.audit.store.logs import access, finding, framed, life, sound

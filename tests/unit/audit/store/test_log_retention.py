@@ -21,7 +21,7 @@ from audit.ledger.log.retention import (
 from audit.ledger.store.columns import day_of
 from audit.ledger.store.delivery import Delivery
 from audit.ledger.store.store import Store
-from core.errors import LedgerError
+from core.base.errors import LedgerError
 from tests.unit.audit.store.conftest import Sql
 from tests.unit.audit.store.documents import CLUSTER, NOW_MS, document, frame
 from tests.unit.audit.store.logs import access, finding, framed, life, sound

@@ -11,8 +11,8 @@ from audit.ledger.frames import Frame
 from audit.ledger.recorder import MAX_LOOK_BACK, LedgerRecorder
 from audit.ledger.store.columns import DAY_MS
 from audit.ledger.store.store import Store
-from core.ids import uuid7
-from core.look_back import FORMAT, Item, LookBackDocument, Sort, State, decode_look_back
+from core.base.ids import uuid7
+from core.risk.look_back import FORMAT, Item, LookBackDocument, Sort, State, decode_look_back
 from tests.unit.audit.store.conftest import clock
 from tests.unit.audit.store.documents import CLUSTER, NOW_MS
 from tests.unit.audit.store.former import make_former

@@ -20,7 +20,7 @@ from audit.ledger.store.tables import (
     rules,
     sweeps,
 )
-from core.errors import LedgerError, SettingsError
+from core.base.errors import LedgerError, SettingsError
 from tests.unit.audit.store.conftest import Sql, clock
 from tests.unit.audit.store.documents import CLUSTER, document, frame
 

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from audit.ledger.store.query import Query
 from audit.ledger.store.store import Store
-from core.decision import Verdict
+from core.decision.decision import Verdict
 from tests.unit.audit.store.conftest import Sql
 from tests.unit.audit.store.crowds import BUSIEST, QUIET, crowd
 from tests.unit.audit.store.documents import CLUSTER, NOW_MS

@@ -12,7 +12,7 @@ from audit.ledger.store import sqlite
 from audit.ledger.store.query import Query
 from audit.ledger.store.retaining import Removed
 from audit.ledger.store.store import Store
-from core.document import decode_document
+from core.decision.document import decode_document
 from tests.unit.audit.store.conftest import Sql, clock
 from tests.unit.audit.store.documents import (
     CLUSTER,

@@ -8,7 +8,7 @@ from audit.ledger.log.contents import Contents
 from audit.ledger.log.problems import Where
 from audit.ledger.store.delivery import Delivery
 from audit.ledger.store.store import Store
-from core.weight_access import SignedBy, decode_access
+from core.weights.access import SignedBy, decode_access
 from tests.unit.audit.store.conftest import Sql
 from tests.unit.audit.store.documents import CLUSTER, NOW_MS
 from tests.unit.audit.store.logs import access, sound

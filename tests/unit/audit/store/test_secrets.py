@@ -6,7 +6,7 @@ import pytest
 
 from audit.ledger.frames import Frame
 from audit.ledger.store.store import Store
-from core.errors import LedgerError
+from core.base.errors import LedgerError
 from tests.harness.ports import free_ports
 from tests.harness.postgres import Postgres
 from tests.unit.audit.store.documents import CLUSTER, document, frame

@@ -11,8 +11,8 @@ import pytest
 
 from audit.ledger.store.query import MOST_ROWS, Query
 from audit.ledger.store.store import Store
-from core.decision import Verdict
-from core.document import decode_document
+from core.decision.decision import Verdict
+from core.decision.document import decode_document
 from tests.harness.evidence import record
 from tests.harness.sizes import PROOF, size
 from tests.unit.audit.store.conftest import Sql, clock

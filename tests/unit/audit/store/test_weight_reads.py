@@ -18,12 +18,12 @@ from audit.weights.reads import reads_answering
 from audit.weights.reads_wire import FORMAT, PATH, ReadsPage, Subject
 from control.risk import look_back_reads
 from control.risk.look_back_reads import TOO_MANY, weight_reads
-from core.errors import LedgerError
-from core.ids import uuid7
-from core.look_back import StoreReads
-from core.risk import key_of
-from core.times import milli_text
-from core.weight_access import (
+from core.base.errors import LedgerError
+from core.base.ids import uuid7
+from core.base.times import milli_text
+from core.risk.look_back import StoreReads
+from core.risk.model import key_of
+from core.weights.access import (
     Access,
     AccessedBy,
     Act,

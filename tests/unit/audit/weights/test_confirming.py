@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from audit.weights.attribution.confirming import MOST_FIRST, PATIENCE_S, Confirmed, confirm
-from core.document import DecisionDocument
-from core.ids import same_id
-from core.lifecycle import LifeEvent, PodLife
-from core.times import milli_text
-from core.weight_events import Activity, Log, LogGap, Topic
+from core.base.ids import same_id
+from core.base.times import milli_text
+from core.decision.document import DecisionDocument
+from core.weights.events import Activity, Log, LogGap, Topic
+from core.weights.pod_lifecycle import LifeEvent, PodLife
 from tests.unit.audit.store.documents import document
 
 START_MS = int(dt.datetime(2026, 10, 1, tzinfo=dt.UTC).timestamp()) * 1000

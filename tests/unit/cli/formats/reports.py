@@ -6,7 +6,7 @@ from cli.formats.places import Place
 from cli.formats.report import Located, Report
 from cli.output import as_unicode
 from cli.results import Result, Reviewed
-from core.decision import Action, Finding, Verdict
+from core.decision.decision import Action, Finding, Verdict
 from policies.bundle import Rule
 
 HOSTILE = (

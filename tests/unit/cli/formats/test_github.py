@@ -10,7 +10,7 @@ from cli.formats.report import Located, Report
 from cli.output import as_unicode
 from cli.results import Reviewed
 from cli.text import safe_text
-from core.decision import Action, Finding, Verdict
+from core.decision.decision import Action, Finding, Verdict
 from tests.unit.cli.formats.reports import HOSTILE, files, finding, located, report, result, texts
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from cli.formats.junit import junit_xml
 from cli.formats.report import Report
 from cli.results import Result, Reviewed, Unjudged
-from core.decision import Action, Finding, Verdict
+from core.decision.decision import Action, Finding, Verdict
 from tests.unit.cli.formats.reports import HOSTILE, files, finding, report, result, texts
 
 ADMITTED = result(verdict=Verdict.ALLOW)

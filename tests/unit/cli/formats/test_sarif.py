@@ -13,7 +13,7 @@ from cli.formats.report import Located, Report
 from cli.formats.sarif import FINGERPRINT, sarif_log
 from cli.results import Reviewed
 from cli.text import safe_text
-from core.decision import Action, Finding, Verdict
+from core.decision.decision import Action, Finding, Verdict
 from tests.harness.sarif import sarif_schema
 from tests.unit.cli.formats.reports import (
     HOSTILE,

@@ -15,8 +15,8 @@ from cli import here
 from cli.anchoring import open_anchors
 from cli.kept_ledger import open_kept_ledger
 from cli.settings import read_settings
-from core.errors import SettingsError
-from core.ids import uuid7
+from core.base.errors import SettingsError
+from core.base.ids import uuid7
 from tests.unit.audit.store.documents import CLUSTER, document, frame
 from tests.unit.cli.conftest import Run
 from webhooks.logs import get_logger

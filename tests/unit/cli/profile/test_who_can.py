@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from cli.who_can_use import compare_with_cluster
+from core.base.errors import AccessReviewError
 from core.cluster import Cluster
-from core.errors import AccessReviewError
 from identity.rights.who_can import who_can_use
 from kube.folder import FolderCluster
 from kube.rbac_live import read_folder_rbac

@@ -13,7 +13,7 @@ from cli import here
 from cli.sample import LEDGER, MARK, bringing_sample, needs_sample
 from cli.serve import Where
 from cli.settings import Settings
-from core.weight_access import decode_access
+from core.weights.access import decode_access
 
 _LOGGER = structlog.get_logger()
 

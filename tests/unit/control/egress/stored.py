@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from core.errors import ClusterError
+from core.base.errors import ClusterError
 from kube.connection import Connection
 from kube.objects import FIELD_MANAGER, Objects
 

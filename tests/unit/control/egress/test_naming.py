@@ -11,7 +11,7 @@ import pytest
 from control.egress import remembering
 from control.egress.naming import SAVE_S, Naming
 from control.egress.remembering import LearntStore
-from core.errors import ClusterError
+from core.base.errors import ClusterError
 from egress import names_stored
 from egress.names import Learnt, NamesSettings, Reply, Seen
 from kube.lease import Leadership

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from control.egress.planning import FLOOR, Apply, Delete, Plan, plan_of
-from core import names
+from core.base import names
 from egress.render.naming import allow_name, generated
 from kube.policies import LivePolicy, digest_of, live_policy
 

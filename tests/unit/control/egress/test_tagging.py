@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from control.egress.tagging import LOOK_S, TagFile
-from core.networks import network_of
+from core.base.networks import network_of
 
 
 def write(path: Path, prefix: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from control.egress import telling
 from control.egress.telling import Situation, changed, event_of, status_of
-from core.destinations import PortRange
+from core.egress.destinations import PortRange
 from egress.openings import Addresses, Block, Name, Opening, Problem
 from kube.egress_world import Condition, Intent, IntentStatus
 

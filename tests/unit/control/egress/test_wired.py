@@ -2,9 +2,9 @@
 
 from cli.egress_control import enrolled_labels
 from cli.settings_egress import Egress, EgressResolver, enrolment_of
-from core import names
-from core.namespaces import Namespace
-from core.selectors import matches
+from core.base import names
+from core.decision.namespaces import Namespace
+from core.kubernetes.label_selectors import matches
 from egress.clients.resolver import ResolverSettings
 
 

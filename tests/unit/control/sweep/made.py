@@ -6,7 +6,7 @@ import msgspec
 
 from control.sweep.pods import ListedPod
 from control.sweep.results import PodResult
-from core.decision import Action, Decision, Finding, Verdict
+from core.decision.decision import Action, Decision, Finding, Verdict
 
 SWEEP = "019aa68f-4b3b-791c-8ca7-e02b195e0b08"
 """Its time is 2025-11-21T13:16:40.123Z."""

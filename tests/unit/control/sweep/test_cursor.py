@@ -19,8 +19,8 @@ from control.sweep.progress import (
     enter,
 )
 from control.sweep.results import result_of
-from core.decision import Verdict
-from core.errors import InvalidObjectError
+from core.base.errors import InvalidObjectError
+from core.decision.decision import Verdict
 from tests.unit.control.sweep.made import SWEEP, decision, finding, listed
 
 CLUSTER = "c"

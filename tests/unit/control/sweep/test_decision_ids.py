@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from control.sweep.progress import decision_id
-from core.document import unix_ms
-from core.ids import uuid7
+from core.base.ids import uuid7
+from core.decision.document import unix_ms
 from tests.unit.control.sweep.made import SWEEP
 
 

@@ -6,7 +6,7 @@ from prometheus_client import CollectorRegistry
 
 from control.sweep.metrics import SweepMetrics
 from control.sweep.progress import Progress, document_of
-from core.decision import Verdict
+from core.decision.decision import Verdict
 from tests.unit.control.sweep.made import SWEEP
 
 FINISHED = "sallyport_sweep_last_finished_timestamp_seconds"

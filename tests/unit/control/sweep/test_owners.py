@@ -16,7 +16,7 @@ from control.sweep.progress import (
 )
 from control.sweep.reports import report_of
 from control.sweep.results import PodResult
-from core.decision import Verdict
+from core.decision.decision import Verdict
 from tests.unit.control.sweep.made import SWEEP, result
 
 

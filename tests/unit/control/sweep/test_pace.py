@@ -7,7 +7,7 @@ import pytest
 
 from control.sweep.pace import Pace, pause_s
 from control.sweep.settings import SweepSettings
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 
 
 @pytest.mark.parametrize(

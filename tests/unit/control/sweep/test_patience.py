@@ -9,8 +9,8 @@ from structlog.testing import capture_logs
 from control.sweep.judging import Judging
 from control.sweep.progress import decision_id
 from control.sweep.settings import SweepSettings
-from core.decision import Decision, Running, Verdict
-from core.request import Request
+from core.decision.decision import Decision, Running, Verdict
+from core.decision.request import Request
 from kube.connection import Connection
 from kube.objects import Objects
 from tests.unit.control.sweep.made import SWEEP, decision, listed

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from control.sweep.pods import read_pod, request_for
-from core.errors import ClusterError
+from core.base.errors import ClusterError
 
 
 def item(**more: Any) -> msgspec.Raw:

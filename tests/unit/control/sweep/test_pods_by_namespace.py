@@ -9,8 +9,8 @@ from control.sweep.progress import (
     enter,
     leave,
 )
-from core.decision import Verdict
-from core.ids import uuid7
+from core.base.ids import uuid7
+from core.decision.decision import Verdict
 
 
 def swept(namespaces: int) -> Progress:

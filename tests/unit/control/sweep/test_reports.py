@@ -8,7 +8,7 @@ import pytest
 
 from control.sweep.progress import NamespaceTally, Progress, decision_id, document_of
 from control.sweep.reports import cluster_report_of, is_outdated, report_of
-from core.decision import Verdict
+from core.decision.decision import Verdict
 from tests.unit.control.sweep.made import SWEEP, result
 from tests.unit.control.sweep.test_cursor import full
 

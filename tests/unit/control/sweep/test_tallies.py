@@ -20,7 +20,7 @@ from control.sweep.progress import (
     leave,
 )
 from control.sweep.reports import report_of
-from core.decision import Verdict
+from core.decision.decision import Verdict
 from tests.unit.control.sweep.made import SWEEP, result
 
 Seen = tuple[str, Verdict | None, int]

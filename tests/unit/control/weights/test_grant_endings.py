@@ -12,11 +12,11 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from control.weights.grant_endings import GrantEndings
-from core.access_grants import AccessGrant
+from core.base.errors import ClusterError
 from core.cluster import SignIn
-from core.errors import ClusterError
-from core.subject import Subject
-from core.two_person import Consent
+from core.people.subject import Subject
+from core.people.two_person import Consent
+from core.weights.access_grants import AccessGrant
 from kube.connection import Connection
 from kube.lease import Leadership
 from kube.objects import Objects, Page

@@ -11,7 +11,7 @@ from control.weights.gaps import EVER, gap
 from control.weights.living import Living
 from control.weights.noticing import Noticing
 from control.weights.telling import Signs, Teller
-from core.roll_calls import roll_call
+from core.weights.roll_calls import roll_call
 from kube.pod_lives import LivedPod
 from kube.recorded_objects import RecordedObject
 

@@ -23,7 +23,7 @@ from control.weights.lives import LifeParts, PodLives
 from control.weights.reached import Reached, ReachedStore
 from control.weights.signs import SignsOf
 from core.cluster import SignIn
-from core.storage import PersistentVolume
+from core.kubernetes.persistent_volumes import PersistentVolume
 from kube.following import Change, Following, Listed
 from kube.lease import Leadership
 from tests.harness.evidence import record

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from control.weights.reading_access import AccessReader
-from core.errors import EntraError, NotLeaderError
-from core.store_access import Difference, StoreAccess
-from core.weight_stores import WeightStore
+from core.base.errors import EntraError, NotLeaderError
+from core.weights.store_access import Difference, StoreAccess
+from core.weights.stores import WeightStore
 from identity.azure_roles.differing import Granted
 from identity.azure_roles.shapes import AUTHORIZATION
 from identity.clients.resource_manager import ResourceManager

@@ -7,9 +7,9 @@ import pytest
 
 from control.weights.signs import SignsOf
 from control.weights.telling import Signs
+from core.base.errors import NotSyncedError
 from core.cluster import SignIn
-from core.errors import NotSyncedError
-from core.storage import PersistentVolume
+from core.kubernetes.persistent_volumes import PersistentVolume
 from kube.pod_lives import read_lived_pod
 
 ANNOTATED = "0b3c1d5e-1111-4222-8333-944445555666"

@@ -13,14 +13,14 @@ from control.weights.access_metrics import AccessMetrics
 from control.weights.granted_now import GrantedNow
 from control.weights.reading_access import AccessReader
 from control.weights.store_access import StoreAccesses
-from core.access_grants import AccessGrant
+from core.base.errors import EntraError
 from core.cluster import SignIn
-from core.errors import EntraError
-from core.lifecycle import ObjectChange
-from core.store_access import Difference, StoreAccess
-from core.two_person import Approved, Consent, NotApproved
-from core.weight_reach import Stores
-from core.weight_stores import WeightStore
+from core.people.two_person import Approved, Consent, NotApproved
+from core.weights.access_grants import AccessGrant
+from core.weights.access_paths import Stores
+from core.weights.pod_lifecycle import ObjectChange
+from core.weights.store_access import Difference, StoreAccess
+from core.weights.stores import WeightStore
 from identity.clients.resource_manager import ResourceManager
 from kube.lease import Leadership
 from tests.harness.fake_resource_manager import FakeResourceManager

@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 
-from core.guarded import read_written
-from core.store_access import Ability, Holder
-from core.weight_stores import WeightStore, store_of
+from core.people.approvable import read_written
+from core.weights.store_access import Ability, Holder
+from core.weights.stores import WeightStore, store_of
 from identity.azure_roles.evaluating import Rules, holders_of
 from identity.azure_roles.shapes import Assignment, Definition, Denial
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from core.store_access import Ability, Difference, Differing
+from core.weights.store_access import Ability, Difference, Differing
 from identity.azure_roles.differing import Around, Granted, differences
 from identity.azure_roles.shapes import Account, Diagnostic
 from tests.unit.identity.azure_roles.roles import (

@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
-from core.access_grants import AccessGrant, grant_of
-from core.guarded import read_written
+from core.people.approvable import read_written
+from core.weights.access_grants import AccessGrant, grant_of
 from identity.azure_roles.just_in_time import (
     CONTRIBUTOR,
     READER,

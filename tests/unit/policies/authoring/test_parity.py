@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 import pytest
 
-from core.errors import BundleRefusedError, EvaluationError
+from core.base.errors import BundleRefusedError, EvaluationError
 from policies.authoring.compiled_tests import otherwise, run_compiled
 from policies.authoring.parity import differences
 from policies.authoring.recording import Asked, RecordingEngine

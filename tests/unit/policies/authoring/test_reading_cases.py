@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 from policies.authoring.cases import find_cases, lines_of, read_case
 from policies.site.choices import NO_CHOICES, Choice, Choices
 from tests.unit.policies.authoring.conftest import write

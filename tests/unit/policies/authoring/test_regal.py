@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 from policies import BUILT_IN_REGO, LIBRARY
 from policies.authoring.lint.programs import regal_says
 from tests.harness.language_server import language_server

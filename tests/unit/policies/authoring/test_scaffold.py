@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import SettingsError
+from core.base.errors import SettingsError
 from policies.authoring.lint.linting import lint
 from policies.authoring.scaffold.samples import sample, within, without
 from policies.authoring.scaffold.writing import Wish, files_of, write

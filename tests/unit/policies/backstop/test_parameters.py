@@ -5,12 +5,12 @@ from typing import Any
 
 import msgspec
 
-from core.break_glass import BreakGlass, parse_break_glass
-from core.exceptions import PolicyException, parse_exception
-from core.namespaces import Mode
-from core.privileges import PatternSet
-from core.profiles import Profile, ProfileSet
-from core.rollout import Modes
+from core.approvals.break_glass import BreakGlass, parse_break_glass
+from core.approvals.exceptions import PolicyException, parse_exception
+from core.decision.namespaces import Mode
+from core.decision.rollout import Modes
+from core.profiles.container_profiles import Profile, ProfileSet
+from core.profiles.privileges import PatternSet
 from policies.backstop.parameters import (
     CLOCKS_S,
     MOST_BYTES,

@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.privileges import covers
+from core.profiles.privileges import covers
 from policies.backstop.covered import COVERED
 from policies.backstop.patterns import concerns, expression, expressions, spellings
 

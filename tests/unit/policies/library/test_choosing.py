@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from core.decision import Verdict
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
+from core.decision.decision import Verdict
 from policies.site.choices import Choice, read_choices
 from tests.unit.policies.library.shelf import RULES, example, folder, make, own, reviewing
 

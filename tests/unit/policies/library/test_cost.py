@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from core.pod import decode_pod
+from core.kubernetes.pod import decode_pod
 from policies.bundle import read_bundle
 from policies.context import Context, encode_context
 from policies.engine import Judgement, Shown

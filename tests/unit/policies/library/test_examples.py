@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from core.decision import Verdict
+from core.decision.decision import Verdict
 from policies.bundle import read_bundle
 from tests.harness.sizes import size
 from tests.unit.policies.library.shelf import (

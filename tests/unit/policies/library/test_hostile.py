@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.decision import Verdict
+from core.decision.decision import Verdict
 from docs.make_rules import read_metadata
 from tests.harness.sizes import size
 from tests.unit.policies.library.shelf import RULES, Reviewer, example, folder, moved

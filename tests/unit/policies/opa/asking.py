@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import aiohttp
 
-from core.sandbox import Signal
+from core.sandbox.decision import Signal
 from policies.bundle import Bundle
 from policies.clients.opa_server import OpaServerEngine
 from policies.engine import Answer

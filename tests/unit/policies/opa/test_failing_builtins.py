@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.errors import EngineAwayError, EvaluationError
+from core.base.errors import EngineAwayError, EvaluationError
 from policies.bundle import Bundle, read_bundle
 from policies.clients.opa_server import OpaServerEngine
 from policies.engine import Answer, Engine

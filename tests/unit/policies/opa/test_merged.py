@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import BundleRefusedError
+from core.base.errors import BundleRefusedError
 from policies.bundle import Bundle
 from policies.engine.merged import merge
 from tests.harness.programs import require

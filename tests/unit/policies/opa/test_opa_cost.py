@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.pod import decode_pod
+from core.kubernetes.pod import decode_pod
 from policies import BUILT_IN_BUNDLE
 from policies.bundle import read_bundle
 from policies.clients.opa_server import OpaServerEngine

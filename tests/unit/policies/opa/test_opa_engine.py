@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import BundleRefusedError, EngineAwayError, EvaluationError
+from core.base.errors import BundleRefusedError, EngineAwayError, EvaluationError
 from policies import BUILT_IN_REGO
 from policies.build import build
 from policies.bundle import Bundle, read_bundle

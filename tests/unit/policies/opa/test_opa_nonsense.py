@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from core.errors import EngineAwayError, EvaluationError, SettingsError
+from core.base.errors import EngineAwayError, EvaluationError, SettingsError
 from policies.bundle import Bundle
 from policies.clients.opa_server import OpaServerEngine
 from policies.engine.embedded import Limits

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import EngineAwayError
-from core.sandbox import Signal
+from core.base.errors import EngineAwayError
+from core.sandbox.decision import Signal
 from policies.bundle import Bundle, read_bundle
 from policies.clients.opa_policies import MOST_ROOTS
 from policies.clients.opa_server import OpaServerEngine

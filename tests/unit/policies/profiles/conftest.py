@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from core import pod as k8s
-from core.profiles import ProfileSet, build_profile_set
+from core.kubernetes import pod as k8s
+from core.profiles.container_profiles import ProfileSet, build_profile_set
 from kube.folder import read_profiles
 from policies import SHIPPED_PROFILES
 from policies.engine import Answer

@@ -11,9 +11,9 @@ import pytest
 from admission.facts import Facts
 from admission.parts import Reading
 from admission.reading import Reader
-from core import pod as k8s
-from core.profiles import ProfileSet
-from core.storage import parse_persistent_volume
+from core.kubernetes import pod as k8s
+from core.kubernetes.persistent_volumes import parse_persistent_volume
+from core.profiles.container_profiles import ProfileSet
 from identity.subjects import Controllers
 from kube.folder import FolderCluster
 from policies.engine.embedded import EmbeddedEngine

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 import yaml
 
-from core.defaults import Defaults, DefaultSeccompProfile
-from core.privileges import PatternSet, validate_pattern
-from core.profiles import ContainerProfile, ProfileSet, parse_profile
+from core.profiles.container_profiles import ContainerProfile, ProfileSet, parse_profile
+from core.profiles.defaults import Defaults, DefaultSeccompProfile
+from core.profiles.privileges import PatternSet, validate_pattern
 from kube.folder import read_profiles
 from policies import SHIPPED_PROFILES
 from tests.unit.policies.profiles import changes

@@ -8,11 +8,11 @@ from audit.ledger.frames import FrameKind
 from audit.weights.attribution.attributing import Found, attribute
 from audit.weights.attribution.histories import Histories
 from audit.weights.attribution.rules import ORDINARY, Rules
-from core.ids import same_id
-from core.lifecycle import LifeEvent, ObjectChange, PodLife, encode_change, encode_life
-from core.times import second_text
-from core.weight_access import Access, Act, Caller, SignedBy
-from core.weight_events import LogGap, encode_event
+from core.base.ids import same_id
+from core.base.times import second_text
+from core.weights.access import Access, Act, Caller, SignedBy
+from core.weights.events import LogGap, encode_event
+from core.weights.pod_lifecycle import LifeEvent, ObjectChange, PodLife, encode_change, encode_life
 
 CLUSTER: Final = "c1"
 NOON: Final = 1_777_636_800

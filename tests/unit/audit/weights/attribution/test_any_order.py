@@ -9,8 +9,8 @@ import pytest
 from audit.ledger.frames import FrameKind
 from audit.weights.attribution.histories import Histories
 from audit.weights.attribution.standing import Standings
-from core.ids import same_id
-from core.lifecycle import LifeEvent, encode_life
+from core.base.ids import same_id
+from core.weights.pod_lifecycle import LifeEvent, encode_life
 from tests.unit.audit.weights.attribution.lived import (
     ALICE,
     CLIENT,

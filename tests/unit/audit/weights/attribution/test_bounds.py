@@ -9,7 +9,7 @@ from audit.weights.attribution.attributing import attribute
 from audit.weights.attribution.histories import Histories
 from audit.weights.attribution.lives import Life, life_of, unix_seconds
 from audit.weights.attribution.pods import Pods
-from core.weight_access import Confidence
+from core.weights.access import Confidence
 from tests.unit.audit.weights.attribution.lived import (
     CLIENT,
     NOON,

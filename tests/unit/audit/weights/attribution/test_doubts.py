@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from audit.weights.attribution.rules import Rules
-from core.weight_access import Caller, Confidence, SignedBy
+from core.weights.access import Caller, Confidence, SignedBy
 from tests.unit.audit.weights.attribution.lived import (
     CLIENT,
     NOON,

@@ -7,8 +7,8 @@ import pytest
 from audit.weights.attribution.attributing import attribute
 from audit.weights.attribution.grant_history import Grants
 from audit.weights.attribution.granting import Granted, granted
-from core.lifecycle import ObjectChange, PodLife
-from core.weight_access import Access, Act, Caller, SignedBy
+from core.weights.access import Access, Act, Caller, SignedBy
+from core.weights.pod_lifecycle import ObjectChange, PodLife
 from tests.unit.audit.weights.attribution.lived import (
     ALICE,
     NOON,

@@ -8,9 +8,9 @@ import pytest
 from audit.ledger.frames import FrameKind
 from audit.weights.attribution.attributing import attribute
 from audit.weights.attribution.histories import Histories
-from core.lifecycle import ObjectChange, PodLife, encode_change
-from core.roll_calls import roll_call
-from core.weight_access import Confidence
+from core.weights.access import Confidence
+from core.weights.pod_lifecycle import ObjectChange, PodLife, encode_change
+from core.weights.roll_calls import roll_call
 from tests.unit.audit.weights.attribution.lived import CLUSTER, NOON, access, history, life
 
 GONE = str(uuid.UUID(int=1 << 100))
@@ -63,7 +63,7 @@ def test_an_end_that_somebody_saw_counts_more() -> None:
 
 def test_of_a_call_that_lacks_a_part_nothing_follows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its Pods would be taken for dead; the next one that is whole counts."""
-    monkeypatch.setattr("core.roll_calls._OF_ONE_PART", 1)
+    monkeypatch.setattr("core.weights.roll_calls._OF_ONE_PART", 1)
     first, _ = called(THERE, str(uuid.UUID(int=3 << 100)))
     made = history(*pods(), first)
     assert attribute(access(), made).attribution.confidence is Confidence.EXACT
@@ -74,7 +74,7 @@ def test_of_a_call_that_lacks_a_part_nothing_follows(monkeypatch: pytest.MonkeyP
 
 def test_a_restart_between_two_parts_loses_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """What has come of a call is kept with all else; and the last call, for those who come late."""
-    monkeypatch.setattr("core.roll_calls._OF_ONE_PART", 1)
+    monkeypatch.setattr("core.weights.roll_calls._OF_ONE_PART", 1)
     first, second = called(THERE, str(uuid.UUID(int=3 << 100)))
     made = Histories()
     made.restore(history(*pods(), first).saved())

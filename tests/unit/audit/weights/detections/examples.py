@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from audit.weights.detecting import Event
-from core.weight_events import Severity
+from core.weights.events import Severity
 from tests.unit.audit.weights.detections.telling import Around
 
 

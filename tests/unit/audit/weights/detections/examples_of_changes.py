@@ -3,8 +3,8 @@
 from typing import Any
 
 from audit.weights.detecting import Event
-from core.weight_access import Access, Act
-from core.weight_events import Activity, Severity, Topic
+from core.weights.access import Access, Act
+from core.weights.events import Activity, Severity, Topic
 from tests.unit.audit.weights.detections.examples import fires, quiet
 from tests.unit.audit.weights.detections.telling import (
     ANN,

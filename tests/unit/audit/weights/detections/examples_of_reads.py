@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from audit.weights.detecting import Event
-from core.weight_access import Act, Caller, Confidence, SignedBy
-from core.weight_events import Severity
+from core.weights.access import Act, Caller, Confidence, SignedBy
+from core.weights.events import Severity
 from tests.unit.audit.weights.detections.examples import fires, quiet
 from tests.unit.audit.weights.detections.telling import (
     BOB,

@@ -1,8 +1,8 @@
 """Stories for the detections 6 to 11 and 18: how accesses were made, by whom, with what right."""
 
 from audit.weights.detecting import Event
-from core.weight_access import UNATTRIBUTED, Access, Act, Caller, SignedBy
-from core.weight_events import Severity, Topic
+from core.weights.access import UNATTRIBUTED, Access, Act, Caller, SignedBy
+from core.weights.events import Severity, Topic
 from tests.unit.audit.weights.detections.examples import fires, quiet
 from tests.unit.audit.weights.detections.telling import (
     ANN,

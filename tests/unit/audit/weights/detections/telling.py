@@ -9,8 +9,8 @@ import msgspec
 from audit.weights.detecting import DAY_S, HOUR_S, Event
 from audit.weights.engine import Engine
 from audit.weights.findings import stamp
-from core.ids import same_id
-from core.weight_access import (
+from core.base.ids import same_id
+from core.weights.access import (
     FORMAT,
     Access,
     AccessedBy,
@@ -20,8 +20,8 @@ from core.weight_access import (
     Confidence,
     SignedBy,
 )
-from core.weight_events import Activity, Finding, Log, LogGap, Topic
-from core.weight_stores import WeightStore, parse_store
+from core.weights.events import Activity, Finding, Log, LogGap, Topic
+from core.weights.stores import WeightStore, parse_store
 
 START: Final = 1_772_409_600.0
 """2026-03-02T00:00:00Z, a Monday."""

@@ -8,8 +8,8 @@ from audit.weights.engine import Engine
 from audit.weights.footprints import MOST_BLOBS, Footprint, add_day, add_window, forget_before
 from audit.weights.robust import MOST_DAYS, Days, add, usual_of
 from audit.weights.sightings import agent_family, digest_of, network_of, touched
-from core.weight_access import Act, Caller
-from core.weight_events import Topic
+from core.weights.access import Act, Caller
+from core.weights.events import Topic
 from tests.unit.audit.weights.detections.telling import Around, access, activity, at, attributed
 
 PRINCIPALS = 200_000 if os.environ.get("SALLYPORT_PROOF") == "1" else 6_000

@@ -12,8 +12,8 @@ from audit.weights.cases import Case, cases_of
 from audit.weights.catalogue import DETECTIONS
 from audit.weights.findings import stamp
 from audit.weights.phases import PHASE_OF, PHASES, phase_of
-from core.ids import same_id
-from core.weight_events import FORMAT, Finding, Severity
+from core.base.ids import same_id
+from core.weights.events import FORMAT, Finding, Severity
 from tests.unit.audit.weights.detections.telling import ANN, BOB, SHARD, at, shown
 from tests.unit.audit.weights.detections.test_engine import story
 

@@ -14,9 +14,9 @@ from audit.weights.catalogue import DETECTIONS
 from audit.weights.detecting import Detection, Event, Known
 from audit.weights.engine import Engine
 from audit.weights.ingest.ordering import DELAY_S, Ordering, event_seconds
-from core.errors import SettingsError
-from core.weight_access import Act, SignedBy
-from core.weight_events import Finding, Severity, Topic
+from core.base.errors import SettingsError
+from core.weights.access import Act, SignedBy
+from core.weights.events import Finding, Severity, Topic
 from tests.unit.audit.weights.detections.examples_of_reads import key_read, slowly
 from tests.unit.audit.weights.detections.examples_of_ways import copied, staged
 from tests.unit.audit.weights.detections.telling import (

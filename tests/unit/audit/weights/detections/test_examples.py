@@ -7,7 +7,7 @@ from audit.weights.catalogue import DETECTIONS
 from audit.weights.detecting import Detection
 from audit.weights.engine import Engine
 from audit.weights.findings import stamp
-from core.weight_events import MOST_EVIDENCE, Severity, decode_finding, encode_event
+from core.weights.events import MOST_EVIDENCE, Severity, decode_finding, encode_event
 from tests.unit.audit.weights.detections import (
     examples_of_changes,
     examples_of_reads,

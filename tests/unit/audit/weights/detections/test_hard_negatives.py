@@ -9,8 +9,8 @@ from audit.weights.detecting import Event
 from audit.weights.engine import Engine
 from audit.weights.findings import stamp
 from audit.weights.ingest.ordering import event_seconds
-from core.weight_access import Act, Caller
-from core.weight_events import Severity, Topic
+from core.weights.access import Act, Caller
+from core.weights.events import Severity, Topic
 from tests.unit.audit.weights.detections.examples_of_changes import TRAIN, trusted
 from tests.unit.audit.weights.detections.examples_of_reads import habit
 from tests.unit.audit.weights.detections.examples_of_ways import copied

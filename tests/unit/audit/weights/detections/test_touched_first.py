@@ -6,7 +6,7 @@ from typing import Any, Final
 import pytest
 
 from audit.weights.detecting import Event
-from core.weight_access import Act
+from core.weights.access import Act
 from tests.unit.audit.weights.detections.telling import SHARD, access, at, shown, write
 
 

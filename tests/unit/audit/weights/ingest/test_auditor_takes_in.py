@@ -11,7 +11,7 @@ from audit.ledger.store.store import Store
 from cli.auditor_weights import ingest_of, open_weights
 from cli.settings import Settings
 from cli.settings_weights import Weights, WeightsEventHub, WeightsNetworks
-from core.errors import LedgerError, SettingsError
+from core.base.errors import LedgerError, SettingsError
 from tests.harness.storage_logs import lines, resource_id
 from tests.unit.audit.weights.ingest.world import CLUSTER, ids
 

@@ -7,7 +7,7 @@ from audit.ledger.frames import FrameKind
 from audit.ledger.store.store import Store
 from audit.weights.records import activities
 from audit.weights.records.activities import Begun
-from core.weight_events import Activity, decode_activity
+from core.weights.events import Activity, decode_activity
 from tests.harness.storage_logs import BEGIN_MS, encoded, log_time, resource_id
 from tests.unit.audit.weights.ingest.world import entries, ingest_of, stretch, take_all
 

@@ -7,7 +7,7 @@ import pytest
 
 from audit.weights.ingest.merging import Merging
 from audit.weights.sources.stretch import Stretch
-from core.errors import SourceError
+from core.base.errors import SourceError
 
 
 class Made:

@@ -11,7 +11,7 @@ from audit.weights.ingest.ingesting import Ingest
 from audit.weights.ingest.state import Options
 from audit.weights.records.callers import CallerNetworks, Callers
 from audit.weights.records.reading import Reader
-from core.weight_access import decode_access
+from core.weights.access import decode_access
 from tests.harness.storage_logs import BEGIN_MS, Life, lines
 from tests.unit.audit.weights.ingest.world import CLUSTER, change, entries, stretch, take_all
 

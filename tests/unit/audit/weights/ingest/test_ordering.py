@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.weights.ingest.ordering import LEADERS, Ordering
-from core.ids import same_id
-from core.weight_events import LogGap
+from core.base.ids import same_id
+from core.weights.events import LogGap
 
 
 def event(number: int) -> LogGap:

@@ -3,8 +3,8 @@
 from audit.ledger.frames import Frame, FrameKind
 from audit.ledger.store.store import Store
 from audit.weights.ingest.ingesting import Ingest
-from core.times import second_text
-from core.weight_access import Access, Confidence, decode_access
+from core.base.times import second_text
+from core.weights.access import Access, Confidence, decode_access
 from tests.harness.storage_logs import BEGIN_MS, PRINCIPAL, encoded, storage_record
 from tests.unit.audit.weights.ingest.world import (
     CLUSTER,

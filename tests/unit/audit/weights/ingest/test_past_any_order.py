@@ -8,8 +8,8 @@ import pytest
 from audit.ledger.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.store.store import Store
 from audit.weights.ingest.past import NAME
-from core.ids import same_id
-from core.lifecycle import encode_life
+from core.base.ids import same_id
+from core.weights.pod_lifecycle import encode_life
 from tests.harness.storage_logs import BEGIN_MS, application
 from tests.unit.audit.weights.attribution import lived
 from tests.unit.audit.weights.ingest.test_past import DAY_S, NOW, OLD, accesses, tick

@@ -18,7 +18,7 @@ from audit.weights.records.store_index import WeightStores
 from audit.weights.sources.lines import Lines
 from audit.weights.sources.streams import Files
 from audit.weights.sources.stretch import MOST_RECORD
-from core.networks import network_of
+from core.base.networks import network_of
 from tests.harness.storage_logs import encoded, lines, storage_record
 from tests.unit.audit.weights.ingest.world import (
     CLUSTER,

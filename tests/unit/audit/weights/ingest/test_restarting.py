@@ -16,7 +16,7 @@ from audit.ledger.frames import FrameKind
 from audit.ledger.store.delivery import Delivery, Stored
 from audit.ledger.store.store import Store
 from audit.weights.engine import Engine
-from core.errors import LedgerError
+from core.base.errors import LedgerError
 from tests.harness.sizes import size
 from tests.unit.audit.weights.ingest.world import (
     CLUSTER,

@@ -17,10 +17,10 @@ from audit.weights.ingest.state import Options
 from audit.weights.records.callers import CallerNetworks, Callers
 from audit.weights.records.reading import Reader
 from audit.weights.sources.stretch import Record, Stretch
-from core.ids import same_id
-from core.lifecycle import LifeEvent, ObjectChange, PodLife, encode_change, encode_life
-from core.networks import network_of
-from core.times import second_text
+from core.base.ids import same_id
+from core.base.networks import network_of
+from core.base.times import second_text
+from core.weights.pod_lifecycle import LifeEvent, ObjectChange, PodLife, encode_change, encode_life
 from tests.harness.storage_logs import BEGIN_MS, application, lines, node_address
 
 CLUSTER: Final = "c1"

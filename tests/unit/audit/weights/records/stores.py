@@ -8,9 +8,9 @@ from audit.weights.records.shapes import fields_from, fields_or_object
 from audit.weights.records.storage import Reading, access_of
 from audit.weights.records.store_index import WeightStores
 from audit.weights.records.words import Fields
-from core.networks import network_of
-from core.weight_access import Access
-from core.weight_stores import WeightStore, parse_store
+from core.base.networks import network_of
+from core.weights.access import Access
+from core.weights.stores import WeightStore, parse_store
 from tests.harness.storage_logs import ACCOUNT, CONTAINER, encoded, storage_record
 
 CALLERS: Final = Callers(

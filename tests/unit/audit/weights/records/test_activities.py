@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from audit.weights.records.activities import Begun, activities_of
-from core.errors import UnreadableRecordError
-from core.weight_events import Activity, Topic, decode_activity, encode_event
+from core.base.errors import UnreadableRecordError
+from core.weights.events import Activity, Topic, decode_activity, encode_event
 from tests.harness.storage_logs import ACCOUNT, PRINCIPAL, SUBSCRIPTION, TENANT, encoded
 from tests.unit.audit.weights.records.activity_records import (
     ACCOUNT_ID,

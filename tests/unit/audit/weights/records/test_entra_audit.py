@@ -7,8 +7,8 @@ import pytest
 
 from audit.weights.records.reading import Reader
 from audit.weights.sources.stretch import Record
-from core.intake import RefusedRecord
-from core.weight_events import Activity, Topic, encode_event
+from core.weights.events import Activity, Topic, encode_event
+from core.weights.intake import RefusedRecord
 from tests.harness.storage_logs import APPLICATION, PRINCIPAL, encoded
 from tests.unit.audit.weights.records.stores import CALLERS, STORES
 

@@ -8,8 +8,8 @@ import pytest
 from audit.weights.records.kubernetes_audit import parse_kubernetes
 from audit.weights.records.reading import Reader
 from audit.weights.sources.stretch import Record
-from core.errors import UnreadableRecordError
-from core.weight_events import Activity, Log, Topic, encode_event
+from core.base.errors import UnreadableRecordError
+from core.weights.events import Activity, Log, Topic, encode_event
 from tests.harness.storage_logs import PRINCIPAL, encoded
 from tests.unit.audit.weights.records.activity_records import kubernetes
 from tests.unit.audit.weights.records.stores import CALLERS, STORES

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from audit.weights.records.reading import Reader
 from audit.weights.records.refusing import refused
 from audit.weights.sources.stretch import Record
-from core.intake import RefusedRecord
-from core.weight_access import Access
+from core.weights.access import Access
+from core.weights.intake import RefusedRecord
 from tests.harness.storage_logs import encoded, identity, storage_record
 from tests.unit.audit.weights.records.activity_records import (
     exported,

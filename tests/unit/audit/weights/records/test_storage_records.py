@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from core.errors import UnreadableRecordError
-from core.weight_access import Act, Caller, SignedBy, decode_access, encode_access
+from core.base.errors import UnreadableRecordError
+from core.weights.access import Act, Caller, SignedBy, decode_access, encode_access
 from tests.harness.storage_logs import (
     ADDRESS,
     AGENT,

@@ -7,7 +7,7 @@ import pytest
 
 from audit.weights.records.log_times import known_time
 from audit.weights.records.operations import OPERATIONS, SOURCES
-from core.weight_access import Act, Caller
+from core.weights.access import Act, Caller
 from tests.harness.storage_logs import APPLICATION, BLOB, PRINCIPAL, TENANT, storage_record
 from tests.unit.audit.weights.records.stores import parsed, read
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from audit.weights.sources.folder import Folder
 from audit.weights.sources.hourly import HourlyBlobs, HourlySettings
 from audit.weights.sources.stretch import Stretch
-from core.weight_events import LogGap
+from core.weights.events import LogGap
 from tests.harness.storage_logs import ACCOUNT, resource_id
 
 READS = "insights-logs-storageread"

@@ -8,7 +8,7 @@ import pytest
 
 from audit.clients.storage_blobs import SCOPE, Containers, ContainerSettings
 from audit.weights.sources.hourly import HourlyBlobs, HourlySettings
-from core.errors import SettingsError, SourceError
+from core.base.errors import SettingsError, SourceError
 from tests.harness.fake_blobs import TOKEN, FakeBlobs
 from tests.harness.pki import Authority
 from tests.unit.audit.weights.sources.hourly_blobs import (

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from audit.weights.sources.stretch import MOST_STRETCH
-from core.errors import SourceError
+from core.base.errors import SourceError
 from tests.unit.audit.weights.sources.hourly_blobs import (
     FIRST,
     LONG_AFTER,

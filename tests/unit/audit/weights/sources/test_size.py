@@ -11,7 +11,7 @@ import pytest
 from audit.weights.records.reading import Reader
 from audit.weights.sources.folder import Folder
 from audit.weights.sources.hourly import HourlyBlobs, HourlySettings
-from core.weight_access import Access
+from core.weights.access import Access
 from tests.harness.evidence import record
 from tests.harness.sizes import PROOF, size
 from tests.harness.storage_logs import Life, lines

@@ -9,7 +9,7 @@ import pytest
 from audit.weights.sources.envelopes import parts_of
 from audit.weights.sources.streams import Files, StandardInput
 from audit.weights.sources.stretch import Source, Stretch
-from core.errors import SourceError
+from core.base.errors import SourceError
 from tests.unit.audit.weights.sources.hourly_blobs import record, told
 
 LINES = [record(number, pad=9000) for number in range(300)]

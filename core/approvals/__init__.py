@@ -1,0 +1,4 @@
+"""Approvals and what needs them.
+
+Exceptions, BreakGlasses, wider profiles, narrower WeightStores.
+"""

@@ -1,0 +1,162 @@
+"""BreakGlasses: sealed beforehand by two people, opened once, for some hours, loudly."""
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, Final
+
+import msgspec
+
+from core.base import names
+from core.base.errors import InvalidObjectError
+from core.base.times import time_text
+from core.people.approvable import Meta, approvable_of, convert_spec, parse_time, read_written
+from core.people.two_person import Approvable
+from core.profiles.privileges import covers, validate_pattern
+from core.sandbox.decision import ENTERED
+
+KIND: Final = "BreakGlass"
+
+MOST_HOURS: Final = 24
+
+EVERYTHING: Final = "*"
+"""The one rule that stands for all that can be relaxed."""
+
+_HOUR_S: Final = 3600
+_ACTIVATED: Final = "activated"
+_OPTIONAL: Final = frozenset({"rules", "privileges", _ACTIVATED})
+_NAMESPACE: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
+_RULE: Final = re.compile(r"(privileges|rules)(/[a-z0-9_]+)+|identity/(risk|stale)")
+
+_NAMED: Final = ("privileges/", "rules/", "identity/")
+"""What a rule that is named can be."""
+_ALL: Final = (*_NAMED, "profiles/", "weights/")
+_OF_ROOTS: Final = frozenset({"notes/root", "notes/unnoted"})
+"""What is said of the workload that a Pod comes from; other notes are the gate's own record."""
+
+ROOT: Final = "notes/root"
+
+_BESIDES: Final = _OF_ROOTS | {ENTERED}
+"""Entering ends with the connection; what runs without its sandbox would stay."""
+
+
+class BreakGlassSpec(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """`spec` of a BreakGlass; the CRD says what each field means."""
+
+    namespaces: Annotated[
+        list[Annotated[str, msgspec.Meta(max_length=63)]],
+        msgspec.Meta(min_length=1, max_length=64),
+    ]
+    hours: Annotated[int, msgspec.Meta(ge=1, le=MOST_HOURS)]
+    reason: Annotated[str, msgspec.Meta(min_length=1, max_length=1024)]
+    rules: (
+        Annotated[
+            list[Annotated[str, msgspec.Meta(max_length=253)]],
+            msgspec.Meta(min_length=1, max_length=32),
+        ]
+        | None
+    ) = None
+    privileges: (
+        Annotated[
+            list[Annotated[str, msgspec.Meta(max_length=1024)]],
+            msgspec.Meta(min_length=1, max_length=32),
+        ]
+        | None
+    ) = None
+    activated: bool = False
+    """Outside of what is approved: whoever opens it changes nothing else."""
+
+
+class BreakGlass(msgspec.Struct, frozen=True):
+    """A BreakGlass as it is stored, checked."""
+
+    meta: Meta
+    spec: BreakGlassSpec
+    began: float | None
+    """Unix seconds of its activation; None while it is sealed, or where nobody recorded it."""
+    approvable: Approvable
+
+    @property
+    def id(self) -> str:
+        """Name it as decisions do: `name@uid`."""
+        return f"{self.meta.name}@{self.meta.uid}"
+
+    @property
+    def ends(self) -> float:
+        """Unix seconds: from then on it relaxes nothing; 0 while it is sealed."""
+        return self.began + self.spec.hours * _HOUR_S if self.began is not None else 0.0
+
+    @property
+    def until(self) -> str:
+        """The same for a person."""
+        return time_text(self.ends)
+
+    def is_open(self, now: float) -> bool:
+        """Say whether it was activated, and has neither ended nor is being deleted."""
+        begun = self.began is not None and self.began <= now < self.ends
+        return begun and self.meta.deletion_timestamp is None
+
+    def relaxes(self, rule: str, privileges: Sequence[str]) -> bool:
+        """Say whether it relaxes a finding of a rule about these privileges.
+
+        Never one of the guards of Sallyport's own objects, of namespaces' marks, or of the notes
+        of who asked: what they let through would stay.
+        """
+        if EVERYTHING in (self.spec.rules or ()):
+            return rule.startswith(_ALL) or rule in _BESIDES
+        if rule.startswith(_NAMED) and rule in (self.spec.rules or ()):
+            return True
+        if not privileges or not (rule.startswith("privileges/") or rule == ROOT):
+            return False
+        patterns = self.spec.privileges or ()
+        return all(any(covers(each, one) for each in patterns) for one in privileges)
+
+
+def parse_break_glass(raw: bytes | msgspec.Raw) -> BreakGlass:
+    """Read a BreakGlass from its JSON.
+
+    Raises:
+        InvalidObjectError: with the field's path and what it must be. The CRD's schema and CEL
+            rules refuse the same objects (a test proves it).
+    """
+    written = read_written(raw, KIND, apart=(_ACTIVATED,))
+    spec = convert_spec(written, KIND, BreakGlassSpec, _OPTIONAL)
+    meta = written.meta
+    _check(spec, f"{KIND} {meta.name}")
+    return BreakGlass(
+        meta=meta,
+        spec=spec,
+        began=_began(spec, meta),
+        approvable=approvable_of(written),
+    )
+
+
+def _began(spec: BreakGlassSpec, meta: Meta) -> float | None:
+    try:
+        text = meta.annotation(names.ACTIVATED_AT_ANNOTATION)
+        return parse_time(text, field="", what="") if spec.activated else None
+    except InvalidObjectError:
+        return None
+
+
+def _check(spec: BreakGlassSpec, what: str) -> None:
+    for index, name in enumerate(spec.namespaces):
+        if not _NAMESPACE.fullmatch(name):
+            message = f"{name!r} must be the whole name of one namespace"
+            raise InvalidObjectError(what, f"spec.namespaces[{index}]", message)
+    if not (spec.rules or spec.privileges):
+        message = 'must name rules, privileges, or both; the one rule "*" is for everything'
+        raise InvalidObjectError(what, "spec", message)
+    if EVERYTHING in (spec.rules or ()):
+        if spec.rules != [EVERYTHING] or spec.privileges is not None:
+            message = '"*" is for everything: it stands alone, without other rules or privileges'
+            raise InvalidObjectError(what, "spec.rules", message)
+        return
+    for index, rule in enumerate(spec.rules or ()):
+        if not _RULE.fullmatch(rule):
+            message = (
+                f"{rule!r} must be such as privileges/host/network or rules/runtime/x, "
+                "identity/risk or identity/stale"
+            )
+            raise InvalidObjectError(what, f"spec.rules[{index}]", message)
+    for index, pattern in enumerate(spec.privileges or ()):
+        validate_pattern(pattern, field=f"spec.privileges[{index}]", what=what)

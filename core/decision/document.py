@@ -1,0 +1,297 @@
+"""The decision document: what is kept of a decision, in every store and on every wire.
+
+Its JSON Schema is published as `docs/reference/decision.schema.json`, made from this module.
+What is absent has its default. It holds no value of an environment variable, no secret, and
+no person's name that the operator did not choose to keep.
+"""
+
+import hashlib
+from functools import lru_cache
+from typing import Any, Final, Literal
+
+import msgspec
+
+from core.base.times import milli_text
+from core.decision.decision import Finding, IfEnforced, Named, Need, Running, Verdict
+from core.decision.document_parts import AssessedRisk, Isolated
+
+FORMAT: Final = 1
+"""Version of the document. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
+
+MOST_NEEDS: Final = 256
+"""Needs kept; a Pod of 1.5 MiB can have tens of thousands."""
+
+MOST_FINDINGS: Final = 256
+
+MOST_ACCESS: Final = 256
+"""Answers of access reviews that are kept."""
+
+MOST_TEXT: Final = 1024
+"""Characters kept of a reason, of the field at fault, of a profile's name that an object names,
+and of the object's uid. What else a request may choose is bounded where it is read
+(`webhooks.wire`) or where it is recorded (`audit.ledger.shortening`)."""
+
+_REMEMBERED_BYTES: Final = 8192
+"""Of a projection whose digest is remembered; at most 512 are, so 4 MiB."""
+
+Source = Literal["validate", "mutate", "sweep"]
+"""Which judgement it was: of the final state, of the change on the way to it, of what runs."""
+
+
+def is_final(source: str, *, allowed: bool) -> bool:
+    """Say whether a decision ended a request: one of the mutating pass does where it refuses."""
+    return source == "validate" or (source == "mutate" and not allowed)
+
+
+class _Part(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", gc=False
+):
+    """Frozen, camelCase, defaults left out; fields of later releases are skipped when read."""
+
+
+class Asked(_Part, frozen=True):
+    """What was asked of kube-apiserver."""
+
+    uid: str
+    """Of the AdmissionReview; of a sweep, empty."""
+    operation: str
+    kind: str
+    version: str
+    group: str = ""
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    object_uid: str = ""
+    """Of the object, by which a decision is matched with what lives; empty before it has one."""
+    dry_run: bool = False
+
+
+class AccessAnswer(_Part, frozen=True):
+    """One answer to "may this subject use this profile here?"."""
+
+    subject: str
+    profile: str
+    namespace: str
+    """Where it was asked; empty for the right in all namespaces."""
+    allowed: bool
+
+
+class TriedProfile(_Part, frozen=True):
+    """A profile that was tried, and what it lacks."""
+
+    profile: str
+    usable: bool | None = None
+    """Whether all subjects may use it; None where nobody was asked."""
+    lacks: list[str] = []
+    """Privileges; at most MOST_NEEDS."""
+    more_lacks: int = 0
+    """How many are not in `lacks`."""
+
+
+class TracedRoot(_Part, frozen=True):
+    """The workload that somebody submitted and that a controller made the object for."""
+
+    kind: str
+    name: str
+    uid: str
+    requester: str = ""
+    """`Subject.label` of who submitted it or last changed its templates; empty where not noted."""
+    profile: str = ""
+    """The profile that is noted on it; empty without one."""
+
+
+class Revisions(_Part, frozen=True):
+    """What the decision depended on, one revision of each."""
+
+    policy: str = ""
+    profiles: str = ""
+    risk: int = 0
+    """Version of the risk snapshot; 0 where nobody was asked for risk."""
+    risk_table: str = ""
+    """Digest of the risk table."""
+
+
+class Durations(_Part, frozen=True):
+    """Milliseconds."""
+
+    total: float = 0.0
+    evaluation: float = 0.0
+    access: float = 0.0
+
+
+class DecisionDocument(_Part, frozen=True):
+    """One decision, complete: who asked for what, what was said, and all that it depended on."""
+
+    format: int
+    id: str
+    """UUIDv7. Its time is the decision's."""
+    time: str
+    """RFC 3339, UTC, milliseconds."""
+    cluster: str
+    """The installation's id of the cluster; ids are unique within one."""
+    source: Source
+    request: Asked
+    requester: str
+    """`Subject.label`, or the user name where the operator chose names."""
+    verdict: Verdict
+    allowed: bool
+    requester_kind: str = ""
+    """`entra-human`, `human`, `service-account`, `node`, `controller`, `pipeline`, `component` or
+    `anonymous`; empty in records of earlier releases."""
+    root: TracedRoot | None = None
+    """Of what a controller made: where it comes from, which names the human who asked."""
+    traced: str = ""
+    """Of what a controller made: `noted`, `unnoted` (its root has no note: older than the
+    installation, or of a kind without a webhook) or `gone` (its owner is not there)."""
+    subjects: list[str] = []
+    """Whose rights counted, as `requester`."""
+    mode: str = "enforce"
+    if_enforced: IfEnforced = ""
+    """Where the mode is not `enforce`: what that would make of the request; empty in records of
+    earlier releases, and where it could not be judged."""
+    profile: str | None = None
+    named: Named | None = None
+    """The one profile that it was to be judged by, and the field that names it."""
+    exceptions: list[str] = []
+    """`name@uid` of the PolicyExceptions that were used: what they excuse is not missing."""
+    break_glass: list[str] = []
+    """`name@uid` of the BreakGlasses that were open and made warnings of its refusal."""
+    ceiling: list[str] | None = None
+    """The profiles that no right exceeds in the namespace; None without a ceiling."""
+    left_alone: str = ""
+    """Why the object was not judged, if it was not."""
+    error_kind: str | None = None
+    reason: str = ""
+    field: str = ""
+    findings: list[Finding] = []
+    more_findings: int = 0
+    """How many findings are not in `findings`."""
+    needs: list[Need] = []
+    more_needs: int = 0
+    tried: list[TriedProfile] = []
+    """In the order of choice: those that cover all, then the closest."""
+    more_tried: int = 0
+    access_reviews: list[AccessAnswer] = []
+    """At most MOST_ACCESS."""
+    more_access_reviews: int = 0
+    patches: list[dict[str, Any]] = []
+    """JSONPatch (RFC 6902) that the mutating webhook answered with."""
+    more_patches: int = 0
+    sandbox: str | None = None
+    """The RuntimeClass that it must run with; None where any will do."""
+    isolation: Isolated | None = None
+    """How that was decided; None where nobody may ask for a sandbox."""
+    risk: list[AssessedRisk] = []
+    """The strictest first; at most `core.decision.document_parts.MOST_ASSESSED`."""
+    more_risk: int = 0
+    behaviour: list[str] = []
+    """What the people behind it did that they had not done before: `new-namespace` and so on."""
+    weight_stores: list[str] = []
+    """Names of the WeightStores that its Pods reach."""
+    grants: list[str] = []
+    """`namespace/name@uid` of the AccessGrants under which they do."""
+    running: Running | None = None
+    """Of a sweep: what the Pod shows of itself."""
+    revisions: Revisions = Revisions()
+    durations: Durations = Durations()
+    projection: str = ""
+    """`sha256:` and the digest of the projection, which is stored once; empty without one."""
+    context: str = ""
+    """The same of what `judge` sees of the request (`admission.replayable`), which is stored beside
+    the projections; empty in records of earlier releases."""
+    fields: str = ""
+    """The same of the fields that a site's rules read; empty where they read none."""
+
+
+_ENCODER = msgspec.json.Encoder()
+_DECODER = msgspec.json.Decoder(DecisionDocument)
+
+
+def encode_document(document: DecisionDocument) -> bytes:
+    """Give the document as JSON."""
+    return _ENCODER.encode(document)
+
+
+def decode_document(content: bytes) -> DecisionDocument:
+    """Read a document of this format, the one before or the one after.
+
+    Raises:
+        ValueError: it is none; the message names the field.
+    """
+    document = _DECODER.decode(content)
+    _demand_format(document.format)
+    return document
+
+
+def _demand_format(number: int) -> None:
+    if not FORMAT - 1 <= number <= FORMAT + 1:
+        message = f"format {number}: this release reads {FORMAT - 1} to {FORMAT + 1}"
+        raise ValueError(message)
+
+
+def projection_digest(projection: bytes) -> str:
+    """Name a projection by its content; those of a gang, which are the same, are hashed once."""
+    short = len(projection) <= _REMEMBERED_BYTES
+    return _remembered_digest(projection) if short else _digest(projection)
+
+
+def _digest(projection: bytes) -> str:
+    return f"sha256:{hashlib.sha256(projection).hexdigest()}"
+
+
+_remembered_digest = lru_cache(maxsize=512)(_digest)
+
+
+def time_of(decision_id: str) -> str:
+    """Give the time that a UUIDv7 holds, as RFC 3339 with milliseconds."""
+    return milli_text(unix_ms(decision_id))
+
+
+def unix_ms(decision_id: str) -> int:
+    """Give the time that a UUIDv7 holds, in milliseconds since the epoch (RFC 9562, 5.7)."""
+    return int(decision_id[:8] + decision_id[9:13], 16)
+
+
+class SweepDocument(_Part, frozen=True):
+    """One finished pass over everything that runs: counts; objects have documents of their own."""
+
+    format: int
+    id: str
+    """UUIDv7 of the sweep's beginning."""
+    cluster: str
+    started: str
+    """RFC 3339, as is `finished`."""
+    finished: str
+    objects: int
+    verdicts: dict[str, int]
+    """How many objects had each verdict."""
+    namespaces: int
+    sandbox_missing: int = 0
+    """Pods that should run in a sandbox and do not."""
+    pods: dict[str, int] = {}
+    """How many were judged in each namespace; of more namespaces than are kept, and in records of
+    earlier releases, none."""
+    consistent: bool = True
+    """Whether all pages showed the cluster at one moment."""
+    interruptions: int = 0
+    """How often it was taken up again where it had stopped."""
+    revisions: Revisions = Revisions()
+
+
+_SWEEP_DECODER = msgspec.json.Decoder(SweepDocument)
+
+
+def encode_sweep(document: SweepDocument) -> bytes:
+    """Give the document as JSON."""
+    return _ENCODER.encode(document)
+
+
+def decode_sweep(content: bytes) -> SweepDocument:
+    """Read a sweep's document of this format, the one before or the one after.
+
+    Raises:
+        ValueError: it is none; the message names the field.
+    """
+    document = _SWEEP_DECODER.decode(content)
+    _demand_format(document.format)
+    return document

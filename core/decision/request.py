@@ -1,0 +1,95 @@
+"""One request for admission, whoever brings it: kube-apiserver or a file."""
+
+import enum
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from core.kubernetes.pod import Pod
+from core.people.subject import Subject
+
+
+class Operation(enum.Enum):
+    """What is being done to the object (k8s.io/api/admission/v1 Operation)."""
+
+    CREATE = "CREATE"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+    CONNECT = "CONNECT"
+
+
+class Phase(enum.Enum):
+    """Which of kube-apiserver's two passes a review is of."""
+
+    MUTATING = "mutating"
+    """On the way to the final state: what the gate records is not there yet."""
+    VALIDATING = "validating"
+    """The final state, as it will be stored."""
+
+
+class Kind(msgspec.Struct, frozen=True, gc=False):
+    """Group, version and kind of an object; the core group is empty."""
+
+    kind: str
+    version: str
+    group: str = ""
+
+    @property
+    def api_version(self) -> str:
+        """The kind's `apiVersion`, as manifests write it."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+
+_ENTRIES: Final = {
+    "PodExecOptions": "Exec into Pod",
+    "PodAttachOptions": "Attach to Pod",
+    "PodPortForwardOptions": "Port forward to Pod",
+    "PodProxyOptions": "Proxy to Pod",
+    "ServiceProxyOptions": "Proxy to Service",
+    "NodeProxyOptions": "Proxy to node",
+}
+"""What a person calls the kinds that are only the options of a connection."""
+
+
+class ReadPod(msgspec.Struct, frozen=True, gc=False):
+    """A Pod that was read together with its review: to look for its end first takes as long."""
+
+    pod: Pod
+    json: Callable[[], msgspec.Raw]
+    """Finds its JSON in the review, for who wants it after all."""
+
+
+class Request(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """What is asked. Objects stay JSON until a check wants them, typed; but see `ReadPod`."""
+
+    uid: str
+    kind: Kind
+    operation: Operation
+    subject: Subject
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    submitted: msgspec.Raw | ReadPod | None = None
+    old_object: msgspec.Raw | None = None
+    dry_run: bool = False
+    running: bool = False
+    """The object runs already, and nothing says who made it (the sweep)."""
+    phase: Phase | None = None
+    """None where no kube-apiserver asks: a file, or what runs."""
+    by_accounts: bool = False
+    """Nobody says who submits it: the service accounts of its Pods count (a file that is read)."""
+    asked_profile: str | None = None
+    """Judge by this profile alone, whoever asks (`sallyport review --profile`)."""
+
+    @property
+    def object(self) -> msgspec.Raw | None:
+        """The object as JSON."""
+        return self.submitted.json() if isinstance(self.submitted, ReadPod) else self.submitted
+
+    @property
+    def what(self) -> str:
+        """Name the object for a person: `Pod train/llama-0`."""
+        name = self.name or "(unnamed)"
+        place = f"{self.namespace}/{name}" if self.namespace else name
+        return f"{_ENTRIES.get(self.kind.kind, self.kind.kind)} {place}"

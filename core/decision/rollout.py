@@ -1,0 +1,88 @@
+"""Staged roll-out: which mode holds in a namespace, and from when a stricter one is to. Pure.
+
+A namespace's own label decides; without it the installation does, which can tell namespaces that
+are new from those that were there before it. The installation's least mode holds whatever a label
+says. Nothing here has an upper bound: what lowers a whole cluster is a BreakGlass (docs/adr/0047).
+"""
+
+import datetime as dt
+from typing import Final
+
+import msgspec
+
+from core.base import names
+from core.decision.namespaces import Mode, Namespace
+
+STRICTNESS: Final = {Mode.AUDIT: 0, Mode.WARN: 1, Mode.ENFORCE: 2}
+"""Greater is stricter."""
+
+
+def stricter(first: Mode, second: Mode) -> Mode:
+    """Give the stricter of two modes."""
+    return max(first, second, key=STRICTNESS.__getitem__)
+
+
+class Modes(msgspec.Struct, frozen=True, kw_only=True):
+    """What an installation says of modes."""
+
+    default: Mode = Mode.ENFORCE
+    """Of namespaces without the label."""
+    least: Mode = Mode.AUDIT
+    """The mildest that any namespace has, whatever its label says."""
+    new: Mode | None = None
+    """Of namespaces without the label that were made at or after `new_since`; None: `default`."""
+    new_since: dt.datetime | None = None
+    """With its zone."""
+
+    @property
+    def elsewhere(self) -> Mode:
+        """The mode of what lies in no namespace."""
+        return stricter(self.default, self.least)
+
+    def of(self, namespace: Namespace) -> Mode:
+        """Give the mode that holds in a namespace."""
+        return stricter(namespace.mode(self._unlabelled(namespace)), self.least)
+
+    def why(self, namespace: Namespace) -> str:
+        """Say what decides it: `label`, `least`, `new` or `default`."""
+        labelled = names.MODE_LABEL in namespace.labels
+        if self.of(namespace) is not namespace.mode(self._unlabelled(namespace)):
+            return "least"
+        return "label" if labelled else "new" if self._is_new(namespace) else "default"
+
+    def _unlabelled(self, namespace: Namespace) -> Mode:
+        return self.new if self.new is not None and self._is_new(namespace) else self.default
+
+    def _is_new(self, namespace: Namespace) -> bool:
+        """Say whether it is; one whose age is not known is taken for the stricter of the two."""
+        if self.new is None or self.new_since is None:
+            return False
+        created = read_moment(namespace.created)
+        if created is None:
+            return stricter(self.new, self.default) is self.new
+        return created >= self.new_since
+
+
+ORDINARY: Final = Modes()
+"""Namespaces without the label enforce."""
+
+
+def read_moment(text: str) -> dt.datetime | None:
+    """Read a day (`2026-12-01`, which begins in UTC) or an RFC 3339 time; None where it is none."""
+    try:
+        read = dt.datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    is_day = len(text) == len("2026-12-01")
+    if read.tzinfo is None and not is_day:
+        return None
+    return read if read.tzinfo is not None else read.replace(tzinfo=dt.UTC)
+
+
+def enforce_from(namespace: Namespace) -> str:
+    """Give from when a namespace is to enforce, as it is announced; empty where it is not.
+
+    What is no day and no time is not shown to anybody.
+    """
+    text = namespace.annotations.get(names.ENFORCE_FROM_ANNOTATION, "")
+    return text if read_moment(text) is not None else ""

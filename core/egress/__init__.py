@@ -1,0 +1,4 @@
+"""What people write about egress.
+
+Allowlists, destinations, DNS names, and the Pod labels that policies select.
+"""

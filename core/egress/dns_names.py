@@ -1,0 +1,105 @@
+"""DNS names as allowlists write them. Pure."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Final
+
+from core.base.errors import InvalidObjectError
+
+ANY: Final = "*"
+"""Every name."""
+
+WILDCARD: Final = "*."
+"""Before a name: one or more labels stand here. The name itself is not meant."""
+
+_MAX: Final = 253
+_LABEL: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_ENCODED: Final = "xn--"
+
+
+def check_dns_name(text: str, *, field: str, what: str) -> None:
+    """Check a name such as `pypi.org`, `*.blob.core.windows.net` or `*`.
+
+    Raises:
+        InvalidObjectError: with what is wrong, and what to write instead.
+    """
+    if problem := _problem(text):
+        raise InvalidObjectError(what, field, f"{text!r} {problem}")
+
+
+def matches_name(pattern: str, name: str) -> bool:
+    """Say whether a pattern means a name; both in lower case and without a last dot."""
+    if pattern == ANY:
+        return True
+    if pattern.startswith(WILDCARD):
+        return name.endswith(pattern[1:]) and len(name) > len(pattern) - 1
+    return pattern == name
+
+
+def is_wildcard(text: str) -> bool:
+    """Say whether a name stands for many."""
+    return text == ANY or text.startswith(WILDCARD)
+
+
+def shown(text: str) -> str:
+    """Give a name as people see it where it holds punycode; else the name itself."""
+    return ".".join(_decoded(label) or label for label in text.split("."))
+
+
+def _problem(text: str) -> str:
+    return "" if text == ANY else next(filter(None, _problems(text)), "")
+
+
+def _problems(text: str) -> Iterator[str]:
+    """Yield what is wrong with it; the first is what is told."""
+    name = text.removeprefix(WILDCARD)
+    labels = name.split(".")
+    if name.endswith("."):
+        yield f"ends in a dot: write {text.rstrip('.')!r}"
+    if not name.isascii():
+        yield f"is not ASCII: write {_encoded(text)!r}"
+    if name != name.lower():
+        yield f"has capital letters: write {text.lower()!r}"
+    if "*" in name:
+        yield "has a wildcard that is not its first label: only `*.` in front, or `*`, can be"
+    if len(name) > _MAX or not all(map(_LABEL.fullmatch, labels)):
+        yield "must be a DNS name: labels of a-z, 0-9 and -, such as pypi.org"
+    if labels[-1].isdigit():
+        yield "is an address, or like one: use `cidr` for addresses"
+    if len(labels) == 1 and text == name:
+        yield "has no dot: each Pod's search list would decide what it means"
+    yield from map(_encoding_problem, labels)
+
+
+def _encoding_problem(label: str) -> str:
+    """Say what is wrong with punycode (RFC 5891, 4.2.3.1: `--` in third place is reserved)."""
+    if label[2:4] != "--" or _decoded(label):
+        return ""
+    return f"has the label {label!r}, which is no valid punycode"
+
+
+def _decoded(label: str) -> str:
+    """Give what a label of punycode says (RFC 5890, 2.3.2.1: an A-label); empty for any other.
+
+    By the algorithm alone (RFC 3492): Python's `idna` is of 2003, and knows no label with an ß.
+    """
+    if not label.startswith(_ENCODED):
+        return ""
+    code = label.removeprefix(_ENCODED)
+    try:
+        plain = code.encode("ascii").decode("punycode")
+        same = plain.encode("punycode").decode() == code
+    except UnicodeError:
+        return ""
+    usual = unicodedata.normalize("NFC", plain.lower()) == plain
+    return plain if same and usual and plain.isprintable() and not plain.isascii() else ""
+
+
+def _encoded(text: str) -> str:
+    """Give a name as it is sent, with punycode where a label is not ASCII (RFC 5890, 2.3.2.1)."""
+    labels = unicodedata.normalize("NFC", text.lower()).split(".")
+    return ".".join(
+        label if label.isascii() else f"{_ENCODED}{label.encode('punycode').decode()}"
+        for label in labels
+    )

@@ -1,0 +1,135 @@
+"""Pod templates as objects hold them. Pure."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from core.base.errors import InvalidObjectError
+
+Json = Mapping[str, Any]
+"""An object of JSON."""
+
+_ITEM: Final = re.compile(r"\[([0-9]+)\]")
+_STEP: Final = re.compile(r"([^.\[\]]+)|\[([^\]]*)\]")
+
+
+@dataclass(frozen=True)
+class Template:
+    """A Pod that an object would make, as far as the object says what is in it."""
+
+    path: str
+    """Where it lies, from the object's root: `spec.template`."""
+    pod: Json
+    """`metadata` and `spec`."""
+    places: tuple[tuple[str, str], ...] = ()
+    """Paths of the Pod that lie elsewhere than under `path`, and where; the longest counts."""
+    partial: bool = False
+    """Whether something else fills in what is absent: then only what is there is certain."""
+
+    def place(self, path: str) -> str:
+        """Give a path of the Pod as a path from the object's root."""
+        fitting = [each for each in self.places if _is_within(path, each[0])]
+        if not fitting:
+            return f"{self.path}.{path}" if self.path and path else self.path or path
+        inner, outer = max(fitting, key=lambda each: len(each[0]))
+        return outer + path[len(inner) :]
+
+    def says(self, path: str) -> bool:
+        """Say whether there is something at a path of the Pod."""
+        value: Any = self.pod
+        for name, key in _STEP.findall(path):
+            if isinstance(value, list):
+                value = value[int(key)] if key.isdecimal() and int(key) < len(value) else None
+            else:
+                value = value.get(name or key) if isinstance(value, Mapping) else None
+        return value is not None
+
+
+def _is_within(path: str, inner: str) -> bool:
+    return path.startswith(inner) and path[len(inner) :][:1] in {"", ".", "["}
+
+
+def of_template(path: str, value: Json, *, partial: bool = False) -> Template:
+    """Give what lies at a path, a Pod template or a Pod, as a Template."""
+    return Template(path, pod_of(value.get("metadata"), value.get("spec")), partial=partial)
+
+
+def pod_of(metadata: object, spec: object) -> dict[str, Any]:
+    """Give a Pod of what may be null, which is absent for kube-apiserver too."""
+    return {"metadata": {} if metadata is None else metadata, "spec": {} if spec is None else spec}
+
+
+def values_at(value: Any, path: str) -> list[Any]:
+    """Return what lies at a path of `core.kubernetes.workload_kinds`; None where nothing is."""
+    found = [value]
+    for step in path.split("."):
+        name, lists = step.partition("[")[0], step.count("[*]")
+        found = [each.get(name) if isinstance(each, Mapping) else None for each in found]
+        for _ in range(lists):
+            found = [inner for each in found for inner in (each if isinstance(each, list) else ())]
+    return found
+
+
+def pointer_to(value: Any, path: str) -> str | None:
+    """Give the JSON pointer (RFC 6901) to what lies at a path such as `spec.jobs[0].template`.
+
+    None where nothing does. A key may have a dot in it: the longest that leads there is taken.
+    """
+    if not path:
+        return ""
+    if isinstance(value, list):
+        index = _ITEM.match(path)
+        if index is None or int(index[1]) >= len(value):
+            return None
+        return _under(index[1], value[int(index[1])], path[index.end() :])
+    if not isinstance(value, Mapping):
+        return None
+    for key in sorted((key for key in value if _is_within(path, key)), key=len, reverse=True):
+        if (found := _under(_escaped(key), value[key], path[len(key) :])) is not None:
+            return found
+    return None
+
+
+def _under(token: str, value: Any, rest: str) -> str | None:
+    found = pointer_to(value, rest.removeprefix("."))
+    return None if found is None else f"/{token}{found}"
+
+
+def _escaped(key: str) -> str:
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+def lying_at(kind: str, value: Json, path: str) -> Iterator[tuple[str, Json]]:
+    """Yield paths and values of the objects at a path of `core.kubernetes.workload_kinds`.
+
+    Raises:
+        InvalidObjectError: something else lies there; names the field.
+    """
+    yield from _lying(kind, "", value, path.split(".") if path else [])
+
+
+def _lying(kind: str, at: str, value: Any, steps: list[str]) -> Iterator[tuple[str, Json]]:
+    if value is None:
+        return
+    if not isinstance(value, Mapping):
+        raise InvalidObjectError(kind, at, "must be an object")
+    if not steps:
+        yield at, value
+        return
+    name, lists = steps[0].partition("[")[0], steps[0].count("[*]")
+    under = f"{at}." if at else ""
+    for key in value if name == "*" else (name,):
+        for place, each in _items(kind, f"{under}{key}", value.get(key), lists):
+            yield from _lying(kind, place, each, steps[1:])
+
+
+def _items(kind: str, at: str, value: Any, lists: int) -> Iterator[tuple[str, Any]]:
+    """Yield what lies in lists that lie in one another so many times."""
+    if not lists or value is None:
+        yield at, value
+        return
+    if not isinstance(value, list):
+        raise InvalidObjectError(kind, at, "must be a list")
+    for index, each in enumerate(value):
+        yield from _items(kind, f"{at}[{index}]", each, lists - 1)

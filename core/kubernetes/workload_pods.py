@@ -1,0 +1,69 @@
+"""The Pods that an object would make: by the table of kinds, else by their shape. Pure."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import Final
+
+from core.base.errors import InvalidObjectError
+from core.kubernetes.composed import COMPOSERS
+from core.kubernetes.pod_templates import Json, Template, lying_at, of_template, pod_of
+from core.kubernetes.shapes import find_shaped
+from core.kubernetes.workload import Holds, Place
+from core.kubernetes.workload_kinds import WORKLOADS
+
+MOST_TEMPLATES: Final = 1000
+"""No real object holds more: a workflow of Argo may hold hundreds."""
+
+_DEEPEST: Final = 3
+"""So many objects may lie in one another; what lies deeper is judged when it is made."""
+
+
+def templates_of(group: str, kind: str, value: Json) -> list[Template]:
+    """Give what an object of a kind would make, each by its place, in the order of the table.
+
+    Raises:
+        InvalidObjectError: there is something else than the kind has at a place, or there is more
+            than any real object has; names the field.
+    """
+    found = list(islice(_templates(group, kind, value, 0), MOST_TEMPLATES + 1))
+    if len(found) > MOST_TEMPLATES:
+        problem = f"holds more than {MOST_TEMPLATES} Pod templates"
+        raise InvalidObjectError(kind, found[-1].path, problem)
+    return found
+
+
+def _templates(group: str, kind: str, value: Json, depth: int) -> Iterator[Template]:
+    workload = WORKLOADS.get((group, kind))
+    if workload is None:
+        yield from find_shaped(value)
+        return
+    for place in workload.places:
+        for path, found in lying_at(kind, value, place.path):
+            yield from _lying(place, kind, path, found, value, depth)
+
+
+def _lying(  # noqa: PLR0913, PLR0917  What lies where, in what, and how deep.
+    place: Place, kind: str, path: str, found: Json, whole: Json, depth: int
+) -> Iterator[Template]:
+    if place.holds is Holds.TEMPLATE:
+        yield of_template(path, found)
+    elif place.holds is Holds.SPEC:
+        pod = pod_of(whole.get("metadata"), found)
+        yield Template(path, pod, (("spec", path), ("metadata", "metadata")))
+    elif place.holds is Holds.OBJECT:
+        yield from _embedded(path, found, depth + 1)
+    else:
+        yield from COMPOSERS[place.holds](kind, path, found)
+
+
+def _embedded(path: str, value: Json, depth: int) -> Iterator[Template]:
+    """Yield what an object that lies at a path would make."""
+    group = str(value.get("apiVersion") or "").rpartition("/")[0]
+    kind = str(value.get("kind") or "")
+    if (group, kind) == ("", "Pod"):
+        yield of_template(path, value)
+    elif depth < _DEEPEST:
+        for each in _templates(group, kind, value, depth):
+            places = tuple((inner, f"{path}.{outer}") for inner, outer in each.places)
+            yield replace(each, path=f"{path}.{each.path}", places=places)

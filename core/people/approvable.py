@@ -1,0 +1,160 @@
+"""What is read alike of the objects that need approval and of the approvals: metadata, digest."""
+
+import datetime as dt
+import hashlib
+import re
+from collections.abc import Collection
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from core.base import names
+from core.base.errors import InvalidObjectError
+from core.base.json_errors import UNREADABLE, unreadable
+from core.people.two_person import Approvable, read_people, read_person
+
+DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
+
+_TIME: Final = re.compile(r"20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
+
+_Spec = TypeVar("_Spec")
+
+
+class Meta(msgspec.Struct, frozen=True, rename="camel"):
+    """`metadata`, as far as it is read."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    annotations: dict[str, str] | None = None
+    deletion_timestamp: str | None = None
+    creation_timestamp: str | None = None
+
+    def annotation(self, name: str) -> str:
+        """Give an annotation's value; empty where there is none."""
+        return (self.annotations or {}).get(name, "")
+
+
+class Written(msgspec.Struct, frozen=True):
+    """An object before its `spec` is typed."""
+
+    meta: Meta
+    spec: Any
+    digest: str
+    """`sha256:` and the digest of kind, namespace, name and `spec`: what is approved."""
+
+
+class _Head(msgspec.Struct, rename="camel"):
+    api_version: str = ""
+    kind: str = ""
+    metadata: Meta = Meta()
+
+
+_FIELDS: Final = frozenset({"apiVersion", "kind", "metadata", "spec"})
+
+
+def read_written(
+    raw: bytes | msgspec.Raw,
+    kind: str,
+    namespace: str = "",
+    apart: Collection[str] = (),
+    ignored: Collection[str] = (),
+) -> Written:
+    """Read an object of a kind of Sallyport's; `namespace` is the request's.
+
+    The fields of `spec` that are named in `apart` are not approved: the digest leaves them out.
+    Fields beside `spec` that are named in `ignored` may be there.
+    Items of a list may carry no kind, and a new object no namespace: what stands there counts.
+
+    Raises:
+        InvalidObjectError: with the field's path and what it must be.
+    """
+    try:
+        head = msgspec.json.decode(raw, type=_Head)
+        whole = msgspec.json.decode(raw)
+    except UNREADABLE as error:
+        raise unreadable(kind, error) from error
+    what = f"{kind} {head.metadata.name}"
+    for field, value, expected in (
+        ("apiVersion", head.api_version, names.API_VERSION),
+        ("kind", head.kind, kind),
+    ):
+        if value not in {"", expected}:
+            raise InvalidObjectError(what, field, f"{value!r} must be {expected}")
+    if unknown := sorted(whole.keys() - _FIELDS - set(ignored)):
+        raise InvalidObjectError(what, unknown[0], "there is no such field; remove it")
+    meta = msgspec.structs.replace(head.metadata, namespace=head.metadata.namespace or namespace)
+    spec = whole.get("spec")
+    approved = spec
+    if apart and isinstance(spec, dict):
+        approved = {field: value for field, value in spec.items() if field not in apart}
+    return Written(meta, spec, _digest(kind, meta, approved))
+
+
+def approvable_of(written: Written) -> Approvable:
+    """Give what is approved of an object, and who wrote it, as the webhook recorded it."""
+    meta = written.meta
+    return Approvable(
+        uid=meta.uid,
+        digest=written.digest,
+        author=read_person(meta.annotation(names.AUTHOR_ANNOTATION)),
+        editors=read_people(meta.annotation(names.EDITORS_ANNOTATION)),
+    )
+
+
+def convert_spec(
+    written: Written, kind: str, spec: type[_Spec], optional: Collection[str]
+) -> _Spec:
+    """Give the `spec` typed; null in a field named in `optional` is absence, as in Kubernetes.
+
+    Raises:
+        InvalidObjectError: with the field's path and what it must be.
+    """
+    try:
+        return msgspec.convert(_without_nulls(written.spec, optional), spec)
+    except msgspec.ValidationError as error:
+        raise unreadable(f"{kind} {written.meta.name}", error, "spec") from error
+
+
+def demand(pattern: re.Pattern[str], text: str, field: str, what: str, wanted: str) -> None:
+    """Demand that a text matches a pattern, all of it; `wanted` says for a person what it must be.
+
+    Raises:
+        InvalidObjectError: naming `field`.
+    """
+    if not pattern.fullmatch(text):
+        raise InvalidObjectError(what, field, f"{text!r} must be {wanted}")
+
+
+def parse_time(text: str, *, field: str, what: str) -> float:
+    """Read a time to the second in UTC, such as `2026-12-31T18:00:00Z`, as Unix seconds.
+
+    Raises:
+        InvalidObjectError: naming `field`.
+    """
+    try:
+        if _TIME.fullmatch(text):
+            return dt.datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        pass
+    message = f"{text!r} must be a time in UTC to the second, such as 2026-12-31T18:00:00Z"
+    raise InvalidObjectError(what, field, message)
+
+
+def _digest(kind: str, meta: Meta, spec: Any) -> str:
+    """Digest what is approved: its JSON with sorted keys and no spaces."""
+    whole = {"kind": kind, "namespace": meta.namespace, "name": meta.name, "spec": spec}
+    canonical = msgspec.json.encode(whole, order="deterministic")
+    return f"sha256:{hashlib.sha256(canonical).hexdigest()}"
+
+
+def _without_nulls(value: Any, optional: Collection[str]) -> Any:
+    if isinstance(value, dict):
+        return {
+            key: _without_nulls(each, optional)
+            for key, each in value.items()
+            if each is not None or key not in optional
+        }
+    if isinstance(value, list):
+        return [_without_nulls(each, optional) for each in value]
+    return value

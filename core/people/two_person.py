@@ -1,0 +1,297 @@
+"""The two-person rule: what counts only once two people have approved it. Pure.
+
+A person is the set of marks by which they are known: the digest of the user name and, where there
+is one, the Entra object id. Two accounts that share a mark are one person, and so are two that a
+third one links: somebody counts as one person rather than as two.
+"""
+
+import hashlib
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from core.people.subject import SERVICE_ACCOUNT_PREFIX, Subject
+
+Person = frozenset[str]
+"""The marks of one person."""
+
+PEOPLE_NEEDED: Final = 2
+
+SHARED_ACCOUNTS: Final = frozenset(
+    {"clusteradmin", "clusteruser", "kubernetes-admin", "kubernetes-super-admin", "masterclient"}
+)
+"""Accounts that more than one person may hold, in lower case: those of AKS's local accounts
+(`az aks get-credentials --admin`; the certificate's name is `masterclient`) and of kubeadm's
+admin.conf and super-admin.conf."""
+
+_ALL_RIGHTS: Final = "system:masters"
+"""Whoever is in it comes by a certificate that kube-apiserver cannot revoke and anyone may hold."""
+
+_CLUSTERS_OWN: Final = "system:"
+
+
+class Approvable(msgspec.Struct, frozen=True):
+    """What needs approval, and who wrote it."""
+
+    uid: str
+    digest: str
+    author: Person
+    """Empty where nobody recorded it: then nothing approves it."""
+    editors: tuple[Person, ...] = ()
+
+
+class Consent(msgspec.Struct, frozen=True):
+    """One approval, as the webhook recorded it."""
+
+    approval: str
+    """UID of the Approval."""
+    approver: Subject
+    uid: str
+    digest: str
+    expires: float
+    withdrawn: bool = False
+    given: float = 0.0
+    """When, by kube-apiserver's clock, in Unix seconds; 0 where nobody recorded it."""
+
+
+@dataclass(frozen=True)
+class AtRisk:
+    """Somebody is at risk now."""
+
+    sure_before: float = 0.0
+    """Unix seconds: what they did before was their own doing, as far as detections reach back;
+    0 where nothing was."""
+
+
+RiskOf = Callable[[Collection[str]], AtRisk | None]
+"""Says by the marks of one person (`oid:…`, `user:…`) whether they are at risk now."""
+
+
+def nobody(_: Collection[str]) -> AtRisk | None:
+    """Say of everybody that they are not at risk: where nothing is known of it."""
+    return None
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What an installation says of people."""
+
+    shared_accounts: frozenset[str] = SHARED_ACCOUNTS
+    """User names in lower case."""
+    profiles: bool = False
+    """Whether creating or widening a ContainerProfile needs approval."""
+    at_risk: RiskOf = nobody
+    """Who is at risk, asked each time: what is decided by it ends when the risk does."""
+    suspends: bool = False
+    """Whether exceptions excuse nothing while somebody who wrote them is at risk."""
+
+
+ORDINARY: Final = Terms()
+"""Those of an installation that says nothing."""
+
+
+@dataclass(frozen=True)
+class Approved:
+    """Two people have approved it."""
+
+    approvers: tuple[str, ...]
+    """`Subject.label` of each whose approval counts."""
+
+
+@dataclass(frozen=True)
+class NotApproved:
+    """They have not: why not, for a person to read."""
+
+    reasons: tuple[str, ...]
+
+
+def person_of(subject: Subject) -> Person:
+    """Give the marks by which a subject is known; user names are compared without case."""
+    if subject.username.startswith(_CLUSTERS_OWN):
+        return frozenset({subject.username})
+    digest = hashlib.sha256(subject.username.casefold().encode()).hexdigest()[:16]
+    label = subject.label
+    oid = {label.lower()} if label.startswith("oid:") else set()
+    return frozenset({f"user:{digest}", *oid})
+
+
+def write_person(person: Person) -> str:
+    """Write a person into an annotation: the marks, with a space between."""
+    return " ".join(sorted(person))
+
+
+def read_person(text: str) -> Person:
+    """Read a person from an annotation; empty for none."""
+    return frozenset(text.split())
+
+
+def write_people(people: Iterable[Person]) -> str:
+    """Write people into an annotation: with a comma between."""
+    return ", ".join(map(write_person, people))
+
+
+def read_people(text: str) -> tuple[Person, ...]:
+    """Read people from an annotation."""
+    return tuple(filter(None, map(read_person, text.split(","))))
+
+
+def may_approve(subject: Subject, terms: Terms) -> str:
+    """Say why this subject may approve nothing now, whoever wrote it; empty if they may."""
+    if why := _never_approves(subject, terms):
+        return why
+    if terms.at_risk(_marks(subject)):
+        return "someone at risk cannot approve until the risk is gone"
+    return ""
+
+
+def may_activate(subject: Subject, terms: Terms) -> str:
+    """Say why this subject does not open a BreakGlass now; empty if it may, as local admins may."""
+    if subject.username.startswith(SERVICE_ACCOUNT_PREFIX):
+        return "a service account cannot activate it: a person must"
+    of_cluster = subject.username.startswith(_CLUSTERS_OWN) and _ALL_RIGHTS not in subject.groups
+    if not subject.username or of_cluster:
+        return "an identity of the cluster cannot activate it: a person must"
+    if _is_application(subject):
+        return "an application of Entra ID cannot activate it: a person must"
+    if terms.at_risk(_marks(subject)):
+        return "someone at risk cannot activate it until the risk is gone"
+    return ""
+
+
+def suspended(what: Approvable, terms: Terms) -> str:
+    """Say why an exception is suspended now; empty where it is not.
+
+    Nothing is written: it is in force again when whoever wrote it is not at risk any more. Entra's
+    word may be old; who was last known to be at risk stays so.
+    """
+    if not terms.suspends:
+        return ""
+    if terms.at_risk(what.author):
+        return "its author is at risk: suspended until the risk is gone"
+    if any(terms.at_risk(each) for each in what.editors):
+        return "one of its editors is at risk: suspended until the risk is gone"
+    return ""
+
+
+def stays_open(opener: Person, began: float, terms: Terms) -> bool:
+    """Say whether what somebody opened then (Unix seconds) stays so, at risk as they may be."""
+    risk = terms.at_risk(opener)
+    return risk is None or began < risk.sure_before
+
+
+def writes(person: Person, what: Approvable) -> bool:
+    """Say whether a person is the author or one of the later editors."""
+    return any(person & writer for writer in (what.author, *what.editors))
+
+
+def approved(  # noqa: PLR0913  All that the rule looks at.
+    what: Approvable,
+    consents: Sequence[Consent],
+    holders: Collection[str],
+    now: float,
+    terms: Terms,
+    *,
+    endures: bool = False,
+) -> Approved | NotApproved:
+    """Say whether two people have approved an object as it is, and may do so still.
+
+    What somebody approved does not count while they are at risk: a stolen session may have given
+    it, and what nobody stole counts again once the risk is gone. With `endures`, it counts where it
+    was given before anything that the risk rests on can have happened (`AtRisk.sure_before`). That
+    is for BreakGlasses, which must open also when the source of risk is wrong about many at once:
+    they are sealed beforehand, so what was approved in good time is not the thief's; whoever opens
+    them must not be at risk, or be the local admin; and what the thief approves is never of before.
+
+    `holders` are the UIDs of the approvals whose approver has the right to approve now.
+    """
+    if not (what.author and what.uid):
+        return NotApproved(("nobody recorded its author: delete it and create it again",))
+    of_it = [each for each in consents if each.uid == what.uid]
+    people = _joined([what.author, *what.editors, *(person_of(c.approver) for c in of_it)])
+    writers = {_who(people, writer) for writer in (what.author, *what.editors)}
+    reasons: list[str] = []
+    counted: dict[int, str] = {}
+    for consent in of_it:
+        who = _who(people, person_of(consent.approver))
+        own = "its author or an editor approved it" if who in writers else ""
+        why = own or _refused(what, consent, holders, now, terms)
+        why = why or _risky(consent, people[who], terms, endures)
+        if why:
+            reasons.append(f"{consent.approver.label}: {why}")
+        else:
+            counted.setdefault(who, consent.approver.label)
+    if len(counted) >= PEOPLE_NEEDED:
+        return Approved(tuple(counted.values()))
+    have = f"{len(counted)} of {PEOPLE_NEEDED} people have approved it as it is"
+    return NotApproved((have, *reasons))
+
+
+def _refused(
+    what: Approvable, consent: Consent, holders: Collection[str], now: float, terms: Terms
+) -> str:
+    """Say why one approval does not count; empty if it does."""
+    if consent.digest != what.digest:
+        return "approved it as it was before it changed"
+    if consent.withdrawn:
+        return "the approval is being withdrawn"
+    if now >= consent.expires:
+        return "the approval has expired"
+    if why := _never_approves(consent.approver, terms):
+        return why
+    return "" if consent.approval in holders else "no longer has the right to approve"
+
+
+def _risky(consent: Consent, marks: Person, terms: Terms, endures: bool) -> str:  # noqa: FBT001
+    """Say that an approval does not count for its approver's risk; empty if it does."""
+    risk = terms.at_risk({*marks, *_marks(consent.approver)})
+    if risk is None or (endures and 0.0 < consent.given < risk.sure_before):
+        return ""
+    return "is at risk now: it does not count until the risk is gone"
+
+
+def _never_approves(subject: Subject, terms: Terms) -> str:
+    """Say why a subject never approves anything; empty if it may."""
+    if subject.username.startswith(SERVICE_ACCOUNT_PREFIX):
+        return "a service account cannot approve: a person must"
+    if not subject.username or subject.username.startswith(_CLUSTERS_OWN):
+        return "an identity of the cluster cannot approve: a person must"
+    if _is_application(subject):
+        return "an application of Entra ID cannot approve: a person must"
+    if _ALL_RIGHTS in subject.groups:
+        return f"a member of {_ALL_RIGHTS} cannot approve: its certificate is anyone's who has it"
+    if subject.username.casefold() in terms.shared_accounts:
+        return "a shared account cannot approve: sign in as yourself"
+    return ""
+
+
+def _is_application(subject: Subject) -> bool:
+    """Say whether a subject is an application of Entra's: its user name is its object id.
+
+    AKS takes the user principal name, and the object id where a token has none, as those of
+    applications do. Whoever holds its key is not known, so it is nobody's consent.
+    """
+    return subject.label.lower() == f"oid:{subject.username.lower()}"
+
+
+def _marks(subject: Subject) -> Person:
+    """Give all by which the risk of a subject may be known.
+
+    The user name of Entra's applications is their object id.
+    """
+    return person_of(subject) | {subject.label, f"oid:{subject.username.lower()}"}
+
+
+def _joined(people: Iterable[Person]) -> list[Person]:
+    """Join those that share a mark, also by way of others."""
+    groups: list[Person] = []
+    for person in people:
+        linked = [group for group in groups if group & person]
+        groups = [group for group in groups if not group & person]
+        groups.append(person.union(*linked))
+    return groups
+
+
+def _who(people: Sequence[Person], person: Person) -> int:
+    return next(place for place, group in enumerate(people) if group >= person)

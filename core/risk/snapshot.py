@@ -1,0 +1,244 @@
+"""The risk of all identities in memory: one immutable value, from which decisions are made.
+
+Entries are kept as bytes, since 100,000 objects with their texts would take ten times the memory.
+A snapshot is a *base* and the *changes* since it was written; both are shared with the next one.
+`core.risk.snapshot_storage` says how it is stored.
+"""
+
+import uuid
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import msgspec
+
+from core.risk.columns import Base
+from core.risk.model import Acting, Application, Behaviour, Family, RiskEntry, key_of
+from core.risk.records import (
+    Sort,
+    pack_acting,
+    pack_application,
+    pack_entry,
+    spared_since,
+    unpack_acting,
+    unpack_application,
+    unpack_entry,
+)
+
+FORMAT: Final = 1
+"""Version of a stored snapshot. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
+
+_APPLICATION: Final = bytes([Sort.APPLICATION])
+_ACTING: Final = bytes([Sort.ACTING])
+_GUEST: Final = bytes([Sort.GUEST])
+_FAMILIES: Final = {family: bytes([family]) for family in Family}
+
+_UNCHANGED: Final[Any] = object()
+
+Records = Mapping[bytes, bytes]
+"""By key: a byte for what it is (a family, an application, a behaviour), and 16 of whom."""
+
+Changes = Mapping[bytes, bytes | None]
+"""Records that are new or changed, and None for those that are gone."""
+
+
+class Coverage(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """How far what Entra says of one sort of identity is known. Times are Unix seconds."""
+
+    as_of: float | None = None
+    """Everything that changed before is in the snapshot; None until a first pass over all is."""
+    through: str = ""
+    """The latest `riskLastUpdatedDateTime` that was read, as Graph wrote it: where to go on."""
+    full: float | None = None
+    """When the last pass over all of them was complete."""
+    problem: str = ""
+    """Why it is not kept up, for a person; empty while it is."""
+    unlicensed: bool = False
+    """Whether the tenant lacks the licence: nobody is assessed, nobody is clean."""
+
+
+class Head(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
+    """What a snapshot says of itself."""
+
+    version: int = 0
+    """Grows by one with each write."""
+    written: float = 0.0
+    tenant: str = ""
+    """The tenant's id."""
+    users: Coverage = Coverage()
+    service_principals: Coverage = Coverage()
+    user_events: Coverage = Coverage()
+    """Of detections of users: which events their risk rests on."""
+    service_principal_events: Coverage = Coverage()
+    applications: Coverage = Coverage()
+    """Of what the cluster's client ids stand for."""
+    guests: Coverage = Coverage()
+    behaviour: Coverage = Coverage()
+    table: str = ""
+    """The site's table as `control` found it sound; empty where there is none."""
+
+
+@dataclass(frozen=True)
+class RiskSnapshot:
+    """The risk of all identities, as of one moment."""
+
+    head: Head = field(default_factory=Head)
+    base: Records = field(default_factory=Base)
+    changes: Changes = field(default_factory=dict)
+    event_types: tuple[str, ...] = ("",)
+    """What the records' numbers of event types mean."""
+
+    def entry(self, family: Family, key: bytes) -> RiskEntry | None:
+        """Give what a family says of an identity; None where it says nothing. See `key_of`."""
+        record = self.record(_FAMILIES[family] + key)
+        return unpack_entry(record, self.event_types) if record is not None else None
+
+    def application(self, client_id: str) -> Application | None:
+        """Give what a client id stands for; None where nobody has asked Entra yet."""
+        record = self.record(_APPLICATION + key_of(client_id))
+        return unpack_application(record) if record is not None else None
+
+    def acting(self, key: bytes, now: float) -> Behaviour:
+        """Give what an identity does now that is unusual."""
+        record = self.record(_ACTING + key)
+        if record is None:
+            return Behaviour(0)
+        found = unpack_acting(record)
+        return found.behaviour if now < found.until else Behaviour(0)
+
+    def is_guest(self, key: bytes) -> bool:
+        """Say whether a user is a guest, whose risk lies in another tenant."""
+        return self.record(_GUEST + key) is not None
+
+    def entries(self, family: Family) -> Iterator[tuple[bytes, RiskEntry]]:
+        """Give all entries of a family, by key."""
+        for key, record in self.records(_FAMILIES[family]):
+            yield key[1:], unpack_entry(record, self.event_types)
+
+    def applications(self) -> Iterator[tuple[str, Application]]:
+        """Give all client ids, as GUIDs in lower case, and what they stand for."""
+        for key, record in self.records(_APPLICATION):
+            yield str(uuid.UUID(bytes=key[1:])), unpack_application(record)
+
+    def actings(self) -> Iterator[tuple[bytes, Acting]]:
+        """Give all identities that do something unusual, by key, also what counts no more."""
+        for key, record in self.records(_ACTING):
+            yield key[1:], unpack_acting(record)
+
+    def records(self, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
+        """Give all records whose key begins so."""
+        base = self.base
+        for key, record in base.pairs(prefix) if isinstance(base, Base) else base.items():
+            if key not in self.changes and key.startswith(prefix):
+                yield key, record
+        for key, changed in self.changes.items():
+            if changed is not None and key.startswith(prefix):
+                yield key, changed
+
+    def record(self, key: bytes) -> bytes | None:
+        """Give the record of a key; None where there is none."""
+        found = self.changes.get(key, _UNCHANGED)
+        return self.base.get(key) if found is _UNCHANGED else found
+
+
+@dataclass
+class Draft:
+    """A snapshot that is being changed; `finish` gives the next one, and the old one stays."""
+
+    before: RiskSnapshot
+    head: Head
+    _changes: dict[bytes, bytes | None] = field(default_factory=dict)
+    _types: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, before: RiskSnapshot) -> "Draft":
+        """Begin with a snapshot."""
+        types = {name: number for number, name in enumerate(before.event_types)}
+        return cls(before, before.head, _types=types)
+
+    def entry(self, family: Family, key: bytes) -> RiskEntry | None:
+        """Give what a family says of an identity now."""
+        record = self._now(_FAMILIES[family] + key)
+        return unpack_entry(record, tuple(self._types)) if record is not None else None
+
+    def says_of_fewer(self, family: Family, than: int) -> bool:
+        """Say whether a family says something of fewer identities; counted only where needed."""
+        prefix, base = _FAMILIES[family], self.before.base
+        held = base.count(family) if isinstance(base, Base) else len(base)
+        if held + len(self.before.changes) + len(self._changes) < than:
+            return True
+        changes = {**self.before.changes, **self._changes}
+        of_it = ((key, record) for key, record in changes.items() if key.startswith(prefix))
+        return held + sum((record is not None) - (key in base) for key, record in of_it) < than
+
+    def put(self, family: Family, key: bytes, entry: RiskEntry) -> None:
+        """Set what a family says of an identity."""
+        self._set(_FAMILIES[family] + key, pack_entry(entry, self._types))
+
+    def drop(self, family: Family, key: bytes) -> None:
+        """Take away what a family says of an identity."""
+        self._set(_FAMILIES[family] + key, None)
+
+    def application(self, client_id: str) -> Application | None:
+        """Give what a client id stands for now."""
+        record = self._now(_APPLICATION + key_of(client_id))
+        return unpack_application(record) if record is not None else None
+
+    def put_application(self, client_id: str, application: Application) -> None:
+        """Set what a client id stands for."""
+        self._set(_APPLICATION + key_of(client_id), pack_application(application))
+
+    def drop_application(self, client_id: str) -> None:
+        """Forget a client id."""
+        self._set(_APPLICATION + key_of(client_id), None)
+
+    def put_acting(self, key: bytes, acting: Acting | None) -> None:
+        """Set what an identity does that is unusual; None for nothing."""
+        self._set(_ACTING + key, pack_acting(acting) if acting else None)
+
+    def put_guest(self, key: bytes, *, is_guest: bool) -> None:
+        """Set whether a user is a guest."""
+        self._set(_GUEST + key, b"" if is_guest else None)
+
+    @property
+    def changed(self) -> bool:
+        """Whether a record or the head differs from the snapshot before."""
+        return bool(self._changes) or self.head != self.before.head
+
+    def finish(self, now: float) -> RiskSnapshot:
+        """Give the next snapshot; what changed is beside the base, which is shared."""
+        head = msgspec.structs.replace(self.head, version=self.before.head.version + 1, written=now)
+        base = self.before.base
+        changes = {**self.before.changes, **self._changes}
+        for key, record in self._changes.items():
+            if base.get(key) == record:
+                del changes[key]
+        return replace(self.before, head=head, changes=changes, event_types=tuple(self._types))
+
+    def _now(self, key: bytes) -> bytes | None:
+        return self._changes[key] if key in self._changes else self.before.record(key)
+
+    def _set(self, key: bytes, record: bytes | None) -> None:
+        if self._now(key) != record:
+            self._changes[key] = record
+
+
+def moved(
+    snapshot: RiskSnapshot, base: Records, near: Iterable[bytes], left_out: Collection[bytes] = ()
+) -> RiskSnapshot:
+    """Give the same over another base, which differs from its own in the keys `near` alone.
+
+    Where the base has what the snapshot says of a key, nothing is beside the base. Keys in
+    `left_out` are those that the base had no room for: they stay out while they say no risk.
+    """
+    wanted = {key: snapshot.record(key) for key in {*near, *snapshot.changes}}
+    changes = {
+        key: record
+        for key, record in wanted.items()
+        if base.get(key) != record and not (key in left_out and _spared(key, record))
+    }
+    return replace(snapshot, base=base, changes=changes)
+
+
+def _spared(key: bytes, record: bytes | None) -> bool:
+    return record is not None and spared_since(key, record) is not None

@@ -1,0 +1,1 @@
+"""Sandboxes: the decision about one object, and the capacity of their nodes."""

@@ -1,0 +1,51 @@
+"""Openings of EgressAllowlists to WeightStores: what `control` tells the gate of them."""
+
+from typing import Final
+
+import msgspec
+
+from core.base.json_errors import UNREADABLE, unreadable
+
+FORMAT: Final = 1
+
+
+class WeightOpening(msgspec.Struct, frozen=True, order=True, rename="camel", gc=False):
+    """Pods of a service account may connect to a store, or past its private endpoints."""
+
+    account: str
+    store: str
+    to: str
+    """The endpoint's network, or the name or tag that leads there."""
+    allowlist: str
+    public: bool = False
+    """Whether it leads to public addresses of the account, or may."""
+
+
+class _Summary(msgspec.Struct, frozen=True):
+    format: int
+    openings: list[WeightOpening] = []
+
+
+_ENCODER: Final = msgspec.json.Encoder()
+_DECODER: Final = msgspec.json.Decoder(_Summary)
+
+
+def encode_openings(openings: tuple[WeightOpening, ...]) -> str:
+    """Give those of one namespace as JSON."""
+    return _ENCODER.encode(_Summary(FORMAT, sorted(set(openings)))).decode()
+
+
+def decode_openings(text: str, what: str) -> tuple[WeightOpening, ...]:
+    """Read those of one namespace; `what` names where they stand.
+
+    Raises:
+        InvalidObjectError: they cannot be read, or are of another format.
+    """
+    try:
+        found = _DECODER.decode(text)
+    except UNREADABLE as error:
+        raise unreadable(what, error) from error
+    if not FORMAT - 1 <= found.format <= FORMAT + 1:
+        problem = ValueError(f"{found.format} is none that this release reads - at `$.format`")
+        raise unreadable(what, problem)
+    return tuple(found.openings)

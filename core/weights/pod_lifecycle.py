@@ -1,0 +1,140 @@
+"""What `control` records of the cluster besides decisions: lives of Pods, changes of objects.
+
+Both are documents of the ledger. From them it is known later, also of last month, which Pods of a
+service account lived when, where, and what people had granted. Nothing here names a person.
+"""
+
+import enum
+from typing import Any, Final
+
+import msgspec
+
+FORMAT: Final = 1
+"""Version of both documents. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
+
+
+class _Part(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", gc=False
+):
+    """Frozen, camelCase, defaults left out; fields of later releases are skipped when read."""
+
+
+class LifeEvent(enum.Enum):
+    """What became known of a Pod."""
+
+    SEEN = "seen"
+    """It is there; what is known of it so far."""
+    ADDRESSED = "addressed"
+    """It has a node and addresses now."""
+    ENDED = "ended"
+    """It succeeded, failed, or is gone; `ended` says when, or by when."""
+
+
+class PodLife(_Part, frozen=True, kw_only=True):
+    """What is known of a Pod's life at one moment. The last one of a Pod says all."""
+
+    format: int
+    id: str
+    """UUIDv7 of `time`; the same event of the same Pod always has the same
+    (`core.base.ids.same_id` of cluster, uid and event)."""
+    time: str
+    """RFC 3339: when the event was, by kube-apiserver's clock where the Pod says so."""
+    cluster: str
+    event: LifeEvent
+    uid: str
+    namespace: str
+    name: str
+    service_account: str
+    node: str = ""
+    host_network: bool = False
+    addresses: list[str] = []
+    """The Pod's; with the host's network they are its node's."""
+    node_addresses: list[str] = []
+    began: str = ""
+    """RFC 3339: `status.startTime`, or the creation."""
+    ended: str = ""
+    """RFC 3339; empty while it lives."""
+    sure: bool = True
+    """Whether its containers are known to have stopped then. Else nobody saw it go, and it is the
+    last moment at which it can have lived; or it was deleted by force, and they may run on."""
+    client_ids: list[str] = []
+    """Whom its containers and service account can sign in as at Entra ID, lower case."""
+    volumes: list[str] = []
+    """`account/container` of blobs that CSI volumes or fuse sidecars mount, lower case; what is
+    hidden (a Secret says it) is left out: `/container`."""
+    owner: str = ""
+    """UID of its controller."""
+    decision: str = ""
+    """Id of the decision that admitted it, where the Pod was matched with it."""
+
+
+class ObjectChange(_Part, frozen=True, kw_only=True):
+    """An object that people decide with was made, changed, or is gone."""
+
+    format: int
+    id: str
+    """UUIDv7 of `time`; the same change always has the same."""
+    time: str
+    """RFC 3339: when it was changed where the object says so, else when it was seen."""
+    cluster: str
+    event: str
+    """`there` (seen for the first time), `changed`, `approved` (its approval began to count),
+    `ended` (expired, or its approval no longer counts), `deleted`."""
+    kind: str
+    """AccessGrant, WeightStore, Approval, ContainerProfile, PolicyException, EgressAllowlist,
+    BreakGlass, ServiceAccount, Bundle …"""
+    namespace: str = ""
+    name: str
+    uid: str = ""
+    digest: str = ""
+    """Of what is approved, as `core.people.approvable` computes it."""
+    by: list[str] = []
+    """Marks or labels of who did it, where the object says so."""
+    approvers: list[str] = []
+    spec: Any = None
+    """The `spec`, whole, of WeightStores and grants; of a ServiceAccount its client id and tenant;
+    of others what a report says of them."""
+    why: str = ""
+
+
+_ENCODER = msgspec.json.Encoder()
+_LIFE = msgspec.json.Decoder(PodLife)
+_CHANGE = msgspec.json.Decoder(ObjectChange)
+
+
+def encode_life(life: PodLife) -> bytes:
+    """Give the document as JSON."""
+    return _ENCODER.encode(life)
+
+
+def encode_change(change: ObjectChange) -> bytes:
+    """Give the document as JSON."""
+    return _ENCODER.encode(change)
+
+
+def decode_life(content: bytes) -> PodLife:
+    """Read a document of this format, the one before or the one after.
+
+    Raises:
+        ValueError: it is none; the message names the field.
+    """
+    life = _LIFE.decode(content)
+    _demand(life.format)
+    return life
+
+
+def decode_change(content: bytes) -> ObjectChange:
+    """Read a document of this format, the one before or the one after.
+
+    Raises:
+        ValueError: as `decode_life`.
+    """
+    change = _CHANGE.decode(content)
+    _demand(change.format)
+    return change
+
+
+def _demand(number: int) -> None:
+    if not FORMAT - 1 <= number <= FORMAT + 1:
+        message = f"format {number}: this release reads {FORMAT - 1} to {FORMAT + 1}"
+        raise ValueError(message)
