@@ -17,7 +17,7 @@ from admission.opening import annotations_of, ends_within, finding_of, writers_o
 from admission.wording import listed
 from core.base import names
 from core.base.errors import InvalidObjectError, NotSyncedError
-from core.base.networks import Span, merged, spans_without
+from core.base.networks import Span, merge_spans, subtract_spans
 from core.cluster import Cluster
 from core.decision.decision import Finding
 from core.decision.request import Operation, Phase, Request
@@ -29,8 +29,8 @@ from core.egress.allowlists import (
     parse_destinations,
     read_intent,
 )
-from core.people.approvable import Written
-from core.people.subject import service_account
+from core.people.approvable import UntypedObject
+from core.people.subject import service_account_subject
 from core.people.two_person import person_of
 from egress.breadth import addresses_of, measure, too_many
 from egress.ground import Ground
@@ -102,7 +102,7 @@ class Allowlisting:
         return (*findings, *warnings_of(what, self.ground, now))
 
     async def _kept(
-        self, request: Request, new: Written, old: Written | None
+        self, request: Request, new: UntypedObject, old: UntypedObject | None
     ) -> tuple[Finding, ...]:
         """Refuse that policies outlive their intent: who may `close` takes the finalizer away."""
         if old is None or not (_finalizers(request.old_object) - _finalizers(request.object)):
@@ -129,7 +129,7 @@ class Allowlisting:
             answers = await asyncio.gather(
                 *(
                     self.cluster.allowed(
-                        service_account(namespace, each),
+                        service_account_subject(namespace, each),
                         names.USE_VERB,
                         names.DESTINATIONS_RESOURCE,
                         name,
@@ -171,9 +171,9 @@ class Allowlisting:
             if found.spans and not found.reasons:
                 others += found.spans
                 adding.append(each.meta.name)
-        reasons = [*too_many(merged([*own, *others]), limits)]
+        reasons = [*too_many(merge_spans([*own, *others]), limits)]
         had = addresses_of(before.spec.to, tags) if before else []
-        if not (reasons and adding and _beyond(own, merged([*others, *had]))):
+        if not (reasons and adding and _beyond(own, merge_spans([*others, *had]))):
             return ()
         message = f"with {listed(sorted(adding), _SHOWN)} of this namespace: {reasons[0]}"
         remedy = "Put these networks into one allowlist: two others can approve that one."
@@ -237,7 +237,7 @@ def _invalid(error: InvalidObjectError) -> Finding:
     return finding_of("egress/invalid", error.field, error.problem, "Correct it.")
 
 
-def _before(request: Request) -> Written | None:
+def _before(request: Request) -> UntypedObject | None:
     if request.operation is not Operation.UPDATE or request.old_object is None:
         return None
     return read_intent(request.old_object, request.kind.kind, request.namespace)
@@ -265,4 +265,4 @@ def _uses(allowlist: EgressAllowlist) -> frozenset[tuple[str, str]]:
 
 
 def _beyond(spans: Sequence[Span], known: Sequence[Span]) -> bool:
-    return any(spans_without(span, known) for span in spans)
+    return any(subtract_spans(span, known) for span in spans)

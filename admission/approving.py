@@ -4,7 +4,14 @@ from collections.abc import Sequence
 
 from core.base import names
 from core.cluster import Cluster
-from core.people.two_person import Approvable, Approved, Consent, NotApproved, Terms, approved
+from core.people.two_person import (
+    Approvable,
+    ApprovalTerms,
+    Approved,
+    Consent,
+    NotApproved,
+    judge_approval,
+)
 
 
 async def ask_approved(  # noqa: PLR0913, PLR0917  All that the rule looks at.
@@ -13,7 +20,7 @@ async def ask_approved(  # noqa: PLR0913, PLR0917  All that the rule looks at.
     consents: Sequence[Consent],
     tier: str,
     now: float,
-    terms: Terms,
+    terms: ApprovalTerms,
     *,
     endures: bool = False,
 ) -> Approved | NotApproved:
@@ -25,7 +32,7 @@ async def ask_approved(  # noqa: PLR0913, PLR0917  All that the rule looks at.
         AccessReviewError: the cluster did not say whether an approver may approve.
     """
     everyone = {each.approval for each in consents}
-    answer = approved(what, consents, everyone, now, terms, endures=endures)
+    answer = judge_approval(what, consents, everyone, now, terms, endures=endures)
     if isinstance(answer, NotApproved):
         return answer
     holders = {
@@ -34,4 +41,4 @@ async def ask_approved(  # noqa: PLR0913, PLR0917  All that the rule looks at.
         if each.digest == what.digest
         and await cluster.allowed(each.approver, names.APPROVE_VERB, names.TIERS_RESOURCE, tier, "")
     }
-    return approved(what, consents, holders, now, terms, endures=endures)
+    return judge_approval(what, consents, holders, now, terms, endures=endures)

@@ -22,7 +22,7 @@ from core.cluster import Cluster
 from core.decision.decision import Action, Finding
 from core.decision.namespaces import Mode
 from core.decision.request import Operation, Request
-from core.people.two_person import Approved, Terms, read_person, stays_open
+from core.people.two_person import ApprovalTerms, Approved, read_person, stays_open
 
 RELAXED: Final = "break-glass/relaxed"
 """The rule of the finding by which each decision that was relaxed is found again."""
@@ -33,7 +33,7 @@ class Breaker:
     """Knows which BreakGlasses are in force."""
 
     cluster: Cluster
-    terms: Terms
+    terms: ApprovalTerms
     clock: Callable[[], float]
 
     async def facts_of(self, request: Request, facts: Facts) -> Facts:

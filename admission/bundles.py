@@ -10,8 +10,8 @@ import structlog
 from admission.in_force import InForce
 from admission.judge import Judge
 from core.base.errors import BundleRefusedError, EngineAwayError, SettingsError
-from core.defects import places
 from core.policy_bundles import BASE, LONGEST_PROBLEM
+from core.safe_text import traceback_places
 from policies.bundle import Bundle
 from policies.trial import MOST_SAMPLES, Here, MakeEngine, Trial, Tried
 
@@ -90,7 +90,7 @@ class Bundles:
                 self.refuse(name, str(error))
                 return False
             except Exception as error:  # noqa: BLE001 -- it must not end who follows bundles
-                _log.error("policy bundle: defect", bundle=name, at=places(error))
+                _log.error("policy bundle: defect", bundle=name, at=traceback_places(error))
                 why = f"loading it failed ({type(error).__name__}: {error}): 'sallyport policy "
                 self.refuse(name, f"{why}activate' tries it again")
                 return False

@@ -14,14 +14,21 @@ import msgspec
 from admission.facts import Facts, Isolated
 from admission.wording import printable
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import UNREADABLE, unreadable
+from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.decision.namespaces import Mode
 from core.decision.request import Operation, Phase, Request
-from core.kubernetes.counts import count_of, makes_now
-from core.kubernetes.quantities import spoken
-from core.kubernetes.workload_pods import templates_of
-from core.sandbox.capacity import Capacity, Pool, Want, admits, fit_together, fits, largest
-from core.sandbox.pod_resources import asking_of
+from core.kubernetes.quantities import format_amount
+from core.kubernetes.workload_pods import count_pods, makes_pods_now, templates_of
+from core.sandbox.capacity import (
+    Capacity,
+    NodePool,
+    PodBatch,
+    admits,
+    count_fitting,
+    count_fitting_together,
+    largest_allocatable,
+)
+from core.sandbox.pod_resources import parse_pod_resources
 
 _NAME: Final = 30
 """Characters shown of a name."""
@@ -47,8 +54,8 @@ _ADVICE: Final = "Ask for fewer or smaller Pods, or for more nodes"
 class _Wanted(msgspec.Struct, frozen=True, gc=False):
     """Pods of one template: how many are new, and how many there will be in all."""
 
-    new: Want
-    whole: Want
+    new: PodBatch
+    whole: PodBatch
 
 
 def may_lack_room(request: Request, facts: Facts) -> bool:
@@ -79,7 +86,7 @@ def lacking_room(request: Request, facts: Facts, decision: str) -> list[str]:
 
 
 def _wanted(
-    request: Request, decided: Sequence[Isolated], pools: Mapping[str, Pool]
+    request: Request, decided: Sequence[Isolated], pools: Mapping[str, NodePool]
 ) -> Mapping[str, list[_Wanted]]:
     """Give what is wanted of each RuntimeClass, by its name.
 
@@ -89,20 +96,20 @@ def _wanted(
     kind, value = _kind(request), _decoded(request.object)
     before = _decoded(request.old_object) if request.operation is Operation.UPDATE else {}
     old = {each.path: each.pod["spec"] for each in templates_of(*kind, before)} if before else {}
-    now = kind == _POD or makes_now(*kind, value)
+    now = kind == _POD or makes_pods_now(*kind, value)
     found: dict[str, list[_Wanted]] = defaultdict(list)
     for each in decided:
         runtime, template = each.isolation.runtime, each.part.template
         if runtime not in pools:
             continue
-        asking = asking_of(template.pod if template else value, pools[runtime].overhead)
+        asking = parse_pod_resources(template.pod if template else value, pools[runtime].overhead)
         path = template.path if template else ""
-        count = count_of(*kind, value, path) if template else 1
+        count = count_pods(*kind, value, path) if template else 1
         # What an update replaces has its room already.
-        there = count_of(*kind, before, path) if _ran(old.get(path), runtime) else 0
+        there = count_pods(*kind, before, path) if _ran(old.get(path), runtime) else 0
         if count and not asking.placed:
             new = max(count - there, 0) if now else 0
-            wants = (Want(n, asking.demand, asking.tolerations) for n in (new, count))
+            wants = (PodBatch(n, asking.demand, asking.tolerations) for n in (new, count))
             found[runtime].append(_Wanted(*wants))
     return found
 
@@ -130,14 +137,14 @@ def _of_pool(runtime: str, capacity: Capacity, wanted: Sequence[_Wanted]) -> Ite
     new = [each.new for each in wanted if each.new.count]
     whole = [each.whole for each in wanted]
     asked, all_of_it = sum(each.count for each in new), sum(each.count for each in whole)
-    now = fit_together(capacity, new, of="free") if new else 0
+    now = count_fitting_together(capacity, new, of="free") if new else 0
     if now == asked == all_of_it:
         return
     never = [each for each in whole if not _fit_empty(capacity, each)]
     if never:
         yield _line(runtime, _why_never(capacity, never[0]), capacity)
         return
-    empty = fit_together(capacity, whole, of="allocatable")
+    empty = count_fitting_together(capacity, whole, of="allocatable")
     if now < asked:
         room = f"at most {now} of {asked} Pods fit now, {empty} when empty"
         yield _line(runtime, room, capacity)
@@ -146,18 +153,19 @@ def _of_pool(runtime: str, capacity: Capacity, wanted: Sequence[_Wanted]) -> Ite
         yield _line(runtime, room, capacity)
 
 
-def _why_never(capacity: Capacity, want: Want) -> str:
+def _why_never(capacity: Capacity, want: PodBatch) -> str:
     """Say which resource is short on every node, if it is one."""
     if not capacity.nodes:
         return "no node is ready, so its Pods wait"
     if not any(admits(shape, want.tolerations) for shape in capacity.shapes):
         return "its Pods never fit: they tolerate the taints of no node"
     for resource, asked in sorted(want.demand.items()):
-        has = largest(capacity, resource, want.tolerations)
+        has = largest_allocatable(capacity, resource, want.tolerations)
         if has < asked:
             name = printable(resource, _NAME)
-            most = spoken(name, has).removesuffix(f" {name}")
-            return f"its Pods never fit: one asks for {spoken(name, asked)}, the largest has {most}"
+            most = format_amount(name, has).removesuffix(f" {name}")
+            wanted = format_amount(name, asked)
+            return f"its Pods never fit: one asks for {wanted}, the largest has {most}"
     return "its Pods never fit: no node has all that one asks for"
 
 
@@ -170,8 +178,8 @@ def _line(runtime: str, room: str, capacity: Capacity) -> str:
     return next((line for line in lines if len(line) < _LINE), f"{lines[-1][: _LINE - 2]}…")
 
 
-def _fit_empty(capacity: Capacity, want: Want) -> int:
-    return fits(capacity, want.demand, want.tolerations, of="allocatable")
+def _fit_empty(capacity: Capacity, want: PodBatch) -> int:
+    return count_fitting(capacity, want.demand, want.tolerations, of="allocatable")
 
 
 def _kind(request: Request) -> tuple[str, str]:
@@ -181,5 +189,5 @@ def _kind(request: Request) -> tuple[str, str]:
 def _decoded(raw: msgspec.Raw | None) -> Mapping[str, Any]:
     try:
         return msgspec.json.decode(raw or b"{}", type=dict[str, Any])
-    except UNREADABLE as error:
-        raise unreadable("object", error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error("object", error) from error

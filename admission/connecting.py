@@ -17,10 +17,10 @@ from admission.facts import Facts
 from admission.parts import Part, Reading
 from admission.reading import Reader
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import UNREADABLE, unreadable
+from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.decision.decision import Need
 from core.decision.request import Operation, Request
-from core.kubernetes.workload import CONTROLLER_MANAGER, account
+from core.kubernetes.workload_kinds import CONTROLLER_MANAGER, service_account_user
 from core.people.subject import Subject
 from identity.kinds import SubjectKind, kind_of
 from policies.engine import Answer
@@ -50,7 +50,7 @@ _CREDENTIALS: Final[Mapping[tuple[str, str, Operation, str], str]] = {
 
 _BOOTSTRAPPERS: Final = "system:bootstrappers"
 _SCHEDULER: Final = "system:kube-scheduler"
-_APPROVERS: Final = frozenset({account("certificate-controller"), CONTROLLER_MANAGER})
+_APPROVERS: Final = frozenset({service_account_user("certificate-controller"), CONTROLLER_MANAGER})
 _OF_KUBELETS: Final = frozenset(
     {"kubernetes.io/kube-apiserver-client-kubelet", "kubernetes.io/kubelet-serving"}
 )
@@ -158,8 +158,8 @@ def _approves(request: Request) -> bool:
     """
     try:
         was, now = map(_is_approved, (request.old_object, request.object))
-    except UNREADABLE as error:
-        raise unreadable(request.kind.kind, error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error(request.kind.kind, error) from error
     return now and not was
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from admission.facts import Facts
 from core.base import names
-from core.base.json_errors import UNREADABLE, unreadable
+from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.decision.decision import Patch
 from core.decision.namespaces import Mode
 from core.decision.request import Operation, Phase, Request
@@ -106,8 +106,8 @@ def filled_in(
     """
     try:
         spec = _POD.decode(pod).spec
-    except UNREADABLE as error:
-        raise unreadable("Pod", error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error("Pod", error) from error
     return list(_filled(spec, _without(defaults, excused)))
 
 

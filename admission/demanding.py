@@ -14,9 +14,8 @@ from admission.tracing import trace
 from core.cluster import Cluster
 from core.decision.request import Request
 from core.kubernetes.pod import ObjectMeta, OwnerReference
-from core.kubernetes.requester_notes import Owned, controller_reference, read_notes
-from core.kubernetes.workload import GroupKind
-from core.kubernetes.workload_kinds import WORKLOADS
+from core.kubernetes.requester_notes import OwnerObject, controller_reference, read_notes
+from core.kubernetes.workload_kinds import WORKLOADS, GroupKind
 from core.sandbox.decision import SandboxMode
 from identity.subjects import Controllers
 
@@ -77,7 +76,7 @@ def _may_demand(facts: Facts) -> bool:
     return bool(facts.profiles.sandboxes) and not strictest
 
 
-def trusts(owner: Owned) -> bool:
+def trusts(owner: OwnerObject) -> bool:
     """Say whether notes on objects of an owner's kind are the gate's: its webhook sees them."""
     return is_noted((owner.group, owner.kind))
 

@@ -15,7 +15,7 @@ from admission.facts import (
     WeightFacts,
 )
 from admission.replayable import context_of, fields_of, projection_of
-from core.decision.decision import Evidence, Named, Traced, Tried
+from core.decision.decision import Evidence, Named, ProfileAttempt, TraceOutcome
 from core.risk.model import OperationClass
 from identity.kinds import SubjectKind
 
@@ -84,13 +84,13 @@ def evidence_of(facts: Facts, chosen: str | None, requester: SubjectKind) -> Evi
     )
 
 
-def _traced(origin: OriginFacts) -> Traced:
+def _traced(origin: OriginFacts) -> TraceOutcome:
     if origin.root is None:
-        return Traced.GONE
-    return Traced.UNNOTED if origin.root.requester is None else Traced.NOTED
+        return TraceOutcome.GONE
+    return TraceOutcome.UNNOTED if origin.root.requester is None else TraceOutcome.NOTED
 
 
-def _tried(pod: PodFacts, chosen: str | None) -> tuple[Tried, ...]:
+def _tried(pod: PodFacts, chosen: str | None) -> tuple[ProfileAttempt, ...]:
     """Give the profiles in the order of choice: up to the chosen one, else the closest as well."""
     if pod.named is not None:
         one = pod.candidates.only(pod.named.name).first()
@@ -99,9 +99,9 @@ def _tried(pod: PodFacts, chosen: str | None) -> tuple[Tried, ...]:
     if chosen is not None:
         before = takewhile(lambda candidate: candidate.name != chosen, covers)
         kept = list(before)[: _MOST_COVERING - 1]
-        return (*_each(kept, pod), Tried(chosen, usable=True))
+        return (*_each(kept, pod), ProfileAttempt(chosen, usable=True))
     return tuple(_each([*covers, *pod.candidates.nearest], pod))
 
 
-def _each(candidates: Iterable[Candidate], pod: PodFacts) -> Iterable[Tried]:
-    return (Tried(c.name, c.gaps, pod.usable.get(c.name)) for c in candidates)
+def _each(candidates: Iterable[Candidate], pod: PodFacts) -> Iterable[ProfileAttempt]:
+    return (ProfileAttempt(c.name, c.gaps, pod.usable.get(c.name)) for c in candidates)

@@ -15,8 +15,8 @@ from core.base.errors import NotSyncedError
 from core.cluster import Cluster
 from core.decision.decision import Denial, Need
 from core.decision.request import Request
-from core.kubernetes.requester_notes import Root
-from core.people.two_person import Approved, NotApproved, Terms, suspended
+from core.kubernetes.requester_notes import RootWorkload
+from core.people.two_person import ApprovalTerms, Approved, NotApproved, why_suspended
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Excuser:
     """Knows which exceptions are in force."""
 
     cluster: Cluster
-    terms: Terms
+    terms: ApprovalTerms
     clock: Callable[[], float]
 
     def standing(self, request: Request, facts: Facts) -> tuple[PolicyException, ...]:
@@ -127,7 +127,7 @@ class Excuser:
             gone = "is being deleted" if now < exception.expires else "has expired"
             return NotApproved((f"it {gone}",))
         what = exception.approvable
-        if why := suspended(what, self.terms):
+        if why := why_suspended(what, self.terms):
             return NotApproved((why,))
         consents = self.cluster.exceptions.consents(exception.meta.namespace, what.uid)
         tier = names.EXCEPTIONS_TIER
@@ -140,7 +140,7 @@ def idle(name: str, why: str) -> str:
 
 
 def naming(
-    exceptions: Iterable[PolicyException], request: Request, root: Root | None
+    exceptions: Iterable[PolicyException], request: Request, root: RootWorkload | None
 ) -> list[PolicyException]:
     """Give the exceptions that name the object, or the workload that it comes from.
 

@@ -10,18 +10,17 @@ from admission.parts import asks
 from core.approvals.break_glass import BreakGlass
 from core.approvals.exceptions import PolicyException
 from core.base import names
-from core.decision.decision import Access, Finding, Need
-from core.decision.document_parts import AssessedRisk
+from core.decision.decision import AccessReview, AssessedRisk, Finding, Need
 from core.decision.namespaces import Mode, Namespace
 from core.kubernetes.pod import Pod
-from core.kubernetes.pod_templates import Template
-from core.kubernetes.requester_notes import Root
+from core.kubernetes.pod_templates import PodTemplate
+from core.kubernetes.requester_notes import RootWorkload
 from core.people.subject import Subject
 from core.profiles.container_profiles import ProfileSet
-from core.risk.model import Assessed, Effect, OperationClass
-from core.sandbox.capacity import Pool
-from core.sandbox.decision import Feature, Isolation, Signal
-from core.weights.access_paths import Ungranted, Way
+from core.risk.model import AssessedIdentity, Effect, OperationClass
+from core.sandbox.capacity import NodePool
+from core.sandbox.decision import Feature, SandboxDecision, Signal
+from core.weights.access_paths import AccessPath, UngrantedPath
 from core.weights.grant_coverage import NOBODY, Asker
 from identity.requester import NoteChange
 from policies.bundle import Rule
@@ -44,7 +43,7 @@ class NamedProfile(msgspec.Struct, frozen=True, gc=False):
 class SandboxPart(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A Pod, or a template of one, by which it is decided whether it runs in a sandbox."""
 
-    template: Template | None = None
+    template: PodTemplate | None = None
     """None for the Pod itself."""
     named: str | None
     """The RuntimeClass that it names; None where it names none."""
@@ -63,7 +62,7 @@ class Isolated(msgspec.Struct, frozen=True, gc=False):
     """What was decided about one Pod, or one template."""
 
     part: SandboxPart
-    isolation: Isolation
+    isolation: SandboxDecision
     refusals: tuple[Refusal, ...] = ()
 
     @property
@@ -82,7 +81,7 @@ class SandboxFacts(msgspec.Struct, frozen=True, gc=False):
     """Whether nothing owns the object."""
     chosen: Outcome
     """What the check of profiles says: the mode depends on it, and it is worked out once."""
-    pools: Mapping[str, Pool] = {}
+    pools: Mapping[str, NodePool] = {}
     """What is known of the nodes of RuntimeClasses, where somebody may be warned that they are
     full."""
 
@@ -108,7 +107,7 @@ class PodFacts(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     named: NamedProfile | None = None
     usable: Mapping[str, bool] = {}
     """For each profile that was asked about: whether all subjects may use it."""
-    access: tuple[Access, ...] = ()
+    access: tuple[AccessReview, ...] = ()
     """The answers of access reviews, as they came."""
     exceptions: tuple[PolicyException, ...] = ()
     """What was used of what is excused."""
@@ -185,7 +184,7 @@ class RiskFacts(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What is known of the identities of a request, and what the risk table says of each."""
 
     operation: OperationClass
-    assessed: tuple[Assessed, ...] = ()
+    assessed: tuple[AssessedIdentity, ...] = ()
     """The strictest first; more than one of an identity of which more than one standing holds."""
     recorded: tuple[AssessedRisk, ...] = ()
     """The same as it is recorded: made once, of all Pods that share it."""
@@ -218,7 +217,7 @@ class RiskFacts(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 class OriginFacts(msgspec.Struct, frozen=True, gc=False):
     """Where what a configured controller makes comes from."""
 
-    root: Root | None
+    root: RootWorkload | None
     """None where its owner is not there any more."""
     gaps: frozenset[str] | None = frozenset()
     """What the profile noted on the root does not cover of what is needed; None: it is gone."""
@@ -227,9 +226,9 @@ class OriginFacts(msgspec.Struct, frozen=True, gc=False):
 class WeightFacts(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What is known of a request whose Pods reach model weights."""
 
-    ungranted: tuple[Ungranted, ...] = ()
+    ungranted: tuple[UngrantedPath, ...] = ()
     """Ways that no live grant covers."""
-    around: tuple[Way, ...] = ()
+    around: tuple[AccessPath, ...] = ()
     """Ways that go past the private endpoints."""
     findings: tuple[Finding, ...] = ()
     """What speaks against a volume of weights, or against an object of theirs."""
@@ -294,6 +293,6 @@ class Facts(msgspec.Struct, frozen=True, gc=False):
         return self.may_isolate or any(map(asks, pods))
 
     @property
-    def root(self) -> Root | None:
+    def root(self) -> RootWorkload | None:
         """The workload that a configured controller makes the object for, where it is there."""
         return self.origin.root if self.origin else None

@@ -19,8 +19,8 @@ from admission.bundles import Bundles
 from admission.published import Published
 from core.base.errors import BundleRefusedError, ClusterError, EngineAwayError
 from core.base.times import time_text
-from core.defects import places
-from core.policy_bundles import BASE, LONGEST_PROBLEM, Announcement, Head, Stored
+from core.policy_bundles import BASE, LONGEST_PROBLEM, BundleHead, GateAnnouncement, PublishedBundle
+from core.safe_text import traceback_places
 from policies.bundle import Bundle, parse_bundle
 from policies.signing import NO_KEYS, Keys
 from policies.sources.file import FileSource
@@ -114,7 +114,7 @@ class Following:
                     "this defect; it is tried again"
                 )
                 self.bundles.in_force.waits_for = self.missing
-                at = places(error)
+                at = traceback_places(error)
                 _log.error("policy bundles: defect", problem=self._ended, at=at, again_in_s=pause_s)
             if time.monotonic() - began > LONGEST_PAUSE_S:
                 pause_s = PAUSE_S
@@ -208,7 +208,7 @@ class Following:
             _log.warning("policy bundle cannot be loaded now: trying again", problem=str(error))
         self._problem = str(error)
 
-    async def _follow(self, head: Head) -> None:
+    async def _follow(self, head: BundleHead) -> None:
         """Load what is active, then what is wanted; put in force what is active."""
         if head.turn != self._turn:
             self.bundles.refused.clear()
@@ -221,7 +221,7 @@ class Following:
         if head.wanted != self.bundles.name:
             await self._load(head, head.wanted)
 
-    async def _load(self, head: Head, name: str) -> bool:
+    async def _load(self, head: BundleHead, name: str) -> bool:
         """Make a bundle ready; say whether it is.
 
         Raises:
@@ -269,9 +269,9 @@ class Following:
         else:
             self._unannounced = ""
 
-    def standing(self) -> Announcement:
+    def standing(self) -> GateAnnouncement:
         """Say what is in force, loaded and refused."""
-        return Announcement(
+        return GateAnnouncement(
             in_force=self.bundles.name,
             revision=self.bundles.in_force.engine.revision,
             loaded=self.bundles.loaded,
@@ -284,7 +284,7 @@ class Following:
         )
 
 
-def _parse(packed: bytes, stored: Stored, keys: Keys) -> Bundle:
+def _parse(packed: bytes, stored: PublishedBundle, keys: Keys) -> Bundle:
     bundle = parse_bundle(packed, f"bundle {stored.revision}", keys)
     if bundle.revision != stored.revision:
         raise BundleRefusedError(

@@ -43,7 +43,7 @@ from core.decision.namespaces import Mode, Namespace
 from core.decision.request import Operation, Request
 from core.decision.rollout import Modes
 from core.people.subject import Subject
-from core.people.two_person import ORDINARY, Terms
+from core.people.two_person import ORDINARY_TERMS, ApprovalTerms
 from egress.ground import ORDINARY as ORDINARY_GROUND
 from egress.ground import Ground
 from identity.kinds import SubjectKind, kind_of
@@ -64,7 +64,7 @@ class Gatherer:
     cluster: Cluster
     engine: Engine
     controllers: Controllers
-    terms: Terms = ORDINARY
+    terms: ApprovalTerms = ORDINARY_TERMS
     """Whose approvals never count."""
     pipelines: frozenset[str] = frozenset()
     """User names of pipelines."""

@@ -19,13 +19,15 @@ from core.base.errors import InvalidObjectError
 from core.cluster import Cluster
 from core.decision.request import Operation, Request
 from core.kubernetes.roles import RoleRule
-from core.kubernetes.workload import CONTROLLER_MANAGER, account
+from core.kubernetes.workload_kinds import CONTROLLER_MANAGER, service_account_user
 from policies.engine import Answer
 from policies.kinds import project_object
 from policies.projection import Projection
 from policies.rights import BINDINGS, KINDS, role_of, with_role
 
-_AGGREGATORS: Final = frozenset({account("clusterrole-aggregation-controller"), CONTROLLER_MANAGER})
+_AGGREGATORS: Final = frozenset(
+    {service_account_user("clusterrole-aggregation-controller"), CONTROLLER_MANAGER}
+)
 """Who fills ClusterRoles that have an aggregationRule
 (k8s.io/kubernetes pkg/controller/clusterroleaggregation)."""
 

@@ -22,18 +22,18 @@ from core.base import names
 from core.cluster import Cluster
 from core.decision.decision import Finding
 from core.decision.request import Request
-from core.people.two_person import Consent, NotApproved, Terms, suspended
+from core.people.two_person import ApprovalTerms, Consent, NotApproved, why_suspended
 from core.weights.access_grants import AccessGrant
-from core.weights.access_paths import Stores, Ungranted
+from core.weights.access_paths import UngrantedPath, WeightStoreSet
 from core.weights.grant_coverage import (
     ANYBODY,
     MOST_NOTED,
     NOBODY,
     Asker,
-    against,
     asker_of,
     asker_of_note,
     note_of_grant,
+    why_not_covered,
 )
 
 KEPT_S: Final = 1.0
@@ -53,7 +53,7 @@ class _Covered:
     """What was worked out, and what it rests on: the very objects, which change as a whole."""
 
     facts: WeightFacts
-    stores: Stores
+    stores: WeightStoreSet
     grants: Sequence[AccessGrant]
     consents: Mapping[str, Sequence[Consent]]
     """By UID of the grants that cover it."""
@@ -77,7 +77,7 @@ class WeightGranting:
     """Knows who was given weights."""
 
     cluster: Cluster
-    terms: Terms
+    terms: ApprovalTerms
     clock: Callable[[], float]
     _lately: _Lately = field(default_factory=_Lately)
 
@@ -112,13 +112,13 @@ class WeightGranting:
             self._keep(key, found, stores, grants)
         return msgspec.structs.replace(facts, weights=found)
 
-    def _against(self, request: Request, stores: Stores) -> tuple[Finding, ...]:
+    def _against(self, request: Request, stores: WeightStoreSet) -> tuple[Finding, ...]:
         if is_volume(request):
             return against_volume(request, stores)
         return against_copy(request, self.cluster.kept_in, stores)
 
     def _known(
-        self, key: _Key, stores: Stores, grants: Sequence[AccessGrant], namespace: str
+        self, key: _Key, stores: WeightStoreSet, grants: Sequence[AccessGrant], namespace: str
     ) -> WeightFacts | None:
         """Give what was worked out a moment ago, if nothing that it rests on has changed."""
         self._lately.turn_to(self.clock())
@@ -130,7 +130,7 @@ class WeightGranting:
         return known.facts if same else None
 
     def _keep(
-        self, key: _Key, found: WeightFacts, stores: Stores, grants: Sequence[AccessGrant]
+        self, key: _Key, found: WeightFacts, stores: WeightStoreSet, grants: Sequence[AccessGrant]
     ) -> None:
         if found.ungranted or len(self._lately.found) >= _MOST_KEPT:
             return
@@ -156,13 +156,13 @@ class WeightGranting:
     ) -> WeightFacts:
         answers: _Answers = {}
         used: dict[str, AccessGrant] = {}
-        ungranted: list[Ungranted] = []
+        ungranted: list[UngrantedPath] = []
         for one in reached:
             of_store = [each for each in grants if each.spec.store == one.way.store.name]
             covering, reasons = await self._sorted(one, of_store, asker, answers)
             used |= {each.id: each for each in covering}
             if not covering:
-                ungranted.append(Ungranted(one.way, one.account, reasons))
+                ungranted.append(UngrantedPath(one.way, one.account, reasons))
         return WeightFacts(
             ungranted=tuple(ungranted),
             around=tuple(one.way for one in reached if one.way.public),
@@ -181,7 +181,7 @@ class WeightGranting:
         reasons: list[tuple[str, str]] = []
         now = self.clock()
         for grant in grants:
-            why = against(grant, one.way, one.account, asker, now)
+            why = why_not_covered(grant, one.way, one.account, asker, now)
             if not why:
                 if grant.meta.uid not in answers:
                     answers[grant.meta.uid] = await self._unapproved(grant, now)
@@ -195,7 +195,7 @@ class WeightGranting:
     async def _unapproved(self, grant: AccessGrant, now: float) -> str:
         """Say why a grant is not approved now; empty if it is."""
         what = grant.approvable
-        if why := suspended(what, self.terms):
+        if why := why_suspended(what, self.terms):
             return why
         consents = self.cluster.exceptions.consents(grant.meta.namespace, what.uid)
         tier = names.GRANTS_TIER

@@ -28,8 +28,15 @@ from core.decision.decision import Action, Finding
 from core.decision.request import Operation, Request
 from core.egress import allowlists
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
-from core.people.approvable import Written, read_written
-from core.people.two_person import Person, Terms, may_approve, person_of, write_person, writes
+from core.people.approvable import UntypedObject, read_object
+from core.people.two_person import (
+    ApprovalTerms,
+    Person,
+    is_writer,
+    person_of,
+    why_may_not_approve,
+    write_person,
+)
 from core.weights import access_grants, stores
 from core.weights.access_grants import AccessGrant, parse_grant
 from egress.ground import ORDINARY as GROUND
@@ -66,7 +73,7 @@ class Guards:
     """Knows what must be recorded on exceptions and approvals, and who may write them."""
 
     cluster: Cluster
-    terms: Terms
+    terms: ApprovalTerms
     clock: Callable[[], float]
     ground: Ground = GROUND
 
@@ -115,7 +122,7 @@ class Guards:
         return None
 
     async def _of_exception(
-        self, request: Request, exception: PolicyException, old: Written | None, facts: Facts
+        self, request: Request, exception: PolicyException, old: UntypedObject | None, facts: Facts
     ) -> GuardFacts:
         found = annotations_of(exception.meta.annotations, _ON_EXCEPTIONS)
         who = person_of(request.subject)
@@ -126,7 +133,9 @@ class Guards:
             findings += (_may_not_use(exception),)
         return GuardFacts(writers_of(old.meta if old else None, who), found, findings)
 
-    def _of_grant(self, request: Request, grant: AccessGrant, old: Written | None) -> GuardFacts:
+    def _of_grant(
+        self, request: Request, grant: AccessGrant, old: UntypedObject | None
+    ) -> GuardFacts:
         found = annotations_of(grant.meta.annotations, _ON_EXCEPTIONS)
         if old is not None and old.digest == grant.approvable.digest:
             return GuardFacts(annotations_of(old.meta.annotations, _ON_EXCEPTIONS), found)
@@ -162,7 +171,7 @@ class Guards:
         }
         days = approvals.MAX_DAYS_OF_PROPOSAL if proposed else approvals.MAX_DAYS
         findings = ends_within(self.clock(), approval.expires, days)
-        if why := may_approve(subject, self.terms):
+        if why := why_may_not_approve(subject, self.terms):
             remedy = "Let another person approve it."
             findings += (finding_of("approvals/approver", "", why, remedy),)
         elif not await self.cluster.allowed(
@@ -186,13 +195,13 @@ class Guards:
         return await self.cluster.exceptions.read(namespace, wanted.name)
 
 
-def _before(request: Request) -> Written | None:
+def _before(request: Request) -> UntypedObject | None:
     if request.operation is not Operation.UPDATE or request.old_object is None:
         return None
-    return read_written(request.old_object, request.kind.kind, request.namespace)
+    return read_object(request.old_object, request.kind.kind, request.namespace)
 
 
-def _unchanged(approval: Approval, old: Written) -> GuardFacts:
+def _unchanged(approval: Approval, old: UntypedObject) -> GuardFacts:
     """Demand that an approval stays as it was recorded."""
     findings: tuple[Finding, ...] = ()
     if approval.digest != old.digest:
@@ -214,7 +223,7 @@ def _against(approval: Approval, what: Approved | None, who: Person) -> tuple[Fi
         message = "its author was not recorded, so nobody can approve it"
         remedy = "Delete it and create it again, through the gate."
         found += (finding_of(rule, "spec.for.name", message, remedy),)
-    if writes(who, what.approvable):
+    if is_writer(who, what.approvable):
         message = "you wrote it, or changed it: nobody approves their own"
         found += (finding_of("approvals/own", "spec.for.name", message, "Let others approve it."),)
     seen = {

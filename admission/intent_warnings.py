@@ -8,7 +8,7 @@ from core.base.networks import any_holds, network_of
 from core.decision.decision import Action, Finding
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
 from core.egress.destinations import MAX_PORT, Destination
-from core.egress.dns_names import is_wildcard, shown
+from core.egress.dns_names import is_wildcard, readable_name
 from egress.breadth import breadth
 from egress.carving import ALWAYS_RESERVED
 from egress.front_ends import shared_by
@@ -85,7 +85,7 @@ def _of_network(cidr: str, path: str, ground: Ground) -> Iterator[Finding]:
 
 
 def _of_name(entry: Destination, name: str, path: str, ground: Ground) -> Iterator[Finding]:
-    if (plain := shown(name)) != name:
+    if (plain := readable_name(name)) != name:
         remedy = "Make sure that it is the name you mean: letters can look alike."
         yield warning("punycode", path, f"is read as {plain!a}", remedy)
     if is_wildcard(name) and not ground.knows_names:

@@ -14,7 +14,7 @@ from core.base.errors import InvalidObjectError
 from core.decision.decision import Need, Patch
 from core.decision.namespaces import Mode
 from core.decision.request import Operation, Phase, Request
-from core.kubernetes.pod_templates import pointer_to
+from core.kubernetes.pod_templates import json_pointer
 from core.kubernetes.workload_pods import templates_of
 from core.sandbox.decision import RuntimeClass, SandboxMode
 from identity.requester import Change
@@ -142,7 +142,7 @@ def _in_templates(request: Request, whole: msgspec.Raw, found: list[Isolated]) -
             continue
         if template.pod in before:
             continue
-        pointer = pointer_to(value, template.place("spec"))
+        pointer = json_pointer(value, template.place("spec"))
         if pointer is not None:
             yield _add(pointer, each.lacks)
 

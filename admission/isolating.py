@@ -27,7 +27,7 @@ from core.decision.document import DecisionDocument
 from core.decision.request import Request
 from core.kubernetes.pod import Pod
 from core.people.two_person import NotApproved
-from core.sandbox.capacity import Pool
+from core.sandbox.capacity import NodePool
 from core.sandbox.decision import REQUIRED, RuntimeClass, SandboxMode
 from sandbox.choosing import Site
 from sandbox.weighing import Weighed
@@ -181,11 +181,11 @@ class Isolating:
         excused = facts.pod.excused if facts.pod else ()
         return made, weigh_part(made, excused, facts.rules, self.site)
 
-    def _pools(self, classes: Mapping[str, RuntimeClass | None]) -> dict[str, Pool]:
+    def _pools(self, classes: Mapping[str, RuntimeClass | None]) -> dict[str, NodePool]:
         """Give what is known of the nodes of RuntimeClasses."""
         known = self.excuser.cluster.capacity
         found = {one.name: (known(one.name), one.overhead) for one in classes.values() if one}
-        return {name: Pool(nodes, taken) for name, (nodes, taken) in found.items() if nodes}
+        return {name: NodePool(nodes, taken) for name, (nodes, taken) in found.items() if nodes}
 
     async def _in_force(
         self, request: Request, facts: Facts

@@ -29,14 +29,14 @@ from admission.wording import (
     told_lines,
     warnings,
 )
-from core.base.deadline import within
+from core.base.deadline import with_deadline
 from core.base.errors import CannotJudgeError, DeadlineError, InvalidObjectError
 from core.base.ids import uuid7
-from core.decision.decision import Action, Decision, Evidence, Finding, Unrecorded, Verdict
+from core.decision.decision import Action, Decision, Evidence, Finding, Verdict, WhenUnrecorded
 from core.decision.document import DecisionDocument
 from core.decision.namespaces import Mode, Namespace
 from core.decision.request import Phase, Request
-from core.decision.rollout import ORDINARY, Modes, enforce_from
+from core.decision.rollout import ORDINARY_MODES, Modes, enforce_from
 from core.people.subject import Subject
 
 _OPERATORS = "Try again; if it stays, tell your cluster's operators the decision's id."
@@ -70,10 +70,10 @@ class Judge:
     """Answers requests. Live admission and files both come through here."""
 
     gatherer: Gatherer
-    modes: Modes = ORDINARY
+    modes: Modes = ORDINARY_MODES
     """Which mode holds where."""
     new_id: Callable[[], str] = new_decision_id
-    when_unrecorded: Unrecorded = Unrecorded.REFUSE
+    when_unrecorded: WhenUnrecorded = WhenUnrecorded.REFUSE
     """The rule of namespaces without the label."""
 
     def missing(self) -> list[str]:
@@ -104,7 +104,7 @@ class Judge:
         self, request: Request, work: Coroutine[Any, Any, Facts], place: _Place, budget: float
     ) -> Decision:
         try:
-            facts = await within(budget, work)
+            facts = await with_deadline(budget, work)
             return self._decide(request, facts)
         except TimeoutError:
             return self._error(request, place, _too_late(budget))
@@ -138,7 +138,7 @@ class Judge:
         request = request_of(document, subject)
         try:
             work = self.gatherer.regather(document, request, self.modes)
-            facts = await within(budget, work)
+            facts = await with_deadline(budget, work)
         except TimeoutError as error:
             raise DeadlineError(f"the cluster did not answer within {budget:.1f} s") from error
         return request, self._decide(request, facts)
@@ -200,10 +200,10 @@ class Judge:
             evidence=evidence_of(facts, admitted, self.gatherer.kind_of(request.subject)),
         )
 
-    def _when_unrecorded(self, facts: Facts) -> Unrecorded:
+    def _when_unrecorded(self, facts: Facts) -> WhenUnrecorded:
         """Give the rule: what is not judged, or not enforced, is never refused for it."""
         if facts.left_alone or facts.mode is not Mode.ENFORCE:
-            return Unrecorded.ADMIT
+            return WhenUnrecorded.ADMIT
         if facts.namespace is None:
             return self.when_unrecorded
         return facts.namespace.when_unrecorded(self.when_unrecorded)
@@ -230,7 +230,7 @@ class Judge:
             field=field,
             evidence=Evidence(requester_kind=self.gatherer.kind_of(request.subject).value),
             policy_revision=self.gatherer.engine.revision,
-            when_unrecorded=Unrecorded.REFUSE if mode is Mode.ENFORCE else Unrecorded.ADMIT,
+            when_unrecorded=WhenUnrecorded.REFUSE if mode is Mode.ENFORCE else WhenUnrecorded.ADMIT,
         )
 
 

@@ -20,8 +20,8 @@ from core.base.errors import InvalidObjectError
 from core.cluster import Cluster
 from core.decision.decision import Action, Finding, Patch
 from core.decision.namespaces import Namespace
-from core.decision.request import Operation, Phase, ReadPod, Request
-from core.egress.pod_labels import PREFIX, egress_labels, reserved
+from core.decision.request import DecodedPod, Operation, Phase, Request
+from core.egress.pod_labels import PREFIX, egress_labels, reserved_labels
 from core.kubernetes.pod import ObjectMeta, Pod, decode_metadata
 from egress.ground import Ground
 
@@ -211,12 +211,12 @@ def _path(key: str) -> str:
 
 
 def _reserved(metadata: ObjectMeta) -> Mapping[str, str]:
-    return reserved(metadata.labels) if metadata.labels else {}
+    return reserved_labels(metadata.labels) if metadata.labels else {}
 
 
 def _metadata(request: Request) -> ObjectMeta:
     submitted = request.submitted
-    if isinstance(submitted, ReadPod):
+    if isinstance(submitted, DecodedPod):
         return submitted.pod.metadata
     if submitted is None:
         raise InvalidObjectError(request.kind.kind, "object", "the review holds none")

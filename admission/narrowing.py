@@ -13,14 +13,14 @@ import msgspec
 from admission.approving import ask_approved
 from admission.facts import GuardFacts
 from admission.opening import finding_of
-from core.approvals.store_narrowing import narrowings, proposed_by
+from core.approvals.store_narrowing import narrowings, store_proposal
 from core.base import names
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import UNREADABLE
+from core.base.json_errors import DECODE_ERRORS
 from core.cluster import Cluster
 from core.decision.request import Operation, Request
-from core.people.approvable import Meta
-from core.people.two_person import NotApproved, Terms, person_of
+from core.people.approvable import Metadata
+from core.people.two_person import ApprovalTerms, NotApproved, person_of
 from core.weights.stores import KIND, WeightStore, parse_store
 
 RULE: Final = "approvals/narrowing"
@@ -31,7 +31,7 @@ _NOTHING: Final = GuardFacts({}, {})
 
 
 class _Object(msgspec.Struct):
-    metadata: Meta = Meta()
+    metadata: Metadata = Metadata()
 
 
 def is_of_store(request: Request) -> bool:
@@ -44,7 +44,7 @@ class Narrowing:
     """Knows which changes of a store need approval, and whether they have it."""
 
     cluster: Cluster
-    terms: Terms
+    terms: ApprovalTerms
     clock: Callable[[], float]
 
     async def gather(self, request: Request) -> GuardFacts:
@@ -64,7 +64,7 @@ class Narrowing:
         less = narrowings(old, new) if old is not None else ["could not be read as it was"]
         if not less:
             return _NOTHING
-        what = proposed_by(meta.name, new, meta.uid, person_of(request.subject))
+        what = store_proposal(meta.name, new, meta.uid, person_of(request.subject))
         known = self.cluster.break_glasses.consents(what.uid)
         consents = [each for each in known if each.digest == what.digest]
         tier, now = names.GRANTS_TIER, self.clock()
@@ -84,12 +84,12 @@ def _new(request: Request) -> WeightStore:
     return parse_store(request.object)
 
 
-def _before(raw: msgspec.Raw) -> tuple[WeightStore | None, Meta]:
+def _before(raw: msgspec.Raw) -> tuple[WeightStore | None, Metadata]:
     """Give the store as it was; one that cannot be read may have guarded anything."""
     try:
         meta = msgspec.json.decode(raw, type=_Object).metadata
-    except UNREADABLE:
-        return None, Meta()
+    except DECODE_ERRORS:
+        return None, Metadata()
     try:
         return parse_store(raw), meta
     except InvalidObjectError:

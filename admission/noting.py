@@ -22,13 +22,12 @@ from core.decision.request import Operation, Phase, Request
 from core.kubernetes.pod import ObjectMeta, OwnerReference, decode_metadata
 from core.kubernetes.requester_notes import (
     NO_NOTES,
-    Notes,
+    RequesterNotes,
     controller_reference,
     kind_of_owner,
     read_notes,
 )
-from core.kubernetes.workload import GroupKind
-from core.kubernetes.workload_kinds import may_carry
+from core.kubernetes.workload_kinds import GroupKind, may_carry
 from identity.requester import Change, NoteChange
 from identity.subjects import Controllers
 
@@ -54,7 +53,7 @@ class _Asked(msgspec.Struct, frozen=True, gc=False):
     """Whether anything that is judged is new."""
 
     @property
-    def new(self) -> Notes:
+    def new(self) -> RequesterNotes:
         """What is noted on the object."""
         return read_notes(self.metadata.annotations)
 
@@ -264,7 +263,7 @@ def _metadata_of(request: Request, reading: Reading | str) -> ObjectMeta:
     return _metadata(request, request.object)
 
 
-def _old(request: Request) -> tuple[Notes, OwnerReference | None]:
+def _old(request: Request) -> tuple[RequesterNotes, OwnerReference | None]:
     metadata = _metadata(request, request.old_object)
     return read_notes(metadata.annotations), controller_reference(metadata.owner_references)
 

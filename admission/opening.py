@@ -16,15 +16,15 @@ from core.base.errors import InvalidObjectError
 from core.cluster import Cluster
 from core.decision.decision import Action, Finding
 from core.decision.request import Operation, Phase, Request
-from core.people.approvable import Meta, parse_time
+from core.people.approvable import Metadata, parse_time
 from core.people.two_person import (
+    ApprovalTerms,
     NotApproved,
     Person,
-    Terms,
-    may_activate,
     person_of,
     read_people,
     read_person,
+    why_may_not_activate,
     write_people,
     write_person,
 )
@@ -45,7 +45,7 @@ class Opening:
     """Knows what must be recorded on a BreakGlass, and who may open it."""
 
     cluster: Cluster
-    terms: Terms
+    terms: ApprovalTerms
     clock: Callable[[], float]
 
     async def gather(self, request: Request) -> GuardFacts:
@@ -76,7 +76,7 @@ class Opening:
 
     async def _against(self, request: Request, old: BreakGlass) -> tuple[Finding, ...]:
         """Say what speaks against opening it now."""
-        if why := may_activate(request.subject, self.terms):
+        if why := why_may_not_activate(request.subject, self.terms):
             return (finding_of("break-glass/person", _FIELD, why, "Let a person activate it."),)
         consents = self.cluster.break_glasses.consents(old.meta.uid)
         tier = names.BREAK_GLASS_TIER
@@ -109,7 +109,7 @@ def annotations_of(
     return {name: (annotations or {}).get(name, "") for name in wanted}
 
 
-def writers_of(old: Meta | None, who: Person) -> Mapping[str, str]:
+def writers_of(old: Metadata | None, who: Person) -> Mapping[str, str]:
     """Give author and editors after this request has written the `spec`."""
     if old is None:
         return {names.AUTHOR_ANNOTATION: write_person(who), names.EDITORS_ANNOTATION: ""}

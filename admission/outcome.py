@@ -3,7 +3,7 @@
 import msgspec
 
 from core.decision.decision import Action, Finding
-from core.sandbox.decision import Isolation
+from core.sandbox.decision import SandboxDecision
 
 
 class Outcome(msgspec.Struct, frozen=True, gc=False):
@@ -17,7 +17,7 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
     profile: str | None = None
     """The profile that the check admits the object under, or judged it by."""
 
-    isolation: Isolation | None = None
+    isolation: SandboxDecision | None = None
     """What the check decided about the object's sandbox."""
 
     told: bool = False

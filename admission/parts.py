@@ -5,7 +5,7 @@ import msgspec
 from core.base import names
 from core.decision.decision import Denial
 from core.kubernetes.pod import ObjectMeta, Pod
-from core.kubernetes.pod_templates import Template
+from core.kubernetes.pod_templates import PodTemplate
 from core.people.subject import Subject
 from policies.projection import Projection
 from policies.site.fields import NO_FIELDS
@@ -24,7 +24,7 @@ class Part(msgspec.Struct, frozen=True, gc=False):
     """One thing that policies look at: the object itself, or a Pod that it would make."""
 
     projection: Projection
-    template: Template | None = None
+    template: PodTemplate | None = None
     """The Pod, and where it lies; None for the object itself."""
     fields: bytes = NO_FIELDS
     """Of a Pod: those fields that a site's rules declare, as JSON."""

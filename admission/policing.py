@@ -16,11 +16,11 @@ import msgspec
 from admission.facts import EgressFacts, Facts
 from core.base import names
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import UNREADABLE, unreadable
+from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.cluster import Cluster
 from core.decision.decision import Action, Finding
 from core.decision.request import Operation, Request
-from core.kubernetes.workload import CONTROLLER_MANAGER, account
+from core.kubernetes.workload_kinds import CONTROLLER_MANAGER, service_account_user
 from egress.ground import Ground
 from egress.reach import beyond, cases
 from egress.reading import Rule, read_rules
@@ -51,7 +51,11 @@ _KINDS: Final = frozenset(
 PREFIX: Final = "sallyport-"
 _OURS: Final = "sallyport"
 _DELETERS: Final = frozenset(
-    {account("namespace-controller"), account("generic-garbage-collector"), CONTROLLER_MANAGER}
+    {
+        service_account_user("namespace-controller"),
+        service_account_user("generic-garbage-collector"),
+        CONTROLLER_MANAGER,
+    }
 )
 """Who deletes what is in a namespace that is deleted, or owned by what is gone."""
 
@@ -244,8 +248,8 @@ def _read(raw: msgspec.Raw | None, kind: str) -> Json | None:
         return None
     try:
         read: dict[str, Any] = msgspec.json.decode(raw, type=dict[str, Any])
-    except UNREADABLE as error:
-        raise unreadable(kind, error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error(kind, error) from error
     if not isinstance(read.get("metadata"), Mapping):
         raise InvalidObjectError(kind, "metadata", "must be an object")
     return read

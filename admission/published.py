@@ -2,14 +2,14 @@
 
 from typing import Protocol
 
-from core.policy_bundles import Announcement, Head, Stored
+from core.policy_bundles import BundleHead, GateAnnouncement, PublishedBundle
 
 
 class Published(Protocol):
     """What is published in the cluster. Implemented by `kube.bundles`."""
 
     @property
-    def head(self) -> Head | None:
+    def head(self) -> BundleHead | None:
         """The last head that could be read; None before the cluster's first answer."""
 
     @property
@@ -19,10 +19,10 @@ class Published(Protocol):
     async def run(self) -> None:
         """Keep the head until cancelled."""
 
-    async def fetch(self, stored: Stored) -> bytes:
+    async def fetch(self, stored: PublishedBundle) -> bytes:
         """Give the file of a bundle; raises ClusterError."""
 
-    async def announce(self, name: str, announcement: Announcement) -> None:
+    async def announce(self, name: str, announcement: GateAnnouncement) -> None:
         """Write what this process has loaded; raises ClusterError."""
 
     async def leave(self, name: str) -> None:

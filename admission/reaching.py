@@ -17,10 +17,10 @@ from admission.signing_in import SigningIn, account_of
 from core.base.errors import NotSyncedError
 from core.cluster import Cluster
 from core.decision.request import Request
-from core.kubernetes.blob_volumes import Mount
+from core.kubernetes.blob_volumes import BlobMount
 from core.kubernetes.persistent_volumes import PersistentVolume
 from core.kubernetes.pod import Pod
-from core.weights.access_paths import HIDDEN, Stores, Way
+from core.weights.access_paths import HIDDEN_CLIENT, AccessPath, WeightStoreSet
 from core.weights.pod_mounts import volume_mounts
 from identity.risk.workload_identity import signs_in
 
@@ -36,7 +36,7 @@ MOST_LOOKED_AT: Final = 10_000
 class Reached:
     """One way, and the service account of the Pod that has it."""
 
-    way: Way
+    way: AccessPath
     account: str
 
 
@@ -46,7 +46,7 @@ class Reaching:
 
     cluster: Cluster
 
-    def of(self, request: Request, reading: Reading, stores: Stores) -> tuple[Reached, ...]:
+    def of(self, request: Request, reading: Reading, stores: WeightStoreSet) -> tuple[Reached, ...]:
         """Give the ways of a request's Pods, or of the token that it asks for; each once.
 
         Raises:
@@ -70,7 +70,7 @@ class Reaching:
                 found[key] = Reached(msgspec.structs.replace(known.way, rights=rights), one.account)
         return tuple(found.values())
 
-    def _all(self, request: Request, reading: Reading, stores: Stores) -> Iterator[Reached]:
+    def _all(self, request: Request, reading: Reading, stores: WeightStoreSet) -> Iterator[Reached]:
         if not reading.pods:
             for shown in self._signing_in.of(request, reading):
                 _require_readable(stores)
@@ -88,7 +88,7 @@ class Reaching:
                 path = _placed(way.path, part, reading)
                 yield Reached(msgspec.structs.replace(way, path=path), account)
 
-    def _volumes(self, request: Request, pod: Pod, stores: Stores) -> Iterator[Way]:
+    def _volumes(self, request: Request, pod: Pod, stores: WeightStoreSet) -> Iterator[AccessPath]:
         if not pod.spec.volumes:
             return
         mounts = volume_mounts(pod, partial(self._claimed, request.namespace))
@@ -97,7 +97,7 @@ class Reaching:
             yield from stores.mounting(mounts)
             yield from _of_mounting_identities(mounts, stores)
 
-    def _signs_in(self, request: Request, pod: Pod, stores: Stores) -> Iterator[Way]:
+    def _signs_in(self, request: Request, pod: Pod, stores: WeightStoreSet) -> Iterator[AccessPath]:
         """Give the ways of what a Pod signs in as.
 
         A program may name any client id that is federated with its service account: one that a
@@ -116,17 +116,19 @@ class Reaching:
         for grant in self.cluster.weights.grants(request.namespace) if request.namespace else ():
             if grant.spec.store not in seen and account in (grant.spec.service_accounts or ()):
                 seen.add(grant.spec.store)
-                hidden = stores.signing_in(HIDDEN, path)
+                hidden = stores.signing_in(HIDDEN_CLIENT, path)
                 yield from (way for way in hidden if way.store.name == grant.spec.store)
 
-    def _connects(self, namespace: str, account: str, stores: Stores) -> Iterator[Way]:
+    def _connects(
+        self, namespace: str, account: str, stores: WeightStoreSet
+    ) -> Iterator[AccessPath]:
         """Give the ways of what allowlists open; a namespace that is left open has none."""
         for one in self.cluster.weights.openings(namespace) if namespace else ():
             store = stores.named(one.store) if one.account == account else None
             if store is not None:
                 public = one.to if one.public else ""
                 path = "spec.serviceAccountName"
-                yield Way(store=store, by="network", shown=one.to, path=path, public=public)
+                yield AccessPath(store=store, by="network", shown=one.to, path=path, public=public)
 
     def _claimed(self, namespace: str, name: str, names: str) -> Iterable[PersistentVolume]:
         """Give the volumes of blobs of a claim, and one that it will name."""
@@ -141,20 +143,22 @@ class Reaching:
         return SigningIn(self.cluster)
 
 
-def _of_mounting_identities(mounts: Iterable[Mount], stores: Stores) -> Iterator[Way]:
+def _of_mounting_identities(
+    mounts: Iterable[BlobMount], stores: WeightStoreSet
+) -> Iterator[AccessPath]:
     """Give the ways of identities that volumes are mounted as, whatever account they name."""
     for mount in mounts:
         if mount.client_id and mount.certain:
             yield from stores.signing_in(mount.client_id, mount.path)
 
 
-def _any_of(stores: Stores, path: str) -> Iterator[Way]:
+def _any_of(stores: WeightStoreSet, path: str) -> Iterator[AccessPath]:
     """Give a way to all of each store."""
     for store in stores.all:
-        yield Way(store=store, by="volume", shown="", path=path)
+        yield AccessPath(store=store, by="volume", shown="", path=path)
 
 
-def _require_readable(stores: Stores) -> None:
+def _require_readable(stores: WeightStoreSet) -> None:
     """Say that nobody knows what is reached, where a store cannot be read.
 
     Raises:

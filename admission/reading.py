@@ -16,14 +16,14 @@ from admission.unlisted import read_unlisted
 from admission.weighing_copies import SNAPSHOT
 from admission.workloads import noted, read_workload
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import UNREADABLE, unreadable
+from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.cluster import Cluster
 from core.decision.namespaces import Mode
-from core.decision.request import Operation, ReadPod, Request
+from core.decision.request import DecodedPod, Operation, Request
 from core.kubernetes.persistent_volumes import PersistentVolume, parse_persistent_volume
 from core.kubernetes.pod import Pod, decode_pod
 from core.kubernetes.workload_kinds import WORKLOADS, may_carry
-from core.people.subject import Subject, service_account
+from core.people.subject import Subject, service_account_subject
 from identity.requester import PROFILE_PATH
 from identity.subjects import (
     CLAIM_MAKERS,
@@ -110,8 +110,8 @@ class Reader:
             return NO_FIELDS
         try:
             return self.reads.fields_of(POD, _json(request))
-        except UNREADABLE as error:
-            raise unreadable("Pod", error) from error
+        except DECODE_ERRORS as error:
+            raise decode_error("Pod", error) from error
 
     def claimed(self, namespace: str, name: str, names: str) -> tuple[PersistentVolume, ...]:
         """Give the volumes of a claim: those on a node that it has, and one that it will name."""
@@ -151,7 +151,7 @@ class Reader:
             return f"{_BINDING} that may have it" if given else "its controller keeps it"
         subjects: tuple[Subject, ...] = () if binds else (request.subject,)
         if given and "hostPath" in volume.types:
-            subjects += (service_account(namespace, "default"),)
+            subjects += (service_account_subject(namespace, "default"),)
         place = "spec.local" if volume.local else "spec"
         projection = project_persistent(volume, place)
         return Reading((Part(projection),), subjects, namespace, claim=volume.claim)
@@ -169,15 +169,15 @@ class Reader:
         """
         try:
             claim = msgspec.json.decode(_json(request), type=_Claim)
-        except UNREADABLE as error:
-            raise unreadable("PersistentVolumeClaim", error) from error
+        except DECODE_ERRORS as error:
+            raise decode_error("PersistentVolumeClaim", error) from error
         if not claim.spec.volume_name:
             return "it names no volume"
         subject = request.subject
         if subject.username in VOLUME_BINDERS and request.operation is Operation.UPDATE:
             return f"{_BINDING}: the volume's own update is judged"
         if self.controllers.is_any(subject.username):
-            subject = service_account(request.namespace, "default")
+            subject = service_account_subject(request.namespace, "default")
         elif subject.username in CLAIM_MAKERS:
             return _JUDGED_BEFORE
         volume = self._taken(f"{request.namespace}/{request.name}", claim.spec.volume_name)
@@ -261,8 +261,8 @@ def _json(request: Request) -> msgspec.Raw:
     return request.object or msgspec.Raw()
 
 
-def _pod_of(submitted: msgspec.Raw | ReadPod | None) -> Pod:
-    pod = submitted.pod if isinstance(submitted, ReadPod) else decode_pod(submitted or b"")
+def _pod_of(submitted: msgspec.Raw | DecodedPod | None) -> Pod:
+    pod = submitted.pod if isinstance(submitted, DecodedPod) else decode_pod(submitted or b"")
     if not pod.spec.containers:
         raise InvalidObjectError("Pod", "spec.containers", "must hold at least one container")
     return pod

@@ -8,8 +8,8 @@ from admission.facts import Facts, NamedProfile, PodFacts
 from core.base.errors import LedgerError
 from core.decision.document import DecisionDocument
 from core.decision.request import Kind, Operation, Request
-from core.people.subject import SERVICE_ACCOUNT_PREFIX, Subject, service_account
-from core.sandbox.decision import Counted, SandboxMode
+from core.people.subject import SERVICE_ACCOUNT_PREFIX, Subject, service_account_subject
+from core.sandbox.decision import SandboxMode, WeighedSignal
 from sandbox.weighing import NOTHING, Weighed
 
 
@@ -64,7 +64,7 @@ def recorded_weight(document: DecisionDocument, mode: SandboxMode) -> Weighed:
     """
     was = document.isolation
     if was is not None:
-        counted = tuple(Counted(s.rule, s.points, s.path, s.reason) for s in was.signals)
+        counted = tuple(WeighedSignal(s.rule, s.points, s.path, s.reason) for s in was.signals)
         return Weighed(counted, was.score)
     if mode is SandboxMode.BY_RISK:
         what = "does not record how risky its object is, since nobody asked for a sandbox then"
@@ -76,7 +76,7 @@ def _subjects(document: DecisionDocument, subject: Subject) -> list[Subject]:
     """Give whose rights count: service accounts as recorded, anyone else is the requester."""
     accounts = [label for label in document.subjects if label.startswith(SERVICE_ACCOUNT_PREFIX)]
     kept = [
-        service_account(*label.removeprefix(SERVICE_ACCOUNT_PREFIX).split(":", 1))
+        service_account_subject(*label.removeprefix(SERVICE_ACCOUNT_PREFIX).split(":", 1))
         for label in accounts
         if label != document.requester
     ]

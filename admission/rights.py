@@ -9,10 +9,10 @@ import msgspec
 
 from admission.candidates import Candidate, Candidates
 from core.base import names
-from core.base.deadline import within
+from core.base.deadline import with_deadline
 from core.base.errors import AccessReviewError
 from core.cluster import Cluster
-from core.decision.decision import Access
+from core.decision.decision import AccessReview
 from core.people.subject import Subject
 
 _GROWTH: Final = 4
@@ -28,7 +28,7 @@ class Rights(msgspec.Struct, frozen=True, gc=False):
     subjects: Sequence[Subject]
     """All of them must have the `use`; where there are none, nobody's right is in question."""
     namespace: str
-    heard: list[Access] = []
+    heard: list[AccessReview] = []
     """The answers, in the order of the profiles that they are about."""
 
     async def usable(self, candidates: Candidates, *, advise: bool) -> dict[str, bool]:
@@ -56,7 +56,7 @@ class Rights(msgspec.Struct, frozen=True, gc=False):
         Profiles are in the order of choice: an answer that fails matters only where no profile
         before it may be used. What comes after is left out.
         """
-        answers: list[list[Access] | BaseException] = []
+        answers: list[list[AccessReview] | BaseException] = []
         for profile in profiles:
             if (remembered := self._remembered(profile)) is None:
                 break
@@ -70,7 +70,7 @@ class Rights(msgspec.Struct, frozen=True, gc=False):
         return self._usable(profiles, answers)
 
     def _usable(
-        self, profiles: Sequence[Candidate], answers: Sequence[list[Access] | BaseException]
+        self, profiles: Sequence[Candidate], answers: Sequence[list[AccessReview] | BaseException]
     ) -> dict[str, bool]:
         usable: dict[str, bool] = {}
         for profile, answer in zip(profiles, answers, strict=True):
@@ -82,28 +82,28 @@ class Rights(msgspec.Struct, frozen=True, gc=False):
             usable[profile.name] = all(access.allowed for access in answer)
         return usable
 
-    def _remembered(self, profile: Candidate) -> list[Access] | None:
+    def _remembered(self, profile: Candidate) -> list[AccessReview] | None:
         """Give the answers without asking anyone, as nearly always; None where that cannot be."""
-        answers: list[Access] = []
+        answers: list[AccessReview] = []
         for subject in self.subjects:
             allowed = self.cluster.known(
                 subject, names.USE_VERB, names.PROFILES_RESOURCE, profile.name, self.namespace
             )
             if allowed is None:
                 return None
-            answers.append(Access(subject, profile.name, allowed))
+            answers.append(AccessReview(subject, profile.name, allowed))
             if not allowed:
                 break
         return answers
 
-    async def _hear(self, profile: Candidate) -> list[Access]:
+    async def _hear(self, profile: Candidate) -> list[AccessReview]:
         """Ask subject after subject, until one may not."""
-        answers: list[Access] = []
+        answers: list[AccessReview] = []
         for subject in self.subjects:
             allowed = await self.cluster.allowed(
                 subject, names.USE_VERB, names.PROFILES_RESOURCE, profile.name, self.namespace
             )
-            answers.append(Access(subject, profile.name, allowed))
+            answers.append(AccessReview(subject, profile.name, allowed))
             if not allowed:
                 break
         return answers
@@ -114,6 +114,6 @@ class Rights(msgspec.Struct, frozen=True, gc=False):
         The refusal is settled by now, so a cluster that does not answer costs the advice alone.
         """
         try:
-            return await within(_ADVICE_SECONDS, self._ask(profiles))
+            return await with_deadline(_ADVICE_SECONDS, self._ask(profiles))
         except (AccessReviewError, TimeoutError):
             return {}

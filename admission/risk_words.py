@@ -8,8 +8,8 @@ from typing import Final
 
 from admission.wording import printable
 from core.base.times import second_text
-from core.kubernetes.requester_notes import Root
-from core.risk.model import AT_RISK, Assessed, OperationClass, Role, Standing
+from core.kubernetes.requester_notes import RootWorkload
+from core.risk.model import AT_RISK, AssessedIdentity, OperationClass, Role, Standing
 
 SIGN_INS: Final = "https://mysignins.microsoft.com"
 """Where a person sees their own sign-ins (learn.microsoft.com, "View your account activity")."""
@@ -53,7 +53,7 @@ _DOING: Final[Mapping[OperationClass, str]] = {
 }
 
 
-def whose(one: Assessed, root: Root | None) -> str:
+def whose(one: AssessedIdentity, root: RootWorkload | None) -> str:
     """Name the identity to the person who asks."""
     if one.role is Role.REQUESTER:
         return "your account"
@@ -63,13 +63,13 @@ def whose(one: Assessed, root: Root | None) -> str:
     return "what it signs in as"
 
 
-def what_is_known(one: Assessed) -> str:
+def what_is_known(one: AssessedIdentity) -> str:
     """Say what is known of an identity: `is at risk (level medium, since …)`."""
     since = f", since {_minute(one.since)}" if one.since else ""
     return _WHAT[one.standing].format(since=since, age=_age(one))
 
 
-def what_to_do(one: Assessed, said: str) -> str:
+def what_to_do(one: AssessedIdentity, said: str) -> str:
     """Say what helps; `said` is what the site tells people of this row."""
     own = f"{printable(said, 200)} " if said else ""
     return f"{own}{_remedy(one)} (row {one.row} of the risk table)"
@@ -81,7 +81,7 @@ def what_is_left(meanwhile: Iterable[OperationClass]) -> str:
     return f"Until then you may still: {words}." if words else ""
 
 
-def _remedy(one: Assessed) -> str:
+def _remedy(one: AssessedIdentity) -> str:
     if one.standing in AT_RISK or one.standing is Standing.UNKNOWN:
         return _at_risk(one)
     if one.standing is Standing.STALE:
@@ -96,7 +96,7 @@ def _remedy(one: Assessed) -> str:
     return "Ask your cluster's operators, who decide what such identities may do."
 
 
-def _at_risk(one: Assessed) -> str:
+def _at_risk(one: AssessedIdentity) -> str:
     events = " and ".join(one.events[:_EVENTS])
     tell = f"event {events}" if events else "this decision's id"
     if one.role is Role.REQUESTER:
@@ -106,7 +106,7 @@ def _at_risk(one: Assessed) -> str:
     return f"Give your security team {tell}, or run it as another identity ({one.who})."
 
 
-def _age(one: Assessed) -> str:
+def _age(one: AssessedIdentity) -> str:
     if one.age_s is None:
         return "nothing is known of anybody's risk yet"
     minutes = int(one.age_s // 60)

@@ -19,12 +19,12 @@ from admission.risky_operations import of_own_kind, of_what_is_read
 from admission.signing_in import Shown, SigningIn
 from core.base.errors import InvalidObjectError
 from core.cluster import Cluster
+from core.decision.decision import record_risk
 from core.decision.document import DecisionDocument
-from core.decision.document_parts import record_risk
 from core.decision.namespaces import Namespace
 from core.decision.request import Request
 from core.people.subject import Subject
-from core.risk.model import Assessed, Behaviour, Effect, OperationClass, Role
+from core.risk.model import AssessedIdentity, Behaviour, Effect, OperationClass, Role
 from core.risk.snapshot import RiskSnapshot
 from identity.risk.deciding import NOWHERE, Place, decide
 from identity.risk.principals import Principal, principal_of, principal_of_client, principal_of_note
@@ -163,7 +163,7 @@ class Risking:
     ) -> RiskFacts:
         now, table = self.clock(), self._lately.table
 
-        def of(operation: OperationClass) -> tuple[Assessed, ...]:
+        def of(operation: OperationClass) -> tuple[AssessedIdentity, ...]:
             return decide(every, operation, place, snapshot, table, self.freshness, now)
 
         clients = [principal_of_client(each.client_id, each.tenant) for each in shown]
@@ -238,11 +238,11 @@ def _people(subject: Subject | None, author: str | None) -> tuple[Principal, ...
     return tuple(each for each in (asks, asked) if each)
 
 
-def _lets(assessed: Sequence[Assessed]) -> bool:
+def _lets(assessed: Sequence[AssessedIdentity]) -> bool:
     return not assessed or assessed[0].effect is not Effect.DENY
 
 
-def _standings(assessed: Iterable[Assessed]) -> Standings:
+def _standings(assessed: Iterable[AssessedIdentity]) -> Standings:
     """Give the first standing of each role, which is that of the strictest effect."""
     words: dict[str, str] = {}
     for each in assessed:
@@ -250,7 +250,7 @@ def _standings(assessed: Iterable[Assessed]) -> Standings:
     return Standings(**words)
 
 
-def _said(assessed: Iterable[Assessed], table: Table) -> dict[str, str]:
+def _said(assessed: Iterable[AssessedIdentity], table: Table) -> dict[str, str]:
     """Give the words of the rows that have an effect, and words."""
     rows = {each.row for each in assessed if each.effect is not Effect.ALLOW}
     return {row.name: row.message for row in table.rows if row.name in rows and row.message}

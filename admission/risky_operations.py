@@ -14,7 +14,7 @@ from admission.granted import gives
 from admission.reading import is_debug
 from core.approvals import approvals, break_glass, exceptions
 from core.base import names
-from core.base.json_errors import UNREADABLE
+from core.base.json_errors import DECODE_ERRORS
 from core.decision.request import Operation, Request
 from core.egress import allowlists
 from core.risk.model import OperationClass
@@ -66,6 +66,6 @@ def _changes(request: Request) -> bool:
             msgspec.json.decode(raw or b"", type=_Specified).spec
             for raw in (request.old_object, request.object)
         )
-    except UNREADABLE:
+    except DECODE_ERRORS:
         return True
     return bool(old != new)

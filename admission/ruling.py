@@ -17,7 +17,7 @@ from admission.needing import denied
 from admission.parts import Reading
 from admission.replayable import with_object, with_pods
 from admission.situation import NOTHING_SEEN, Seen, Situations
-from core.base.json_errors import UNREADABLE, unreadable
+from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.decision.decision import Action, Denial, Finding
 from core.decision.request import Operation, Phase, Request
 from core.kubernetes.pod import Pod
@@ -93,8 +93,8 @@ class Ruling:
     def _fields(self, kind: str, raw: msgspec.Raw | None) -> bytes:
         try:
             return self.engine.reads.fields_of(kind, raw or b"{}")
-        except UNREADABLE as error:
-            raise unreadable(kind, error) from error
+        except DECODE_ERRORS as error:
+            raise decode_error(kind, error) from error
 
     def _seen(self, request: Request, pod: Pod) -> Seen:
         return self.situations.seen(request, pod, SandboxMode.NEVER)

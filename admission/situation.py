@@ -15,7 +15,7 @@ from core.cluster import Cluster
 from core.decision.namespaces import Namespace
 from core.decision.request import Request
 from core.kubernetes.pod import Pod
-from core.people.subject import Subject, unnamed_group
+from core.people.subject import Subject, pseudonymous_group
 from core.sandbox.decision import SandboxMode
 from identity.kinds import SubjectKind
 from policies.context import ABSENT, ABSENT_BESIDES_RISK, NO_STANDINGS, Context, encode_context
@@ -120,7 +120,7 @@ class Situations:
             absent=(*(ABSENT_BESIDES_RISK if risk else ABSENT), *seen.absent),
         )
         encoded = encode_context(context)
-        unnamed = tuple(map(unnamed_group, groups))
+        unnamed = tuple(map(pseudonymous_group, groups))
         if unnamed == groups:
             return encoded, encoded
         return encoded, encode_context(msgspec.structs.replace(context, groups=unnamed))

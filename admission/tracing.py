@@ -12,7 +12,7 @@ import msgspec
 
 from core.cluster import Cluster
 from core.kubernetes.pod import OwnerReference
-from core.kubernetes.requester_notes import NO_NOTES, Notes, Owned, Root
+from core.kubernetes.requester_notes import NO_NOTES, OwnerObject, RequesterNotes, RootWorkload
 
 MOST_HOPS: Final = 8
 """From a Pod to its root. Kubernetes' own are 2 at most (CronJob, Job), AI operators' rarely 4."""
@@ -20,16 +20,16 @@ MOST_HOPS: Final = 8
 Follows = Callable[[OwnerReference], bool]
 """Whether a controller is configured for the kind of an owner."""
 
-Trusts = Callable[[Owned], bool]
+Trusts = Callable[[OwnerObject], bool]
 """Whether notes on objects of an owner's kind are the gate's: they pass its webhook."""
 
 
 class Origin(msgspec.Struct, frozen=True, gc=False):
     """What tracing found."""
 
-    root: Root | None
+    root: RootWorkload | None
     """None where the owner is not there, or another object has its name."""
-    notes: Notes = NO_NOTES
+    notes: RequesterNotes = NO_NOTES
     """The nearest note on the way: its maker's, or its root's (docs/adr/0022)."""
 
 
@@ -50,7 +50,7 @@ async def trace(  # noqa: PLR0913  Where to look, from where, and what counts.
     Raises:
         OwnerUnknownError: the cluster did not say.
     """
-    last: Owned | None = None
+    last: OwnerObject | None = None
     notes, seen = NO_NOTES, set[str]()
     upward: OwnerReference | None = reference
     while upward is not None and upward.uid not in seen and len(seen) < MOST_HOPS:
@@ -65,7 +65,7 @@ async def trace(  # noqa: PLR0913  Where to look, from where, and what counts.
     if last is None:
         return Origin(None)
     own = last.notes.requester if trusts(last) else None
-    root = Root(
+    root = RootWorkload(
         last.kind,
         last.name,
         last.uid,

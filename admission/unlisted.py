@@ -11,7 +11,7 @@ from admission.parts import Reading
 from admission.workloads import read_workload
 from core.base.errors import InvalidObjectError
 from core.decision.request import Request
-from core.kubernetes.workload import Workload
+from core.kubernetes.workload_kinds import WorkloadKind
 from identity.subjects import Controllers
 from policies.projecting.volumes import Claimed
 from policies.site.fields import NO_READS, Reads
@@ -37,8 +37,8 @@ def read_unlisted(
     return reading if reading.root else OWNED
 
 
-def _as_workload(request: Request) -> Workload:
-    return Workload(
+def _as_workload(request: Request) -> WorkloadKind:
+    return WorkloadKind(
         group=request.kind.group,
         kind=request.kind.kind,
         resource="",

@@ -4,7 +4,7 @@ import msgspec
 
 from admission.wording import not_judged
 from core.base.errors import NotRecordedError
-from core.decision.decision import Decision, Unrecorded, Verdict
+from core.decision.decision import Decision, Verdict, WhenUnrecorded
 from core.decision.request import Request
 
 _REMEDY = "Try again in a minute; if it stays, tell your cluster's operators the decision's id."
@@ -15,7 +15,7 @@ def unrecorded(request: Request, decision: Decision, error: NotRecordedError) ->
 
     A refusal stays what it is.
     """
-    if not decision.allowed or decision.when_unrecorded is Unrecorded.ADMIT:
+    if not decision.allowed or decision.when_unrecorded is WhenUnrecorded.ADMIT:
         return decision
     why = f"Nothing is admitted here whose decision cannot be recorded: {error}."
     return msgspec.structs.replace(

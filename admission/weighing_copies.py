@@ -11,11 +11,11 @@ import msgspec
 
 from admission.wording import printable
 from core.base.errors import InvalidObjectError, NotSyncedError
-from core.base.json_errors import UNREADABLE, unreadable
+from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.decision.decision import Action, Finding
 from core.decision.request import Operation, Request
 from core.kubernetes.persistent_volumes import PersistentVolume
-from core.weights.access_paths import Stores
+from core.weights.access_paths import WeightStoreSet
 
 COPY: Final = "weights/copy"
 
@@ -63,7 +63,7 @@ def is_copying(request: Request) -> bool:
     return kind in {_CLAIM, SNAPSHOT} and request.operation is Operation.CREATE
 
 
-def against_copy(request: Request, kept_in: KeptIn, stores: Stores) -> tuple[Finding, ...]:
+def against_copy(request: Request, kept_in: KeptIn, stores: WeightStoreSet) -> tuple[Finding, ...]:
     """Say what speaks against a claim or a snapshot that is made from a claim.
 
     Raises:
@@ -86,8 +86,8 @@ def _sources(request: Request) -> Iterator[tuple[str, _Reference]]:
         raise InvalidObjectError(kind, "object", "the review holds none")
     try:
         spec = msgspec.json.decode(request.object, type=_Copying).spec
-    except UNREADABLE as error:
-        raise unreadable(kind, error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error(kind, error) from error
     if (request.kind.group, kind) == SNAPSHOT:
         name = spec.source.persistent_volume_claim_name if spec.source else None
         if name:
@@ -102,7 +102,7 @@ def _sources(request: Request) -> Iterator[tuple[str, _Reference]]:
 
 
 def _wrong(
-    source: _Reference, namespace: str, kept: Iterable[PersistentVolume], stores: Stores
+    source: _Reference, namespace: str, kept: Iterable[PersistentVolume], stores: WeightStoreSet
 ) -> tuple[str, str] | None:
     """Give what speaks against this source, and what to do about it."""
     volumes = list(kept)
@@ -120,7 +120,7 @@ def _wrong(
     return (told, _UNKNOWN) if shown else None
 
 
-def _shown(volumes: Iterable[PersistentVolume], stores: Stores) -> list[str]:
+def _shown(volumes: Iterable[PersistentVolume], stores: WeightStoreSet) -> list[str]:
     mounts = [mount for each in volumes for mount in each.mounts]
     if mounts and stores.broken:
         named = ", ".join(stores.broken)

@@ -11,7 +11,7 @@ from core.base.errors import InvalidObjectError
 from core.decision.decision import Action, Finding
 from core.decision.request import Operation, Request
 from core.kubernetes.persistent_volumes import PersistentVolume, parse_persistent_volume
-from core.weights.access_paths import Stores
+from core.weights.access_paths import WeightStoreSet
 
 VOLUME: Final = "weights/volume"
 
@@ -28,7 +28,7 @@ def is_volume(request: Request) -> bool:
     return kind and request.operation in {Operation.CREATE, Operation.UPDATE}
 
 
-def against_volume(request: Request, stores: Stores) -> tuple[Finding, ...]:
+def against_volume(request: Request, stores: WeightStoreSet) -> tuple[Finding, ...]:
     """Say what speaks against a volume that shows a store; nothing against any other.
 
     Raises:
@@ -47,7 +47,9 @@ def against_volume(request: Request, stores: Stores) -> tuple[Finding, ...]:
     return (Finding(VOLUME, Action.DENY, _PATH, message, _ANEW),)
 
 
-def _wrong(request: Request, volume: PersistentVolume, reached: list[str], stores: Stores) -> str:
+def _wrong(
+    request: Request, volume: PersistentVolume, reached: list[str], stores: WeightStoreSet
+) -> str:
     if request.operation is Operation.CREATE or request.old_object is None:
         if not volume.claim:
             return "does not say which claim it is kept for"
@@ -60,5 +62,5 @@ def _wrong(request: Request, volume: PersistentVolume, reached: list[str], store
     return ""
 
 
-def _shown(volume: PersistentVolume, stores: Stores) -> list[str]:
+def _shown(volume: PersistentVolume, stores: WeightStoreSet) -> list[str]:
     return sorted({way.store.name for way in stores.mounting(volume.mounts)})

@@ -13,21 +13,21 @@ import msgspec
 from admission.approving import ask_approved
 from admission.facts import GuardFacts
 from admission.opening import finding_of
-from core.approvals.profile_widening import proposed_by, widenings
+from core.approvals.profile_widening import profile_proposal, widenings
 from core.base import names
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import UNREADABLE
+from core.base.json_errors import DECODE_ERRORS
 from core.cluster import Cluster
 from core.decision.request import Operation, Request
-from core.people.approvable import Meta
-from core.people.two_person import NotApproved, Terms, person_of
+from core.people.approvable import Metadata
+from core.people.two_person import ApprovalTerms, NotApproved, person_of
 from core.profiles.container_profiles import ContainerProfile, parse_profile
 
 _SHOWN: Final = 4
 
 
 class _Object(msgspec.Struct):
-    metadata: Meta = Meta()
+    metadata: Metadata = Metadata()
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Widening:
     """Knows which changes of a profile need approval, and whether they have it."""
 
     cluster: Cluster
-    terms: Terms
+    terms: ApprovalTerms
     clock: Callable[[], float]
 
     async def gather(self, request: Request) -> GuardFacts:
@@ -51,7 +51,7 @@ class Widening:
         wider = widenings(old, new)
         if not wider:
             return GuardFacts({}, {})
-        what = proposed_by(new, uid, person_of(request.subject))
+        what = profile_proposal(new, uid, person_of(request.subject))
         # Those of other profiles that do not exist yet, and of other proposals, are none of it.
         known = self.cluster.break_glasses.consents(what.uid)
         consents = [each for each in known if each.digest == what.digest]
@@ -75,7 +75,7 @@ def _before(request: Request) -> tuple[ContainerProfile | None, str]:
         return None, ""
     try:
         uid = msgspec.json.decode(request.old_object, type=_Object).metadata.uid
-    except UNREADABLE:
+    except DECODE_ERRORS:
         return None, ""
     try:
         return parse_profile(request.old_object), uid

@@ -13,11 +13,11 @@ import msgspec
 from admission.parts import Part, Reading
 from core.base import names
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import UNREADABLE, unreadable
+from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.decision.request import Operation, Request
 from core.kubernetes.pod import ObjectMeta, Pod, decode_pod
-from core.kubernetes.pod_templates import Template, values_at
-from core.kubernetes.workload import Workload
+from core.kubernetes.pod_templates import PodTemplate, values_at
+from core.kubernetes.workload_kinds import WorkloadKind
 from core.kubernetes.workload_pods import templates_of
 from core.people.subject import Subject
 from identity.requester import PROFILE_PATH
@@ -33,7 +33,7 @@ RESTARTED: Final = "kubectl.kubernetes.io/restartedAt"
 
 
 def read_workload(
-    workload: Workload,
+    workload: WorkloadKind,
     request: Request,
     claimed: Claimed,
     controllers: Controllers,
@@ -79,18 +79,18 @@ def read_workload(
 def _decode(kind: str, raw: msgspec.Raw) -> Mapping[str, Any]:
     try:
         return msgspec.json.decode(raw, type=dict[str, Any])
-    except UNREADABLE as error:
-        raise unreadable(kind, error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error(kind, error) from error
 
 
 def _metadata_of(kind: str, value: Mapping[str, Any]) -> ObjectMeta:
     try:
         return msgspec.convert(value.get("metadata") or {}, ObjectMeta)
     except msgspec.ValidationError as error:
-        raise unreadable(kind, error, under="metadata") from error
+        raise decode_error(kind, error, under="metadata") from error
 
 
-def _is_same(workload: Workload, request: Request, value: Mapping[str, Any]) -> bool:
+def _is_same(workload: WorkloadKind, request: Request, value: Mapping[str, Any]) -> bool:
     """Say whether an update leaves the Pods as they were.
 
     What was there before has no shape to be demanded: an object that is broken can be mended,
@@ -122,7 +122,7 @@ def _body(value: Mapping[str, Any]) -> dict[str, Any]:
     return body
 
 
-def _lasting(template: Template) -> Any:
+def _lasting(template: PodTemplate) -> Any:
     """Give all of a template but what only says when it was restarted."""
     metadata = template.pod["metadata"]
     annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
@@ -134,7 +134,7 @@ def _lasting(template: Template) -> Any:
     return template.path, {**template.pod, "metadata": metadata}
 
 
-def _pod_of(workload: Workload, template: Template) -> Pod:
+def _pod_of(workload: WorkloadKind, template: PodTemplate) -> Pod:
     try:
         pod = decode_pod(msgspec.json.encode(template.pod), workload.kind)
     except InvalidObjectError as error:
@@ -145,19 +145,19 @@ def _pod_of(workload: Workload, template: Template) -> Pod:
     return pod
 
 
-def _project(kind: str, pod: Pod, template: Template, claimed: Claimed) -> Any:
+def _project(kind: str, pod: Pod, template: PodTemplate, claimed: Claimed) -> Any:
     try:
         return project(pod, claimed)
     except InvalidObjectError as error:
         raise _placed(error, kind, template) from error
 
 
-def _placed(error: InvalidObjectError, kind: str, template: Template) -> InvalidObjectError:
+def _placed(error: InvalidObjectError, kind: str, template: PodTemplate) -> InvalidObjectError:
     return InvalidObjectError(kind, template.place(error.field), error.problem)
 
 
 def _subjects(
-    workload: Workload,
+    workload: WorkloadKind,
     request: Request,
     metadata: ObjectMeta,
     pods: list[Pod],
@@ -177,7 +177,7 @@ def _subjects(
 
 
 def _named(
-    metadata: ObjectMeta, pods: list[Pod], templates: list[Template]
+    metadata: ObjectMeta, pods: list[Pod], templates: list[PodTemplate]
 ) -> tuple[str, str] | None:
     """Give the profile that the object names, else the first that a template does.
 

@@ -19,10 +19,16 @@ from bench.added import Added, Case, measure_added
 from bench.reviews import GANG, USUAL
 from bench.rig import UNCACHED, Rig, rig
 from bench.sandbox import NEW
-from core.risk.model import Family, Level, RiskEntry, State
-from core.risk.risk_shards import SHARD_KEY, encode_base
-from core.risk.snapshot import Coverage, Draft, Head, RiskSnapshot
-from core.risk.snapshot_storage import HEAD_NAME, encode_head, head_of, shard_name
+from core.risk.model import RiskEntry, RiskLevel, RiskSource, RiskState
+from core.risk.snapshot import Coverage, Head, RiskSnapshot, SnapshotDraft
+from core.risk.snapshot_storage import (
+    HEAD_NAME,
+    SHARD_KEY,
+    build_head,
+    encode_base,
+    encode_head,
+    shard_name,
+)
 from tests.unit.core.risk_samples import rebased
 
 _PEOPLE: Final = 20_000
@@ -44,19 +50,21 @@ def know_who_is_at_risk(cluster: Path) -> None:
 
 def _snapshot() -> RiskSnapshot:
     now, seeded = time.time(), Random(9)  # noqa: S311  Nothing is secret here.
-    draft = Draft.of(RiskSnapshot())
+    draft = SnapshotDraft.of(RiskSnapshot())
     coverage = Coverage(as_of=now)
     draft.head = Head(users=coverage, service_principals=coverage)
-    entry = RiskEntry(level=Level.HIGH, state=State.AT_RISK, updated=int(now), since=int(now))
+    entry = RiskEntry(
+        level=RiskLevel.HIGH, state=RiskState.AT_RISK, updated=int(now), since=int(now)
+    )
     for _ in range(_PEOPLE):
-        draft.put(Family.ENTRA, uuid.UUID(int=seeded.getrandbits(128)).bytes, entry)
+        draft.put(RiskSource.ENTRA, uuid.UUID(int=seeded.getrandbits(128)).bytes, entry)
     return draft.finish(now)
 
 
 def _write(snapshot: RiskSnapshot, cluster: Path) -> None:
     written = encode_base(snapshot.base.items())
     secrets: dict[str, Mapping[str, bytes]] = {
-        HEAD_NAME: encode_head(head_of(snapshot, _GENERATION, written.digests))
+        HEAD_NAME: encode_head(build_head(snapshot, _GENERATION, written.digests))
     }
     for number, content in enumerate(written.shards):
         secrets[shard_name(_GENERATION, number)] = {SHARD_KEY: content}

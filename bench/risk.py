@@ -21,9 +21,9 @@ from typing import Any, Final
 import msgspec
 
 from bench.risk_gate import Gate, Stored
-from core.risk.model import Family, RiskEntry, key_of
-from core.risk.risk_shards import encode_base
-from core.risk.snapshot import Draft, RiskSnapshot
+from core.risk.model import RiskEntry, RiskSource, identity_key
+from core.risk.snapshot import RiskSnapshot, SnapshotDraft
+from core.risk.snapshot_storage import encode_base
 from tests.harness.evidence import record
 from tests.unit.core.risk_samples import filled, rebased
 
@@ -138,7 +138,7 @@ async def measure(people: int) -> dict[str, Any]:
     del snapshot
     found["stall_one_ms"] = await _one_change(gate, stored, people)
     found["lookups"]["`entry` of one of them, beside the most changes"] = timed(
-        partial((await gate.head()).entry, Family.ENTRA), keys[:_TIMES]
+        partial((await gate.head()).entry, RiskSource.ENTRA), keys[:_TIMES]
     )
     stalls, more, idle = list[float](), list[float](), list[float]()
     for number in range(_SWAPS):
@@ -173,16 +173,16 @@ async def _one_change(gate: Gate, stored: Stored, people: int) -> float:
     snapshot = await gate.head()
     digests = encode_base(snapshot.base.items()).digests
     stalls = []
-    draft = Draft.of(snapshot)
+    draft = SnapshotDraft.of(snapshot)
     for number in range(min(people // 20, 5000)):
         entry = RiskEntry(updated=number + 1, event_id=uuid.UUID(int=number).hex * 2)
-        draft.put(Family.CAEP, random.Random(number).randbytes(16), entry)  # noqa: S311  A sample.
+        draft.put(RiskSource.CAEP, random.Random(number).randbytes(16), entry)  # noqa: S311  A sample.
     for number in range(_SWAPS):
-        draft.put(Family.CAEP, bytes([number]) * 16, RiskEntry(updated=number + 1))
+        draft.put(RiskSource.CAEP, bytes([number]) * 16, RiskEntry(updated=number + 1))
         after = draft.finish(float(2_000_000_000 + number))
         stored.put_head(after, "a", digests)
         stalls.append(await _longest_stall_ms(gate.head))
-        draft = Draft.of(after)
+        draft = SnapshotDraft.of(after)
     return statistics.median(stalls)
 
 
@@ -194,10 +194,10 @@ def lookups(snapshot: RiskSnapshot, keys: list[bytes]) -> dict[str, Measured]:
     labels = [f"oid:{uuid.UUID(bytes=key)}" for key in some]
     for _ in range(2):  # The first round warms up.
         found = {
-            "`key_of` an object id": timed(key_of, labels),
-            "`entry` of one of them": timed(partial(snapshot.entry, Family.ENTRA), some),
-            "`entry` of a stranger": timed(partial(snapshot.entry, Family.ENTRA), strangers),
-            "`entry` by the other family": timed(partial(snapshot.entry, Family.CAEP), some),
+            "`key_of` an object id": timed(identity_key, labels),
+            "`entry` of one of them": timed(partial(snapshot.entry, RiskSource.ENTRA), some),
+            "`entry` of a stranger": timed(partial(snapshot.entry, RiskSource.ENTRA), strangers),
+            "`entry` by the other family": timed(partial(snapshot.entry, RiskSource.CAEP), some),
         }
     return found
 

@@ -8,9 +8,15 @@ from typing import Any
 import msgspec
 
 from core.base.errors import ClusterError
-from core.risk.risk_shards import SHARD_KEY, encode_base
 from core.risk.snapshot import RiskSnapshot
-from core.risk.snapshot_storage import HEAD_NAME, encode_head, head_of, shard_name
+from core.risk.snapshot_storage import (
+    HEAD_NAME,
+    SHARD_KEY,
+    build_head,
+    encode_base,
+    encode_head,
+    shard_name,
+)
 from kube.connection import Connection
 from kube.objects import Objects
 from kube.risk_secrets import RiskSecrets
@@ -28,13 +34,13 @@ class Stored(Connection):
     def put(self, snapshot: RiskSnapshot, generation: str) -> None:
         """Store a snapshot."""
         written = encode_base(snapshot.base.items())
-        self._put(HEAD_NAME, encode_head(head_of(snapshot, generation, written.digests)))
+        self._put(HEAD_NAME, encode_head(build_head(snapshot, generation, written.digests)))
         for number, content in enumerate(written.shards):
             self._put(shard_name(generation, number), {SHARD_KEY: content})
 
     def put_head(self, snapshot: RiskSnapshot, generation: str, digests: tuple[str, ...]) -> None:
         """Store a head over shards that are stored."""
-        self._put(HEAD_NAME, encode_head(head_of(snapshot, generation, digests)))
+        self._put(HEAD_NAME, encode_head(build_head(snapshot, generation, digests)))
 
     def _put(self, name: str, data: Mapping[str, bytes]) -> None:
         body = {

@@ -25,7 +25,7 @@ from cli.parts import make_engine, make_judge, modes_of
 from cli.settings import Settings
 from core.decision.decision import Decision
 from core.decision.document import encode_document
-from core.decision.document_builder import make_document
+from core.decision.document_builder import build_document
 from core.decision.request import Request
 from core.kubernetes.pod import decode_pod
 from core.profiles.container_profiles import ProfileSet
@@ -111,7 +111,7 @@ class Bench:
 
         def document() -> bytes:
             return encode_document(
-                make_document(
+                build_document(
                     "validate",
                     request,
                     decision,

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from core.approvals import approvals, break_glass, exceptions
 from core.approvals.break_glass import BreakGlass, parse_break_glass
-from core.approvals.exceptions import Excuse, PolicyException, parse_exception
+from core.approvals.exceptions import ExceptionItem, PolicyException, parse_exception
 from core.egress import allowlists
 from core.egress.allowlists import (
     EgressAllowlist,
@@ -15,7 +15,7 @@ from core.egress.allowlists import (
     parse_destinations,
 )
 from core.egress.destinations import Destination
-from core.egress.dns_names import shown
+from core.egress.dns_names import readable_name
 from core.weights import access_grants
 from core.weights.access_grants import AccessGrant, parse_grant
 from kube.break_glasses import BREAK_GLASSES_PATH, CLUSTER_APPROVALS_PATH
@@ -53,7 +53,7 @@ def _excused(exception: PolicyException) -> Iterator[Line]:
             yield f"+ {_excuse(excuse)}", "green"
 
 
-def _excuse(excuse: Excuse) -> str:
+def _excuse(excuse: ExceptionItem) -> str:
     if excuse.privilege is None:
         return f"what {excuse.rule} denies{f': {excuse.value}' if excuse.value else ''}"
     whose = f"in container {excuse.container}" if excuse.container else "for the Pod itself"
@@ -132,7 +132,7 @@ def _place(entry: Destination) -> str:
 
 def _name(entry: Destination) -> str:
     name = entry.dns_name or ""
-    read = f" ({shown(name)!a})" if shown(name) != name else ""
+    read = f" ({readable_name(name)!a})" if readable_name(name) != name else ""
     within = f" within {', '.join(entry.within)}" if entry.within else ""
     return f"{name}{read}{within}"
 

@@ -7,13 +7,12 @@ from typing import Any, Final
 import msgspec
 
 from core.approvals.approvals import CLUSTER_KIND, PROFILE
-from core.approvals.profile_widening import proposed_by, widenings
+from core.approvals.profile_widening import profile_proposal, widenings
 from core.base import names
 from core.base.errors import SettingsError
 from core.people.two_person import Approvable
 from core.profiles.container_profiles import ContainerProfile, parse_profile
-from core.profiles.containment import uncovered
-from core.profiles.privileges import PatternSet
+from core.profiles.privileges import PatternSet, find_uncovered
 from kube.live import PROFILES_PATH
 from kube.objects import Objects
 
@@ -47,7 +46,7 @@ class Proposal:
     @property
     def what(self) -> Approvable:
         """What is approved; who will write it is not known yet."""
-        return proposed_by(self.new, self.uid, frozenset())
+        return profile_proposal(self.new, self.uid, frozenset())
 
     def lines(self) -> Iterator[tuple[str, str]]:
         """Yield what differs, a line each, with its colour."""
@@ -65,7 +64,7 @@ class Proposal:
             return
         yield from ((f"  + {each}", "green") for each in wider)
         old, new = PatternSet(self.old.spec.privileges), PatternSet(self.new.spec.privileges)
-        yield from ((f"  - covers {each}", "red") for each in uncovered(old, new))
+        yield from ((f"  - covers {each}", "red") for each in find_uncovered(old, new))
         if not wider:
             yield "  It is no wider than it is now: nobody needs to approve it.", ""
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from core.approvals.approvals import CLUSTER_KIND
-from core.approvals.store_narrowing import narrowings, proposed_by
+from core.approvals.store_narrowing import narrowings, store_proposal
 from core.base import names
 from core.base.errors import SettingsError
 from core.people.two_person import Approvable
@@ -54,7 +54,7 @@ class StoreProposal:
     @property
     def what(self) -> Approvable:
         """What is approved; who will write it is not known yet."""
-        return proposed_by(self.name, self.new, self.uid, frozenset())
+        return store_proposal(self.name, self.new, self.uid, frozenset())
 
     def lines(self) -> Iterator[tuple[str, str]]:
         """Yield what it guards less, a line each, with its colour."""

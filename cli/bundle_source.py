@@ -14,7 +14,7 @@ from cli.settings import Settings
 from cli.settings_errors import name_setting
 from control.loops.bundle_source import Image, Taking
 from core.base.errors import SettingsError
-from core.policy_bundles import Announcement, Stored
+from core.policy_bundles import GateAnnouncement, PublishedBundle
 from kube.objects import Objects
 from policies.clients.oci import Reference, Registry, fetch, parse_reference, resolve
 from policies.confining.confined import Confined
@@ -40,12 +40,14 @@ def make_taking(settings: Settings, objects: Objects, metrics: CollectorRegistry
     return Taking(objects, settings.namespace, _image(settings, named), source.interval, metrics)
 
 
-def saying(own: Callable[[], Announcement], taking: Taking | None) -> Callable[[], Announcement]:
+def saying(
+    own: Callable[[], GateAnnouncement], taking: Taking | None
+) -> Callable[[], GateAnnouncement]:
     """Give what `control` announces, with what it makes of the registry."""
     if taking is None:
         return own
 
-    def said() -> Announcement:
+    def said() -> GateAnnouncement:
         return msgspec.structs.replace(
             own(), source=taking.image.named, source_problem=taking.problem
         )
@@ -60,7 +62,7 @@ def _image(settings: Settings, named: Reference) -> Image:
     async def get(digest: str) -> bytes:
         return await fetch(replace(named, digest=digest), _registry(settings))
 
-    async def checked(packed: bytes, path: str) -> Stored:
+    async def checked(packed: bytes, path: str) -> PublishedBundle:
         trial = Confined(limits_of(settings.evaluation))  # One that was stopped tries no more.
         try:
             found = await asyncio.to_thread(check, packed, path, settings, trial)

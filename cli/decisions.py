@@ -17,7 +17,13 @@ from cli.output import COLOURS, WORDS, Format, name_object, print_json
 from cli.queries import now_ms
 from cli.settings import Settings
 from cli.text import safe_line
-from core.decision.document import DecisionDocument, Source, decode_document, time_of, unix_ms
+from core.decision.document import (
+    DecisionDocument,
+    DecisionSource,
+    decode_document,
+    uuid7_time,
+    uuid7_unix_ms,
+)
 
 POLL_S: Final = 1.0
 
@@ -30,7 +36,11 @@ _SHORT_ID: Final = 18
 """Characters of an id: its millisecond, and one of 4096 within it."""
 
 _MOST_RULES: Final = 3
-_SOURCES: Final[dict[Source, str]] = {"validate": "gate", "mutate": "mutate", "sweep": "sweep"}
+_SOURCES: Final[dict[DecisionSource, str]] = {
+    "validate": "gate",
+    "mutate": "mutate",
+    "sweep": "sweep",
+}
 _LEAST: Final = {"VERDICT": 10, "SOURCE": 6, "CLUSTER": 36, "OBJECT": 12, "WHO": 12}
 """Least widths, so that what follows later stands below what came first."""
 
@@ -104,7 +114,7 @@ class _Tail:
     async def read(self, store: Store) -> list[bytes]:
         """Give what has come since, the oldest first."""
         since = max(self._newest_ms - LATE_MS, self._query.since_ms or 0)
-        self._seen = {each for each in self._seen if unix_ms(each[1]) >= since}
+        self._seen = {each for each in self._seen if uuid7_unix_ms(each[1]) >= since}
         fields = {"since_ms": since, "oldest_first": True, "limit": _PAGE}
         query = msgspec.structs.replace(self._query, **fields)
         new: list[bytes] = []
@@ -123,7 +133,7 @@ class _Tail:
             if key not in self._seen:
                 new.append(document)
             self._seen.add(key)
-            self._newest_ms = max(self._newest_ms, min(now_ms, unix_ms(decoded.id)))
+            self._newest_ms = max(self._newest_ms, min(now_ms, uuid7_unix_ms(decoded.id)))
         return new
 
 
@@ -157,7 +167,7 @@ def _row(document: DecisionDocument, shown_id: str, *, clusters: bool) -> tuple[
         shown_id,
     )
     return (
-        Text(f"{time_of(document.id)[:19]}Z"),
+        Text(f"{uuid7_time(document.id)[:19]}Z"),
         Text(WORDS[document.verdict], style=COLOURS[document.verdict]),
         *(Text(safe_line(cell)) for cell in cells),
     )

@@ -13,7 +13,7 @@ from cli.flags import (
 )
 from cli.output import Format, make_console
 from core.decision.decision import Verdict
-from core.decision.document import Source
+from core.decision.document import DecisionSource
 
 DECISIONS = """**Examples**
 
@@ -50,7 +50,7 @@ def decisions(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     kind: Annotated[str | None, typer.Option(help="Of this kind.")] = None,
     name: Annotated[str | None, typer.Option(help="Of this name.")] = None,
     source: Annotated[
-        Source | None, typer.Option(help="Taken by this webhook, or by the sweep.")
+        DecisionSource | None, typer.Option(help="Taken by this webhook, or by the sweep.")
     ] = None,
     cluster_id: Annotated[str | None, typer.Option(help="Of the cluster with this id.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many.")] = 50,

@@ -29,7 +29,7 @@ from control.loops.egress import Egress
 from core.base import names
 from core.base.errors import SettingsError
 from core.cluster import Cluster
-from core.kubernetes.label_selectors import Requirement, Requirements, ordered
+from core.kubernetes.label_selectors import Requirement, Requirements, sort_requirements
 from egress.clients.resolver import Resolver, ResolverSettings, Server, server_of, servers_of_system
 from egress.known import Known
 from egress.openings import Meaning
@@ -110,9 +110,9 @@ def enrolled_labels(section: Section, own: str) -> Requirements:
     """
     labelled = Requirement(names.EGRESS_LABEL, "NotIn", (OPEN,))
     if section.default == OPEN:
-        return ordered([labelled, Requirement(names.EGRESS_LABEL, "Exists")])
+        return sort_requirements([labelled, Requirement(names.EGRESS_LABEL, "Exists")])
     never = tuple(sorted(enrolment_of(section, own).excluded))
-    return ordered([labelled, Requirement(names.NAMESPACE_NAME_LABEL, "NotIn", never)])
+    return sort_requirements([labelled, Requirement(names.NAMESPACE_NAME_LABEL, "NotIn", never)])
 
 
 def _floor(section: Section, own: str, target: Target) -> Callable[[], tuple[Json, ...]]:

@@ -7,7 +7,7 @@ import structlog
 
 from cli.settings_egress import Egress, enrolment_of, limits_of, ranges_of, target_of
 from core.base.errors import InvalidObjectError
-from core.kubernetes.workload import account
+from core.kubernetes.workload_kinds import service_account_user
 from egress.ground import Ground
 from egress.known import NO_TAGS, TagSource
 from egress.openings import Meaning
@@ -37,7 +37,7 @@ def ground_of(section: Egress, own: str) -> Ground:
         enrolment=enrolment_of(section, own),
         ranges=ranges_of(section),
         compares=section.engine == _WITHOUT_NAMES,
-        control=account(_CONTROL, own),
+        control=service_account_user(_CONTROL, own),
     )
 
 

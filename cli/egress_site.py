@@ -7,7 +7,7 @@ from msgspec import structs
 from cli.settings import Settings
 from cli.settings_egress import enrolment_of, limits_of, names_of, ranges_of, target_of
 from core.base.errors import SettingsError
-from core.people.two_person import SHARED_ACCOUNTS, Terms
+from core.people.two_person import SHARED_ACCOUNTS, ApprovalTerms
 from egress.known import NO_TAGS, TagSource
 from egress.tags import MAX_BYTES, parse_service_tags
 from egress.world import Site
@@ -32,7 +32,7 @@ def site_of(settings: Settings) -> Site:
         tags=_tags(settings),
         ranges=ranges_of(section),
         names=names_of(section),
-        terms=Terms(SHARED_ACCOUNTS | shared),
+        terms=ApprovalTerms(SHARED_ACCOUNTS | shared),
     )
 
 

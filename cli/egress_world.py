@@ -13,7 +13,7 @@ from cli.text import safe_line
 from core.base import names
 from core.base.errors import InvalidObjectError, SettingsError
 from core.egress.allowlists import KIND, SET_KIND, EgressAllowlist
-from core.people.subject import Subject, service_account
+from core.people.subject import Subject, service_account_subject
 from egress.known import KnownService
 from egress.overlaying import Intents
 from egress.pods_behind import known_service
@@ -126,7 +126,7 @@ async def make_world(
         (namespace, account, name)
         for namespace, account, name in sorted(wanted)
         if await ask(
-            service_account(namespace, account),
+            service_account_subject(namespace, account),
             names.USE_VERB,
             names.DESTINATIONS_RESOURCE,
             name,

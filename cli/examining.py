@@ -18,7 +18,7 @@ from cli.subjects import account_of_pod
 from cli.text import safe_line
 from core.base.errors import ClusterError, InvalidObjectError, SettingsError
 from core.decision.request import Kind, Operation, Request
-from core.kubernetes.shapes import find_shaped, holds_containers
+from core.kubernetes.pod_templates import find_templates_by_shape, holds_containers
 from core.kubernetes.workload_kinds import WORKLOADS, workload_of
 from core.kubernetes.workload_pods import templates_of
 from kube.manifests import SUFFIXES
@@ -150,7 +150,7 @@ def found_of(value: Mapping[str, Any], profile: str | None = None) -> Iterator[F
         yield Found(what, what, within, "", asked, _templates(group, kind.kind, value))
     else:
         # A bare Pod spec may be only a part of what its operator makes.
-        templates = [template for template in find_shaped(value) if not template.places]
+        templates = [template for template in find_templates_by_shape(value) if not template.places]
         if not templates and holds_containers(value.get("spec")):
             yield PassedOver(what, place)
         for template in templates:

@@ -29,7 +29,7 @@ from cli.text import safe_line
 from core.base.errors import LedgerError, SettingsError
 from core.decision.decision import Decision, Verdict
 from core.decision.document import DecisionDocument, decode_document
-from core.decision.document_builder import make_document
+from core.decision.document_builder import build_document
 from core.decision.request import Request
 from kube.manifests import Manifest
 
@@ -143,7 +143,7 @@ async def _again(
 
 
 def _document(request: Request, decision: Decision, cluster: str = _LOCAL) -> DecisionDocument:
-    return make_document(
+    return build_document(
         "validate",
         request,
         decision,

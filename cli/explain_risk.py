@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.text import Text
 
 from cli.text import safe_line
+from core.decision.decision import AssessedRisk
 from core.decision.document import DecisionDocument
-from core.decision.document_parts import AssessedRisk
 
 _ROLES: Final = {
     "requester": "who asked",

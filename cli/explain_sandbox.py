@@ -5,8 +5,8 @@ from rich.text import Text
 
 from cli.sandbox_reasons import describe_score
 from cli.text import safe_line
+from core.decision.decision import Isolated
 from core.decision.document import DecisionDocument
-from core.decision.document_parts import Isolated
 from core.sandbox.decision import SandboxMode
 
 

@@ -12,7 +12,7 @@ from core.base.errors import InvalidObjectError
 from core.decision.decision import Decision, Patch
 from core.decision.namespaces import Mode
 from core.decision.request import Request
-from core.kubernetes.pod_templates import Template, of_template
+from core.kubernetes.pod_templates import PodTemplate, template_at
 from core.kubernetes.workload_pods import templates_of
 from core.profiles.container_profiles import ProfileSet
 from core.profiles.defaults import Defaults
@@ -66,9 +66,9 @@ def fills(
     ]
 
 
-def _templates(group: str, kind: str, value: Mapping[str, Any]) -> Iterator[Template]:
+def _templates(group: str, kind: str, value: Mapping[str, Any]) -> Iterator[PodTemplate]:
     if (group, kind) == ("", "Pod"):
-        yield of_template("", value)
+        yield template_at("", value)
         return
     try:
         found = templates_of(group, kind, value)
@@ -77,7 +77,7 @@ def _templates(group: str, kind: str, value: Mapping[str, Any]) -> Iterator[Temp
     yield from (template for template in found if not template.partial)
 
 
-def _fill(patch: Patch, template: Template) -> Fill:
+def _fill(patch: Patch, template: PodTemplate) -> Fill:
     pointer = str(patch["path"])
     path = _INDEX.sub(r"[\1]", pointer).replace("/-", "[]").strip("/").replace("/", ".")
     return Fill(template.place(path), patch["value"])

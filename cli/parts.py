@@ -16,7 +16,7 @@ from cli.settings_sections import MIB, Evaluation, Sandbox
 from core.base.errors import ClusterError, NotSyncedError, SettingsError
 from core.cluster import Cluster
 from core.decision.rollout import Modes
-from core.people.two_person import SHARED_ACCOUNTS, Terms
+from core.people.two_person import SHARED_ACCOUNTS, ApprovalTerms
 from identity.risk.people_at_risk import PeopleAtRisk
 from identity.risk.standing import Freshness
 from identity.subjects import configured
@@ -97,10 +97,10 @@ def require_profile(cluster: Cluster, name: str, flag: str = "") -> None:
         raise SettingsError(f"{flag}{name}: no such profile; there are: {', '.join(known)}")
 
 
-def terms_of(settings: Settings, cluster: Cluster) -> Terms:
+def terms_of(settings: Settings, cluster: Cluster) -> ApprovalTerms:
     """Give whose approvals never count or do not count now, and what needs them."""
     shared = frozenset(name.casefold() for name in settings.shared_accounts)
-    return Terms(
+    return ApprovalTerms(
         SHARED_ACCOUNTS | shared,
         profiles=settings.approvals.profiles,
         at_risk=PeopleAtRisk(cluster.risk),

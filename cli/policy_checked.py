@@ -7,7 +7,7 @@ from typing import Final
 from cli.parts import load_engine
 from cli.settings import Settings
 from core.base.times import time_text
-from core.policy_bundles import Stored
+from core.policy_bundles import PublishedBundle
 from policies import BUILT_IN_BUNDLE
 from policies.bundle import Bundle, parse_bundle, read_bundle, wording_refusals
 from policies.engine.outside import refuse_outside
@@ -27,11 +27,11 @@ class Checked:
     foreign: tuple[str, ...]
     """Paths of built-in policies in it that are not this release's, or are missing from it."""
 
-    def stored(self, source: str) -> Stored:
+    def stored(self, source: str) -> PublishedBundle:
         """Say of it what the head says; `source` is where it came from, for people."""
         at = time_text(time.time())
         bundle = self.bundle
-        return Stored(bundle.revision, bundle.digest, 0, 1, at, source, bundle.built_at)
+        return PublishedBundle(bundle.revision, bundle.digest, 0, 1, at, source, bundle.built_at)
 
 
 def check(packed: bytes, path: str, settings: Settings, trial: Trial = HERE) -> Checked:

@@ -11,7 +11,7 @@ from cli.settings import Settings
 from cli.settings_errors import name_setting
 from core.base.errors import SettingsError
 from core.base.times import milliseconds_of, time_text
-from core.policy_bundles import CONTROL, GONE_S, Announcement
+from core.policy_bundles import CONTROL, GONE_S, GateAnnouncement
 from kube.bundle_store import BundleStore
 from kube.paging import open_objects
 
@@ -133,7 +133,7 @@ async def standing_of(store: BundleStore, namespace: str) -> Standing:
     )
 
 
-async def heard(store: BundleStore) -> tuple[dict[str, Announcement], list[str]]:
+async def heard(store: BundleStore) -> tuple[dict[str, GateAnnouncement], list[str]]:
     """Give what gates and control say that are there, and name gates that are gone.
 
     By kube-apiserver's clock, and each gate's own.
@@ -157,7 +157,7 @@ def _unix(text: str) -> float:
         return math.inf
 
 
-def _gate(name: str, said: Announcement) -> GateStanding:
+def _gate(name: str, said: GateAnnouncement) -> GateStanding:
     return GateStanding(
         name=name,
         in_force=said.in_force,

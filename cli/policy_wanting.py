@@ -11,14 +11,14 @@ from cli.policy_made import Activation
 from cli.policy_published import heard
 from cli.settings import Settings
 from core.base.errors import BundleRefusedError, ClusterError, SettingsError
-from core.policy_bundles import BASE, CONTROL, Head
+from core.policy_bundles import BASE, CONTROL, BundleHead
 from kube.bundle_store import BundleStore, activated, reckoned, wanting
 from policies.archive import read_packed
 
 _LOOK_S: Final = 0.5
 
 
-async def want(store: BundleStore, settings: Settings, target: str, *, at_once: bool) -> Head:
+async def want(store: BundleStore, settings: Settings, target: str, *, at_once: bool) -> BundleHead:
     """Have a file published and wanted, or a revision that is published; give the head.
 
     With `at_once` it is active without waiting for gates: each puts it in force once it has it.
@@ -45,7 +45,7 @@ async def want(store: BundleStore, settings: Settings, target: str, *, at_once: 
     return head
 
 
-async def want_previous(store: BundleStore, *, at_once: bool) -> Head:
+async def want_previous(store: BundleStore, *, at_once: bool) -> BundleHead:
     """Have wanted what was active before; give the head.
 
     Where another is wanted that is not active yet, what is active stays so: it is wanted again.
@@ -126,7 +126,7 @@ async def change(
     )
 
 
-async def wait_until_active(store: BundleStore, head: Head, seconds: float) -> None:
+async def wait_until_active(store: BundleStore, head: BundleHead, seconds: float) -> None:
     """Wait until what `head` wants is active, saying on standard error what is waited for.
 
     Raises:

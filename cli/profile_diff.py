@@ -15,8 +15,7 @@ from cli.settings import Settings
 from cli.text import safe_line
 from core.base.errors import SettingsError
 from core.profiles.container_profiles import ContainerProfile, ProfileSet
-from core.profiles.containment import uncovered
-from core.profiles.privileges import PatternSet
+from core.profiles.privileges import PatternSet, find_uncovered
 from kube.manifests import SUFFIXES
 from policies import SHIPPED_PROFILES
 
@@ -56,7 +55,7 @@ async def diff_profiles(settings: Settings, a: str, b: str) -> Difference:
 
 def difference(a: str, of_a: PatternSet, b: str, of_b: PatternSet) -> Difference:
     """Give the difference of what two sets of patterns cover. Pure."""
-    return Difference(a, b, uncovered(of_a, of_b), uncovered(of_b, of_a))
+    return Difference(a, b, find_uncovered(of_a, of_b), find_uncovered(of_b, of_a))
 
 
 def _patterns(named: str, profiles: ProfileSet) -> PatternSet:

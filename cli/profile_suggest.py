@@ -28,10 +28,10 @@ from core.profiles.container_profiles import (
     MAX_PATTERN,
     MAX_PATTERNS,
     ProfileSet,
-    is_name,
+    is_profile_name,
     parse_profile,
 )
-from core.profiles.suggestion import Examined, Line, fold, suggest
+from core.profiles.suggestion import ExaminedObject, SuggestedLine, fold_lines, suggest_privileges
 
 _SHOWN: Final = 5
 _MOST_FIELDS: Final = 8
@@ -67,7 +67,7 @@ class Suggestion(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
     profile: dict[str, Any]
     """The ContainerProfile."""
-    lines: list[Line]
+    lines: list[SuggestedLine]
     """Its privileges, with their evidence."""
     examined: int
     """Pods, templates and other objects."""
@@ -124,9 +124,9 @@ async def suggest_for(
         for line in examination.passed_over:
             sys.stderr.write(f"{safe_line(line)}\n")
         raise SettingsError(f"{where}: {NOTHING_JUDGED}")
-    exact = suggest(examination.examined)
+    exact = suggest_privileges(examination.examined)
     lines = [line for line in exact if len(line.privilege) <= MAX_PATTERN]
-    lines = fold(lines) if generalise else lines
+    lines = fold_lines(lines) if generalise else lines
     profiles = judge.gatherer.cluster.profiles()
     covered_by, nearest = _compare(profiles, [line.privilege for line in exact])
     return Suggestion(
@@ -146,7 +146,7 @@ class _Examination:
     """What was found so far."""
 
     def __init__(self) -> None:
-        self.examined: list[Examined] = []
+        self.examined: list[ExaminedObject] = []
         self.found: list[Found] = []
         self.denied: list[Denied] = []
         self.not_judged: list[str] = []
@@ -168,7 +168,7 @@ class _Examination:
             self.not_judged.append(f"{found.object}: {decision.reason}")
             return
         self.found.append(found)
-        self.examined.append(Examined(found.object, found.prefix, decision.evidence.needs))
+        self.examined.append(ExaminedObject(found.object, found.prefix, decision.evidence.needs))
         for finding in filter(is_denial, decision.findings):
             path = ".".join(part for part in (found.prefix, finding.path) if part)
             denied = Denied(found.object, path, finding.rule, finding.message, finding.remedy)
@@ -188,7 +188,7 @@ def _filled(
             yield FilledUnder(name, list(fields.values()))
 
 
-def _too_long(lines: Sequence[Line]) -> Iterator[Denied]:
+def _too_long(lines: Sequence[SuggestedLine]) -> Iterator[Denied]:
     message = f"needs a privilege of more than {MAX_PATTERN} characters: no profile spells it"
     for line in lines:
         if len(line.privilege) > MAX_PATTERN:
@@ -202,7 +202,7 @@ def _name(targets: Sequence[str]) -> str:
     return targets[0] if len(targets) == 1 and not is_file(targets[0]) else "suggested"
 
 
-def _profile(lines: Sequence[Line], name: str, where: str) -> dict[str, Any]:
+def _profile(lines: Sequence[SuggestedLine], name: str, where: str) -> dict[str, Any]:
     if len(lines) > MAX_PATTERNS:
         message = (
             f"it takes {len(lines)} privileges, and a profile holds {MAX_PATTERNS}: "
@@ -228,7 +228,7 @@ def _profile(lines: Sequence[Line], name: str, where: str) -> dict[str, Any]:
 
 
 def _check_name(name: str) -> None:
-    if not is_name(name):
+    if not is_profile_name(name):
         message = f"--name {name}: must be lower-case letters, digits, - and ., at most {MAX_NAME}"
         raise SettingsError(message)
 

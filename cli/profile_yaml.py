@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from cli.text import safe_line
-from core.profiles.suggestion import Line, Place
+from core.profiles.suggestion import NeedPlace, SuggestedLine
 
 SUGGESTED_RANK: Final = 500
 
@@ -16,12 +16,12 @@ _PLAIN: Final = re.compile(r"[a-z][A-Za-z0-9._:/-]*[A-Za-z0-9._/-]")
 _SHOWN_FOLDS: Final = 3
 
 
-def profile_yaml(profile: Mapping[str, Any], lines: Sequence[Line]) -> str:
+def profile_yaml(profile: Mapping[str, Any], lines: Sequence[SuggestedLine]) -> str:
     """Give the YAML of a profile whose privileges are `lines`."""
     return "\n".join(_lines(profile, lines)) + "\n"
 
 
-def _lines(profile: Mapping[str, Any], lines: Sequence[Line]) -> Iterator[str]:
+def _lines(profile: Mapping[str, Any], lines: Sequence[SuggestedLine]) -> Iterator[str]:
     spec = profile["spec"]
     yield f"apiVersion: {profile['apiVersion']}"
     yield f"kind: {profile['kind']}"
@@ -43,7 +43,7 @@ def _scalar(privilege: str) -> str:
     return privilege if _PLAIN.fullmatch(privilege) and "/" in privilege else json.dumps(privilege)
 
 
-def _evidence(line: Line) -> str:
+def _evidence(line: SuggestedLine) -> str:
     more = len(line.places) - 1 + line.more_places
     text = _place(line.places[0]) + (f"; and {more} more" if more else "")
     if line.folds:
@@ -53,6 +53,6 @@ def _evidence(line: Line) -> str:
     return safe_line(text)
 
 
-def _place(place: Place) -> str:
+def _place(place: NeedPlace) -> str:
     container = f", container {place.container}" if place.container else ""
     return f"{place.object}{container}: {place.path or 'the object'}"

@@ -14,8 +14,8 @@ from cli.subjects import Terms
 from core.base.errors import InvalidObjectError
 from core.decision.decision import Decision
 from core.kubernetes import crds
-from core.kubernetes.crds import Definition
-from core.kubernetes.shapes import find_shaped
+from core.kubernetes.crds import CustomResourceDefinition
+from core.kubernetes.pod_templates import find_templates_by_shape
 from core.kubernetes.workload_kinds import may_carry
 from kube.beside import BesideFiles, FileRoles
 from kube.folder import FolderCluster
@@ -59,9 +59,9 @@ class Files:
     """What files say that the judging of other objects in them depends on."""
 
     roles: FileRoles
-    kinds: Mapping[tuple[str, str], Definition]
+    kinds: Mapping[tuple[str, str], CustomResourceDefinition]
     """The definitions of the files, and of the folder in the place of a cluster."""
-    carrying: Mapping[tuple[str, str], Definition]
+    carrying: Mapping[tuple[str, str], CustomResourceDefinition]
     """Those of them, as far as they matter, by which objects carry Pods."""
     ruled: frozenset[str]
     """The kinds that a site's rules are asked about."""
@@ -71,7 +71,7 @@ class Files:
         cluster = BesideFiles(judge.gatherer.cluster, self.roles)
         return replace(judge, gatherer=replace(judge.gatherer, cluster=cluster))
 
-    def definition(self, manifest: Manifest) -> Definition | None:
+    def definition(self, manifest: Manifest) -> CustomResourceDefinition | None:
         """Give the definition of an object's kind, where its objects carry Pods."""
         return self.carrying.get(_kind(manifest))
 
@@ -94,7 +94,9 @@ class Files:
             return Unjudged.KIND
         found = self.kinds.get(_kind(manifest))
         if found is None:
-            return Unjudged.TEMPLATE if find_shaped(manifest.value) else Unjudged.UNKNOWN
+            return (
+                Unjudged.TEMPLATE if find_templates_by_shape(manifest.value) else Unjudged.UNKNOWN
+            )
         return Unjudged.HIDDEN if found.hides() else Unjudged.KIND
 
     def notes(self, manifest: Manifest, decision: Decision) -> list[str]:

@@ -18,13 +18,13 @@ from core.base.errors import SettingsError
 from core.cluster import SignIn
 from core.risk.model import (
     Effect,
-    Family,
     OperationClass,
     PrincipalKind,
     RiskEntry,
+    RiskSource,
     Role,
     Standing,
-    key_of,
+    identity_key,
 )
 from core.risk.snapshot import RiskSnapshot
 from identity.risk.deciding import Place, decide
@@ -168,7 +168,7 @@ def make_shown(  # noqa: PLR0913, PLR0917 (all that a decision depends on)
     application = snapshot.application(principal.client_id) if principal.client_id else None
     key = principal.key
     if application is not None and application.object_id:
-        key = key_of(application.object_id)
+        key = identity_key(application.object_id)
     return Shown(
         subject=asked.subject,
         who=principal.who,
@@ -204,12 +204,12 @@ def _answers(  # noqa: PLR0913, PLR0917 (as above)
 
 
 def _said(snapshot: RiskSnapshot, key: bytes) -> Iterator[Said]:
-    for family in Family:
+    for family in RiskSource:
         if (entry := snapshot.entry(family, key)) is not None:
             yield _of_entry(family, entry)
 
 
-def _of_entry(family: Family, entry: RiskEntry) -> Said:
+def _of_entry(family: RiskSource, entry: RiskEntry) -> Said:
     return Said(
         family=family.name.lower(),
         level=entry.level.value,
@@ -225,7 +225,7 @@ def _of_entry(family: Family, entry: RiskEntry) -> Said:
 
 
 def _kind(snapshot: RiskSnapshot, key: bytes) -> PrincipalKind | None:
-    entries = (snapshot.entry(family, key) for family in Family)
+    entries = (snapshot.entry(family, key) for family in RiskSource)
     return next((entry.kind for entry in entries if entry is not None), None)
 
 

@@ -14,7 +14,7 @@ from cli.risk_reading import SITES_TABLE, table_in_force
 from cli.risk_text import ago, shown_time
 from cli.settings_identity import Identity
 from cli.text import safe_line
-from core.risk.model import Family
+from core.risk.model import RiskSource
 from core.risk.snapshot import Coverage, Head, RiskSnapshot
 from identity.risk.standing import AHEAD_S
 
@@ -212,7 +212,7 @@ def _fix(sort: str, coverage: Coverage, *, stale: bool) -> str:
 def _counts(snapshot: RiskSnapshot) -> list[Counted]:
     found = Counter(
         (family.name.lower(), entry.kind.value, entry.state.value, entry.level.value)
-        for family in Family
+        for family in RiskSource
         for _, entry in snapshot.entries(family)
     )
     return [

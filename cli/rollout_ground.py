@@ -11,7 +11,7 @@ from cli.modes import read_modes
 from cli.settings import Settings
 from core.base.errors import ClusterError, SettingsError
 from core.decision.namespaces import Namespace
-from core.decision.rollout import Modes, read_moment
+from core.decision.rollout import Modes, parse_moment
 from kube.namespaces import parse_namespace
 from kube.objects import Objects
 from kube.paging import each
@@ -129,7 +129,7 @@ async def some_pods(
     found = []
     for raw in page.items:
         meta = msgspec.json.decode(raw, type=_Pod).metadata
-        made = read_moment(meta.creation_timestamp)
+        made = parse_moment(meta.creation_timestamp)
         if made is None or not since <= made <= until or _MIRROR in (meta.annotations or {}):
             continue
         found.append((meta.name, meta.uid))

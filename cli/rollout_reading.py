@@ -21,10 +21,10 @@ from core.decision.document import (
     SweepDocument,
     TracedRoot,
     decode_document,
-    time_of,
-    unix_ms,
+    uuid7_time,
+    uuid7_unix_ms,
 )
-from core.decision.rollout_seen import Outlook, outlook, workload_of
+from core.decision.rollout import Outlook, document_workload, enforcement_outlook
 
 _NOT_ALLOWED: Final = frozenset({Verdict.WARN, Verdict.DENY, Verdict.ERROR})
 _SWEEPS: Final = 1000
@@ -109,14 +109,14 @@ class EvidenceReader:
     async def _swept(
         self, sweep: SweepDocument, namespaces: frozenset[str], problems: list[str]
     ) -> dict[str, list[DecisionDocument]]:
-        at_ms = unix_ms(sweep.id)  # All that a sweep decides has the time of its beginning.
+        at_ms = uuid7_unix_ms(sweep.id)  # All that a sweep decides has the time of its beginning.
         query = Query(cluster=self._cluster, source="sweep", since_ms=at_ms, until_ms=at_ms + 1)
         found: dict[str, list[DecisionDocument]] = defaultdict(list)
         count = 0
         async for document in self._documents(query, "of the sweep"):
             count += 1
             place = document.request.namespace
-            if place not in namespaces or outlook(document) is Outlook.ADMITTED:
+            if place not in namespaces or enforcement_outlook(document) is Outlook.ADMITTED:
                 continue
             if not await self._is_its_authors(document):
                 found[place].append(document)
@@ -137,7 +137,7 @@ class EvidenceReader:
         running, uid = document.running, document.request.object_uid
         if running is None or running.workload or not uid:
             return False
-        if outlook(document) is not Outlook.REFUSED:
+        if enforcement_outlook(document) is not Outlook.REFUSED:
             return False
         query = Query(
             cluster=self._cluster,
@@ -149,7 +149,7 @@ class EvidenceReader:
         for made in map(decode_document, await self._store.find(query)):
             if made.request.operation == "CREATE" and not made.request.subresource:
                 same = _policies(made) == _policies(document)
-                return same and outlook(made) is Outlook.ADMITTED
+                return same and enforcement_outlook(made) is Outlook.ADMITTED
         return False
 
     async def _look_for_gaps(self, problems: list[str]) -> None:
@@ -158,9 +158,9 @@ class EvidenceReader:
         if not first:
             problems.append("the gate has recorded nothing: nobody knows what is asked for")
             return
-        began = unix_ms(decode_document(first[0]).id)
+        began = uuid7_unix_ms(decode_document(first[0]).id)
         if began > self._period.since_ms + _SLACK_MS:
-            since = time_of(decode_document(first[0]).id)[:19]
+            since = uuid7_time(decode_document(first[0]).id)[:19]
             problems.append(f"the ledger begins at {since}Z, later than what --since asks for")
         elif not await self._store.find(
             Query(cluster=self._cluster, source="validate", since_ms=self._period.since_ms, limit=1)
@@ -177,8 +177,8 @@ class EvidenceReader:
             # What was only tried is nobody's work: it is not made, and it stops nobody.
             if place not in namespaces or document.request.dry_run:
                 continue
-            if outlook(document) is not Outlook.ADMITTED:
-                groups[place, workload_of(document)].append(document)
+            if enforcement_outlook(document) is not Outlook.ADMITTED:
+                groups[place, document_workload(document)].append(document)
         found: dict[str, list[DecisionDocument]] = defaultdict(list)
         for (place, _), documents in groups.items():
             if not await self._is_mended(documents):
@@ -204,7 +204,7 @@ class EvidenceReader:
         for later in map(decode_document, await self._store.find(query)):
             if later.left_alone or later.request.dry_run or not _same_kind(later, asked, root):
                 continue
-            return outlook(later) is Outlook.ADMITTED
+            return enforcement_outlook(later) is Outlook.ADMITTED
         return False
 
     async def _documents(self, query: Query, what: str) -> AsyncIterator[DecisionDocument]:

@@ -16,7 +16,7 @@ from cli.settings import Settings
 from core.base import names
 from core.base.errors import ClusterError, SettingsError
 from core.decision.namespaces import Mode, Namespace
-from core.decision.rollout import STRICTNESS, enforce_from, read_moment, stricter
+from core.decision.rollout import STRICTNESS, enforce_from, parse_moment, stricter_mode
 from kube.objects import Objects
 
 FORMAT: Final = 1
@@ -110,7 +110,7 @@ def _demand_sense(wish: Wish) -> None:
             "--from: says in warnings from when it is to enforce: give it with --mode warn, and "
             "set --mode enforce on that day"
         )
-    if wish.announced and read_moment(wish.announced) is None:
+    if wish.announced and parse_moment(wish.announced) is None:
         raise SettingsError(
             f"--from {wish.announced}: give a day (2026-12-01) or a time with its zone "
             "(2026-12-01T08:00:00Z)"
@@ -119,7 +119,7 @@ def _demand_sense(wish: Wish) -> None:
 
 def _demand_allowed(ground: Ground, chosen: Sequence[Namespace], wish: Wish) -> None:
     least = ground.modes.least
-    if stricter(wish.mode, least) is not wish.mode:
+    if stricter_mode(wish.mode, least) is not wish.mode:
         raise SettingsError(
             f"--mode {wish.mode.value}: the installation's least mode is {least.value} "
             "(rollout.least), which no label undercuts"

@@ -10,9 +10,14 @@ from admission.change import Change
 from admission.changes import changes_of
 from cli import exits
 from core.decision.decision import Finding
-from core.decision.document import DecisionDocument, time_of
+from core.decision.document import DecisionDocument, uuid7_time
 from core.decision.namespaces import Mode
-from core.decision.rollout_seen import Outlook, asker_of, outlook, workload_of
+from core.decision.rollout import (
+    Outlook,
+    document_requester,
+    document_workload,
+    enforcement_outlook,
+)
 from core.people.subject import Subject
 
 FORMAT: Final = 1
@@ -110,8 +115,8 @@ def workloads_of(
     groups: dict[str, tuple[list[DecisionDocument], list[DecisionDocument]]] = {}
     for place, documents in enumerate((swept, asked)):
         for document in documents:
-            if outlook(document) is not Outlook.ADMITTED:
-                groups.setdefault(workload_of(document), ([], []))[place].append(document)
+            if enforcement_outlook(document) is not Outlook.ADMITTED:
+                groups.setdefault(document_workload(document), ([], []))[place].append(document)
     rows = [_row(name, *both) for name, both in groups.items()]
     rows.sort(key=lambda row: row.workload)
     rows.sort(key=lambda row: row.last_seen, reverse=True)
@@ -122,19 +127,19 @@ def _row(
     workload: str, swept: Sequence[DecisionDocument], asked: Sequence[DecisionDocument]
 ) -> WouldRefuse:
     latest = max((*swept, *asked), key=lambda document: document.id)
-    refused = [each for each in (*swept, *asked) if outlook(each) is Outlook.REFUSED]
+    refused = [each for each in (*swept, *asked) if enforcement_outlook(each) is Outlook.REFUSED]
     shown = max(refused, key=lambda document: document.id) if refused else latest
     newest = sorted(asked, key=lambda document: document.id, reverse=True)
-    askers = dict.fromkeys(as_label(asker_of(document)) for document in newest)
+    askers = dict.fromkeys(as_label(document_requester(document)) for document in newest)
     return WouldRefuse(
         workload=workload,
-        outlook=outlook(shown),
+        outlook=enforcement_outlook(shown),
         pods=len(swept),
         asked=len(asked),
         requesters=[each for each in askers if each][:_MOST_ASKERS],
         findings=shown.findings[:_MOST_FINDINGS],
         reason=shown.reason,
-        last_seen=time_of(latest.id),
+        last_seen=uuid7_time(latest.id),
         decision=shown.id,
         changes=changes_of(shown),
     )

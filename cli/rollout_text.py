@@ -12,7 +12,7 @@ from cli.rollout_plan import Plan
 from cli.rollout_set import Answer, Did
 from cli.rollout_standing import Standing, Status, Verdict, WouldRefuse
 from cli.text import safe_line
-from core.decision.rollout_seen import Outlook
+from core.decision.rollout import Outlook
 
 _WIDEST: Final = 120
 _MOST_WORKLOADS: Final = 20

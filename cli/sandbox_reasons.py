@@ -1,9 +1,9 @@
 """Words why Pods must run in a sandbox, for `sallyport review` and `sallyport explain`."""
 
-from core.sandbox.decision import Isolation
+from core.sandbox.decision import SandboxDecision
 
 
-def why_sandboxed(isolation: Isolation) -> str:
+def why_sandboxed(isolation: SandboxDecision) -> str:
     """Say why Pods must run in a sandbox, as a line for people."""
     if isolation.reason == "asked":
         return "its label sallyport.dev/sandbox asks for it"

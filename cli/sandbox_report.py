@@ -16,9 +16,8 @@ from cli import exits
 from cli.ledger import open_ledger
 from cli.settings import Settings
 from core.base.errors import LedgerError
-from core.decision.decision import Finding, Running
-from core.decision.document import DecisionDocument, decode_document, unix_ms
-from core.decision.document_parts import CountedSignal, Isolated
+from core.decision.decision import CountedSignal, Finding, Isolated, Running
+from core.decision.document import DecisionDocument, decode_document, uuid7_unix_ms
 from core.decision.namespaces import Mode
 from core.people.subject import Subject
 from core.sandbox.decision import INCOMPATIBLE, REQUIRED, RUNTIME, SandboxMode, lacks_sandbox
@@ -220,7 +219,7 @@ async def _found_in(
     store: Store, sweep: LastSweep, namespace: str | None
 ) -> AsyncIterator[DecisionDocument]:
     """Give a sweep's decisions on Pods that lack their sandbox, each once."""
-    at_ms, seen = unix_ms(sweep.sweep), set[str]()
+    at_ms, seen = uuid7_unix_ms(sweep.sweep), set[str]()
     for rule in _RULES:
         query = Query(
             cluster=sweep.cluster,

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from core.base.errors import InvalidObjectError, SettingsError
 from core.base.networks import Network, collapse, parse_network
 from core.decision.namespaces import Enrolment
-from core.kubernetes.label_selectors import Requirement, ordered
+from core.kubernetes.label_selectors import Requirement, sort_requirements
 from egress.breadth import Limits
 from egress.known import Known
 from egress.names import NamesSettings
@@ -190,7 +190,9 @@ def target_of(section: Egress) -> Target:
         SettingsError: a network is none.
     """
     major, _, minor = section.cilium_version.partition(".")
-    chosen = ordered(Requirement(key, "In", (value,)) for key, value in section.dns.labels.items())
+    chosen = sort_requirements(
+        Requirement(key, "In", (value,)) for key, value in section.dns.labels.items()
+    )
     dns = Dns(
         (Pods(section.dns.namespace, chosen),),
         tuple(_networks(section.dns.addresses, "egress.dns.addresses")),

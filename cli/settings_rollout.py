@@ -5,7 +5,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from core.decision.namespaces import Mode
-from core.decision.rollout import Modes, read_moment
+from core.decision.rollout import Modes, parse_moment
 
 
 class Rollout(BaseModel):
@@ -32,7 +32,7 @@ class Rollout(BaseModel):
         if bool(self.new) is not bool(self.new_since):
             problem = "new and new_since come together: set both, or neither"
             raise ValueError(problem)
-        if self.new_since and read_moment(self.new_since) is None:
+        if self.new_since and parse_moment(self.new_since) is None:
             problem = f"new_since: {self.new_since} is no time that a calendar and a clock have"
             raise ValueError(problem)
         return self
@@ -43,5 +43,5 @@ class Rollout(BaseModel):
             default=default,
             least=self.least,
             new=Mode(self.new) if self.new else None,
-            new_since=read_moment(self.new_since),
+            new_since=parse_moment(self.new_since),
         )

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from cli.settings_anchors import AnchorPlace
 from cli.settings_engine import Opa
-from core.decision.decision import Unrecorded
+from core.decision.decision import WhenUnrecorded
 from kube.settings import LiveSettings
 from policies.engine.embedded import Limits
 from policies.engine.remembered import MOST_ENTRIES
@@ -115,8 +115,8 @@ class Record(BaseModel):
     """How decisions are recorded."""
 
     model_config = _STRICT
-    when_full: Unrecorded = Field(
-        Unrecorded.REFUSE,
+    when_full: WhenUnrecorded = Field(
+        WhenUnrecorded.REFUSE,
         description="When decisions cannot be recorded: `refuse`, or `admit` and count. For "
         "namespaces without the label `sallyport.dev/when-unrecorded`.",
     )

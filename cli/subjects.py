@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.base.errors import SettingsError
-from core.people.subject import SERVICE_ACCOUNT_PREFIX, Subject, service_account
+from core.people.subject import SERVICE_ACCOUNT_PREFIX, Subject, service_account_subject
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def _person(user: str, groups: tuple[str, ...]) -> Subject:
         if len(parts) != 2 or not all(parts):  # noqa: PLR2004 (a namespace and a name)
             raise SettingsError(f"--as {user}: must be {SERVICE_ACCOUNT_PREFIX}NAMESPACE:NAME")
         if not groups:
-            return service_account(*parts)
+            return service_account_subject(*parts)
     return Subject(username=user, groups=[*groups, "system:authenticated"])
 
 
@@ -61,7 +61,9 @@ def account_of_pod(pod: Mapping[str, Any], namespace: str) -> Subject:
     spec = pod.get("spec")
     spec = spec if isinstance(spec, dict) else {}
     named = (spec.get("serviceAccountName"), spec.get("serviceAccount"), "default")
-    return service_account(namespace, next(name for name in named if name and _is_text(name)))
+    return service_account_subject(
+        namespace, next(name for name in named if name and _is_text(name))
+    )
 
 
 def _is_text(value: object) -> bool:

@@ -10,7 +10,7 @@ import structlog
 from control.event_body import WARNING, event_body
 from core.base import names
 from core.base.errors import ClusterError
-from core.people.approvable import Meta
+from core.people.approvable import Metadata
 from kube.lease import Leadership
 from kube.objects import Objects
 
@@ -28,7 +28,7 @@ class Moment:
     """Something that happens to an object at a time."""
 
     kind: str
-    meta: Meta
+    meta: Metadata
     at: float
     """Unix seconds."""
     reason: str

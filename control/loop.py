@@ -11,7 +11,7 @@ import structlog
 
 from control.metrics import LoopMetrics
 from core.base.errors import NotLeaderError, SallyportError
-from core.defects import places
+from core.safe_text import traceback_places
 from kube.lease import Leadership
 
 FIRST_RETRY_S: Final = 1.0
@@ -101,7 +101,7 @@ class RunningLoop:
                 "loop failed: trying again",
                 loop=self._loop.name,
                 problem=problem,
-                at=places(error),
+                at=traceback_places(error),
             )
         self._problem = problem
 

@@ -14,7 +14,7 @@ from core.decision.namespaces import Namespace
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
 from core.kubernetes.persistent_volumes import PersistentVolume
 from core.kubernetes.pod import OwnerReference, Pod
-from core.kubernetes.requester_notes import Owned
+from core.kubernetes.requester_notes import OwnerObject
 from core.kubernetes.roles import RoleRule
 from core.people.subject import Subject
 from core.people.two_person import Consent
@@ -22,7 +22,44 @@ from core.profiles.container_profiles import ProfileSet
 from core.risk.snapshot import RiskSnapshot
 from core.sandbox.capacity import Capacity
 from core.sandbox.decision import RuntimeClass
-from core.weight_source import WeightSource
+from core.weights.access_grants import AccessGrant
+from core.weights.access_paths import WeightStoreSet
+from core.weights.egress_openings import WeightOpening
+
+
+class WeightSource(Protocol):
+    """The WeightStores of a cluster, and who was given them. All but `read_grant` is from memory.
+
+    Approvals of grants are given by `ExceptionSource.consents`.
+    """
+
+    def stores(self) -> WeightStoreSet:
+        """Give all stores: one immutable revision, that is false where there are none.
+
+        Raises:
+            NotSyncedError: they have not been loaded, or the watch has been down too long.
+        """
+
+    def grants(self, namespace: str) -> tuple[AccessGrant, ...]:
+        """Give the grants of a namespace, by name, whether in force or not.
+
+        Raises:
+            NotSyncedError: as `stores`.
+        """
+
+    def openings(self, namespace: str) -> tuple[WeightOpening, ...]:
+        """Give what allowlists of a namespace open to stores, as `control` says.
+
+        Raises:
+            NotSyncedError: as `stores`.
+        """
+
+    async def read_grant(self, namespace: str, name: str) -> AccessGrant | None:
+        """Give one grant as it is now, from the cluster and not from memory.
+
+        Raises:
+            NotSyncedError: the cluster did not say.
+        """
 
 
 class SignIn(msgspec.Struct, frozen=True, gc=False):
@@ -253,7 +290,7 @@ class Cluster(Protocol):
 
     async def owner(
         self, namespace: str, reference: OwnerReference, *, fresh: bool = False
-    ) -> Owned | None:
+    ) -> OwnerObject | None:
         """Give an owner of an object of a namespace, by UID; None where it is not there.
 
         It may be remembered for a few seconds; `fresh` asks the cluster.

@@ -1,4 +1,4 @@
-"""Which policy bundles are published in a cluster, which is in force, and what gates say of them.
+"""Policy bundles of a cluster: published ones, the one in force, and what gates have loaded.
 
 Three kinds of ConfigMaps in Sallyport's namespace: the head, which names the bundles and says which
 is wanted and which is active; their parts; and one in which each gate says what it has loaded.
@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import msgspec
 
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import UNREADABLE, unreadable
+from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.base.times import LATEST_S
 
 HEAD_NAME: Final = "sallyport-bundles"
@@ -47,7 +47,7 @@ LONGEST_PROBLEM: Final = 1000
 UnixSeconds = Annotated[int, msgspec.Meta(ge=0, le=LATEST_S)]
 
 
-class Stored(msgspec.Struct, frozen=True):
+class PublishedBundle(msgspec.Struct, frozen=True):
     """A bundle that is published."""
 
     revision: str
@@ -67,7 +67,7 @@ class Stored(msgspec.Struct, frozen=True):
         return [part_name(self.slot, number) for number in range(self.parts)]
 
 
-class Head(msgspec.Struct, frozen=True):
+class BundleHead(msgspec.Struct, frozen=True):
     """What the head says."""
 
     format: int = FORMAT
@@ -81,8 +81,8 @@ class Head(msgspec.Struct, frozen=True):
     """What was active before: what `policy rollback` wants."""
     changed: str = ""
     """RFC 3339: when `active` was last changed."""
-    bundles: tuple[Stored, ...] = ()
-    claim: Stored | None = None
+    bundles: tuple[PublishedBundle, ...] = ()
+    claim: PublishedBundle | None = None
     """What somebody is writing into its slot now, not to be fetched yet; left where it failed."""
     taken: str = ""
     """Digest of the image that `control` has taken last from the registry that it follows."""
@@ -90,12 +90,12 @@ class Head(msgspec.Struct, frozen=True):
     """Unix seconds: what was built before, `control` takes by itself no more from there. It is when
     the last that it took, or that somebody activated, was built; 0 where none has said so."""
 
-    def of(self, revision: str) -> Stored | None:
+    def of(self, revision: str) -> PublishedBundle | None:
         """Give a published bundle by its revision."""
         return next((each for each in self.bundles if each.revision == revision), None)
 
 
-class Announcement(msgspec.Struct, frozen=True):
+class GateAnnouncement(msgspec.Struct, frozen=True):
     """What a gate says of itself."""
 
     in_force: str
@@ -122,8 +122,8 @@ class Announcement(msgspec.Struct, frozen=True):
     """Files of built-in policies in what is in force that are another release's than its own."""
 
 
-_HEADS: Final = msgspec.json.Decoder(Head)
-_ANNOUNCEMENTS: Final = msgspec.json.Decoder(Announcement)
+_HEADS: Final = msgspec.json.Decoder(BundleHead)
+_ANNOUNCEMENTS: Final = msgspec.json.Decoder(GateAnnouncement)
 
 
 def part_name(slot: int, number: int) -> str:
@@ -131,7 +131,7 @@ def part_name(slot: int, number: int) -> str:
     return f"sallyport-bundle-{slot}-{number}"
 
 
-def decode_head(text: str) -> Head:
+def decode_head(text: str) -> BundleHead:
     """Read a head.
 
     Raises:
@@ -140,8 +140,8 @@ def decode_head(text: str) -> Head:
     what = f"ConfigMap {HEAD_NAME}"
     try:
         head = _HEADS.decode(text)
-    except UNREADABLE as error:
-        raise unreadable(what, error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error(what, error) from error
     if head.format != FORMAT:
         message = f"is {head.format}; this release reads {FORMAT}"
         raise InvalidObjectError(what, "format", message)
@@ -152,9 +152,9 @@ def decode_head(text: str) -> Head:
     return head
 
 
-def decode_announcement(text: str) -> Announcement | None:
+def decode_announcement(text: str) -> GateAnnouncement | None:
     """Read what a gate says; None where it cannot be read: it has loaded nothing, then."""
     try:
         return _ANNOUNCEMENTS.decode(text)
-    except UNREADABLE:
+    except DECODE_ERRORS:
         return None

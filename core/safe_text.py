@@ -1,6 +1,21 @@
-"""Text of others, made safe to show: it may hold terminal escapes, or be megabytes long."""
+"""Text made safe to show or log.
+
+Text of others may hold terminal escapes or be megabytes long; a traceback may hold values.
+"""
+
+import traceback
+from pathlib import Path
+from typing import Final
 
 from core.policy_bundles import LONGEST_PROBLEM
+
+_FRAMES: Final = 5
+
+
+def traceback_places(error: BaseException) -> list[str]:
+    """Give where an exception was raised: a traceback without lines and without values."""
+    frames = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
+    return [f"{Path(one.filename).name}:{one.lineno} {one.name}" for one in frames]
 
 
 def safe_line(text: str) -> str:
@@ -8,7 +23,7 @@ def safe_line(text: str) -> str:
     return "".join(char if char.isprintable() else _spell(char) for char in text)
 
 
-def told(text: str) -> str:
+def safe_excerpt(text: str) -> str:
     """Give as much of a problem as is shown, in one safe line."""
     return safe_line(text[:LONGEST_PROBLEM])[:LONGEST_PROBLEM]
 

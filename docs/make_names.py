@@ -42,7 +42,7 @@ from control.risk.tables import RiskTables
 from control.sweep.metrics import SweepMetrics
 from control.weights.life_metrics import LifeMetrics
 from core.base import names
-from core.policy_bundles import BASE, Announcement
+from core.policy_bundles import BASE, GateAnnouncement
 from core.risk.snapshot import RiskSnapshot
 from kube.break_glasses import BreakGlasses
 from kube.connection import Connection
@@ -149,7 +149,7 @@ def _registry() -> CollectorRegistry:
     metrics.registry.register(WeightsCollector(lambda: None))
     metrics.registry.register(RiskCollector(RiskSnapshot))
     metrics.registry.register(ShadowCollector(_shadow()))
-    metrics.registry.register(BundleCollector(lambda: Announcement(BASE, ""), Counts))
+    metrics.registry.register(BundleCollector(lambda: GateAnnouncement(BASE, ""), Counts))
     LoopMetrics(metrics.registry)
     BackstopMetrics(metrics.registry)
     SourceMetrics(metrics.registry)
@@ -159,7 +159,7 @@ def _registry() -> CollectorRegistry:
     PollMetrics(metrics.registry)
     PushMetrics(metrics.registry)
     metrics.registry.register(BehaviourCollector(dict, dict))
-    Activating(Objects(Connection(None)), "", lambda: Announcement(BASE, ""), metrics.registry)
+    Activating(Objects(Connection(None)), "", lambda: GateAnnouncement(BASE, ""), metrics.registry)
     Definitions(Objects(Connection(None)), metrics.registry)
     Discovery(Objects(Connection(None)), metrics.registry)
     Endings(Objects(Connection(None)), Exceptions(), BreakGlasses(), metrics.registry)

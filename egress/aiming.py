@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from core.base.errors import SettingsError
-from core.base.networks import Address, Network, any_holds, single
+from core.base.networks import Address, Network, any_holds, single_address_network
 from core.egress.destinations import MAX_PORT, PortRange, Protocol
 from core.egress.dns_names import matches_name
 from core.kubernetes.label_selectors import matches
@@ -202,7 +202,7 @@ def carved(aim: Aim, opening: Opening) -> tuple[Network, ...]:
 
 def is_reserved(address: Address, world: World) -> bool:
     """Say whether no broader network opens an address."""
-    return any_holds(world.known.reserved, single(address))
+    return any_holds(world.known.reserved, single_address_network(address))
 
 
 def is_dns(aim: Aim, world: World) -> bool:

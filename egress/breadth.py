@@ -11,11 +11,11 @@ from core.base.networks import (
     Network,
     Span,
     any_holds,
-    merged,
+    merge_spans,
     network_at,
     network_of,
     span_of,
-    spans_without,
+    subtract_spans,
 )
 from core.egress.destinations import Destination
 from core.egress.dns_names import ANY, WILDCARD
@@ -75,7 +75,7 @@ def measure(entries: Iterable[Destination], limits: Limits, tags: TagSource) -> 
     entries = tuple(entries)
     named = [reason for entry in entries if (reason := _by_name(entry, limits))]
     reserved = (reason for entry in entries for reason in _reserved(entry))
-    said = merged(span for entry in entries for span in _spans(entry, tags))
+    said = merge_spans(span for entry in entries for span in _spans(entry, tags))
     spans = _with_translated(said)
     many = tuple(too_many(said, limits)) or tuple(
         f"{reason}, to which NAT64 leads" for reason in too_many(spans, limits)
@@ -90,11 +90,11 @@ def addresses_of(entries: Iterable[Destination], tags: TagSource) -> list[Span]:
     So do the IPv4 addresses to which a translator leads what is sent to IPv6 ones (NAT64): all of
     IPv4 lies in one /96.
     """
-    return _with_translated(merged(span for entry in entries for span in _spans(entry, tags)))
+    return _with_translated(merge_spans(span for entry in entries for span in _spans(entry, tags)))
 
 
 def _with_translated(spans: list[Span]) -> list[Span]:
-    return merged([*spans, *(each for span in spans for each in _translated(span))])
+    return merge_spans([*spans, *(each for span in spans for each in _translated(span))])
 
 
 def _translated(span: Span) -> Iterator[Span]:
@@ -111,7 +111,7 @@ def _translated(span: Span) -> Iterator[Span]:
 def _spans(entry: Destination, tags: TagSource) -> Iterable[Span]:
     if entry.cidr is not None:
         holes = (span_of(network_of(text)) for text in entry.except_ or ())
-        return spans_without(span_of(network_of(entry.cidr)), holes)
+        return subtract_spans(span_of(network_of(entry.cidr)), holes)
     if entry.service_tag is not None:
         found = tags.networks(entry.service_tag)
         return () if isinstance(found, str) else map(span_of, found)

@@ -9,9 +9,9 @@ import msgspec
 from core.base import names
 from core.egress.allowlists import AllowlistSpec, EgressAllowlist
 from core.egress.destinations import Destination, SetName
-from core.egress.pod_labels import label_of
+from core.egress.pod_labels import label_value
 from core.kubernetes.label_selectors import matches
-from core.people.approvable import Meta
+from core.people.approvable import Metadata
 from core.people.two_person import Approvable
 from egress.aiming import Aim, carved, is_dns, is_reserved, pods_entry, reached
 from egress.meaning import meaning_of
@@ -131,7 +131,7 @@ def _labels(pod: SeenPod) -> Iterator[Near]:
 
 def _as_made_anew(pod: SeenPod) -> SeenPod:
     """Give a Pod as the gate would label it, where it has no label of the gate's."""
-    label = {names.EGRESS_ACCOUNT_LABEL: label_of(pod.service_account)}
+    label = {names.EGRESS_ACCOUNT_LABEL: label_value(pod.service_account)}
     return msgspec.structs.replace(pod, labels={**label, **pod.labels})
 
 
@@ -210,7 +210,7 @@ def _referring(pod: SeenPod, name: str) -> EgressAllowlist:
     spec = AllowlistSpec(
         [pod.service_account], [Destination(destinations=SetName(name))], "?", "?", _NEVER
     )
-    meta = Meta(name=name, namespace=pod.namespace)
+    meta = Metadata(name=name, namespace=pod.namespace)
     return EgressAllowlist(meta, spec, float("inf"), Approvable("", "", frozenset()))
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from core.base.json_errors import UNREADABLE
+from core.base.json_errors import DECODE_ERRORS
 from egress.flows import Flow, Passed, Read, Unread, Verdict, is_port, protocol_of
 
 _VERSION: Final = 4
@@ -58,13 +58,13 @@ def read_azure(text: str) -> Iterator[Read]:
     """
     try:
         file = _FILE.decode(text)
-    except UNREADABLE as error:
+    except DECODE_ERRORS as error:
         yield Unread(0, str(error))
         return
     for number, raw in enumerate(file.records, start=1):
         try:
             record = _RECORD.decode(raw)
-        except UNREADABLE as error:
+        except DECODE_ERRORS as error:
             yield Unread(number, str(error))
             continue
         if record.flow_log_version != _VERSION:

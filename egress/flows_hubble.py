@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from core.base.json_errors import UNREADABLE
+from core.base.json_errors import DECODE_ERRORS
 from core.base.networks import Address
 from egress.flows import Answer, Flow, Passed, Read, Unread, Verdict, is_port
 
@@ -96,7 +96,7 @@ def _read(number: int, line: str) -> Read:
     try:
         flow = _LINE.decode(line).flow or _BARE.decode(line)
         return _flow_of(flow, number)
-    except UNREADABLE as error:
+    except DECODE_ERRORS as error:
         return Unread(number, str(error))
     except ValueError as error:
         return Unread(number, f"has no address: {error}")

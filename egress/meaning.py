@@ -13,8 +13,13 @@ from core.base.networks import network_of
 from core.egress.allowlists import EgressAllowlist
 from core.egress.destinations import Destination
 from core.egress.dns_names import is_wildcard
-from core.egress.pod_labels import label_of, workload_label
-from core.kubernetes.label_selectors import Requirement, Requirements, ordered, requirements_of
+from core.egress.pod_labels import label_value, workload_label
+from core.kubernetes.label_selectors import (
+    Requirement,
+    Requirements,
+    requirements_of,
+    sort_requirements,
+)
 from egress.carving import named_block
 from egress.known import Known
 from egress.openings import Addresses, Backend, Meaning, Name, Opening, Peer, Pods, Problem, Service
@@ -38,12 +43,12 @@ def meaning_of(namespace: str, allowlists: Iterable[EgressAllowlist], known: Kno
 def selects_of(allowlist: EgressAllowlist) -> Requirements:
     """Give which Pods an allowlist is about: by the gate's labels, narrowed by the author's."""
     spec = allowlist.spec
-    accounts = tuple(sorted(map(label_of, spec.service_accounts)))
+    accounts = tuple(sorted(map(label_value, spec.service_accounts)))
     found = [Requirement(names.EGRESS_ACCOUNT_LABEL, "In", accounts)]
     if spec.workloads:
         workloads = tuple(sorted({workload_label(each.kind, each.name) for each in spec.workloads}))
         found.append(Requirement(names.EGRESS_WORKLOAD_LABEL, "In", workloads))
-    return ordered((*found, *requirements_of(spec.pod_selector, field="", what="")))
+    return sort_requirements((*found, *requirements_of(spec.pod_selector, field="", what="")))
 
 
 @dataclass(frozen=True)
@@ -123,9 +128,9 @@ class _Reading:
         elif entry.pods is not None:
             chosen = requirements_of(entry.pods.pod_selector, field="", what="")
             if entry.pods.service_accounts:
-                accounts = tuple(sorted(map(label_of, entry.pods.service_accounts)))
+                accounts = tuple(sorted(map(label_value, entry.pods.service_accounts)))
                 of_gate = Requirement(names.EGRESS_ACCOUNT_LABEL, "In", accounts)
-                chosen = ordered((*chosen, of_gate))
+                chosen = sort_requirements((*chosen, of_gate))
             yield Pods(entry.pods.namespace or namespace, chosen)
 
     def _name(self, entry: Destination, name: str, path: str) -> Iterator[_Said]:

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import UNREADABLE, unreadable
+from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.base.networks import Address
 from egress.names import Learnt, Seen
 
@@ -120,8 +120,8 @@ def _up_if(time: float | None) -> int | None:
 def _read(shard: str, raw: bytes) -> Mapping[str, msgspec.Raw]:
     try:
         content = _SHARD.decode(raw)
-    except UNREADABLE as error:
-        raise unreadable(f"{_WHAT} {shard}", error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error(f"{_WHAT} {shard}", error) from error
     if not FORMAT - 1 <= content.format <= FORMAT + 1:
         message = f"{content.format}; this release reads up to {FORMAT + 1}: update sallyport"
         raise InvalidObjectError(f"{_WHAT} {shard}", "format", message)
@@ -132,8 +132,8 @@ def _decode(shard: str, name: str, raw: msgspec.Raw) -> Learnt:
     what, field = f"{_WHAT} {shard}", f"names[{name}]"
     try:
         stored = _NAME.decode(raw)
-    except UNREADABLE as error:
-        raise unreadable(what, error, field) from error
+    except DECODE_ERRORS as error:
+        raise decode_error(what, error, field) from error
     seen = []
     for text, last in stored.seen.items():
         try:

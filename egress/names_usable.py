@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from core.base.networks import MAPPED, Address, Network, collapse, holds, single
+from core.base.networks import MAPPED, Address, Network, collapse, holds, single_address_network
 from egress.known import Resolved
 from egress.names import UNASKED, Learnt, NamesSettings
 
@@ -68,7 +68,7 @@ def _usable(
         if reason := _why_not(address, within, spans):
             dropped.append(f"{address} {reason}")
         else:
-            good.append(single(address))
+            good.append(single_address_network(address))
     return Usable(collapse(good), tuple(dropped))
 
 

@@ -11,7 +11,7 @@ import msgspec
 from core.base import names
 from core.base.networks import Address, Network
 from core.egress.destinations import PortRange
-from core.egress.pod_labels import label_of
+from core.egress.pod_labels import label_value
 from core.kubernetes.label_selectors import matches
 from egress.aiming import Aim, End, is_dns, pods_entry, reached
 from egress.flows import Answer, Flow, Passed, Read, Unread
@@ -195,7 +195,7 @@ def _aim(flow: Flow, name: str, world: World) -> Aim:
 
 
 def _is_open(source: Source, aim: Aim, world: World) -> bool:
-    labels = {names.EGRESS_ACCOUNT_LABEL: label_of(source.account)}
+    labels = {names.EGRESS_ACCOUNT_LABEL: label_value(source.account)}
     mine = (each for each in world.openings(source.namespace) if matches(each.selects, labels))
     return any(reached(aim, each, world) for each in mine)
 

@@ -8,9 +8,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from core.base.networks import Address, Network, collapse, single
+from core.base.networks import Address, Network, collapse, single_address_network
 from core.egress.destinations import PortRange
-from core.kubernetes.label_selectors import Requirement, ordered
+from core.kubernetes.label_selectors import Requirement, sort_requirements
 from egress.known import KnownService
 from egress.openings import Backend
 from kube.endpoint_slices import Endpoint, ServicePort, ServiceShape
@@ -29,7 +29,7 @@ def known_service(
     """
     if shape.external_name:
         return KnownService(external_name=shape.external_name)
-    selector = ordered(Requirement(key, "In", (value,)) for key, value in shape.selector)
+    selector = sort_requirements(Requirement(key, "In", (value,)) for key, value in shape.selector)
     whose = {address: pod.host_network for pod in pods for address in pod.addresses}
     ports = {port.range: _backends(port, endpoints, whose) for port in shape.ports}
     return KnownService(selector, ports=ports, dropped=_dropped(shape, endpoints, whose))
@@ -45,7 +45,7 @@ def _backends(
             continue
         for name, target in endpoint.ports:
             if name == port.name and target is not None and target.protocol == port.protocol:
-                found[target].add(single(address))
+                found[target].add(single_address_network(address))
     backends = (Backend((target,), collapse(networks)) for target, networks in found.items())
     return tuple(sorted(backends, key=lambda each: each.ports))
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from core.base.networks import Span, merged, spans_without
+from core.base.networks import Span, merge_spans, subtract_spans
 from core.egress.destinations import PortRange
 from core.kubernetes.label_selectors import Requirements, implies
 from egress.openings import Pods
@@ -49,7 +49,7 @@ def beyond(case: Rule, there: Sequence[Rule]) -> Iterator[str]:
     """Yield what one of the `cases` of a rule opens that is not open."""
     ports = case.ports[0] if case.ports else None
     mine = [each for each in there if implies(case.selects, each.selects)]
-    spans = EVERY_ADDRESS if case.everywhere else merged(case.spans)
+    spans = EVERY_ADDRESS if case.everywhere else merge_spans(case.spans)
     if spans:
         yield from _addresses_beyond(spans, ports, mine)
     for pods in case.pods:
@@ -89,7 +89,7 @@ def _ports_left(ports: _Ports, there: Sequence[Rule]) -> Iterator[_Ports]:
         yield None
         return
     held = [_span(one) for each in there for one in each.ports if one.protocol == ports.protocol]
-    for left in spans_without(_span(ports), held):
+    for left in subtract_spans(_span(ports), held):
         yield PortRange(ports.protocol, left.first, left.last)
 
 
@@ -104,7 +104,7 @@ def _addresses_beyond(spans: Sequence[Span], ports: _Ports, there: Sequence[Rule
     for part in _parts(ports, there):
         holding = tuple(index for index, each in enumerate(there) if _has_ports(each, part))
         if holding not in known:
-            held = merged(span for index in holding for span in _open_spans(there[index]))
+            held = merge_spans(span for index in holding for span in _open_spans(there[index]))
             known[holding] = [*_without(spans, held)]
         left, before = known[holding], found[-1] if found else None
         if left and before and before[0] == left and (joined := _join(before[1], part)):
@@ -156,7 +156,7 @@ def _without(spans: Iterable[Span], held: Sequence[Span]) -> Iterator[Span]:
         end = begin
         while end < len(held) and held[end][:2] <= (span.version, span.last):
             end += 1
-        yield from spans_without(span, held[begin:end])
+        yield from subtract_spans(span, held[begin:end])
 
 
 def _ports_shown(ports: _Ports) -> str:

@@ -10,8 +10,8 @@ import msgspec
 
 from core.base import names
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import UNREADABLE, unreadable
-from core.base.networks import Span, parse_network, span_of, spans_without
+from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.base.networks import Span, parse_network, span_of, subtract_spans
 from core.egress.destinations import MAX_PORT, PortRange, Protocol
 from core.kubernetes.label_selectors import LabelSelector, Requirements, requirements_of
 from egress.openings import Pods
@@ -89,8 +89,8 @@ def read_rules(
     """
     try:
         spec = _DECODER.decode(raw).spec
-    except UNREADABLE as error:
-        raise unreadable(KIND, error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error(KIND, error) from error
     if not trusted:
         _check_size(spec)
     selects = requirements_of(spec.pod_selector, field="spec.podSelector", what=KIND)
@@ -164,7 +164,7 @@ def _spans(block: _Block, field: str) -> list[Span]:
         for index, each in enumerate(block.except_ or ())
     ]
     whole = parse_network(block.cidr, field=f"{field}.cidr", what=KIND)
-    return spans_without(span_of(whole), map(span_of, holes))
+    return subtract_spans(span_of(whole), map(span_of, holes))
 
 
 def _ports(ports: list[_Port], *, trusted: bool) -> Iterator[PortRange]:

@@ -11,9 +11,9 @@ from core.base import names
 from core.base.networks import Network
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
 from core.egress.destinations import Destination, PortRange
-from core.egress.dns_names import ANY, shown
+from core.egress.dns_names import ANY, readable_name
 from core.egress.pod_labels import NO_WORKLOAD
-from core.kubernetes.label_selectors import Requirement, Requirements, ordered
+from core.kubernetes.label_selectors import Requirement, Requirements, sort_requirements
 from egress.openings import Addresses, Block, Name, Opening, Peer, Pods, Service
 from kube.egress_snapshot import Snapshot
 
@@ -40,7 +40,7 @@ class Subject(msgspec.Struct, frozen=True, order=True):
         """What the labels of its Pods must be."""
         named = zip(_GATES, (self.account, self.workload), strict=True)
         gates = (Requirement(key, "In", (value,)) for key, value in named if value)
-        return ordered((*gates, *self.rest))
+        return sort_requirements((*gates, *self.rest))
 
     def __str__(self) -> str:
         """Write it as people do: `research/trainer`, `research/trainer Job.fetch`."""
@@ -86,7 +86,7 @@ def destination_of(peer: Peer, entry: Destination | None = None) -> str:
             return networks_shown([each.network for each in blocks], _excepts(blocks))
         case Name(pattern, addresses, pinned):
             pins = f" (only {networks_shown(addresses) or 'nowhere yet'})" if pinned else ""
-            plain = f" ({shown(pattern)})" if shown(pattern) != pattern else ""
+            plain = f" ({readable_name(pattern)})" if readable_name(pattern) != pattern else ""
             return f"{'every name' if pattern == ANY else pattern}{plain}{pins}"
         case Service(namespace, name):
             return f"service {namespace}/{name}"

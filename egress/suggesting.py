@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from core.base.errors import InvalidObjectError
-from core.base.networks import Address, Network, collapse, holds, network_of, single
+from core.base.networks import Address, Network, collapse, holds, network_of, single_address_network
 from core.egress.destinations import MAX_ENTRIES, MAX_PORTS, PortRange
 from core.egress.dns_names import check_dns_name
 from egress.flows import Flow
@@ -158,7 +158,7 @@ def _key(flow: Flow, preferred: Mapping[str, int], observed: Observed) -> Key:
     if named:
         return ("dnsName", min(named, key=lambda name: (-preferred[name], name)))
     if flow.address is not None:
-        return ("cidr", str(single(flow.address)))
+        return ("cidr", str(single_address_network(flow.address)))
     return ("unknown", flow.to_reserved or "?")
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, Final
 import msgspec
 
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import UNREADABLE, unreadable
+from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.base.networks import Network, collapse, parse_network
 from egress.tags_sharing import sharing_warning
 
@@ -136,8 +136,8 @@ def parse_service_tags(raw: bytes) -> ServiceTags:
         raise InvalidObjectError(_WHAT, "", f"over {MAX_BYTES // 2**20} MiB: no file of Azure's")
     try:
         file = _FILE.decode(raw.removeprefix(_BYTE_ORDER_MARK))
-    except UNREADABLE as error:
-        raise unreadable(_WHAT, error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error(_WHAT, error) from error
     tags: dict[str, ServiceTag] = {}
     for index, value in enumerate(file.values):
         tag = _tag(index, value)
@@ -163,9 +163,9 @@ def _near(tag: str, tags: Iterable[str]) -> list[str]:
 def _tag(index: int, raw: msgspec.Raw) -> ServiceTag:
     try:
         value = _VALUE.decode(raw)
-    except UNREADABLE as error:
+    except DECODE_ERRORS as error:
         under = f"values[{index}]"
-        refused = unreadable(_WHAT, error, under)
+        refused = decode_error(_WHAT, error, under)
         raise InvalidObjectError(_WHAT, _with_place(refused.field, raw), refused.problem) from error
     return ServiceTag(value.name, index, value.properties.address_prefixes or ())
 

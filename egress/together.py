@@ -6,7 +6,7 @@ another: so the controller opens no more than the limit allows, the older first.
 
 from collections.abc import Callable, Iterable
 
-from core.base.networks import Span, merged, spans_without
+from core.base.networks import Span, merge_spans, subtract_spans
 from core.egress.allowlists import EgressAllowlist
 from egress.breadth import Limits, Measured, measure, too_many
 from egress.known import TagSource
@@ -32,7 +32,7 @@ def beyond_together(
     found: dict[str, str] = {}
     taken: list[Span] = []
     for each, spans in sorted(small, key=lambda one: _age(one[0])):
-        if not any(spans_without(span, taken) for span in spans):
+        if not any(subtract_spans(span, taken) for span in spans):
             continue
         if reason := _reason([*taken, *spans], limits):
             found[each.meta.uid] = (
@@ -40,7 +40,7 @@ def beyond_together(
                 "allowlist: two others can approve that one"
             )
         else:
-            taken = merged([*taken, *spans])
+            taken = merge_spans([*taken, *spans])
     return found
 
 
@@ -51,4 +51,4 @@ def _age(allowlist: EgressAllowlist) -> tuple[bool, str, str]:
 
 
 def _reason(spans: list[Span], limits: Limits) -> str:
-    return next(too_many(merged(spans), limits), "")
+    return next(too_many(merge_spans(spans), limits), "")

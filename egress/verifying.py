@@ -12,7 +12,7 @@ import msgspec
 from core.base.networks import Address, Network
 from core.egress.destinations import PortRange
 from core.egress.dns_names import is_wildcard
-from core.egress.pod_labels import reserved
+from core.egress.pod_labels import reserved_labels
 from core.kubernetes.label_selectors import matches
 from egress.aiming import aim_of
 from egress.explaining import explain
@@ -60,7 +60,7 @@ def representatives(pods: Iterable[SeenPod]) -> list[SeenPod]:
     """Give one Pod of each service account and set of labels of the gate's."""
     found: dict[tuple[object, ...], SeenPod] = {}
     for pod in sorted(pods, key=lambda each: each.name):
-        labels = tuple(sorted(reserved(pod.labels).items()))
+        labels = tuple(sorted(reserved_labels(pod.labels).items()))
         found.setdefault((pod.namespace, pod.service_account, labels), pod)
     return list(found.values())
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from core.base.networks import any_holds, holds, meet
+from core.base.networks import any_holds, holds, overlap
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
-from core.weights.access_paths import Stores
+from core.weights.access_paths import WeightStoreSet
 from core.weights.egress_openings import WeightOpening
 from core.weights.stores import WeightStore
 from egress.openings import Addresses, Meaning, Name, Opening
@@ -19,7 +19,7 @@ def openings_to_weights(
     meaning: Meaning,
     allowlists: Mapping[str, EgressAllowlist],
     sets: Mapping[str, EgressDestinations],
-    stores: Stores,
+    stores: WeightStoreSet,
 ) -> tuple[WeightOpening, ...]:
     """Give what of a namespace's openings leads to a store, for each service account."""
     found: set[WeightOpening] = set()
@@ -42,7 +42,7 @@ def _ways(opening: Opening, store: WeightStore, tag: str) -> Iterator[tuple[str,
     if isinstance(peer, Addresses):
         for block in peer.blocks:
             for endpoint in store.endpoints:
-                if meet(block.network, endpoint) and not any_holds(block.excepts, endpoint):
+                if overlap(block.network, endpoint) and not any_holds(block.excepts, endpoint):
                     yield str(endpoint), False
     elif isinstance(peer, Name):
         yield from _by_name(peer, store)

@@ -11,9 +11,9 @@ from core.base import names
 from core.base.networks import Network
 from core.decision.namespaces import Enrolment, Namespace
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
-from core.egress.pod_labels import label_of, reserved
-from core.people.approvable import Meta
-from core.people.two_person import Approved, Consent, Terms, approved
+from core.egress.pod_labels import label_value, reserved_labels
+from core.people.approvable import Metadata
+from core.people.two_person import ApprovalTerms, Approved, Consent, judge_approval
 from egress.breadth import Limits, breadth
 from egress.known import NO_TAGS, Known, KnownService, TagSource
 from egress.meaning import meaning_of, not_approved
@@ -40,7 +40,7 @@ class Site:
     ranges: tuple[Network, ...] = ()
     """Of the cluster's Pods, Services and nodes."""
     names: NamesSettings = field(default_factory=NamesSettings)
-    terms: Terms = field(default_factory=Terms)
+    terms: ApprovalTerms = field(default_factory=ApprovalTerms)
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class World:
         if not broad:
             return ""
         consents = self._consents(what.meta)
-        said = approved(what.approvable, consents, self.rights.holders, site.now, site.terms)
+        said = judge_approval(what.approvable, consents, self.rights.holders, site.now, site.terms)
         if isinstance(said, Approved):
             return ""
         stored = what.meta.creation_timestamp is not None
@@ -204,7 +204,7 @@ class World:
             for account in allowlist.spec.service_accounts
         )
 
-    def _consents(self, meta: Meta) -> list[Consent]:
+    def _consents(self, meta: Metadata) -> list[Consent]:
         """Give the approvals of an object: those in its own namespace."""
         here = (each for each in self.snapshot.approvals if each.meta.namespace == meta.namespace)
         return [each.consent for each in here if each.consent and each.consent.uid == meta.uid]
@@ -214,8 +214,8 @@ def beside_it(pod: SeenPod) -> str:
     """Say why allowlists do not hold a Pod of an enrolled namespace, or do not reach it."""
     if pod.host_network:
         return "is on its node's network: no policy holds it"
-    given = reserved(pod.labels)
-    account = label_of(pod.service_account)
+    given = reserved_labels(pod.labels)
+    account = label_value(pod.service_account)
     if names.EGRESS_ACCOUNT_LABEL not in given:
         return "has no labels of the gate's: all is closed to it until it is made anew"
     if given[names.EGRESS_ACCOUNT_LABEL] != account:

@@ -13,7 +13,7 @@ import msgspec
 
 from core.base import names
 from core.decision.decision import Action, Finding
-from core.kubernetes.requester_notes import NO_NOTES, Notes
+from core.kubernetes.requester_notes import NO_NOTES, RequesterNotes
 
 RULE_REQUESTER = "notes/requester"
 RULE_PROFILE = "notes/profile"
@@ -47,10 +47,10 @@ class NoteChange(msgspec.Struct, frozen=True, gc=False):
     change: Change
     requester: str
     """`Subject.label` of who asks."""
-    new: Notes
-    old: Notes = NO_NOTES
+    new: RequesterNotes
+    old: RequesterNotes = NO_NOTES
     """Of the old object; none where it is created."""
-    root: Notes = NO_NOTES
+    root: RequesterNotes = NO_NOTES
     """What is noted of the root of what a controller made."""
     workload: bool = True
     """Whether it is a workload, whose notes are demanded; those of a Pod must only not be wrong:

@@ -13,9 +13,8 @@ from core.base import names
 from core.base.errors import SettingsError
 from core.kubernetes.pod import OwnerReference, Pod
 from core.kubernetes.requester_notes import kind_of_owner
-from core.kubernetes.workload import CONTROLLER_MANAGER, GroupKind
-from core.kubernetes.workload_kinds import OWNERS, WORKLOADS
-from core.people.subject import Subject, service_account
+from core.kubernetes.workload_kinds import CONTROLLER_MANAGER, OWNERS, WORKLOADS, GroupKind
+from core.people.subject import Subject, service_account_subject
 from identity.kinds import SubjectKind, kind_of
 
 _SYSTEM = "system:serviceaccount:kube-system:"
@@ -141,7 +140,7 @@ def subjects_of(
 def pod_service_account(pod: Pod, namespace: str) -> Subject:
     """Give the service account that the Pod runs as."""
     name = pod.spec.service_account_name or pod.spec.service_account or "default"
-    return service_account(namespace, name)
+    return service_account_subject(namespace, name)
 
 
 def _is_workload(owner: OwnerReference) -> bool:

@@ -13,18 +13,18 @@ from core.cluster import (
     ExceptionSource,
     IntentSource,
     SignIn,
+    WeightSource,
 )
 from core.decision.namespaces import Namespace
 from core.kubernetes.persistent_volumes import PersistentVolume
 from core.kubernetes.pod import OwnerReference, Pod
-from core.kubernetes.requester_notes import Owned
+from core.kubernetes.requester_notes import OwnerObject
 from core.kubernetes.roles import RoleRule
 from core.people.subject import Subject
 from core.profiles.container_profiles import ProfileSet
 from core.risk.snapshot import RiskSnapshot
 from core.sandbox.capacity import Capacity
 from core.sandbox.decision import RuntimeClass
-from core.weight_source import WeightSource
 from kube.folder import role_rule
 from kube.folder_reading import read_role
 from kube.manifests import Manifest
@@ -230,7 +230,7 @@ class BesideFiles:
 
     async def owner(
         self, namespace: str, reference: OwnerReference, *, fresh: bool = False
-    ) -> Owned | None:
+    ) -> OwnerObject | None:
         """Give the cluster's."""
         return await self._cluster.owner(namespace, reference, fresh=fresh)
 

@@ -20,9 +20,9 @@ from core.policy_bundles import (
     HEAD_NAME,
     PART_KEY,
     SLOTS,
-    Announcement,
-    Head,
-    Stored,
+    BundleHead,
+    GateAnnouncement,
+    PublishedBundle,
     decode_announcement,
     decode_head,
 )
@@ -43,7 +43,7 @@ _with = msgspec.structs.replace
 class Read:
     """The head as it was read."""
 
-    head: Head
+    head: BundleHead
     version: str
     """resourceVersion; empty where there is none yet."""
 
@@ -70,11 +70,11 @@ class BundleStore:
         """
         body = await self._objects.get(f"{self._collection}/{HEAD_NAME}")
         if body is None:
-            return Read(Head(), "")
+            return Read(BundleHead(), "")
         text = (body.get("data") or {}).get(HEAD_KEY, "{}")
         return Read(decode_head(text), body["metadata"]["resourceVersion"])
 
-    async def publish(self, before: Read, packed: bytes, stored: Stored) -> Read:
+    async def publish(self, before: Read, packed: bytes, stored: PublishedBundle) -> Read:
         """Write the parts of a bundle; give the head in which it is wanted, to be written.
 
         `stored` says revision, time and source; where the parts lie is found here. The slot is
@@ -104,7 +104,7 @@ class BundleStore:
         head = _with(claimed.head, bundles=(*others, stored), claim=None)
         return Read(wanting(head, stored.revision), claimed.version)
 
-    async def write(self, before: Read, head: Head) -> Read:
+    async def write(self, before: Read, head: BundleHead) -> Read:
         """Write the head over the one that was read; give it as it is then.
 
         Raises:
@@ -116,7 +116,7 @@ class BundleStore:
             body["metadata"]["resourceVersion"] = before.version
         return Read(head, await self._put(HEAD_NAME, body))
 
-    async def gates(self) -> dict[str, Announcement] | None:
+    async def gates(self) -> dict[str, GateAnnouncement] | None:
         """Give what gates announce, and `control` under CONTROL; None where there is no place yet.
 
         Raises:
@@ -126,7 +126,7 @@ class BundleStore:
         if body is None:
             return None
         read = {name: decode_announcement(text) for name, text in (body.get("data") or {}).items()}
-        return {name: said or Announcement("", "") for name, said in sorted(read.items())}
+        return {name: said or GateAnnouncement("", "") for name, said in sorted(read.items())}
 
     async def make_place(self) -> None:
         """Make the ConfigMap in which gates announce.
@@ -145,7 +145,7 @@ class BundleStore:
         data = dict.fromkeys(gates)
         await self._objects.merge(f"{self._collection}/{GATES_NAME}", {"data": data})
 
-    async def announce(self, name: str, announcement: Announcement) -> None:
+    async def announce(self, name: str, announcement: GateAnnouncement) -> None:
         """Write what the process called `name` has loaded.
 
         Raises:
@@ -180,7 +180,7 @@ class BundleStore:
         return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, **content}
 
 
-def wanting(head: Head, revision: str) -> Head:
+def wanting(head: BundleHead, revision: str) -> BundleHead:
     """Give a head in which a revision is wanted: to be loaded everywhere, then activated.
 
     Raises:
@@ -193,7 +193,7 @@ def wanting(head: Head, revision: str) -> Head:
     return _with(head, wanted=revision, turn=head.turn + 1)
 
 
-def reckoned(head: Head) -> Head:
+def reckoned(head: BundleHead) -> BundleHead:
     """Give a head by which nothing is taken from a registry that was built before what is wanted.
 
     Where that does not say when it was built, it stays as it was.
@@ -202,14 +202,14 @@ def reckoned(head: Head) -> Head:
     return _with(head, not_before=stored.built) if stored and stored.built else head
 
 
-def activated(head: Head, at: float) -> Head:
+def activated(head: BundleHead, at: float) -> BundleHead:
     """Give a head in which what is wanted is active, from Unix seconds `at` on."""
     if head.wanted == head.active:
         return head
     return _with(head, active=head.wanted, previous=head.active, changed=time_text(at))
 
 
-def _free(head: Head) -> int:
+def _free(head: BundleHead) -> int:
     """Give a slot that holds neither what is active or wanted nor what was before.
 
     One that nobody claims, if there is one; of those that are kept for nothing else, the one that

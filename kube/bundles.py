@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from core.base.errors import ClusterError, InvalidObjectError
-from core.base.json_errors import UNREADABLE
+from core.base.json_errors import DECODE_ERRORS
 from core.policy_bundles import (
     GATES_NAME,
     HEAD_KEY,
@@ -24,9 +24,9 @@ from core.policy_bundles import (
     PART_BYTES,
     PART_KEY,
     SLOTS,
-    Announcement,
-    Head,
-    Stored,
+    BundleHead,
+    GateAnnouncement,
+    PublishedBundle,
     decode_head,
     part_name,
 )
@@ -50,7 +50,7 @@ class _ConfigMap(msgspec.Struct):
 
 _DECODER: Final = msgspec.json.Decoder(_ConfigMap)
 
-_Read = Head | InvalidObjectError
+_Read = BundleHead | InvalidObjectError
 
 
 def parse_head(raw: bytes | msgspec.Raw) -> _Read:
@@ -58,7 +58,7 @@ def parse_head(raw: bytes | msgspec.Raw) -> _Read:
     try:
         data = _DECODER.decode(raw).data or {}
         return decode_head(data.get(HEAD_KEY, "{}"))
-    except UNREADABLE:
+    except DECODE_ERRORS:
         return InvalidObjectError(f"{KIND} {HEAD_NAME}", "data", "cannot be read")
     except InvalidObjectError as error:
         return error
@@ -75,7 +75,7 @@ class PublishedBundles:
         self._timeout_s = settings.request_timeout_s
         self._path = f"/api/v1/namespaces/{settings.namespace}/configmaps"
         self._changed = changed
-        self._head: Head | None = None
+        self._head: BundleHead | None = None
         self._problem = ""
         resource: Resource[_Read] = Resource(
             f"{KIND} {HEAD_NAME}", self._path, parse_head, f"metadata.name={HEAD_NAME}"
@@ -83,7 +83,7 @@ class PublishedBundles:
         self._watch = ListWatch(connection, resource, self._take, settings)
 
     @property
-    def head(self) -> Head | None:
+    def head(self) -> BundleHead | None:
         """The last head that could be read; None before the first answer of the cluster.
 
         Where none is published it says that each gate's own bundle is active.
@@ -102,7 +102,7 @@ class PublishedBundles:
         """Keep the head until cancelled."""
         await self._watch.run()
 
-    async def fetch(self, stored: Stored) -> bytes:
+    async def fetch(self, stored: PublishedBundle) -> bytes:
         """Give the file of a published bundle.
 
         Raises:
@@ -116,7 +116,7 @@ class PublishedBundles:
             raise ClusterError(f"{KIND} {names}: does not hold the bundle {stored.revision}")
         return packed
 
-    async def announce(self, name: str, announcement: Announcement) -> None:
+    async def announce(self, name: str, announcement: GateAnnouncement) -> None:
         """Write what the process called `name` has loaded.
 
         Raises:
@@ -150,8 +150,8 @@ class PublishedBundles:
         return read_part(raw, name)
 
     def _take(self, objects: Mapping[str, _Read]) -> None:
-        found = next(iter(objects.values()), Head())
-        if isinstance(found, Head):
+        found = next(iter(objects.values()), BundleHead())
+        if isinstance(found, BundleHead):
             self._head, self._problem = found, ""
         else:
             self._problem = str(found)
@@ -178,7 +178,7 @@ def read_part(raw: bytes, name: str) -> bytes:
     try:
         held = (_DECODER.decode(raw).binary_data or {})[PART_KEY]
         return base64.b64decode(held, validate=True)
-    except (*UNREADABLE, KeyError, binascii.Error):
+    except (*DECODE_ERRORS, KeyError, binascii.Error):
         raise ClusterError(f"{KIND} {name}: holds no part of a bundle") from None
 
 

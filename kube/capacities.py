@@ -12,7 +12,7 @@ import msgspec
 import structlog
 
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import UNREADABLE, unreadable
+from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.sandbox.capacity import Capacity, decode_capacity
 from kube.connection import Connection
 from kube.listwatch import ListWatch, Resource
@@ -42,8 +42,8 @@ def parse_capacities(raw: bytes | msgspec.Raw) -> Mapping[str, Capacity]:
     """
     try:
         written = _DECODER.decode(raw).data or {}
-    except UNREADABLE as error:
-        raise unreadable(f"{KIND} {NAME}", error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error(f"{KIND} {NAME}", error) from error
     found = {}
     for name, text in written.items():
         try:

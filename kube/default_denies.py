@@ -11,7 +11,7 @@ from typing import Final, Literal
 import msgspec
 
 from core.base.errors import NotSyncedError
-from core.base.json_errors import UNREADABLE, unreadable
+from core.base.json_errors import DECODE_ERRORS, decode_error
 from kube.connection import Connection
 from kube.listwatch import Resource
 from kube.policies import PLURALS, POLICY_PATHS, digest_of
@@ -92,5 +92,5 @@ def _read(raw: msgspec.Raw, wanted: DefaultDeny) -> Literal[True] | None:
     """Give True of one that is as it is made."""
     try:
         return True if digest_of(_OBJECT.decode(raw)) == wanted.digest else None
-    except UNREADABLE as error:
-        raise unreadable(wanted.kind, error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error(wanted.kind, error) from error

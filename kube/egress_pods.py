@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import UNREADABLE, unreadable
+from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.base.networks import Address
 
 _FINISHED: Final = frozenset({"Succeeded", "Failed"})
@@ -93,8 +93,8 @@ def read_pod(raw: bytes | msgspec.Raw) -> SeenPod | None:
         pod = _POD.decode(raw)
         texts = [one.ip for one in pod.status.pod_ips or ()] or [pod.status.pod_ip]
         addresses = tuple(ipaddress.ip_address(text) for text in texts if text)
-    except UNREADABLE as error:
-        raise unreadable("Pod", error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error("Pod", error) from error
     except ValueError:
         raise InvalidObjectError("Pod", "status.podIPs", "has no address") from None
     return None if pod.status.phase in _FINISHED else _seen(pod, addresses)

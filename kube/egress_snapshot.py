@@ -13,7 +13,7 @@ from core.approvals.approvals import CLUSTER_KIND, Approval, parse_approval
 from core.approvals.approvals import KIND as APPROVAL
 from core.base import names
 from core.base.errors import ClusterError, InvalidObjectError
-from core.base.json_errors import UNREADABLE, unreadable
+from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.decision.namespaces import Namespace
 from core.egress.allowlists import (
     KIND,
@@ -169,8 +169,8 @@ def destinations_of(raw: bytes | msgspec.Raw) -> EgressDestinations:
 def _learnt_in(raw: bytes | msgspec.Raw) -> dict[str, bytes]:
     try:
         found = _CONFIG_MAP.decode(raw)
-    except UNREADABLE as error:
-        raise unreadable("ConfigMap", error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error("ConfigMap", error) from error
     name = found.metadata.name
     if not name.startswith(NAMES_PREFIX):
         return {}

@@ -11,7 +11,7 @@ import msgspec
 
 from core.base import names
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import UNREADABLE, unreadable
+from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.decision.namespaces import Namespace
 from core.egress.allowlists import (
     EgressAllowlist,
@@ -175,8 +175,8 @@ def read_intent(raw: bytes | msgspec.Raw) -> Intent:
     """
     try:
         status, meta = _head(raw)
-    except UNREADABLE as error:
-        raise unreadable("EgressAllowlist", error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error("EgressAllowlist", error) from error
     allowlist, problem = None, ""
     try:
         allowlist = parse_allowlist(raw)
@@ -210,7 +210,7 @@ def _head(raw: bytes | msgspec.Raw) -> tuple[IntentStatus, _Meta]:
     """Read what is not `spec`; a status that somebody else broke counts as none."""
     try:
         head = _HEAD.decode(raw)
-    except UNREADABLE:
+    except DECODE_ERRORS:
         return IntentStatus(), _BARE_HEAD.decode(raw).metadata
     return head.status or IntentStatus(), head.metadata
 

@@ -22,7 +22,7 @@ from http import HTTPStatus
 import structlog
 
 from core.base.errors import ClusterError, NotLeaderError, SettingsError
-from core.defects import places
+from core.safe_text import traceback_places
 from kube.lease import (
     Clocks,
     Leadership,
@@ -224,4 +224,6 @@ class LeaseElection:
 
 def _log_end(error: BaseException) -> None:
     if not isinstance(error, NotLeaderError):
-        _log.error("leader's work ended badly", error=type(error).__name__, at=places(error))
+        _log.error(
+            "leader's work ended badly", error=type(error).__name__, at=traceback_places(error)
+        )

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from core.base.errors import ClusterError, InvalidObjectError
-from core.base.json_errors import UNREADABLE, unreadable
+from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.base.networks import Address
 from core.egress.destinations import PortRange, Protocol
 from core.kubernetes.label_selectors import is_label_value
@@ -117,8 +117,8 @@ def read_service(raw: bytes | msgspec.Raw) -> ServiceShape:
     """
     try:
         read = _SERVICE.decode(raw)
-    except UNREADABLE as error:
-        raise unreadable("Service", error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error("Service", error) from error
     spec, meta = read.spec, read.metadata
     external = spec.external_name if spec.type == _EXTERNAL else ""
     selector = {} if external else spec.selector or {}
@@ -140,8 +140,8 @@ def read_mark(raw: bytes | msgspec.Raw) -> SliceMark | None:
     """
     try:
         meta = _MARKED.decode(raw).metadata
-    except UNREADABLE as error:
-        raise unreadable("EndpointSlice", error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error("EndpointSlice", error) from error
     service = (meta.labels or {}).get(SERVICE_LABEL, "")
     return SliceMark(meta.namespace, service, meta.resource_version) if service else None
 
@@ -170,7 +170,7 @@ def read_slice(raw: bytes | msgspec.Raw) -> list[Endpoint]:
     """
     try:
         read = _SLICE.decode(raw)
-    except UNREADABLE as error:
+    except DECODE_ERRORS as error:
         raise ClusterError(f"an item of a list of EndpointSlices is none: {error}") from None
     ports = tuple((each.name or "", _range(each)) for each in read.ports or ())
     return [

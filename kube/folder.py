@@ -21,10 +21,10 @@ from core.base import names
 from core.cluster import SignIn
 from core.decision.namespaces import Namespace
 from core.egress import allowlists
-from core.kubernetes.crds import Definition
+from core.kubernetes.crds import CustomResourceDefinition
 from core.kubernetes.persistent_volumes import PersistentVolume
 from core.kubernetes.pod import OwnerReference, Pod, decode_pod
-from core.kubernetes.requester_notes import Owned, kind_of_owner
+from core.kubernetes.requester_notes import OwnerObject, kind_of_owner
 from core.kubernetes.roles import RoleRule
 from core.people.subject import Subject
 from core.profiles.container_profiles import (
@@ -101,7 +101,7 @@ class FolderCluster:
         self.weights = WeightGrants(guarded[stores.KIND], guarded[access_grants.KIND])
         self.roles = tuple(reading.roles)
         """The roles of the folder, without those that every cluster has."""
-        self.definitions: Mapping[tuple[str, str], Definition] = reading.definitions
+        self.definitions: Mapping[tuple[str, str], CustomResourceDefinition] = reading.definitions
         """The definitions of custom kinds, by group and kind."""
         self._rbac = Rbac(reading.roles, reading.bindings)
         self._allows = lru_cache(_MOST_REMEMBERED)(self._evaluate)
@@ -183,7 +183,7 @@ class FolderCluster:
 
     async def owner(
         self, namespace: str, reference: OwnerReference, *, fresh: bool = False
-    ) -> Owned | None:
+    ) -> OwnerObject | None:
         """Give an owner that the folder holds, with the UID of the reference."""
         del fresh
         key = (namespace, *kind_of_owner(reference), reference.name)

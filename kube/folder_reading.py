@@ -12,14 +12,14 @@ from core.approvals.break_glass import parse_break_glass
 from core.approvals.exceptions import parse_exception
 from core.base import names
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import unreadable
+from core.base.json_errors import decode_error
 from core.decision.namespaces import Namespace
 from core.egress import allowlists
 from core.egress.allowlists import parse_allowlist, parse_destinations
 from core.kubernetes import crds
-from core.kubernetes.crds import Definition, read_definition
+from core.kubernetes.crds import CustomResourceDefinition, read_definition
 from core.kubernetes.persistent_volumes import PersistentVolume, parse_persistent_volume
-from core.kubernetes.requester_notes import Owned
+from core.kubernetes.requester_notes import OwnerObject
 from core.kubernetes.workload_kinds import workload_of
 from core.profiles.container_profiles import ContainerProfile, parse_profile
 from core.risk.snapshot_storage import SECRET_NAMES
@@ -76,9 +76,9 @@ class FolderReading:
         self.guarded: dict[str, list[Any]] = {kind: [] for kind in _GUARDED}
         self.roles: list[Role] = []
         self.bindings: list[Binding] = []
-        self.owners: dict[tuple[str, str, str, str], Owned] = {}
+        self.owners: dict[tuple[str, str, str, str], OwnerObject] = {}
         self.pods: dict[tuple[str, str], bytes] = {}
-        self.definitions: dict[tuple[str, str], Definition] = {}
+        self.definitions: dict[tuple[str, str], CustomResourceDefinition] = {}
         self.runtime_classes: dict[str, RuntimeClass] = {}
         self.capacities: Mapping[str, Capacity] = {}
         self.exposing: list[Exposing] = []
@@ -174,7 +174,7 @@ def read_role(manifest: Manifest) -> Role:
     return role
 
 
-def read_kind(manifest: Manifest) -> Definition:
+def read_kind(manifest: Manifest) -> CustomResourceDefinition:
     """Read a CustomResourceDefinition.
 
     Raises:
@@ -205,4 +205,4 @@ def _decode(manifest: Manifest, kind: type[_Kind]) -> _Kind:
     try:
         return msgspec.convert(manifest.value, kind)
     except msgspec.ValidationError as error:
-        raise unreadable(manifest.source, error) from error
+        raise decode_error(manifest.source, error) from error

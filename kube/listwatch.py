@@ -18,7 +18,7 @@ import msgspec
 import structlog
 
 from core.base.errors import ClusterError, InvalidObjectError, NotSyncedError
-from core.defects import places
+from core.safe_text import traceback_places
 from kube.connection import Connection
 from kube.restored import went_back
 from kube.settings import LiveSettings
@@ -169,7 +169,7 @@ class ListWatch(Generic[T]):
             self._version = ""
             # Type and places alone: the text and the frames may hold tokens.
             self._error = f"defect: {type(error).__name__}"
-            log.error("watch failed: listing again", error=self._error, at=places(error))  # noqa: TRY400 -- see above
+            log.error("watch failed: listing again", error=self._error, at=traceback_places(error))  # noqa: TRY400 -- see above
 
     async def _list(self) -> None:
         objects: dict[str, T] = {}

@@ -12,7 +12,7 @@ from core.base import names
 from core.base.errors import ClusterError, InvalidObjectError, NotSyncedError
 from core.decision.namespaces import Namespace
 from core.kubernetes.pod import OwnerReference
-from core.kubernetes.requester_notes import Owned
+from core.kubernetes.requester_notes import OwnerObject
 from core.people.subject import Subject
 from core.profiles.container_profiles import (
     ContainerProfile,
@@ -236,7 +236,7 @@ class LiveCluster:
 
     async def owner(
         self, namespace: str, reference: OwnerReference, *, fresh: bool = False
-    ) -> Owned | None:
+    ) -> OwnerObject | None:
         """Give an owner, remembered for a few seconds; None where it is not there.
 
         Raises:

@@ -3,7 +3,7 @@
 import msgspec
 
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import unreadable
+from core.base.json_errors import decode_error
 from core.decision.namespaces import Namespace
 
 
@@ -31,7 +31,7 @@ def parse_namespace(raw: bytes | msgspec.Raw) -> Namespace:
     try:
         metadata = _decoder.decode(raw).metadata
     except msgspec.DecodeError as error:
-        raise unreadable("Namespace", error) from error
+        raise decode_error("Namespace", error) from error
     if not metadata.name:
         raise InvalidObjectError("Namespace", "metadata.name", "is missing")
     labels, annotations = metadata.labels or {}, metadata.annotations or {}

@@ -13,9 +13,14 @@ from typing import Final
 import msgspec
 
 from core.base.errors import ClusterError, OwnerUnknownError
-from core.base.json_errors import unreadable
+from core.base.json_errors import decode_error
 from core.kubernetes.pod import OwnerReference
-from core.kubernetes.requester_notes import Owned, controller_reference, kind_of_owner, read_notes
+from core.kubernetes.requester_notes import (
+    OwnerObject,
+    controller_reference,
+    kind_of_owner,
+    read_notes,
+)
 from core.kubernetes.workload_kinds import workload_of
 from kube.connection import Connection
 from kube.gets import Gets, may_exist
@@ -51,7 +56,7 @@ _MOST_PARTS: Final = 3
 """Group, version and name."""
 _PARTIAL: Final = msgspec.json.Decoder(_Partial)
 
-Ask = Callable[[str, OwnerReference], Awaitable[Owned | None]]
+Ask = Callable[[str, OwnerReference], Awaitable[OwnerObject | None]]
 """Gets an owner of a namespace; raises OwnerUnknownError where the cluster did not say."""
 
 
@@ -62,7 +67,7 @@ class OwnerGets:
         self._gets = Gets(connection, settings)
         self._discovered: dict[tuple[str, str], str] = {}
 
-    async def get(self, namespace: str, reference: OwnerReference) -> Owned | None:
+    async def get(self, namespace: str, reference: OwnerReference) -> OwnerObject | None:
         """Get one owner; None where it is not there, or another one has its name.
 
         Raises:
@@ -119,7 +124,7 @@ def _not_said(what: str, why: str) -> OwnerUnknownError:
     return OwnerUnknownError(f"the cluster did not say who asked for {what}: {why}")
 
 
-def read_owned(manifest: Manifest) -> tuple[str, Owned]:
+def read_owned(manifest: Manifest) -> tuple[str, OwnerObject]:
     """Read the namespace of a manifest, and what it is as an owner.
 
     Raises:
@@ -128,12 +133,12 @@ def read_owned(manifest: Manifest) -> tuple[str, Owned]:
     try:
         metadata = _PARTIAL.decode(manifest.raw).metadata
     except msgspec.DecodeError as error:
-        raise unreadable(manifest.source, error) from error
+        raise decode_error(manifest.source, error) from error
     return metadata.namespace or "default", _owned(manifest.group, manifest.kind, metadata)
 
 
-def _owned(group: str, kind: str, metadata: _Metadata) -> Owned:
-    return Owned(
+def _owned(group: str, kind: str, metadata: _Metadata) -> OwnerObject:
+    return OwnerObject(
         group=group,
         kind=kind,
         name=metadata.name,
@@ -163,8 +168,10 @@ class OwnerCache:
         self._size = size
         self._age_s = age_s
         self._clock = clock
-        self._known: OrderedDict[tuple[str, OwnerReference], tuple[Owned, float]] = OrderedDict()
-        self._asking = Shared[tuple[str, OwnerReference], Owned | None]()
+        self._known: OrderedDict[tuple[str, OwnerReference], tuple[OwnerObject, float]] = (
+            OrderedDict()
+        )
+        self._asking = Shared[tuple[str, OwnerReference], OwnerObject | None]()
         self.gets = 0
         """Owners asked for."""
 
@@ -173,7 +180,7 @@ class OwnerCache:
 
     async def owner(
         self, namespace: str, reference: OwnerReference, *, fresh: bool = False
-    ) -> Owned | None:
+    ) -> OwnerObject | None:
         """Answer from memory, or ask; `fresh` asks in any case.
 
         Raises:
@@ -190,7 +197,7 @@ class OwnerCache:
         """Stop all that is being asked."""
         await self._asking.close()
 
-    async def _get(self, key: tuple[str, OwnerReference]) -> Owned | None:
+    async def _get(self, key: tuple[str, OwnerReference]) -> OwnerObject | None:
         self.gets += 1
         asked = self._clock()
         found = await self._ask(*key)

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from core.base.json_errors import UNREADABLE, unreadable
+from core.base.json_errors import DECODE_ERRORS, decode_error
 
 PODS_PATH: Final = "/api/v1/pods"
 
@@ -128,8 +128,8 @@ def read_lived_pod(raw: bytes | msgspec.Raw) -> LivedPod:
     """
     try:
         pod = _POD.decode(raw)
-    except UNREADABLE as error:
-        raise unreadable("Pod", error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error("Pod", error) from error
     meta, spec, status = pod.metadata, pod.spec, pod.status
     made, began = meta.creation_timestamp.timestamp(), _seconds(status.start_time)
     stopped = _stopped(status)

@@ -11,7 +11,7 @@ import msgspec
 
 from core.base import names
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import UNREADABLE, unreadable
+from core.base.json_errors import DECODE_ERRORS, decode_error
 
 FIELD_MANAGER: Final = "sallyport-egress"
 
@@ -89,8 +89,8 @@ def read_policy(raw: bytes | msgspec.Raw, kind: str) -> LivePolicy:
     try:
         policy = msgspec.json.decode(raw)
         return live_policy(policy, kind)
-    except UNREADABLE as error:
-        raise unreadable(kind, error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error(kind, error) from error
     except (KeyError, TypeError, AttributeError):
         raise InvalidObjectError(kind, "", "is no policy") from None
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from core.people.subject import Subject, service_account
+from core.people.subject import Subject, service_account_subject
 from kube.rbac_aggregation import aggregate
 from kube.rbac_bootstrap import bootstrap_roles
 from kube.rbac_objects import Binding, BindingSubject, PolicyRule, Role
@@ -65,7 +65,7 @@ def applies_to(subject: BindingSubject, user: Subject, namespace: str) -> bool:
     place = subject.namespace or namespace
     if subject.kind != "ServiceAccount" or not place:
         return False
-    return user.username == service_account(place, subject.name).username
+    return user.username == service_account_subject(place, subject.name).username
 
 
 class Rbac:

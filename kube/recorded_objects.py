@@ -11,9 +11,9 @@ import msgspec
 from core.approvals import approvals, break_glass, exceptions
 from core.base import names
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import UNREADABLE, unreadable
+from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.egress import allowlists
-from core.people.approvable import Meta, approvable_of, parse_time, read_written
+from core.people.approvable import Metadata, approvable_of, parse_time, read_object
 from core.people.two_person import Approvable, Consent, read_people, read_person
 from core.weights import access_grants, stores
 from kube.connection import Connection
@@ -102,8 +102,8 @@ def read_recorded(kind: str, raw: bytes | msgspec.Raw) -> RecordedObject | None:
     """
     try:
         meta = msgspec.json.decode(raw, type=_Envelope).metadata
-    except UNREADABLE as error:
-        raise unreadable(kind, error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error(kind, error) from error
     made = meta.creation_timestamp.timestamp()
     changes = (each.time for each in meta.managed_fields or () if not each.subresource)
     touched = max((each.timestamp() for each in changes if each), default=made)
@@ -122,7 +122,7 @@ def _account(found: RecordedObject, raw: bytes | msgspec.Raw) -> RecordedObject 
 
 def _written(found: RecordedObject, raw: bytes | msgspec.Raw) -> RecordedObject:
     kind = found.kind
-    written = read_written(raw, kind, apart=_APART.get(kind, ()), ignored=("status",))
+    written = read_object(raw, kind, apart=_APART.get(kind, ()), ignored=("status",))
     meta = written.meta
     consent = None
     if kind in _APPROVALS:
@@ -140,7 +140,7 @@ def _written(found: RecordedObject, raw: bytes | msgspec.Raw) -> RecordedObject:
     )
 
 
-def _marks(meta: Meta, annotation: str) -> tuple[str, ...]:
+def _marks(meta: Metadata, annotation: str) -> tuple[str, ...]:
     text = meta.annotation(annotation)
     if annotation == names.AUTHOR_ANNOTATION:
         return tuple(sorted(read_person(text)))

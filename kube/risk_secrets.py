@@ -7,11 +7,18 @@ from typing import Final
 import msgspec
 
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import UNREADABLE
-from core.risk.columns import Base, Shard
-from core.risk.risk_shards import SHARD_KEY, decode_shard
+from core.base.json_errors import DECODE_ERRORS
+from core.risk.columns import Shard, SnapshotBase
 from core.risk.snapshot import RiskSnapshot
-from core.risk.snapshot_storage import HEAD_NAME, StoredHead, decode_head, shard_name, snapshot_of
+from core.risk.snapshot_storage import (
+    HEAD_NAME,
+    SHARD_KEY,
+    StoredHead,
+    decode_head,
+    decode_shard,
+    shard_name,
+    snapshot_of,
+)
 from kube.lease import Leadership
 from kube.objects import Objects
 from kube.secrets import OPAQUE, Secret, Secrets
@@ -48,7 +55,7 @@ class RiskSecrets:
         """Create or change one, as `kube.secrets.Secrets.write`, and give it as it is now."""
         return await self._secrets.write(leadership, name, before, content, OPAQUE)
 
-    async def base(self, stored: StoredHead) -> Base:
+    async def base(self, stored: StoredHead) -> SnapshotBase:
         """Give the base that a head names; a shard whose digest is known is not read again.
 
         Raises:
@@ -58,7 +65,7 @@ class RiskSecrets:
         """
         if not stored.generation:
             self._shards = {}
-            return Base()
+            return SnapshotBase()
         found = {}
         for number, digest in enumerate(stored.shards):
             shard = self._shards.get(digest)
@@ -71,9 +78,9 @@ class RiskSecrets:
                 shard = await asyncio.to_thread(decode_shard, content, digest)
             found[digest] = shard
         self._shards = found
-        return Base(tuple(found[digest] for digest in stored.shards))
+        return SnapshotBase(tuple(found[digest] for digest in stored.shards))
 
-    def remember(self, digests: tuple[str, ...], base: Base) -> None:
+    def remember(self, digests: tuple[str, ...], base: SnapshotBase) -> None:
         """Keep the shards that were just written."""
         self._shards = dict(zip(digests, base.shards, strict=True))
 
@@ -82,7 +89,7 @@ def parse_content(raw: bytes | msgspec.Raw) -> SecretContent:
     """Give what a Secret holds; nothing where it has no such shape, which `decode_head` says."""
     try:
         return _DECODER.decode(raw).data or {}
-    except UNREADABLE:
+    except DECODE_ERRORS:
         return {}
 
 
@@ -96,8 +103,8 @@ def snapshot_in(secrets: Mapping[str, SecretContent]) -> RiskSnapshot | None:
         return None
     stored = decode_head(secrets[HEAD_NAME])
     if not stored.generation:
-        return snapshot_of(stored, Base())
+        return snapshot_of(stored, SnapshotBase())
     names_of = [shard_name(stored.generation, number) for number in range(len(stored.shards))]
     contents = [secrets.get(name, {}).get(SHARD_KEY, b"") for name in names_of]
     shards = tuple(map(decode_shard, contents, stored.shards))
-    return snapshot_of(stored, Base(shards))
+    return snapshot_of(stored, SnapshotBase(shards))

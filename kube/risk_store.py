@@ -30,19 +30,21 @@ import structlog
 
 from core.base.errors import ClusterError, InvalidObjectError
 from core.risk.columns import SHARDS
-from core.risk.risk_shards import SHARD_KEY, StoredBase, encode_base
-from core.risk.snapshot import FORMAT, Draft, Head, RiskSnapshot, moved
+from core.risk.snapshot import FORMAT, Head, RiskSnapshot, SnapshotDraft, rebase_snapshot
 from core.risk.snapshot_storage import (
     GENERATIONS,
     HEAD_NAME,
+    SHARD_KEY,
+    StoredBase,
     StoredHead,
+    build_head,
     decode_head,
+    encode_base,
     encode_head,
-    head_of,
     is_newer,
     shard_name,
     snapshot_of,
-    without_base,
+    snapshot_without_base,
 )
 from kube.lease import Leadership
 from kube.objects import Objects
@@ -73,7 +75,7 @@ _WAIT_S: Final = 0.1
 
 _log = structlog.get_logger(__name__)
 
-Change = Callable[[Draft], None]
+Change = Callable[[SnapshotDraft], None]
 """Puts into a draft what is to be written. It is called again on what another one wrote."""
 
 
@@ -172,8 +174,8 @@ class RiskStore:
             await self._secrets.write(name, before, {SHARD_KEY: shard}, leadership)
         near = frozenset(after.changes)
         for _ in range(ATTEMPTS):
-            after = moved(after, written.base, near, written.left_out)
-            stored = head_of(after, generation, written.digests)
+            after = rebase_snapshot(after, written.base, near, written.left_out)
+            stored = build_head(after, generation, written.digests)
             try:
                 await self._put(held, stored, after, leadership)
             except ClusterError as error:
@@ -226,7 +228,7 @@ class RiskStore:
 
     def _changed(self, held: _Held, change: Change) -> RiskSnapshot:
         """Give the snapshot with the change; the same one where nothing changes."""
-        draft = Draft.of(held.snapshot)
+        draft = SnapshotDraft.of(held.snapshot)
         change(draft)
         return draft.finish(self._clock()) if draft.changed else held.snapshot
 
@@ -276,13 +278,13 @@ class RiskStore:
                 from_memory=self._held is not None,
             )
         content = secret.content if secret else {}
-        snapshot = self._last() if self._held else without_base(content, self._version)
+        snapshot = self._last() if self._held else snapshot_without_base(content, self._version)
         return _Held(secret, _NOTHING, snapshot)
 
 
 def _encoded(after: RiskSnapshot, before: StoredHead) -> StoredHead:
     """Give the head of a snapshot over the base that is stored, and who rebases it meanwhile."""
-    stored = head_of(after, before.generation, before.shards)
+    stored = build_head(after, before.generation, before.shards)
     return msgspec.structs.replace(stored, rebase=before.rebase, rebase_at=before.rebase_at)
 
 
@@ -290,7 +292,7 @@ def _size(stored: StoredHead) -> int:
     return len(stored.changes) + len(stored.gone)
 
 
-def _nothing(_: Draft) -> None:
+def _nothing(_: SnapshotDraft) -> None:
     """Change nothing."""
 
 

@@ -8,8 +8,8 @@ from typing import Final
 import msgspec
 
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import UNREADABLE, unreadable
-from core.kubernetes.quantities import amounts
+from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.kubernetes.quantities import parse_amounts
 from core.sandbox.capacity import Toleration
 from core.sandbox.decision import RuntimeClass
 from kube.connection import Connection
@@ -53,15 +53,15 @@ def parse_runtime_class(raw: bytes | msgspec.Raw) -> RuntimeClass:
     """
     try:
         read = _DECODER.decode(raw)
-    except UNREADABLE as error:
-        raise unreadable(KIND, error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error(KIND, error) from error
     for field, value in (("metadata.name", read.metadata.name), ("handler", read.handler)):
         if not value:
             raise InvalidObjectError(KIND, field, "is missing")
     scheduling = read.scheduling or _Scheduling()
     overhead = read.overhead or _Overhead()
     try:
-        taken = amounts(overhead.pod_fixed)
+        taken = parse_amounts(overhead.pod_fixed)
     except ValueError as error:
         raise InvalidObjectError(KIND, "overhead.podFixed", str(error)) from error
     return RuntimeClass(

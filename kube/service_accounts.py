@@ -13,7 +13,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from core.base.json_errors import UNREADABLE, unreadable
+from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.cluster import SignIn
 from kube.connection import Connection
 from kube.listwatch import Resource
@@ -76,8 +76,8 @@ def parse_account(raw: bytes | msgspec.Raw) -> Kept:
     """
     try:
         metadata = _DECODER.decode(raw).metadata
-    except UNREADABLE as error:
-        raise unreadable(KIND, error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error(KIND, error) from error
     return _account(metadata.creation_timestamp.timestamp(), metadata.annotations)
 
 
@@ -89,8 +89,8 @@ def parse_written(raw: bytes | msgspec.Raw) -> Kept:
     """
     try:
         return _account(0.0, _WRITTEN.decode(raw).metadata.annotations)
-    except UNREADABLE as error:
-        raise unreadable(KIND, error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error(KIND, error) from error
 
 
 def _account(made: float, said: _Annotations | None) -> Kept:

@@ -20,7 +20,7 @@ from typing import Final
 import msgspec
 
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import UNREADABLE, unreadable
+from core.base.json_errors import DECODE_ERRORS, decode_error
 from kube.connection import Connection
 from kube.listwatch import Resource
 from kube.settings import LiveSettings
@@ -97,8 +97,8 @@ def parse_exposing(raw: bytes | msgspec.Raw) -> Exposing | None:
     """
     try:
         read = _DECODER.decode(raw)
-    except UNREADABLE as error:
-        raise unreadable(KIND, error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error(KIND, error) from error
     if not read.metadata.name:
         raise InvalidObjectError(KIND, "metadata.name", "is missing")
     selector = read.spec.selector

@@ -14,10 +14,10 @@ import structlog
 
 from core.base import names
 from core.base.errors import ClusterError, InvalidObjectError, NotSyncedError
-from core.base.json_errors import UNREADABLE
+from core.base.json_errors import DECODE_ERRORS
 from core.weights.access_grants import KIND as GRANT
 from core.weights.access_grants import AccessGrant, parse_grant
-from core.weights.access_paths import Stores
+from core.weights.access_paths import WeightStoreSet
 from core.weights.egress_openings import WeightOpening
 from core.weights.stores import WeightStore, parse_store
 from kube.connection import Connection
@@ -32,7 +32,7 @@ GRANTS_PATH: Final = f"/apis/{names.API_VERSION}/{names.ACCESS_GRANTS_RESOURCE}"
 
 _ROOT: Final = f"/apis/{names.API_VERSION}/namespaces"
 _NONE: Final[tuple[AccessGrant, ...]] = ()
-_NO_STORES: Final = Stores()
+_NO_STORES: Final = WeightStoreSet()
 
 _log = structlog.get_logger(__name__)
 
@@ -68,7 +68,7 @@ def read_store(raw: bytes | msgspec.Raw) -> WeightStore | BrokenStore:
         )
     try:
         return BrokenStore(msgspec.json.decode(raw, type=_Head).metadata.name)
-    except UNREADABLE:
+    except DECODE_ERRORS:
         return BrokenStore("")
 
 
@@ -81,14 +81,14 @@ class WeightGrants:
     def __init__(
         self, stores: Iterable[WeightStore] = (), grants: Iterable[AccessGrant] = ()
     ) -> None:
-        self._stores = Stores(stores)
+        self._stores = WeightStoreSet(stores)
         self._grants: dict[str, tuple[AccessGrant, ...]] = {}
         self.take_grants(grants)
 
     def take_stores(self, stores: Iterable[WeightStore | BrokenStore]) -> None:
         """Take all stores as they are now."""
         found = list(stores)
-        self._stores = Stores(
+        self._stores = WeightStoreSet(
             (one for one in found if isinstance(one, WeightStore)),
             (one.name for one in found if isinstance(one, BrokenStore)),
         )
@@ -103,7 +103,7 @@ class WeightGrants:
             for namespace, some in found.items()
         }
 
-    def stores(self) -> Stores:
+    def stores(self) -> WeightStoreSet:
         """Give all stores."""
         return self._stores
 
@@ -161,7 +161,7 @@ class WatchedWeights:
         """Keep all three until cancelled."""
         await asyncio.gather(self._stores.run(), self._grants.run(), self._openings.run())
 
-    def stores(self) -> Stores:
+    def stores(self) -> WeightStoreSet:
         """Give all stores.
 
         Raises:

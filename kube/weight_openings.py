@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from core.base.json_errors import UNREADABLE, unreadable
+from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.weights.egress_openings import WeightOpening, decode_openings
 from kube.connection import Connection
 from kube.listwatch import ListWatch, Resource
@@ -35,8 +35,8 @@ def parse_weight_openings(raw: bytes | msgspec.Raw) -> _Openings:
     """
     try:
         written = _DECODER.decode(raw).data or {}
-    except UNREADABLE as error:
-        raise unreadable(f"{KIND} {NAME}", error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error(f"{KIND} {NAME}", error) from error
     return {
         namespace: decode_openings(text, f"{KIND} {NAME}: data[{namespace}]")
         for namespace, text in written.items()

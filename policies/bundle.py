@@ -20,7 +20,7 @@ import msgspec
 from core.base.errors import BundleRefusedError
 from core.base.times import LATEST_S
 from core.profiles.privileges import covers
-from core.safe_text import told
+from core.safe_text import safe_excerpt
 from policies.archive import pack, read_packed, unpack
 from policies.signing import NO_KEYS, SIGNATURES, Keys, Signing, refuse_large, sign, verify
 
@@ -189,7 +189,7 @@ def wording_refusals() -> Iterator[None]:
     try:
         yield
     except BundleRefusedError as error:
-        raise BundleRefusedError(told(str(error))) from error
+        raise BundleRefusedError(safe_excerpt(str(error))) from error
 
 
 def _parsed(packed: bytes, path: str, keys: Keys) -> Bundle:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from core.base.json_errors import UNREADABLE, unreadable
+from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.kubernetes.persistent_volumes import PersistentVolume
 from policies import rights
 from policies.projecting.bounds import bound
@@ -186,8 +186,8 @@ def project_object(group: str, kind: str, raw: bytes | msgspec.Raw) -> Projectio
     shape, describe = _KINDS[group, kind]
     try:
         return Projection(containers=[], object=describe(msgspec.json.decode(raw, type=shape)))
-    except UNREADABLE as error:
-        raise unreadable(kind, error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error(kind, error) from error
 
 
 def project_persistent(volume: PersistentVolume, path: str) -> Projection:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from core.base.json_errors import UNREADABLE, unreadable
+from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.kubernetes.roles import RoleReference, RoleRule
 from policies.projecting.rights import (
     Binding,
@@ -78,8 +78,8 @@ def role_of(kind: str, raw: msgspec.Raw) -> RoleReference:
     """
     try:
         return msgspec.json.decode(raw, type=Binding).role_ref
-    except UNREADABLE as error:
-        raise unreadable(kind, error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error(kind, error) from error
 
 
 def with_role(projection: Projection, rules: Iterable[RoleRule] | None) -> Projection:

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from core.sandbox.decision import Feature, Isolation, RuntimeClass, SandboxMode
+from core.sandbox.decision import Feature, RuntimeClass, SandboxDecision, SandboxMode
 from sandbox.compatibility import CANNOT, GPU, GVISOR, Kind, Limit
 from sandbox.weighing import Weighed
 
@@ -159,9 +159,9 @@ def isolation_of(  # noqa: PLR0913  All that it is made of.
     *,
     asked: bool,
     excused: bool,
-) -> Isolation:
+) -> SandboxDecision:
     """Give what was decided, for the record."""
-    return Isolation(
+    return SandboxDecision(
         mode=mode,
         asked=asked,
         score=weighed.score,

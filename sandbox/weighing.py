@@ -10,7 +10,7 @@ from typing import Final, Protocol
 import msgspec
 
 from core.decision.decision import Need
-from core.sandbox.decision import Counted, Signal
+from core.sandbox.decision import Signal, WeighedSignal
 
 UNKNOWN_POINTS: Final = 100
 """Of a signal whose rule says nothing of points: more than any threshold that a site sets."""
@@ -37,7 +37,7 @@ class Weight(Protocol):
 class Weighed(msgspec.Struct, frozen=True, gc=False):
     """What counted, the heaviest first, and the sum."""
 
-    counted: tuple[Counted, ...] = ()
+    counted: tuple[WeighedSignal, ...] = ()
     score: int = 0
 
 
@@ -57,7 +57,7 @@ def weigh(
     """
     if not (signals or excused):
         return NOTHING
-    heaviest: dict[str, Counted] = {}
+    heaviest: dict[str, WeighedSignal] = {}
     for each in (*_of_signals(signals, rules, points), *_of_excused(excused, rules, points)):
         found = heaviest.get(each.rule)
         if each.points > (found.points if found else 0):
@@ -68,23 +68,23 @@ def weigh(
 
 def _of_signals(
     signals: Iterable[Signal], rules: Mapping[str, Weight], points: Mapping[str, int]
-) -> Iterator[Counted]:
+) -> Iterator[WeighedSignal]:
     for signal in signals:
         rule = rules.get(signal.rule)
         own = rule.points if rule else UNKNOWN_POINTS
         message = rule.message if rule else "adds to its risk"
         reason = _worded(message, signal.value)
-        yield Counted(signal.rule, points.get(signal.rule, own), signal.path, reason)
+        yield WeighedSignal(signal.rule, points.get(signal.rule, own), signal.path, reason)
 
 
 def _of_excused(
     excused: Iterable[Need], rules: Mapping[str, Weight], points: Mapping[str, int]
-) -> Iterator[Counted]:
+) -> Iterator[WeighedSignal]:
     for need in excused:
         rule = rules.get(need.rule)
         own = rule.risk_of(need.privilege) if rule else UNKNOWN_POINTS
         reason = _worded("has {value} by an exception", need.privilege)
-        yield Counted(need.rule, points.get(need.rule, own), need.path, reason)
+        yield WeighedSignal(need.rule, points.get(need.rule, own), need.path, reason)
 
 
 def _worded(message: str, value: str) -> str:

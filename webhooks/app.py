@@ -24,10 +24,10 @@ import msgspec
 from structlog.typing import FilteringBoundLogger
 
 from admission.unrecorded import unrecorded
-from core.base.deadline import within
+from core.base.deadline import with_deadline
 from core.base.errors import DeadlineError, InvalidReviewError, NotRecordedError
 from core.decision.decision import Decision
-from core.decision.document import Source
+from core.decision.document import DecisionSource
 from core.decision.request import Request
 from webhooks.answer import Patches, encode_answer, encode_failure, mutation_patches, no_patches
 from webhooks.asgi import (
@@ -82,7 +82,7 @@ class _Judging(Protocol):
 
 @dataclass(frozen=True)
 class _Webhook:
-    name: Source
+    name: DecisionSource
     judge: _Judging
     patches: Callable[[Request, Decision], Patches]
     refuses_on_failure: bool
@@ -187,7 +187,7 @@ class AdmissionApp:
             left = max(budget - (time.perf_counter() - start), 0.001)
             # The judge keeps to its budget; this holds if one of its awaits does not.
             limit = left + min(MARGIN_SECONDS, left) / 2
-            decision = await within(limit, webhook.judge(request, budget=left))
+            decision = await with_deadline(limit, webhook.judge(request, budget=left))
             patches = webhook.patches(request, decision)
             decision, recorded = self._record(webhook, request, decision, patches, start)
             body = encode_answer(request, decision, patches)

@@ -7,13 +7,15 @@ from prometheus_client.registry import Collector
 
 from admission.bundles import Counts
 from audit.ledger.families import counter_of, gauge_of
-from core.policy_bundles import BASE, Announcement
+from core.policy_bundles import BASE, GateAnnouncement
 
 
 class BundleCollector(Collector):
     """Asks for what is in force, ready and refused at each scrape."""
 
-    def __init__(self, standing: Callable[[], Announcement], counts: Callable[[], Counts]) -> None:
+    def __init__(
+        self, standing: Callable[[], GateAnnouncement], counts: Callable[[], Counts]
+    ) -> None:
         """Take what gives both, from memory."""
         self._standing = standing
         self._counts = counts

@@ -22,10 +22,10 @@ from prometheus_client.registry import Collector
 
 from admission.reading import JUDGED_KINDS
 from audit.ledger.families import counter_of, gauge_of
-from core.decision.decision import Decision, Traced
+from core.decision.decision import Decision, TraceOutcome
 from core.decision.namespaces import Mode
 from core.decision.request import Kind, Request
-from core.sandbox.decision import Isolation
+from core.sandbox.decision import SandboxDecision
 from policies.site.fields import kind_name
 
 KNOWN_KINDS = frozenset({"Namespace", *(kind for _, kind in JUDGED_KINDS)})
@@ -115,7 +115,7 @@ class Metrics:
             "What controllers made, by whether its root says who asked for it.",
             ("result",),
         )
-        self._traced = {result: traced.labels(result.value) for result in Traced}
+        self._traced = {result: traced.labels(result.value) for result in TraceOutcome}
         self._broken = counter(
             "sallyport_break_glass_relaxed",
             "Requests that would be refused and were admitted by an open BreakGlass.",
@@ -172,7 +172,7 @@ class Metrics:
             self._declared_names.add(kind.kind)
         return kind.kind if kind.kind in self._declared_names else OTHER
 
-    def _count_sandboxed(self, isolation: Isolation, decision: Decision) -> None:
+    def _count_sandboxed(self, isolation: SandboxDecision, decision: Decision) -> None:
         if decision.allowed and decision.mode == Mode.ENFORCE.value:
             self._sandboxed.labels(isolation.runtime, isolation.reason).inc()
 

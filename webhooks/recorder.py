@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from core.decision.decision import Decision
-from core.decision.document import Source
+from core.decision.document import DecisionSource
 from core.decision.request import Request
 
 
@@ -13,7 +13,7 @@ class Recorder(Protocol):
 
     def record(
         self,
-        source: Source,
+        source: DecisionSource,
         request: Request,
         decision: Decision,
         patches: Sequence[Mapping[str, Any]],

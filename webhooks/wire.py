@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 import msgspec
 
 from core.base.errors import InvalidReviewError
-from core.decision.request import Kind, Operation, Phase, ReadPod, Request
+from core.decision.request import DecodedPod, Kind, Operation, Phase, Request
 from core.kubernetes.pod import Pod
 from core.people.subject import Subject
 
@@ -125,7 +125,7 @@ def decode_review(body: bytes, *, patched: bool = False) -> Request:
     wire = review.request
     if isinstance(wire, _PodRequest) and wire.object is not None:
         wire.name = wire.name or _generated(wire.object.metadata.generate_name)
-        return _to_request(wire, ReadPod(wire.object, partial(_object_of, body)))
+        return _to_request(wire, DecodedPod(wire.object, partial(_object_of, body)))
     wire.name = wire.name or _generated(_beginning_of(wire.object))
     return _to_request(wire, _to_object(wire.object, "object"))
 
@@ -193,7 +193,7 @@ def _refuse(text: str) -> NoReturn:
     raise InvalidReviewError(message) from None
 
 
-def _to_request(wire: _Request, submitted: msgspec.Raw | ReadPod | None) -> Request:
+def _to_request(wire: _Request, submitted: msgspec.Raw | DecodedPod | None) -> Request:
     kind = wire.kind
     if not kind.kind or not kind.version:
         message = f"request.kind: kind and version must not be empty; {_FIX}"

@@ -7,9 +7,9 @@ from admission.facts import Facts, OriginFacts, PodFacts
 from admission.outcome import NOTHING, Outcome
 from admission.wording import listed, printable
 from core.decision.decision import Action, Finding
-from core.decision.namespaces import Namespace, Unnoted
+from core.decision.namespaces import Namespace, WhenUnnoted
 from core.decision.request import Phase, Request
-from core.kubernetes.requester_notes import Root
+from core.kubernetes.requester_notes import RootWorkload
 from identity.requester import notes_due, wrong_notes
 
 GONE = "notes/owner-gone"
@@ -87,7 +87,7 @@ def _of_origin(origin: OriginFacts, namespace: Namespace | None) -> tuple[Findin
         remedy = "Nothing needs to be done; what the owner made goes with it."
         return (Finding(GONE, Action.DENY, "metadata.ownerReferences", message, remedy),)
     if root.requester is None:
-        if namespace is None or namespace.when_unnoted is Unnoted.SERVICE_ACCOUNT:
+        if namespace is None or namespace.when_unnoted is WhenUnnoted.SERVICE_ACCOUNT:
             return ()
         message = f"comes from {_name(root)}, which does not say who asked for it"
         remedy = f"Submit {_name(root)} again with a change of its template, or create it anew."
@@ -95,7 +95,7 @@ def _of_origin(origin: OriginFacts, namespace: Namespace | None) -> tuple[Findin
     return _of_profile(root, origin)
 
 
-def _of_profile(root: Root, origin: OriginFacts) -> tuple[Finding, ...]:
+def _of_profile(root: RootWorkload, origin: OriginFacts) -> tuple[Finding, ...]:
     if root.profile is None or origin.gaps == frozenset():
         return ()
     name = printable(root.profile, 80)
@@ -108,5 +108,5 @@ def _of_profile(root: Root, origin: OriginFacts) -> tuple[Finding, ...]:
     return (Finding(ROOT, Action.DENY, "metadata.ownerReferences", message, remedy),)
 
 
-def _name(root: Root) -> str:
+def _name(root: RootWorkload) -> str:
     return f"{root.kind} {printable(root.name, 80)}"

@@ -12,7 +12,7 @@ from admission.outcome import NOTHING, Outcome
 from admission.risk_words import what_is_known, what_is_left, what_to_do, whose
 from core.decision.decision import Action, Finding
 from core.decision.request import Request
-from core.risk.model import Assessed, Effect, Role, Standing
+from core.risk.model import AssessedIdentity, Effect, Role, Standing
 from identity.requester import REQUESTER_PATH
 
 RISK: Final = "identity/risk"
@@ -36,7 +36,7 @@ def is_of_identity(finding: Finding) -> bool:
     return finding.rule in {RISK, STALE, BEHAVIOUR}
 
 
-def rule_of(one: Assessed) -> str:
+def rule_of(one: AssessedIdentity) -> str:
     """Give the rule by which an identity is judged."""
     return STALE if one.standing is Standing.STALE else RISK
 
@@ -57,7 +57,7 @@ def why_sandboxed(facts: Facts) -> str:
     )
 
 
-def _sandboxing(facts: Facts) -> list[Assessed]:
+def _sandboxing(facts: Facts) -> list[AssessedIdentity]:
     known = facts.risk
     return [one for one in known.assessed if one.effect is Effect.SANDBOX] if known else []
 
@@ -72,7 +72,7 @@ def _of_identities(known: RiskFacts, facts: Facts) -> Iterator[Finding]:
             yield _finding(one, known, facts)
 
 
-def _finding(one: Assessed, known: RiskFacts, facts: Facts) -> Finding:
+def _finding(one: AssessedIdentity, known: RiskFacts, facts: Facts) -> Finding:
     message = f"{whose(one, facts.root)} {what_is_known(one)}"
     refused = one.effect is Effect.DENY
     if one.effect is Effect.SANDBOX and facts.pod:
@@ -91,7 +91,7 @@ def _runs_in_none(pod: PodFacts) -> bool:
     return pod.sandbox is None
 
 
-def _path(one: Assessed, known: RiskFacts, facts: Facts) -> str:
+def _path(one: AssessedIdentity, known: RiskFacts, facts: Facts) -> str:
     """Give where an identity comes from; no field of the object says who asks."""
     if one.role is Role.WORKLOAD:
         return known.seen_at.get(one.who, "")

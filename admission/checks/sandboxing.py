@@ -18,7 +18,14 @@ from admission.wording import printable
 from core.decision.decision import Action, Finding
 from core.decision.namespaces import Mode
 from core.decision.request import Phase, Request
-from core.sandbox.decision import ENTERED, INCOMPATIBLE, REQUIRED, RUNTIME, Isolation, SandboxMode
+from core.sandbox.decision import (
+    ENTERED,
+    INCOMPATIBLE,
+    REQUIRED,
+    RUNTIME,
+    SandboxDecision,
+    SandboxMode,
+)
 from sandbox.choosing import Refusal, Trouble
 
 _NAME: Final = 80
@@ -138,7 +145,7 @@ def _finding(refusal: Refusal, runtime: str, path: str) -> Finding:
     return Finding(REQUIRED, Action.DENY, path, message, remedy)
 
 
-def _why(isolation: Isolation, facts: Facts) -> str:
+def _why(isolation: SandboxDecision, facts: Facts) -> str:
     """Say why a Pod must run in a sandbox, to the person who is refused."""
     if isolation.asked:
         return "Its label sallyport.dev/sandbox asks for the sandbox, whatever word it has."

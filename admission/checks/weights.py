@@ -15,7 +15,7 @@ from core.base import names
 from core.decision.decision import Action, Finding
 from core.decision.request import Request
 from core.weights.access_grants import KIND
-from core.weights.access_paths import Ungranted, Way
+from core.weights.access_paths import AccessPath, UngrantedPath
 
 GRANT: Final = "weights/grant"
 PUBLIC_ROUTE: Final = "weights/public-route"
@@ -44,7 +44,7 @@ def _ungranted(known: WeightFacts) -> Iterator[Finding]:
         yield Finding(GRANT, Action.DENY, one.way.path, message, remedy)
 
 
-def _what(way: Way) -> str:
+def _what(way: AccessPath) -> str:
     if way.by == "volume":
         secret = " with a key of the account" if way.key else ""
         account, _, container = way.shown.partition("/")
@@ -58,7 +58,7 @@ def _what(way: Way) -> str:
     return f"can sign in as {way.shown}, which opens"
 
 
-def _why(one: Ungranted) -> str:
+def _why(one: UngrantedPath) -> str:
     if not one.reasons:
         return "no AccessGrant of this namespace is about it"
     shown = [f"{name}: {why}" for name, why in one.reasons[:_MOST_REASONS]]
@@ -66,7 +66,7 @@ def _why(one: Ungranted) -> str:
     return f"no grant covers it: {'; '.join(shown)}" + (f"; and {left} more" if left > 0 else "")
 
 
-def _around(way: Way) -> Finding:
+def _around(way: AccessPath) -> Finding:
     if way.by == "network":
         message = f"may go to WeightStore {way.store.name} by public addresses ({way.shown})"
         remedy = "Take that out of the EgressAllowlist, or open the private endpoint's address."
@@ -89,7 +89,7 @@ def _headline(known: WeightFacts) -> str:
 
 def _hints(known: WeightFacts) -> Iterator[str]:
     """Give grants to ask for, as JSON that `kubectl apply -f -` takes: one for each store."""
-    seen: dict[str, list[Ungranted]] = {}
+    seen: dict[str, list[UngrantedPath]] = {}
     for one in known.ungranted:
         seen.setdefault(one.way.store.name, []).append(one)
     for store, ways in list(seen.items())[:_MOST_HINTS]:
@@ -97,7 +97,7 @@ def _hints(known: WeightFacts) -> Iterator[str]:
         yield f"A grant to ask for, with when it ends and why (kubectl apply -f -): {grant}"
 
 
-def _example(store: str, ways: Sequence[Ungranted], known: WeightFacts) -> dict[str, object]:
+def _example(store: str, ways: Sequence[UngrantedPath], known: WeightFacts) -> dict[str, object]:
     rights = sorted({right for one in ways for right in one.way.rights})
     marks = sorted(known.asker.marks)
     person = next((mark for mark in marks if mark.startswith("oid:")), "".join(marks[:1]))

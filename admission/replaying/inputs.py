@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from core.kubernetes.workload_kinds import WORKLOADS
-from core.people.subject import GROUP_PREFIX, unnamed_group
+from core.people.subject import GROUP_PREFIX, pseudonymous_group
 from policies.bundle import Rule
 from policies.site.fields import POD
 from policies.site.paths import is_covered
@@ -88,7 +88,7 @@ def names_in(sources: Iterable[str]) -> dict[str, str]:
     """
     found = (text for source in sources for text in _TEXTS.findall(source))
     texts = {_unquoted(text) for text in found}
-    return {unnamed_group(text): text for text in texts if unnamed_group(text) != text}
+    return {pseudonymous_group(text): text for text in texts if pseudonymous_group(text) != text}
 
 
 def _unquoted(text: str) -> str:

@@ -10,7 +10,7 @@ from admission.replaying.inputs import Inputs, read_inputs
 from admission.replaying.saying import Said
 from core.decision.decision import Decision
 from core.decision.document import DecisionDocument
-from core.decision.document_builder import make_document
+from core.decision.document_builder import build_document
 from core.decision.request import Operation, Request
 from core.kubernetes.workload_pods import templates_of
 from policies.bundle import Rule
@@ -74,6 +74,6 @@ def reference_of(document: DecisionDocument, rules: Mapping[str, Rule]) -> Said:
 
 def live_document(request: Request, decision: Decision) -> DecisionDocument:
     """Give the decision as it is recorded, which is what bundles are compared on."""
-    return make_document(
+    return build_document(
         "validate", request, decision, cluster="", seconds=0.0, name_subject=_LABEL
     )

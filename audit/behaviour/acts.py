@@ -7,9 +7,9 @@ import msgspec
 
 from audit.ledger.frames import Frame, FrameKind
 from core.decision.decision import Verdict
-from core.decision.document import is_final, unix_ms
+from core.decision.document import is_final, uuid7_unix_ms
 from core.people.subject import Subject
-from core.risk.model import key_of
+from core.risk.model import identity_key
 
 _PEOPLE: Final = frozenset({"entra-human", "human"})
 _MACHINES: Final = frozenset({"service-account", "pipeline"})
@@ -111,8 +111,8 @@ def act_of_document(content: bytes) -> Act | None:
     return Act(
         cluster=document.cluster,
         number=int(document.id[-17:].replace("-", ""), 16),
-        at=unix_ms(document.id) / 1000,
-        who=key_of(_label_of(document.requester)),
+        at=uuid7_unix_ms(document.id) / 1000,
+        who=identity_key(_label_of(document.requester)),
         is_machine=is_machine,
         namespace=asked.namespace,
         profile=document.profile or "",

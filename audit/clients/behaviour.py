@@ -5,7 +5,7 @@ import msgspec
 from audit.behaviour.wire import FORMAT, MOST_ACTING, MOST_ANSWER, PATH, SINCE, BehaviourAnswer
 from audit.clients.channel import AuditorChannel
 from core.base.errors import LedgerError
-from core.base.json_errors import UNREADABLE
+from core.base.json_errors import DECODE_ERRORS
 
 _DECODER = msgspec.json.Decoder(BehaviourAnswer)
 
@@ -29,7 +29,7 @@ class BehaviourClient:
         name = self._channel.name
         try:
             answer = _DECODER.decode(content)
-        except UNREADABLE:
+        except DECODE_ERRORS:
             raise LedgerError(f"the auditor {name}: its answer cannot be read") from None
         if abs(answer.format - FORMAT) > 1:
             text = f"the auditor {name} answers in format {answer.format}: upgrade this"

@@ -9,7 +9,7 @@ from aiokafka import TopicPartition  # type: ignore[import-untyped]
 from audit.weights.sources.envelopes import parts_of
 from audit.weights.sources.stretch import MOST_STRETCH, Places, Record, Stretch
 from core.base.errors import SourceError
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from core.base.times import milli_text
 from core.weights.events import FORMAT, LogGap
 
@@ -131,7 +131,7 @@ class Partitions:
         return [
             LogGap(
                 format=FORMAT,
-                id=same_id(end_ms, "gap", self._cluster, subject, before.text, why),
+                id=stable_id(end_ms, "gap", self._cluster, subject, before.text, why),
                 cluster=self._cluster,
                 log="storage",
                 subject=subject,

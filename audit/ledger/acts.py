@@ -9,7 +9,7 @@ import msgspec
 from audit.ledger.acts_wire import FORMAT, ActsPage
 from audit.ledger.serving import BadQuestionError, Question
 from audit.ledger.store.query import Query
-from core.risk.look_back import Act
+from core.risk.look_back import RecordedAct
 
 ROWS: Final = 200
 """Decisions read for one page: each has at most 64 KiB, most have 4."""
@@ -99,9 +99,9 @@ def _matching(pattern: re.Pattern[str], text: str, name: str, wanted: str) -> st
     return text
 
 
-def _acts(decided: Sequence[_Decided]) -> list[Act]:
+def _acts(decided: Sequence[_Decided]) -> list[RecordedAct]:
     return [
-        Act(
+        RecordedAct(
             id=each.id,
             operation=each.request.operation[:_LONGEST],
             kind=each.request.kind[:_LONGEST],

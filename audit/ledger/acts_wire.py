@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from core.risk.look_back import Act
+from core.risk.look_back import RecordedAct
 
 PATH: Final = "/v1/acts"
 
@@ -24,7 +24,7 @@ class ActsPage(msgspec.Struct, frozen=True):
     """A part of the acts of one identity."""
 
     format: int
-    acts: list[Act]
+    acts: list[RecordedAct]
     next: str = ""
     """Id to go on after; empty on the last page."""
 

@@ -8,17 +8,17 @@ from audit.ledger.frames import FrameKind, decision_frame_id
 from audit.ledger.shortening import shortened
 from core.decision.decision import Decision
 from core.decision.document import (
-    Source,
+    DecisionSource,
     SweepDocument,
     encode_document,
     encode_sweep,
     projection_digest,
-    unix_ms,
+    uuid7_unix_ms,
 )
-from core.decision.document_builder import make_document
+from core.decision.document_builder import build_document
 from core.decision.request import Request
 from core.people.subject import Subject
-from core.risk.look_back import LookBackDocument, encode_look_back, fitting
+from core.risk.look_back import LookBackDocument, encode_look_back, trim_items
 from core.weights.events import LogGap, encode_event
 from core.weights.pod_lifecycle import ObjectChange, PodLife, encode_change, encode_life
 
@@ -68,7 +68,7 @@ class LedgerRecorder:
 
     def record(
         self,
-        source: Source,
+        source: DecisionSource,
         request: Request,
         decision: Decision,
         patches: Sequence[Mapping[str, Any]],
@@ -79,9 +79,9 @@ class LedgerRecorder:
         Raises:
             NotRecordedError: the spool does not take it.
         """
-        evidence, day = decision.evidence, unix_ms(decision.id) // _DAY_MS
+        evidence, day = decision.evidence, uuid7_unix_ms(decision.id) // _DAY_MS
         most = MAX_PROJECTION if decision.allowed else MAX_REFUSED_PROJECTION
-        document = make_document(
+        document = build_document(
             source,
             request,
             decision,
@@ -112,7 +112,7 @@ class LedgerRecorder:
         Raises:
             NotRecordedError: the spool does not take it.
         """
-        content = encode_look_back(fitting(document, MAX_LOOK_BACK))
+        content = encode_look_back(trim_items(document, MAX_LOOK_BACK))
         self._keep(FrameKind.LOOK_BACK, document.id, content)
 
     def record_life(self, document: PodLife) -> None:

@@ -8,7 +8,7 @@ from audit.reports.model import Line, Pictured
 from audit.reports.parts import MOST_ROWS, PrincipalRow, Reach, StoreRow, UnattributedRow
 from audit.reports.periods import DAY_MS, Period, day_text
 from audit.reports.summing import Principal, Reached, Summed, Unattributed
-from core.decision.document import unix_ms
+from core.decision.document import uuid7_unix_ms
 from core.weights.access import Access, Confidence
 
 MOST_LINES: Final = 12
@@ -88,7 +88,7 @@ class AccessTally:
             self.elsewhere += 1
             return
         self.accesses += 1
-        at_ms = unix_ms(access.id)
+        at_ms = uuid7_unix_ms(access.id)
         day = at_ms // DAY_MS - self._period.first_day
         self.days[day] += 1
         self.confidence[access.attribution.confidence.value] += 1

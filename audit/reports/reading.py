@@ -19,7 +19,7 @@ from audit.reports.making import Tallies
 from audit.reports.objects import ObjectTally
 from audit.reports.paging import Documents, Pages, Progress, Wanted, in_order
 from audit.reports.periods import DAY_MS, Period
-from core.decision.document import unix_ms
+from core.decision.document import uuid7_unix_ms
 from core.weights.access import Access, decode_access
 from core.weights.access_grants import MAX_DAYS
 from core.weights.events import Activity, Finding, decode_activity, decode_finding, decode_gap
@@ -73,7 +73,7 @@ class _Reader:
             FrameKind.INTAKE,
             ever,
             decode_intake,
-            lambda one: intakes.add_intake(one, unix_ms(one.id)),
+            lambda one: intakes.add_intake(one, uuid7_unix_ms(one.id)),
         )
         await self._each(FrameKind.REFUSED, ever, decode_refused, intakes.add_refused)
         await self._each(FrameKind.LOG_GAP, ever, decode_gap, intakes.add_gap)
@@ -81,7 +81,7 @@ class _Reader:
             FrameKind.CHANGE,
             self._since_grants,
             decode_change,
-            lambda one: tallies.objects.add(one, unix_ms(one.id)),
+            lambda one: tallies.objects.add(one, uuid7_unix_ms(one.id)),
         )
         await self._confirm()
         await self._each(FrameKind.FINDING, period, decode_finding, self._add_finding)

@@ -16,7 +16,7 @@ import msgspec
 from audit.weights.case_threads import Thread, joining_threads
 from audit.weights.findings import LONGEST_TITLE, size_text
 from audit.weights.phases import PHASES, phase_of
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from core.weights.events import Finding, Severity
 
 WITHIN_S: Final = 3 * 86_400.0
@@ -146,7 +146,7 @@ def _case(group: Sequence[Finding], joined: list[str]) -> Case:
     begin = min(group, key=lambda one: (_seconds(one.first), one.first)).first
     steps = _steps(group)
     return Case(
-        id=same_id(round(_seconds(group[0].time) * 1000), "case", group[0].id),
+        id=stable_id(round(_seconds(group[0].time) * 1000), "case", group[0].id),
         begin=begin,
         end=group[-1].time,
         severity=severity,

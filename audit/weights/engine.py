@@ -13,7 +13,7 @@ from audit.weights.catalogue import DETECTIONS
 from audit.weights.detecting import DAY_S, Detection, Event, Known, Surroundings, Young
 from audit.weights.findings import failed
 from core.base.errors import SettingsError
-from core.decision.document import unix_ms
+from core.decision.document import uuid7_unix_ms
 from core.weights.access import Access, Act
 from core.weights.events import Activity, Finding, LogGap, Topic
 
@@ -176,7 +176,7 @@ class Engine:
         self._gaps = of(lambda each: each.gaps)
 
     def _known_of(self, event: Event, surroundings: Surroundings) -> Known:
-        at = unix_ms(event.id) / 1000
+        at = uuid7_unix_ms(event.id) / 1000
         is_late = at < self._newest
         if not is_late:
             self._newest = at

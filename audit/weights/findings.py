@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from audit.weights.detecting import GIB, Detection, Event, Known
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from core.base.times import milli_text, second_text
 from core.weights.access import Access
 from core.weights.events import FORMAT, Activity, Finding, Severity
@@ -63,7 +63,7 @@ def found(  # noqa: PLR0913, PLR0917  fields of a document
     seen = [*addresses, *([where[3]] if where[3] and where[3] not in addresses else [])]
     return Finding(
         format=FORMAT,
-        id=same_id(round(known.at * 1000), "finding", detection.id, *key),
+        id=stable_id(round(known.at * 1000), "finding", detection.id, *key),
         detection=detection.id,
         time=stamp(known.at),
         first=stamp(first or known.at),

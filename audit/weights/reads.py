@@ -11,8 +11,8 @@ from audit.ledger.frames import FrameKind
 from audit.ledger.serving import BadQuestionError, Question
 from audit.ledger.store.records import Document, Key
 from audit.weights.reads_wire import FORMAT, MOST_LABELS, ReadsOf, ReadsPage, Subject
-from core.decision.document import unix_ms
-from core.risk.look_back import StoreReads, joined_reads
+from core.decision.document import uuid7_unix_ms
+from core.risk.look_back import StoreReads, join_reads
 from core.weights.access import Access, Act, Confidence, decode_access
 
 ROWS: Final = 10_000
@@ -57,7 +57,7 @@ class LedgerReads:
         """
         found = await self._ledger.documents(
             FrameKind.ACCESS,
-            unix_ms(after) if after else min(each.since_ms for each in subjects),
+            uuid7_unix_ms(after) if after else min(each.since_ms for each in subjects),
             until_ms,
             cluster=self._cluster,
             after=(bytes.fromhex(after.replace("-", "")), self._cluster) if after else None,
@@ -67,7 +67,7 @@ class LedgerReads:
         for document in found:
             for subject, reads in _reads_of(decode_access(document.payload), subjects):
                 key = (subject, reads.store)
-                sums[key] = joined_reads(sums[key], reads) if key in sums else reads
+                sums[key] = join_reads(sums[key], reads) if key in sums else reads
         last = str(uuid.UUID(bytes=found[-1].id)) if len(found) == ROWS else ""
         return ReadsPage(
             FORMAT, [ReadsOf(subject, each) for (subject, _), each in sums.items()], last
@@ -107,7 +107,7 @@ def _reads_of(access: Access, subjects: Sequence[Subject]) -> Iterator[tuple[str
     """Give what an access adds to each identity whose it is."""
     if not access.store or access.act not in _READS or not access.succeeded:
         return
-    at, attribution = unix_ms(access.id), access.attribution
+    at, attribution = uuid7_unix_ms(access.id), access.attribution
     own = {f"oid:{access.principal}", f"client:{access.application}", f"oid:{access.delegator}"}
     theirs = {pod.requester.lower() for pod in attribution.pods}
     for subject in subjects:

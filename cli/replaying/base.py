@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 from cli.settings import Settings
 from core.base.errors import BundleRefusedError, ClusterError
-from core.policy_bundles import BASE, Head, Stored
+from core.policy_bundles import BASE, BundleHead, PublishedBundle
 from kube.bundle_store import BundleStore
 from kube.bundles import PublishedBundles
 from kube.connection import Connection
@@ -68,7 +68,7 @@ async def open_base(settings: Settings, named: Path | None) -> AsyncIterator[Bas
         yield Base(path, name, f"it is active in the cluster of --kubeconfig{source}")
 
 
-async def _active(settings: Settings, kubeconfig: Path) -> tuple[Stored, bytes] | None:
+async def _active(settings: Settings, kubeconfig: Path) -> tuple[PublishedBundle, bytes] | None:
     """Give what is published and active; None where gates have their own bundles in force."""
     connection = Connection(kubeconfig)
     await connection.open()
@@ -88,7 +88,7 @@ async def _active(settings: Settings, kubeconfig: Path) -> tuple[Stored, bytes] 
         await connection.close()
 
 
-def _stored(head: Head) -> Stored:
+def _stored(head: BundleHead) -> PublishedBundle:
     stored = head.of(head.active)
     if stored is None:
         raise BundleRefusedError(f"{head.active} is active, and not published; give --base")

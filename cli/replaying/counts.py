@@ -8,8 +8,8 @@ import msgspec
 
 from admission.replaying.differing import Effect, differences
 from admission.replaying.standing import Standing
-from core.decision.document import DecisionDocument, time_of
-from core.decision.rollout_seen import asker_of
+from core.decision.document import DecisionDocument, uuid7_time
+from core.decision.rollout import document_requester
 
 FORMAT: Final = 1
 """Version of the JSON (docs/reference/policy-replay.schema.json)."""
@@ -125,7 +125,7 @@ class _Tally:
     def add(self, decision: str, rules: Iterable[str], namespace: str, requester: str) -> None:
         """Count one review."""
         self.reviews += 1
-        self._hours[time_of(decision)[:_HOUR]] += 1
+        self._hours[uuid7_time(decision)[:_HOUR]] += 1
         self.by["rules"].update(rules)
         self.by["namespaces"][namespace] += 1
         self.by["requesters"][requester] += 1
@@ -168,7 +168,7 @@ class Tallies:
         self.compared += 1
         for effect, rules in changes.items():
             namespace = document.request.namespace
-            self._effects[effect].add(document.id, rules, namespace, asker_of(document))
+            self._effects[effect].add(document.id, rules, namespace, document_requester(document))
 
     def leave(self, decision: str, reason: str, rule: str = "", *, failure: bool = True) -> None:
         """Count a review that cannot be judged, or not by one rule."""

@@ -8,7 +8,7 @@ from core.base import names
 from core.base.errors import AccessReviewError
 from core.cluster import Cluster
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
-from core.people.two_person import Approved, Consent, Terms
+from core.people.two_person import ApprovalTerms, Approved, Consent
 from egress.breadth import Limits, Measured, measure
 from egress.known import TagSource
 from egress.meaning import not_approved
@@ -35,7 +35,7 @@ class Approvals:
     """Asks; how broad an object is is worked out once, and the last answer kept."""
 
     cluster: Cluster
-    terms: Callable[[], Terms]
+    terms: Callable[[], ApprovalTerms]
     limits: Limits
     _breadths: dict[str, tuple[str, TagSource, Measured]] = field(default_factory=dict)
     _last: dict[str, tuple[str, Approval]] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from typing import Final, Generic, TypeVar
 
 from core.base import names
 from core.base.errors import AccessReviewError, ClusterError, InvalidObjectError
-from core.people.subject import service_account
+from core.people.subject import service_account_subject
 from egress.known import KnownService
 from egress.pods_behind import known_service
 from egress.references import References, Right, ServiceKey
@@ -172,7 +172,7 @@ class Facts:
 
     async def _ask_right(self, right: Right) -> bool:
         namespace, account, name = right
-        subject = service_account(namespace, account)
+        subject = service_account_subject(namespace, account)
         resource = names.DESTINATIONS_RESOURCE
         question = AccessQuestion(subject, names.USE_VERB, resource, name, namespace)
         return await self.ask(question)

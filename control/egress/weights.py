@@ -10,8 +10,8 @@ from typing import Any
 
 from control.egress.wanting import Wanted
 from core.base.errors import ClusterError
+from core.cluster import WeightSource
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
-from core.weight_source import WeightSource
 from core.weights.egress_openings import WeightOpening, encode_openings
 from egress.weights import openings_to_weights
 from kube.lease import Leadership

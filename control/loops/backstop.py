@@ -20,7 +20,7 @@ from core.approvals.exceptions import PolicyException
 from core.base import names
 from core.base.errors import ClusterError
 from core.decision.rollout import Modes
-from core.kubernetes.workload import GroupKind
+from core.kubernetes.workload_kinds import GroupKind
 from core.people.two_person import Consent
 from core.profiles.container_profiles import ProfileSet
 from kube.lease import Leadership

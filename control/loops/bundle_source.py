@@ -24,7 +24,7 @@ from core.base.errors import (
     SettingsError,
 )
 from core.base.times import time_text
-from core.policy_bundles import LONGEST_PROBLEM, Head, Stored
+from core.policy_bundles import LONGEST_PROBLEM, BundleHead, PublishedBundle
 from kube.bundle_store import BundleStore, Read
 from kube.bundles import in_parts
 from kube.lease import Leadership
@@ -50,7 +50,7 @@ class Image:
     """Gives the digest of what it is now; raises BundleNotGivenError and RegistryAwayError."""
     fetch: Callable[[str], Awaitable[bytes]]
     """Gives the bundle of a digest; raises the same, and BundleRefusedError where it is none."""
-    check: Callable[[bytes, str], Awaitable[Stored]]
+    check: Callable[[bytes, str], Awaitable[PublishedBundle]]
     """Says of a bundle what the head says, where a gate would take it; else BundleRefusedError."""
 
 
@@ -93,7 +93,7 @@ class Taking:
     problem: str = field(default="", init=False)
     """Why what is there is not taken; empty where nothing is wrong."""
     _refused: dict[str, str] = field(default_factory=dict, init=False)
-    _old: dict[str, Stored] = field(default_factory=dict, init=False)
+    _old: dict[str, PublishedBundle] = field(default_factory=dict, init=False)
     """What was refused as older, which is not for ever: by the image's digest."""
 
     def __post_init__(self) -> None:
@@ -154,7 +154,7 @@ class Taking:
         await self._want(before, packed, stored, digest)
         return "taken"
 
-    def _refuse_older(self, head: Head, stored: Stored, digest: str) -> None:
+    def _refuse_older(self, head: BundleHead, stored: PublishedBundle, digest: str) -> None:
         """Refuse what was built before what was taken or activated last.
 
         Else who may write to the registry, and holds no key, could go back to a weaker rule. What
@@ -176,7 +176,7 @@ class Taking:
             "'sallyport policy activate FILE', or name the image by its digest"
         )
 
-    async def _checked(self, packed: bytes, path: str) -> Stored:
+    async def _checked(self, packed: bytes, path: str) -> PublishedBundle:
         """Check what is small enough to be published."""
         try:
             in_parts(packed)
@@ -184,7 +184,9 @@ class Taking:
             raise BundleRefusedError(f"{path}: {error}") from None
         return await self.image.check(packed, path)
 
-    async def _want(self, before: Read, packed: bytes, stored: Stored, digest: str) -> None:
+    async def _want(
+        self, before: Read, packed: bytes, stored: PublishedBundle, digest: str
+    ) -> None:
         known = _is(before.head.wanted, before.head, stored)
         if not known:
             before = await self._store.publish(before, packed, stored)
@@ -220,7 +222,7 @@ class Taking:
         self.problem = ""
 
 
-def _is(revision: str, head: Head, stored: Stored) -> bool:
+def _is(revision: str, head: BundleHead, stored: PublishedBundle) -> bool:
     """Say whether it is what is published under this revision.
 
     A bundle has the same revision whoever signed it: the file is what counts.

@@ -19,7 +19,7 @@ from control.event_body import NORMAL, WARNING, event_body
 from control.loop import Loop
 from core.base.errors import ClusterError
 from core.base.times import time_text
-from core.policy_bundles import CONTROL, GONE_S, HEAD_NAME, Announcement, Head
+from core.policy_bundles import CONTROL, GONE_S, HEAD_NAME, BundleHead, GateAnnouncement
 from kube.bundle_store import BundleStore, Read, activated
 from kube.lease import Leadership
 from kube.objects import Objects
@@ -40,7 +40,7 @@ _log = structlog.get_logger(__name__)
 
 @dataclass
 class _Seen:
-    said: Announcement
+    said: GateAnnouncement
     since: float
 
 
@@ -60,7 +60,7 @@ class Activating:
         self,
         objects: Objects,
         namespace: str,
-        own: Callable[[], Announcement],
+        own: Callable[[], GateAnnouncement],
         registry: CollectorRegistry,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
@@ -88,7 +88,7 @@ class Activating:
         )
         self._since = (0, 0.0)
         self._made = -math.inf
-        self._said: tuple[Announcement | None, float] = (None, -math.inf)
+        self._said: tuple[GateAnnouncement | None, float] = (None, -math.inf)
         self.loop = Loop("bundles", INTERVAL_S, self.run, 60.0, self._forget)
 
     async def run(self, leadership: Leadership) -> None:
@@ -128,7 +128,7 @@ class Activating:
         message = f"the policy bundle {head.active} is in force, in place of {head.previous}"
         await self._tell(leadership, head, (NORMAL, "BundleActivated", message), "")
 
-    async def _announced(self, leadership: Leadership) -> Mapping[str, Announcement]:
+    async def _announced(self, leadership: Leadership) -> Mapping[str, GateAnnouncement]:
         """Give what gates say that are there, by name."""
         said = await self._store.gates()
         if said is None:
@@ -150,7 +150,7 @@ class Activating:
             await self._store.forget(gone)
         return {gate: seen.said for gate, seen in self._seen.items() if now - seen.since <= GONE_S}
 
-    async def _say(self, leadership: Leadership, own: Announcement) -> None:
+    async def _say(self, leadership: Leadership, own: GateAnnouncement) -> None:
         """Write what this process has loaded, for people who ask: at once where it is new."""
         what, now = msgspec.structs.replace(own, at=""), self._clock()
         if what == self._said[0] and now - self._said[1] < _SAY_S:
@@ -161,7 +161,7 @@ class Activating:
         )
         self._said = (what, now)
 
-    def _show(self, head: Head, roll: Roll) -> None:
+    def _show(self, head: BundleHead, roll: Roll) -> None:
         pending = head.wanted != head.active
         if pending and self._since[0] != head.turn:
             self._since = (head.turn, self._wall())
@@ -180,7 +180,7 @@ class Activating:
         self._said = (None, -math.inf)
 
     async def _tell(
-        self, leadership: Leadership, head: Head, what: tuple[str, str, str], gate: str
+        self, leadership: Leadership, head: BundleHead, what: tuple[str, str, str], gate: str
     ) -> None:
         """Write an Event about the head, once for each turn and gate."""
         name = f"{HEAD_NAME}.{head.turn}.{what[1].lower()}{'.' + gate if gate else ''}"[:253]
@@ -200,7 +200,7 @@ class Activating:
         self._told.add(name)
 
 
-def roll_of(head: Head, gates: Mapping[str, Announcement], own: Announcement) -> Roll:
+def roll_of(head: BundleHead, gates: Mapping[str, GateAnnouncement], own: GateAnnouncement) -> Roll:
     """Say who has the wanted bundle, of the gates that are there and this process itself."""
     loaded, waiting, refused = [], [], {}
     for gate, said in [*gates.items(), (CONTROL, own)]:

@@ -22,7 +22,7 @@ from control.egress.state import CLUSTER, State
 from control.egress.tagging import TagFile
 from control.loop import Loop, describe
 from core.base.errors import NotLeaderError, NotSyncedError, SallyportError
-from core.defects import places
+from core.safe_text import traceback_places
 from egress.known import Known
 from kube.lease import Leadership
 
@@ -195,7 +195,7 @@ class Egress:
         except SallyportError as error:
             problem = str(error)
         except Exception as error:  # noqa: BLE001 -- whatever it is, the other namespaces go on
-            problem = f"{describe(error)} at {', '.join(places(error))}"
+            problem = f"{describe(error)} at {', '.join(traceback_places(error))}"
         else:
             problem = "; ".join(outcome.failures)
             self._note(namespace, outcome)

@@ -25,7 +25,7 @@ from control.risk.look_back_state import (
 )
 from core.base.errors import LedgerError, NotRecordedError
 from core.base.ids import uuid7
-from core.decision.document import unix_ms
+from core.decision.document import uuid7_unix_ms
 from core.risk.look_back import LookBackDocument
 from core.risk.snapshot import RiskSnapshot
 from identity.look_back.looking_back import Risen, at_risk, clients_of, due, risen_of
@@ -186,7 +186,7 @@ class LookBacks:
         try:
             return await look_back(self.sources, risen, id_of, self.now())
         except LedgerError as error:
-            if self.now() < unix_ms(memory.running) / 1000 + PATIENCE_S:
+            if self.now() < uuid7_unix_ms(memory.running) / 1000 + PATIENCE_S:
                 raise
             _log.error("looking back goes on without the auditor", why=str(error))
         without = replace(

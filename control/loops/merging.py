@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from core.sandbox.capacity import Shape, Taint
+from core.sandbox.capacity import NodeShape, Taint
 
 _with: Final = msgspec.structs.replace
 
@@ -21,7 +21,7 @@ _Point = tuple[int, ...]
 """What nodes have and what is free of it, resource by resource."""
 
 
-def merged(shapes: Iterable[Shape], most: int) -> tuple[Shape, ...]:
+def merged(shapes: Iterable[NodeShape], most: int) -> tuple[NodeShape, ...]:
     """Give at most so many shapes, in a fixed order, in which as many Pods fit or more."""
     shapes = list(shapes)
     if len({shape.taints for shape in shapes}) > most:
@@ -48,7 +48,7 @@ class _Group:
         return (spans[at] if spans else 0.0) * sum(n for _, n in self.nodes), at
 
 
-def _by_taints(shapes: Iterable[Shape], resources: Sequence[str]) -> Iterable[_Group]:
+def _by_taints(shapes: Iterable[NodeShape], resources: Sequence[str]) -> Iterable[_Group]:
     counted: dict[tuple[Taint, ...], dict[_Point, int]] = defaultdict(lambda: defaultdict(int))
     for shape in shapes:
         counted[shape.taints][_point(shape, resources)] += shape.count
@@ -78,15 +78,15 @@ def _halves(group: _Group, at: int) -> tuple[_Group, _Group]:
     return _Group(group.taints, low), _Group(group.taints, high)
 
 
-def _point(shape: Shape, resources: Sequence[str]) -> _Point:
+def _point(shape: NodeShape, resources: Sequence[str]) -> _Point:
     has = (shape.allocatable.get(resource, 0) for resource in resources)
     return (*has, *(shape.free.get(resource, 0) for resource in resources))
 
 
-def _largest(group: _Group, resources: Sequence[str]) -> Shape:
+def _largest(group: _Group, resources: Sequence[str]) -> NodeShape:
     largest = [max(each) for each in zip(*(point for point, _ in group.nodes), strict=True)]
     has, free = largest[: len(resources)], largest[len(resources) :]
-    return Shape(
+    return NodeShape(
         sum(n for _, n in group.nodes),
         {resource: value for resource, value in zip(resources, has, strict=True) if value},
         {resource: value for resource, value in zip(resources, free, strict=True) if value},

@@ -8,9 +8,9 @@ import msgspec
 
 from control.loops.merging import merged
 from core.base.errors import ClusterError, InvalidObjectError
-from core.kubernetes.quantities import Amounts, amounts
-from core.sandbox.capacity import Capacity, Shape, Taint, Toleration
-from core.sandbox.pod_resources import asking_of, total
+from core.kubernetes.quantities import Amounts, parse_amounts
+from core.sandbox.capacity import Capacity, NodeShape, Taint, Toleration
+from core.sandbox.pod_resources import parse_pod_resources, sum_amounts
 
 NODES: Final = "/api/v1/nodes"
 PODS: Final = "/api/v1/pods"
@@ -86,7 +86,7 @@ def read_node(raw: msgspec.Raw) -> Node:
     """
     try:
         node = _DECODER.decode(raw)
-        allocatable = amounts(node.status.allocatable)
+        allocatable = parse_amounts(node.status.allocatable)
     except (ValueError, RecursionError) as error:  # of ValueError, msgspec's own are some
         raise ClusterError(f"GET {NODES}: an item is no Node: {error}") from None
     taints = (each for each in node.spec.taints or () if each.effect != _PREFERS)
@@ -113,7 +113,7 @@ def used_by(pods: Iterable[msgspec.Raw]) -> dict[str, int]:
         ClusterError: one is no Pod, which kube-apiserver never says.
     """
     try:
-        return total(asking_of(raw).demand for raw in pods)
+        return sum_amounts(parse_pod_resources(raw).demand for raw in pods)
     except InvalidObjectError as error:
         raise ClusterError(f"GET {PODS}: an item is no Pod: {error}") from None
 
@@ -137,8 +137,8 @@ def summary(
     return Capacity(as_of, len(ready), merged(shapes, most), left_out)
 
 
-def _shape(node: Node, usage: Usage | None, tolerations: Sequence[Toleration]) -> Shape:
+def _shape(node: Node, usage: Usage | None, tolerations: Sequence[Toleration]) -> NodeShape:
     used: Amounts = usage.used if usage else {}
     free = {r: max(value - used.get(r, 0), 0) for r, value in node.allocatable.items()}
     taints = (each for each in node.taints if not any(t.tolerates(each) for t in tolerations))
-    return Shape(1, node.allocatable, free, tuple(taints))
+    return NodeShape(1, node.allocatable, free, tuple(taints))

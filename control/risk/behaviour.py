@@ -11,8 +11,8 @@ from prometheus_client import CollectorRegistry, Gauge
 from audit.behaviour.wire import BehaviourAnswer
 from control.loop import Loop
 from core.base.errors import LedgerError
-from core.risk.model import Acting, Behaviour
-from core.risk.snapshot import Draft, RiskSnapshot
+from core.risk.model import Behaviour, BehaviourEntry
+from core.risk.snapshot import RiskSnapshot, SnapshotDraft
 from kube.lease import Leadership
 
 INTERVAL_S: Final = 10.0
@@ -49,7 +49,7 @@ class Stores(Protocol):
     """Writes the risk snapshot (`kube.risk_store.RiskStore`)."""
 
     async def update(
-        self, change: Callable[[Draft], None], leadership: Leadership | None = None
+        self, change: Callable[[SnapshotDraft], None], leadership: Leadership | None = None
     ) -> RiskSnapshot:
         """Write what `change` puts into a draft of what is stored."""
 
@@ -99,7 +99,7 @@ class Behaviours:
         self._end(now)
         wanted = {who: acting_of(until) for who, until in self._unusual.items()}
 
-        def change(draft: Draft) -> None:
+        def change(draft: SnapshotDraft) -> None:
             put(draft, wanted, now)
             put_coverage(draft, str(problem) if problem else learning, now)
 
@@ -154,7 +154,7 @@ def take(unusual: dict[bytes, dict[Behaviour, int]], answer: BehaviourAnswer, no
             mine[behaviour] = max(mine.get(behaviour, 0), min(at, latest))
 
 
-def acting_of(until: Mapping[Behaviour, int]) -> Acting:
+def acting_of(until: Mapping[Behaviour, int]) -> BehaviourEntry:
     """Give what the snapshot says of an identity.
 
     A snapshot has one end for all of it: the last. Each is taken out at its own end while there is
@@ -163,10 +163,10 @@ def acting_of(until: Mapping[Behaviour, int]) -> Acting:
     behaviour = Behaviour(0)
     for each in until:
         behaviour |= each
-    return Acting(behaviour, max(until.values()))
+    return BehaviourEntry(behaviour, max(until.values()))
 
 
-def put(draft: Draft, wanted: Mapping[bytes, Acting], now: float) -> None:
+def put(draft: SnapshotDraft, wanted: Mapping[bytes, BehaviourEntry], now: float) -> None:
     """Put into a draft what is wanted, and take out what is over and not wanted."""
     for who, before in draft.before.actings():
         if before.until <= now and who not in wanted:
@@ -175,7 +175,7 @@ def put(draft: Draft, wanted: Mapping[bytes, Acting], now: float) -> None:
         draft.put_acting(who, acting)
 
 
-def put_coverage(draft: Draft, problem: str, now: float) -> None:
+def put_coverage(draft: SnapshotDraft, problem: str, now: float) -> None:
     """Say in a draft as of when behaviour is known, or why it is not."""
     before = draft.head.behaviour
     is_old = before.as_of is None or not before.as_of <= now < before.as_of + _FRESH_S

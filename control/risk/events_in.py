@@ -14,7 +14,7 @@ import structlog
 
 from control.loop import Loop
 from control.risk.push_metrics import PushMetrics, Result, Source
-from core.risk.snapshot import Draft
+from core.risk.snapshot import SnapshotDraft
 from identity.clients.event_hub import Batch, EventHub
 from identity.push.records import Detected, Refusal, Told, read_message
 from identity.risk.merging import Merged
@@ -124,7 +124,7 @@ class EventsIn:
             await asyncio.sleep(0)  # A message may be a megabyte.
         results: list[Result] = []
 
-        def change(draft: Draft) -> None:
+        def change(draft: SnapshotDraft) -> None:
             now = self._clock()
             results[:] = [_merged(each, draft, now) for each in said]
 
@@ -148,5 +148,5 @@ class EventsIn:
             )
 
 
-def _merged(said: Told | Detected | Refusal, draft: Draft, now: float) -> Result:
+def _merged(said: Told | Detected | Refusal, draft: SnapshotDraft, now: float) -> Result:
     return said if isinstance(said, Refusal) else said.merge_into(draft, now)

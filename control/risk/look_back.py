@@ -20,8 +20,7 @@ from core.base import names
 from core.base.errors import ClusterError, InvalidObjectError
 from core.egress import allowlists
 from core.kubernetes.pod import decode_pod
-from core.kubernetes.workload import GroupKind
-from core.kubernetes.workload_kinds import WORKLOADS
+from core.kubernetes.workload_kinds import WORKLOADS, GroupKind
 from core.risk.look_back import LiveObject, LookBackDocument
 from core.weights import access_grants
 from identity.look_back.look_back_report import document_of

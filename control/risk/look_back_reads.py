@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from audit.weights.reads_wire import MOST_LABELS, ReadsSource, Subject
-from core.risk.look_back import MOST_STORES, StoreReads, joined_reads
+from core.risk.look_back import MOST_STORES, StoreReads, join_reads
 from identity.look_back.looking_back import Risen
 
 MOST_PAGES: Final = 500
@@ -37,7 +37,7 @@ async def weight_reads(
             page = await source.page(subjects, until_ms, after)
             for each in page.reads:
                 key = (each.subject, each.reads.store)
-                sums[key] = joined_reads(sums[key], each.reads) if key in sums else each.reads
+                sums[key] = join_reads(sums[key], each.reads) if key in sums else each.reads
             after, pages = page.next, pages + 1
         if after and TOO_MANY not in gaps:
             gaps.append(TOO_MANY)

@@ -16,7 +16,7 @@ import msgspec
 import structlog
 
 from core.base.ids import uuid7
-from core.decision.document import unix_ms
+from core.decision.document import uuid7_unix_ms
 from identity.look_back.looking_back import Risen
 from kube.lease import Leadership
 from kube.objects import Objects
@@ -72,7 +72,7 @@ class Memory:
 def document_id(running: str, key: bytes) -> str:
     """Give the id of a document of a look back: the same each time it is made."""
     digest = hashlib.sha256(running.encode() + key).digest()
-    return uuid7(unix_ms(running), int.from_bytes(digest[:10], "big") >> 6)
+    return uuid7(uuid7_unix_ms(running), int.from_bytes(digest[:10], "big") >> 6)
 
 
 def records_of(risen: Iterable[Risen]) -> dict[bytes, Known]:

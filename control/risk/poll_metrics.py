@@ -7,7 +7,7 @@ from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from core.risk.model import Level
+from core.risk.model import RiskLevel
 from core.risk.snapshot import Coverage
 from identity.entra.graph_resources import Resource
 from identity.risk.merging import Merged
@@ -77,10 +77,10 @@ class PollMetrics:
             self._age.labels(resource.value).set_function(partial(self._age_of, resource))
             self._problem.labels(resource.value).set(bool(coverage.problem))
 
-    def count(self, levels: Iterable[Level]) -> None:
+    def count(self, levels: Iterable[RiskLevel]) -> None:
         """Show how many identities are at risk, each of the levels given."""
         counts = Counts(levels)
-        for level in Level:
+        for level in RiskLevel:
             self._identities.labels(level.value).set(counts[level])
 
     def forget(self) -> None:

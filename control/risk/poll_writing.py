@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import msgspec
 
 from control.risk.poll_metrics import PollMetrics
-from core.risk.model import Family, Level
-from core.risk.snapshot import Coverage, Draft, RiskSnapshot
+from core.risk.model import RiskLevel, RiskSource
+from core.risk.snapshot import Coverage, RiskSnapshot, SnapshotDraft
 from identity.entra.application_ids import Waiting
 from identity.entra.folding import (
     Heard,
@@ -75,13 +75,13 @@ class PollWriting:
         """
         self.metrics.cover(coverages)
         pending = list(self._pending)
-        trial = Draft.of(self.snapshot)
+        trial = SnapshotDraft.of(self.snapshot)
         counts, missed = _put(trial, pending, unused)
         is_due = self.elapsed() - self.written_at >= self.heartbeat_s
         is_due = is_due or _is_behind(self.snapshot, coverages, self.heartbeat_s)
         if trial.changed or is_due or _differ(self.snapshot, coverages):
 
-            def change(draft: Draft) -> None:
+            def change(draft: SnapshotDraft) -> None:
                 nonlocal missed
                 _, missed = _put(draft, pending, unused)
                 put_coverages(draft, coverages)
@@ -92,7 +92,9 @@ class PollWriting:
         for resource, count in counts.items():
             self.metrics.refuse(resource, 0, count)
 
-    async def _update(self, change: Callable[[Draft], None], leadership: Leadership) -> None:
+    async def _update(
+        self, change: Callable[[SnapshotDraft], None], leadership: Leadership
+    ) -> None:
         before = self.snapshot
         self.snapshot = await self.store.update(change, leadership)
         self.written_at = self.elapsed()
@@ -101,7 +103,7 @@ class PollWriting:
 
 
 def _put(
-    draft: Draft, pending: list[Heard | Listed], unused: Waiting | None
+    draft: SnapshotDraft, pending: list[Heard | Listed], unused: Waiting | None
 ) -> tuple[dict[Resource, Counter[Merged]], dict[Resource, frozenset[bytes]]]:
     """Put what was heard into a draft; give what became of it, and whom passes missed."""
     counts: dict[Resource, Counter[Merged]] = {}
@@ -138,5 +140,5 @@ def _lasting(coverage: Coverage) -> Coverage:
     return msgspec.structs.replace(coverage, as_of=is_known, full=is_full, through="")
 
 
-def _levels(snapshot: RiskSnapshot) -> list[Level]:
-    return [each.level for _, each in snapshot.entries(Family.ENTRA) if says_at_risk(each)]
+def _levels(snapshot: RiskSnapshot) -> list[RiskLevel]:
+    return [each.level for _, each in snapshot.entries(RiskSource.ENTRA) if says_at_risk(each)]

@@ -23,8 +23,8 @@ from audit.ledger.bodies import ClientGoneError, read_body
 from audit.ledger.showing import Message, Receive, Send
 from control.risk.push_metrics import Outcome, PushMetrics, Result, Source
 from core.base.errors import SallyportError
-from core.risk.model import Family
-from core.risk.snapshot import Draft
+from core.risk.model import RiskSource
+from core.risk.snapshot import SnapshotDraft
 from identity.clients.signing_keys import NoKeys, SigningKeys, Unverified, Verified
 from identity.push.security_events import (
     MOST_BYTES,
@@ -207,7 +207,7 @@ class SecurityEventReceiver:
         """Store all events of a token in one write; give what became of the foremost."""
         results: list[Merged] = []
 
-        def change(draft: Draft) -> None:
+        def change(draft: SnapshotDraft) -> None:
             now = self._clock()
             fits = all(self._has_room(draft, event.key, now) for event in read.events)
             results[:] = [event.merge_into(draft, now) for event in read.events if fits]
@@ -215,14 +215,14 @@ class SecurityEventReceiver:
         await self._store.update(change)
         return min(results, key=list(Merged).index, default=Outcome.FULL)
 
-    def _has_room(self, draft: Draft, key: bytes, now: float) -> bool:
+    def _has_room(self, draft: SnapshotDraft, key: bytes, now: float) -> bool:
         """Say whether something may be said of an identity; now and then, room is made for it."""
-        if draft.entry(Family.CAEP, key) or draft.says_of_fewer(Family.CAEP, MOST_TOLD):
+        if draft.entry(RiskSource.CAEP, key) or draft.says_of_fewer(RiskSource.CAEP, MOST_TOLD):
             return True
         if abs(now - self._tidied_at) >= _FULL_S:
             self._tidied_at = now
             forget_settled(draft, now)
-        return draft.says_of_fewer(Family.CAEP, MOST_TOLD)
+        return draft.says_of_fewer(RiskSource.CAEP, MOST_TOLD)
 
     def _remember(self, jti: str, digest: bytes) -> None:
         self._seen[jti] = digest

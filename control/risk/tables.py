@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry, Gauge
 
 from control.loop import Loop
 from core.base.errors import InvalidObjectError
-from core.risk.snapshot import Draft
+from core.risk.snapshot import SnapshotDraft
 from identity.risk.table import CONFIG_MAP, CONFIG_MAP_KEY
 from identity.risk.table_reading import read_rows, write_rows
 from kube.lease import Leadership
@@ -92,5 +92,5 @@ def sound_table(found: dict[str, Any] | None) -> str:
     return write_rows(read_rows(text, WHAT))
 
 
-def _put(draft: Draft, table: str) -> None:
+def _put(draft: SnapshotDraft, table: str) -> None:
     draft.head = msgspec.structs.replace(draft.head, table=table)

@@ -13,7 +13,7 @@ import msgspec
 from control.sweep.progress import Progress
 from core.base import names
 from core.base.errors import InvalidObjectError
-from core.decision.document import SweepDocument, time_of
+from core.decision.document import SweepDocument, uuid7_time
 from kube.objects import Objects
 
 NAME: Final = "sallyport-sweep"
@@ -100,7 +100,7 @@ def _demand_id(text: str, field: str) -> None:
         made = uuid.UUID(int=0)
     if made.version != _UUID_VERSION or str(made) != text:
         raise InvalidObjectError(_WHAT, field, "is no UUID of version 7")
-    _demand_time(time_of(text), field)
+    _demand_time(uuid7_time(text), field)
 
 
 def _demand_time(text: str, field: str) -> None:

@@ -6,7 +6,7 @@ import msgspec
 
 from core.base.errors import ClusterError
 from core.decision.request import Kind, Operation, Request
-from core.people.subject import service_account
+from core.people.subject import service_account_subject
 
 PATH: Final = "/api/v1/pods"
 """All Pods of all namespaces, in the order of their keys: namespace by namespace."""
@@ -114,7 +114,7 @@ def request_for(pod: ListedPod) -> Request:
         uid="",
         kind=_POD,
         operation=Operation.CREATE,
-        subject=service_account(pod.namespace, pod.account),
+        subject=service_account_subject(pod.namespace, pod.account),
         namespace=pod.namespace,
         name=pod.name,
         submitted=pod.raw,

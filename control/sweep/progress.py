@@ -10,7 +10,7 @@ import msgspec
 from control.sweep.results import PodResult
 from core.base.ids import uuid7
 from core.decision.decision import Verdict
-from core.decision.document import FORMAT, Revisions, SweepDocument, time_of, unix_ms
+from core.decision.document import FORMAT, Revisions, SweepDocument, uuid7_time, uuid7_unix_ms
 
 MOST_RESULTS: Final = 100
 """Results kept of one namespace, the worst."""
@@ -150,7 +150,7 @@ def document_of(progress: Progress, cluster: str, finished_s: float) -> SweepDoc
         format=FORMAT,
         id=progress.sweep,
         cluster=cluster,
-        started=time_of(progress.sweep),
+        started=uuid7_time(progress.sweep),
         finished=finished.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         objects=progress.objects,
         verdicts={verdict.value: count for verdict, count in sorted_counts(progress.verdicts)},
@@ -174,7 +174,7 @@ def decision_id(sweep: str, object_uid: str) -> str:
     Its time is the sweep's beginning, its random bits come from SHA-256.
     """
     digest = hashlib.sha256(f"{sweep}/{object_uid}".encode()).digest()
-    return uuid7(unix_ms(sweep), int.from_bytes(digest[:10], "big") >> 6)
+    return uuid7(uuid7_unix_ms(sweep), int.from_bytes(digest[:10], "big") >> 6)
 
 
 def _done(progress: Progress) -> Progress:

@@ -16,7 +16,7 @@ from control.sweep.progress import (
 from control.sweep.results import PodResult
 from core.base import names
 from core.decision.decision import Verdict
-from core.decision.document import SweepDocument, unix_ms
+from core.decision.document import SweepDocument, uuid7_unix_ms
 
 API_VERSION: Final = "openreports.io/v1alpha1"
 API_PATH: Final = f"/apis/{API_VERSION}"
@@ -176,5 +176,5 @@ def _note_of_omitted(omitted: int, sweep: str) -> dict[str, Any]:
 
 
 def _timestamp(sweep: str) -> dict[str, int]:
-    seconds, milliseconds = divmod(unix_ms(sweep), 1000)
+    seconds, milliseconds = divmod(uuid7_unix_ms(sweep), 1000)
     return {"seconds": seconds, "nanos": milliseconds * 1_000_000}

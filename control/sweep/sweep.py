@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from control.sweep.parts import SweepParts
 from control.sweep.progress import Progress
 from control.sweep.run import SweepRun, begin
-from core.decision.document import unix_ms
+from core.decision.document import uuid7_unix_ms
 from kube.lease import Leadership
 
 _log = structlog.get_logger(__name__)
@@ -50,12 +50,12 @@ class Sweep:
         return replace(progress, interruptions=progress.interruptions + 1)
 
     def _is_due(self, last: str) -> bool:
-        due = unix_ms(last) / 1000 + self.parts.settings.interval_s
+        due = uuid7_unix_ms(last) / 1000 + self.parts.settings.interval_s
         return self.parts.now() >= due or self._is_ahead(last)
 
     def _is_ahead(self, sweep: str) -> bool:
         """Say whether a sweep began later than the next one would: by a clock that was wrong."""
-        ahead = unix_ms(sweep) / 1000 > self.parts.now() + self.parts.settings.interval_s
+        ahead = uuid7_unix_ms(sweep) / 1000 > self.parts.now() + self.parts.settings.interval_s
         if ahead:
             _log.error("the sweep begins anew: the one on record is of the future", sweep=sweep)
         return ahead

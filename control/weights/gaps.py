@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from core.base.times import milli_text
 from core.weights.events import FORMAT, LogGap
 
@@ -15,7 +15,7 @@ def gap(cluster: str, log: str, subject: str, begin: float, end: float, why: str
     begin_ms, end_ms = round(begin * 1000), round(end * 1000)
     return LogGap(
         format=FORMAT,
-        id=same_id(end_ms, "gap", cluster, log, subject, str(begin_ms)),
+        id=stable_id(end_ms, "gap", cluster, log, subject, str(begin_ms)),
         cluster=cluster,
         log=log,
         subject=subject,

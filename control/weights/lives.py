@@ -26,7 +26,7 @@ from control.weights.telling import Signs, Teller
 from core.base.errors import ClusterError, NotRecordedError
 from core.weights.events import LogGap
 from core.weights.pod_lifecycle import ObjectChange, PodLife
-from core.weights.roll_calls import roll_call
+from core.weights.roll_calls import build_roll_call
 from kube.following import Change, Following, is_lost
 from kube.lease import Leadership
 from kube.pod_lives import LivedPod, read_lived_pod
@@ -173,7 +173,7 @@ class PodLives:
         if reached is None:
             why = "nobody recorded Pods before"
         uids = [uid for uid, _ in term.living.items()]
-        for each in roll_call(self._parts.cluster, uids, round(began * 1000), why):
+        for each in build_roll_call(self._parts.cluster, uids, round(began * 1000), why):
             await self._record(self._parts.records.record_change, each)
         await self._note_gap(reached.time if reached else EVER, began, why)
         term.version, term.at, term.told_again = version, began, began

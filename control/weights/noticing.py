@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from core.base.times import milli_text
 from core.people.two_person import PEOPLE_NEEDED, Approved, Consent, NotApproved
 from core.weights.pod_lifecycle import FORMAT, ObjectChange
@@ -99,7 +99,7 @@ class Noticing:
         ms = round(self.now * 1000)
         return ObjectChange(
             format=FORMAT,
-            id=same_id(ms, "change", self.cluster, kind, known.uid, "deleted"),
+            id=stable_id(ms, "change", self.cluster, kind, known.uid, "deleted"),
             time=milli_text(ms),
             cluster=self.cluster,
             event="deleted",
@@ -117,7 +117,7 @@ class Noticing:
         told = mark_of(found).hex()
         return ObjectChange(
             format=FORMAT,
-            id=same_id(ms, "change", self.cluster, found.kind, found.uid, event, told),
+            id=stable_id(ms, "change", self.cluster, found.kind, found.uid, event, told),
             time=milli_text(ms),
             cluster=self.cluster,
             event=event,

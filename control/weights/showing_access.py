@@ -10,7 +10,7 @@ import structlog
 from control.event_body import WARNING, event_body
 from core.base import names
 from core.base.errors import ClusterError
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from core.weights.store_access import StoreAccess
 from core.weights.stores import KIND, WeightStore
 from kube.lease import Leadership
@@ -77,7 +77,7 @@ def event_of(store: WeightStore, new: list[tuple[str, str]], now: float) -> dict
     words = [f"{difference} {principal}".strip() for difference, principal in new]
     more = f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else ""
     told = f"Azure allows what is not written: {', '.join(words[:_SHOWN])}{more}."
-    tail = same_id(0, "store-access-event", store.meta.uid, *words).rpartition("-")[2]
+    tail = stable_id(0, "store-access-event", store.meta.uid, *words).rpartition("-")[2]
     message = f"{told} sallyport weights access {store.name} says more."[:1000]
     metadata = {"name": f"{store.name[:180]}.{tail}", "namespace": "default"}
     involved = {

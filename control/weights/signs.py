@@ -11,7 +11,7 @@ from core.base.errors import InvalidObjectError
 from core.cluster import SignIn
 from core.kubernetes.persistent_volumes import PersistentVolume
 from core.kubernetes.pod import Pod, decode_pod
-from core.weights.pod_mounts import mounts
+from core.weights.pod_mounts import find_mounts
 from identity.risk.workload_identity import client_ids_of
 from kube.pod_lives import LivedPod
 
@@ -60,4 +60,4 @@ class SignsOf:
             named = self.named(volume) if volume else None
             return [*self.claimed(f"{namespace}/{claim}"), *([named] if named else [])]
 
-        return tuple(sorted({each.place for each in mounts(pod, claimed)}))
+        return tuple(sorted({each.place for each in find_mounts(pod, claimed)}))

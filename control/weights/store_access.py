@@ -19,10 +19,10 @@ from control.weights.access_metrics import AccessMetrics
 from control.weights.granted_now import GrantedNow
 from control.weights.reading_access import AccessReader, Manager
 from core.base.errors import EntraError, SallyportError
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from core.base.times import milli_text
 from core.weights.access_grants import AccessGrant
-from core.weights.access_paths import Stores
+from core.weights.access_paths import WeightStoreSet
 from core.weights.pod_lifecycle import FORMAT, ObjectChange
 from core.weights.store_access import StoreAccess
 from core.weights.stores import WeightStore
@@ -68,7 +68,7 @@ class StoreAccesses:
     manager: Writing
     reader: AccessReader
     granted: GrantedNow
-    stores: Callable[[], Stores]
+    stores: Callable[[], WeightStoreSet]
     cluster: Callable[[], str]
     record: Callable[[ObjectChange], None]
     """Raises NotRecordedError."""
@@ -139,7 +139,7 @@ class StoreAccesses:
         digest = f"sha256:{hashlib.sha256(said).hexdigest()}"
         return ObjectChange(
             format=FORMAT,
-            id=same_id(now, "store-access", self.cluster(), store.name, digest),
+            id=stable_id(now, "store-access", self.cluster(), store.name, digest),
             time=milli_text(now),
             cluster=self.cluster(),
             event="changed",

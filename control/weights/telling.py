@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from control.weights.living import OVER, Host, Kept, Living, Place
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from core.base.times import milli_text
 from core.weights.pod_lifecycle import FORMAT, LifeEvent, PodLife
 from kube.pod_lives import LivedPod
@@ -105,7 +105,7 @@ class Teller:
         ms, place, host = round(at * 1000), kept.place, kept.host
         return PodLife(
             format=FORMAT,
-            id=same_id(ms, "pod-life", self.cluster, uid, event.value),
+            id=stable_id(ms, "pod-life", self.cluster, uid, event.value),
             time=milli_text(ms),
             cluster=self.cluster,
             event=event,

@@ -7,9 +7,9 @@ import msgspec
 
 from core.base import names
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import UNREADABLE
+from core.base.json_errors import DECODE_ERRORS
 from core.egress import allowlists
-from core.people.approvable import DIGEST, Meta, convert_spec, parse_time, read_written
+from core.people.approvable import DIGEST, Metadata, convert_spec, parse_time, read_object
 from core.people.subject import Subject
 from core.people.two_person import Consent
 from core.weights import access_grants, stores
@@ -78,7 +78,7 @@ class ApprovalSpec(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
     reason: Annotated[str, msgspec.Meta(max_length=1024)] = ""
 
 
-class Account(msgspec.Struct, frozen=True, omit_defaults=True):
+class ApproverAccount(msgspec.Struct, frozen=True, omit_defaults=True):
     """The approver as kube-apiserver authenticated them, kept to ask for their right again."""
 
     user: str
@@ -95,7 +95,7 @@ class Account(msgspec.Struct, frozen=True, omit_defaults=True):
 class Approval(msgspec.Struct, frozen=True):
     """An Approval or ClusterApproval as it is stored, checked."""
 
-    meta: Meta
+    meta: Metadata
     spec: ApprovalSpec
     expires: float
     digest: str
@@ -111,7 +111,7 @@ def parse_approval(raw: bytes | msgspec.Raw, namespace: str = "", kind: str = KI
         InvalidObjectError: with the field's path and what it must be. The CRD's schema and CEL
             rules refuse the same objects (a test proves it).
     """
-    written = read_written(raw, kind, namespace)
+    written = read_object(raw, kind, namespace)
     spec = convert_spec(written, kind, ApprovalSpec, _OPTIONAL)
     what = f"{kind} {written.meta.name}"
     if spec.for_.kind not in APPROVES[kind]:
@@ -144,21 +144,21 @@ def proposal_uid(kind: str, uid: str | None) -> str:
     return f"{PROPOSED[kind]}:{uid or _NOT_YET}"
 
 
-def account_of(subject: Subject) -> Account:
+def account_of(subject: Subject) -> ApproverAccount:
     """Give what is kept of an approver."""
     oid = subject.extra.get("oid", [])
     groups = sorted(set(subject.groups))
-    return Account(subject.username, groups, oid[0] if len(oid) == 1 else "")
+    return ApproverAccount(subject.username, groups, oid[0] if len(oid) == 1 else "")
 
 
-def _consent(meta: Meta, expires: float) -> Consent | None:
+def _consent(meta: Metadata, expires: float) -> Consent | None:
     uid = meta.annotation(names.APPROVED_UID_ANNOTATION)
     digest = meta.annotation(names.APPROVED_DIGEST_ANNOTATION)
     try:
         account = msgspec.json.decode(
-            meta.annotation(names.APPROVER_ACCOUNT_ANNOTATION), type=Account
+            meta.annotation(names.APPROVER_ACCOUNT_ANNOTATION), type=ApproverAccount
         )
-    except UNREADABLE:
+    except DECODE_ERRORS:
         return None
     if not (uid and digest and meta.uid):
         return None
@@ -173,7 +173,7 @@ def _consent(meta: Meta, expires: float) -> Consent | None:
     )
 
 
-def _given(meta: Meta) -> float:
+def _given(meta: Metadata) -> float:
     """Give when an Approval was made; 0 where that is not recorded."""
     try:
         return parse_time(meta.creation_timestamp or "", field="", what="")

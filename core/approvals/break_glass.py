@@ -9,7 +9,7 @@ import msgspec
 from core.base import names
 from core.base.errors import InvalidObjectError
 from core.base.times import time_text
-from core.people.approvable import Meta, approvable_of, convert_spec, parse_time, read_written
+from core.people.approvable import Metadata, approvable_of, convert_spec, parse_time, read_object
 from core.people.two_person import Approvable
 from core.profiles.privileges import covers, validate_pattern
 from core.sandbox.decision import ENTERED
@@ -69,7 +69,7 @@ class BreakGlassSpec(msgspec.Struct, frozen=True, rename="camel", forbid_unknown
 class BreakGlass(msgspec.Struct, frozen=True):
     """A BreakGlass as it is stored, checked."""
 
-    meta: Meta
+    meta: Metadata
     spec: BreakGlassSpec
     began: float | None
     """Unix seconds of its activation; None while it is sealed, or where nobody recorded it."""
@@ -118,7 +118,7 @@ def parse_break_glass(raw: bytes | msgspec.Raw) -> BreakGlass:
         InvalidObjectError: with the field's path and what it must be. The CRD's schema and CEL
             rules refuse the same objects (a test proves it).
     """
-    written = read_written(raw, KIND, apart=(_ACTIVATED,))
+    written = read_object(raw, KIND, apart=(_ACTIVATED,))
     spec = convert_spec(written, KIND, BreakGlassSpec, _OPTIONAL)
     meta = written.meta
     _check(spec, f"{KIND} {meta.name}")
@@ -130,7 +130,7 @@ def parse_break_glass(raw: bytes | msgspec.Raw) -> BreakGlass:
     )
 
 
-def _began(spec: BreakGlassSpec, meta: Meta) -> float | None:
+def _began(spec: BreakGlassSpec, meta: Metadata) -> float | None:
     try:
         text = meta.annotation(names.ACTIVATED_AT_ANNOTATION)
         return parse_time(text, field="", what="") if spec.activated else None

@@ -8,12 +8,12 @@ import msgspec
 from core.base.errors import InvalidObjectError
 from core.decision.decision import Denial, Need
 from core.people.approvable import (
-    Meta,
+    Metadata,
     approvable_of,
     convert_spec,
-    demand,
     parse_time,
-    read_written,
+    read_object,
+    require_match,
 )
 from core.people.two_person import Approvable
 from core.profiles.privileges import validate_pattern
@@ -43,7 +43,7 @@ class WorkloadName(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
     name: _Text
 
 
-class Excuse(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+class ExceptionItem(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """One privilege, or one value that a rule denies."""
 
     privilege: Annotated[str, msgspec.Meta(max_length=1024)] | None = None
@@ -66,7 +66,7 @@ class ExceptionSpec(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_
     """`spec` of a PolicyException; the CRD says what each field means."""
 
     workloads: Annotated[list[WorkloadName], msgspec.Meta(min_length=1, max_length=16)]
-    excuses: Annotated[list[Excuse], msgspec.Meta(min_length=1, max_length=32)]
+    excuses: Annotated[list[ExceptionItem], msgspec.Meta(min_length=1, max_length=32)]
     reason: Annotated[str, msgspec.Meta(min_length=1, max_length=1024)]
     expires_at: str
 
@@ -74,7 +74,7 @@ class ExceptionSpec(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_
 class PolicyException(msgspec.Struct, frozen=True):
     """A PolicyException as it is stored, checked."""
 
-    meta: Meta
+    meta: Metadata
     spec: ExceptionSpec
     expires: float
     """Unix seconds: from then on it excuses nothing."""
@@ -102,7 +102,7 @@ def parse_exception(raw: bytes | msgspec.Raw, namespace: str = "") -> PolicyExce
         InvalidObjectError: with the field's path and what it must be. The CRD's schema and CEL
             rules refuse the same objects (a test proves it).
     """
-    written = read_written(raw, KIND, namespace)
+    written = read_object(raw, KIND, namespace)
     spec = convert_spec(written, KIND, ExceptionSpec, _OPTIONAL)
     what = f"{KIND} {written.meta.name}"
     for index, workload in enumerate(spec.workloads):
@@ -119,12 +119,12 @@ def parse_exception(raw: bytes | msgspec.Raw, namespace: str = "") -> PolicyExce
 
 
 def _check_workload(workload: WorkloadName, path: str, what: str) -> None:
-    demand(_API_VERSION, workload.api_version, f"{path}.apiVersion", what, "such as apps/v1")
-    demand(_KIND, workload.kind, f"{path}.kind", what, "a kind such as Deployment")
-    demand(_NAME, workload.name, f"{path}.name", what, "the whole name of one workload")
+    require_match(_API_VERSION, workload.api_version, f"{path}.apiVersion", what, "such as apps/v1")
+    require_match(_KIND, workload.kind, f"{path}.kind", what, "a kind such as Deployment")
+    require_match(_NAME, workload.name, f"{path}.name", what, "the whole name of one workload")
 
 
-def _check_excuse(excuse: Excuse, path: str, what: str) -> None:
+def _check_excuse(excuse: ExceptionItem, path: str, what: str) -> None:
     if (excuse.privilege is None) == (excuse.rule is None):
         raise InvalidObjectError(what, path, "must name a privilege or a rule: one of them")
     if excuse.privilege is not None:
@@ -135,8 +135,10 @@ def _check_excuse(excuse: Excuse, path: str, what: str) -> None:
         if excuse.value is not None:
             raise InvalidObjectError(what, f"{path}.value", "goes with a rule: remove it")
     else:
-        demand(_RULE, excuse.rule or "", f"{path}.rule", what, "such as rules/runtime/annotations")
+        require_match(
+            _RULE, excuse.rule or "", f"{path}.rule", what, "such as rules/runtime/annotations"
+        )
         if excuse.container is not None:
             raise InvalidObjectError(what, f"{path}.container", "goes with a privilege: remove it")
     if excuse.container is not None:
-        demand(_CONTAINER, excuse.container, f"{path}.container", what, "a container's name")
+        require_match(_CONTAINER, excuse.container, f"{path}.container", what, "a container's name")

@@ -1,6 +1,6 @@
-"""Whether a ContainerProfile, as it is proposed, allows or demands less strictly than it did. Pure.
+"""Whether a proposed ContainerProfile allows more, or demands less, than it did. Pure.
 
-What it includes is another profile, which is compared when it changes itself.
+A profile that it includes is compared when that one changes.
 """
 
 import hashlib
@@ -16,25 +16,24 @@ from core.profiles.container_profiles import (
     Relaxation,
     parse_version,
 )
-from core.profiles.containment import uncovered
 from core.profiles.defaults import NO_DEFAULTS, Defaults, DefaultVariable
-from core.profiles.privileges import PatternSet
+from core.profiles.privileges import PatternSet, find_uncovered
 from core.sandbox.decision import SandboxMode
 
 
-def digest_of(profile: ContainerProfile) -> str:
+def profile_digest(profile: ContainerProfile) -> str:
     """Digest a profile as kube-apiserver stores it, however it is written down."""
     whole = {"kind": PROFILE, "name": profile.name, "spec": msgspec.to_builtins(profile.spec)}
     canonical = msgspec.json.encode(whole, order="deterministic")
     return f"sha256:{hashlib.sha256(canonical).hexdigest()}"
 
 
-def proposed_by(profile: ContainerProfile, uid: str, author: Person) -> Approvable:
+def profile_proposal(profile: ContainerProfile, uid: str, author: Person) -> Approvable:
     """Give what two people must have approved: this very `spec`, of the profile that has the UID.
 
     `uid` is empty for one that does not exist yet. Its author is whoever writes it now.
     """
-    return Approvable(profile_uid(uid), digest_of(profile), author)
+    return Approvable(profile_uid(uid), profile_digest(profile), author)
 
 
 def widenings(old: ContainerProfile | None, new: ContainerProfile) -> list[str]:
@@ -49,11 +48,11 @@ def widenings(old: ContainerProfile | None, new: ContainerProfile) -> list[str]:
 
 def _covers(old: ProfileSpec, new: ProfileSpec) -> Iterator[str]:
     before = PatternSet(old.privileges)
-    yield from (f"covers {each}" for each in uncovered(new.privileges, before))
+    yield from (f"covers {each}" for each in find_uncovered(new.privileges, before))
     for relaxation in new.relaxations:
         known = PatternSet([*old.privileges, *_relaxed(old, relaxation)])
         version = relaxation.minimum_version
-        for each in uncovered(relaxation.privileges, known):
+        for each in find_uncovered(relaxation.privileges, known):
             yield f"covers {each} from Kubernetes {version} on"
     yield from (f"includes {each}" for each in new.includes if each not in old.includes)
 

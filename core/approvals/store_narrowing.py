@@ -1,7 +1,7 @@
-"""Whether a WeightStore, as it is proposed, guards less than it did. Pure.
+"""Whether a proposed WeightStore guards less than it did. Pure.
 
-Whoever may write it could else take his container, his identity or an address out of it, and reach
-the weights unseen. What guards more is anyone's who may write the kind.
+Without this check, a writer of the kind could take a container, an identity or an address out of a
+store and reach the weights unseen. Guarding more needs no approval.
 """
 
 import hashlib
@@ -12,10 +12,10 @@ import msgspec
 from core.approvals.approvals import proposal_uid
 from core.base.networks import subtract
 from core.people.two_person import Approvable, Person
-from core.weights.stores import KIND, Held, Reaching, WeightStore
+from core.weights.stores import KIND, StoreIdentity, WeightContainer, WeightStore
 
 
-def digest_of(name: str, store: WeightStore | None) -> str:
+def store_digest(name: str, store: WeightStore | None) -> str:
     """Digest a store as it shall be, however it is written down; None where it shall go."""
     spec = msgspec.to_builtins(store.spec) if store is not None else None
     canonical = msgspec.json.encode(
@@ -24,9 +24,9 @@ def digest_of(name: str, store: WeightStore | None) -> str:
     return f"sha256:{hashlib.sha256(canonical).hexdigest()}"
 
 
-def proposed_by(name: str, store: WeightStore | None, uid: str, author: Person) -> Approvable:
+def store_proposal(name: str, store: WeightStore | None, uid: str, author: Person) -> Approvable:
     """Give what two people must have approved: this very `spec`, of the store that has the UID."""
-    return Approvable(proposal_uid(KIND, uid), digest_of(name, store), author)
+    return Approvable(proposal_uid(KIND, uid), store_digest(name, store), author)
 
 
 def narrowings(old: WeightStore, new: WeightStore | None) -> list[str]:
@@ -51,7 +51,7 @@ def _of_place(old: WeightStore, new: WeightStore) -> Iterator[str]:
         yield "is no longer about the resource that it named"
 
 
-def _of_containers(old: list[Held], new: list[Held]) -> Iterator[str]:
+def _of_containers(old: list[WeightContainer], new: list[WeightContainer]) -> Iterator[str]:
     for before in old:
         now = [one for one in new if one.name == before.name]
         for prefix in before.prefixes or ("",):
@@ -59,12 +59,12 @@ def _of_containers(old: list[Held], new: list[Held]) -> Iterator[str]:
                 yield f"no longer guards {before.name}/{prefix}"
 
 
-def _holds(one: Held, prefix: str) -> bool:
+def _holds(one: WeightContainer, prefix: str) -> bool:
     return not one.prefixes or any(prefix.startswith(each) for each in one.prefixes)
 
 
 def _of_identities(
-    old: list[Reaching] | tuple[()], new: list[Reaching] | tuple[()]
+    old: list[StoreIdentity] | tuple[()], new: list[StoreIdentity] | tuple[()]
 ) -> Iterator[str]:
     for before in old:
         for field in ("client_id", "object_id"):

@@ -33,7 +33,7 @@ def uuid7(unix_ms: int, bits: int | None = None) -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
-def same_id(unix_ms: int, kind: str, *words: str) -> str:
+def stable_id(unix_ms: int, kind: str, *words: str) -> str:
     """Give the id of what these words tell from all else of its kind: the same each time."""
     digest = hashlib.sha256("\n".join((kind, *words)).encode()).digest()
     return uuid7(unix_ms, int.from_bytes(digest[:_BYTES], "big") >> (8 * _BYTES - _BITS))

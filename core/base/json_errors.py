@@ -1,4 +1,4 @@
-"""Says of JSON that is not what it should be which field is wrong, and why."""
+"""Errors for JSON that cannot be decoded: which field is wrong, and why."""
 
 from typing import Final
 
@@ -6,11 +6,11 @@ import msgspec
 
 from core.base.errors import InvalidObjectError
 
-UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+DECODE_ERRORS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What msgspec raises on JSON that is none, has another shape, or is nested too deeply."""
 
 
-def unreadable(what: str, error: Exception, under: str = "") -> InvalidObjectError:
+def decode_error(what: str, error: Exception, under: str = "") -> InvalidObjectError:
     """Turn msgspec's `Expected … - at `$.spec…`` into a field and what is wrong with it.
 
     `under` is the field that was decoded, where it was not the whole object.

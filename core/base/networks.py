@@ -71,7 +71,7 @@ def network_at(version: int, first: int, free: int) -> Network:
     return IPv6Network((first, IPV6LENGTH - free))
 
 
-def single(address: Address) -> Network:
+def single_address_network(address: Address) -> Network:
     """Give the network of one address."""
     return ipaddress.ip_network(address)
 
@@ -100,14 +100,14 @@ def any_holds(outers: Iterable[Network], inner: Network) -> bool:
     return any(holds(each, inner) for each in outers)
 
 
-def meet(one: Network, other: Network) -> bool:
+def overlap(one: Network, other: Network) -> bool:
     """Say whether they have an address in common."""
     return holds(one, other) or holds(other, one)
 
 
 def subtract(network: Network, without: Sequence[Network]) -> tuple[Network, ...]:
     """Give what is left of a network, collapsed, once the others are taken out."""
-    kept = spans_without(span_of(network), map(span_of, without))
+    kept = subtract_spans(span_of(network), map(span_of, without))
     return tuple(part for span in kept for part in _networks_of(span))
 
 
@@ -129,7 +129,7 @@ def span_of(network: Network) -> Span:
     return Span(network.version, int(network.network_address), int(network.broadcast_address))
 
 
-def merged(spans: Iterable[Span]) -> list[Span]:
+def merge_spans(spans: Iterable[Span]) -> list[Span]:
     """Give the fewest spans of the same addresses, sorted."""
     found: list[Span] = []
     for span in sorted(spans):
@@ -141,11 +141,11 @@ def merged(spans: Iterable[Span]) -> list[Span]:
     return found
 
 
-def spans_without(span: Span, holes: Iterable[Span]) -> list[Span]:
+def subtract_spans(span: Span, holes: Iterable[Span]) -> list[Span]:
     """Give what is left of a span, sorted, once the others are taken out."""
     found: list[Span] = []
     first = span.first
-    for hole in merged(hole for hole in holes if hole.version == span.version):
+    for hole in merge_spans(hole for hole in holes if hole.version == span.version):
         if hole.last < first:
             continue
         if hole.first > span.last:
@@ -158,7 +158,7 @@ def spans_without(span: Span, holes: Iterable[Span]) -> list[Span]:
     return found
 
 
-def within(inner: Sequence[Span], outer: Sequence[Span]) -> bool:
+def are_within(inner: Sequence[Span], outer: Sequence[Span]) -> bool:
     """Say whether `outer` has all of `inner`; both are merged, and gone through once."""
     place = 0
     for span in inner:

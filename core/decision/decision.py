@@ -1,14 +1,88 @@
-"""What a review ends in: needs, findings, and the decision made of them."""
+"""The outcome of a review: needs, findings, the decision made of them, and its evidence."""
 
 import enum
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
-from core.decision.document_parts import AssessedRisk
-from core.kubernetes.requester_notes import Root
+from core.base.times import second_text
+from core.kubernetes.requester_notes import RootWorkload
 from core.people.subject import Subject
-from core.sandbox.decision import Isolation
+from core.risk.model import AssessedIdentity
+from core.sandbox.decision import SandboxDecision
+
+MOST_ASSESSED: Final = 32
+"""Identities kept; a Pod may name many client ids."""
+
+
+class _Part(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", gc=False
+):
+    """As the parts of `core.decision.document`."""
+
+
+class CountedSignal(_Part, frozen=True):
+    """A signal of risk that counted."""
+
+    rule: str
+    points: int
+    path: str = ""
+    reason: str = ""
+
+
+class Isolated(_Part, frozen=True):
+    """What decided about the sandbox."""
+
+    mode: str
+    """The strictest of namespace, profile and root's profile: `never`, `by-risk`, `required`."""
+    score: int = 0
+    threshold: int = 0
+    asked: bool = False
+    """Whether its author asked for a sandbox."""
+    excused: bool = False
+    """Whether a PolicyException took away what the mode demands."""
+    identity: bool = False
+    """Whether the risk of an identity demanded it, and nothing else did."""
+    signals: list[CountedSignal] = []
+    """The heaviest first; each rule once."""
+
+
+class AssessedRisk(_Part, frozen=True):
+    """What the risk table said of one identity that counted."""
+
+    role: str
+    """`requester`, `author` (who submitted what a controller makes it for) or `workload`."""
+    who: str
+    """`Subject.label`; of a workload `client:` and the client id."""
+    standing: str
+    """`clean`, `low`, `medium`, `high`, `confirmed-compromised`, `stale` …"""
+    effect: str
+    """`allow`, `warn`, `sandbox` or `deny`."""
+    row: str
+    """The row of the table that decided."""
+    events: list[str] = []
+    """Ids of the detections or events that it rests on."""
+    event_types: list[str] = []
+    age_s: float | None = None
+    """Seconds since what was known of such identities was complete; absent where it never was."""
+    since: str = ""
+    """Of the risk, RFC 3339; empty where it is not at risk."""
+
+
+def record_risk(one: AssessedIdentity) -> AssessedRisk:
+    """Give what is kept of what the risk table says of an identity."""
+    return AssessedRisk(
+        role=one.role.value,
+        who=one.who,
+        standing=one.standing.value,
+        effect=one.effect.value,
+        row=one.row,
+        events=list(one.events),
+        event_types=list(one.event_types),
+        age_s=None if one.age_s is None else round(one.age_s, 1),
+        since=second_text(one.since) + "Z" if one.since else "",
+    )
+
 
 IfEnforced = Literal["", "admitted", "refused"]
 """Where a namespace does not enforce: what would become of the request if it did. Empty where it
@@ -79,7 +153,7 @@ class Named(msgspec.Struct, frozen=True, gc=False):
     """The field that names it; empty where a person asked for it."""
 
 
-class Tried(msgspec.Struct, frozen=True, gc=False):
+class ProfileAttempt(msgspec.Struct, frozen=True, gc=False):
     """A profile that was tried: what it lacks, and whether it may be used (None: not asked)."""
 
     profile: str
@@ -87,7 +161,7 @@ class Tried(msgspec.Struct, frozen=True, gc=False):
     usable: bool | None = None
 
 
-class Access(msgspec.Struct, frozen=True, gc=False):
+class AccessReview(msgspec.Struct, frozen=True, gc=False):
     """One access review's answer: whether `subject` may use `profile`."""
 
     subject: Subject
@@ -95,7 +169,7 @@ class Access(msgspec.Struct, frozen=True, gc=False):
     allowed: bool
 
 
-class Traced(enum.Enum):
+class TraceOutcome(enum.Enum):
     """What became of tracing what a controller made to its root."""
 
     NOTED = "noted"
@@ -122,9 +196,9 @@ class Evidence(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     named: Named | None = None
     ceiling: tuple[str, ...] | None = None
     left_alone: str = ""
-    tried: tuple[Tried, ...] = ()
+    tried: tuple[ProfileAttempt, ...] = ()
     more_tried: int = 0
-    access: tuple[Access, ...] = ()
+    access: tuple[AccessReview, ...] = ()
     namespace: str = ""
     """Where the rights were asked; empty for all namespaces."""
     projection: bytes = b""
@@ -136,9 +210,9 @@ class Evidence(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     object_uid: str = ""
     requester_kind: str = ""
     """What sort of identity asked: the values of `identity.kinds.SubjectKind`."""
-    root: Root | None = None
+    root: RootWorkload | None = None
     """Where what a controller made comes from."""
-    traced: Traced | None = None
+    traced: TraceOutcome | None = None
     exceptions: tuple[str, ...] = ()
     """`name@uid` of the PolicyExceptions without which it would need more."""
     break_glass: tuple[str, ...] = ()
@@ -161,7 +235,7 @@ class Evidence(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     access_seconds: float = 0.0
 
 
-class Unrecorded(enum.Enum):
+class WhenUnrecorded(enum.Enum):
     """What becomes of a request whose decision cannot be recorded."""
 
     REFUSE = "refuse"
@@ -198,7 +272,7 @@ class Decision(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Annotations that the mutating webhook sets, or takes away where they are empty."""
     filled: list[Patch] = []
     """What the mutating webhook fills in besides: the profile's defaults, the RuntimeClass."""
-    isolation: Isolation | None = None
+    isolation: SandboxDecision | None = None
     """What was decided about its sandbox; None where nobody may ask for one."""
-    when_unrecorded: Unrecorded = Unrecorded.REFUSE
+    when_unrecorded: WhenUnrecorded = WhenUnrecorded.REFUSE
     evidence: Evidence = Evidence()

@@ -12,8 +12,16 @@ from typing import Any, Final, Literal
 import msgspec
 
 from core.base.times import milli_text
-from core.decision.decision import Finding, IfEnforced, Named, Need, Running, Verdict
-from core.decision.document_parts import AssessedRisk, Isolated
+from core.decision.decision import (
+    AssessedRisk,
+    Finding,
+    IfEnforced,
+    Isolated,
+    Named,
+    Need,
+    Running,
+    Verdict,
+)
 
 FORMAT: Final = 1
 """Version of the document. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
@@ -34,7 +42,7 @@ and of the object's uid. What else a request may choose is bounded where it is r
 _REMEMBERED_BYTES: Final = 8192
 """Of a projection whose digest is remembered; at most 512 are, so 4 MiB."""
 
-Source = Literal["validate", "mutate", "sweep"]
+DecisionSource = Literal["validate", "mutate", "sweep"]
 """Which judgement it was: of the final state, of the change on the way to it, of what runs."""
 
 
@@ -129,7 +137,7 @@ class DecisionDocument(_Part, frozen=True):
     """RFC 3339, UTC, milliseconds."""
     cluster: str
     """The installation's id of the cluster; ids are unique within one."""
-    source: Source
+    source: DecisionSource
     request: Asked
     requester: str
     """`Subject.label`, or the user name where the operator chose names."""
@@ -182,7 +190,7 @@ class DecisionDocument(_Part, frozen=True):
     isolation: Isolated | None = None
     """How that was decided; None where nobody may ask for a sandbox."""
     risk: list[AssessedRisk] = []
-    """The strictest first; at most `core.decision.document_parts.MOST_ASSESSED`."""
+    """The strictest first; at most `core.decision.decision.MOST_ASSESSED`."""
     more_risk: int = 0
     behaviour: list[str] = []
     """What the people behind it did that they had not done before: `new-namespace` and so on."""
@@ -242,12 +250,12 @@ def _digest(projection: bytes) -> str:
 _remembered_digest = lru_cache(maxsize=512)(_digest)
 
 
-def time_of(decision_id: str) -> str:
+def uuid7_time(decision_id: str) -> str:
     """Give the time that a UUIDv7 holds, as RFC 3339 with milliseconds."""
-    return milli_text(unix_ms(decision_id))
+    return milli_text(uuid7_unix_ms(decision_id))
 
 
-def unix_ms(decision_id: str) -> int:
+def uuid7_unix_ms(decision_id: str) -> int:
     """Give the time that a UUIDv7 holds, in milliseconds since the epoch (RFC 9562, 5.7)."""
     return int(decision_id[:8] + decision_id[9:13], 16)
 

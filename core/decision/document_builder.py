@@ -1,10 +1,10 @@
-"""Makes the document of a decision, for the record and for whoever asks why. Pure."""
+"""Builds the document of a decision, for the record and for `sallyport explain`. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from core.decision.decision import Decision, Evidence, Named
+from core.decision.decision import MOST_ASSESSED, CountedSignal, Decision, Evidence, Isolated, Named
 from core.decision.document import (
     FORMAT,
     MOST_ACCESS,
@@ -14,22 +14,21 @@ from core.decision.document import (
     AccessAnswer,
     Asked,
     DecisionDocument,
+    DecisionSource,
     Durations,
     Revisions,
-    Source,
     TracedRoot,
     TriedProfile,
-    time_of,
+    uuid7_time,
 )
-from core.decision.document_parts import MOST_ASSESSED, CountedSignal, Isolated
 from core.decision.request import Request
-from core.kubernetes.requester_notes import Root
+from core.kubernetes.requester_notes import RootWorkload
 from core.people.subject import Subject
-from core.sandbox.decision import Isolation
+from core.sandbox.decision import SandboxDecision
 
 
-def make_document(  # noqa: PLR0913  A decision and all that surrounds it.
-    source: Source,
+def build_document(  # noqa: PLR0913  A decision and all that surrounds it.
+    source: DecisionSource,
     request: Request,
     decision: Decision,
     *,
@@ -54,7 +53,7 @@ def make_document(  # noqa: PLR0913  A decision and all that surrounds it.
     return DecisionDocument(
         format=FORMAT,
         id=decision.id,
-        time=time_of(decision.id),
+        time=uuid7_time(decision.id),
         cluster=cluster,
         source=source,
         request=Asked(
@@ -133,7 +132,7 @@ def make_document(  # noqa: PLR0913  A decision and all that surrounds it.
 
 
 @lru_cache(maxsize=256)
-def _isolated(isolation: Isolation) -> Isolated:
+def _isolated(isolation: SandboxDecision) -> Isolated:
     return Isolated(
         mode=isolation.mode.value,
         score=isolation.score,
@@ -162,7 +161,7 @@ def _revisions(decision: Decision, evidence: Evidence) -> Revisions:
     )
 
 
-def _root(root: Root) -> TracedRoot:
+def _root(root: RootWorkload) -> TracedRoot:
     return TracedRoot(
         kind=root.kind,
         name=root.name[:MOST_TEXT],

@@ -1,4 +1,4 @@
-"""A namespace's say in how its objects are judged, and the marks that only few may set."""
+"""A Namespace's settings for judging its objects, and the marks that need the verb `exempt`."""
 
 import enum
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from core.base import names
-from core.decision.decision import Unrecorded
+from core.decision.decision import WhenUnrecorded
 from core.risk.model import Effect
 from core.sandbox.decision import SandboxMode, mode_of_label
 
@@ -23,7 +23,7 @@ class Mode(enum.Enum):
     """It is admitted, and the decision is recorded."""
 
 
-class Unnoted(enum.Enum):
+class WhenUnnoted(enum.Enum):
     """What decides for Pods of a workload that has no requester note."""
 
     SERVICE_ACCOUNT = "service-account"
@@ -51,19 +51,21 @@ class Namespace(msgspec.Struct, frozen=True):
         except ValueError:
             return Mode.ENFORCE
 
-    def when_unrecorded(self, default: Unrecorded) -> Unrecorded:
+    def when_unrecorded(self, default: WhenUnrecorded) -> WhenUnrecorded:
         """Give the rule: the label's; `default` without one; REFUSE for a word unknown."""
         label = self.labels.get(names.UNRECORDED_LABEL)
         if label is None:
             return default
-        return Unrecorded.ADMIT if label == Unrecorded.ADMIT.value else Unrecorded.REFUSE
+        return (
+            WhenUnrecorded.ADMIT if label == WhenUnrecorded.ADMIT.value else WhenUnrecorded.REFUSE
+        )
 
     @property
-    def when_unnoted(self) -> Unnoted:
+    def when_unnoted(self) -> WhenUnnoted:
         """The choice: the label's; SERVICE_ACCOUNT without one; REFUSE for a word unknown."""
-        label = self.labels.get(names.UNNOTED_LABEL, Unnoted.SERVICE_ACCOUNT.value)
-        known = label == Unnoted.SERVICE_ACCOUNT.value
-        return Unnoted.SERVICE_ACCOUNT if known else Unnoted.REFUSE
+        label = self.labels.get(names.UNNOTED_LABEL, WhenUnnoted.SERVICE_ACCOUNT.value)
+        known = label == WhenUnnoted.SERVICE_ACCOUNT.value
+        return WhenUnnoted.SERVICE_ACCOUNT if known else WhenUnnoted.REFUSE
 
     @property
     def risk_class(self) -> str:

@@ -52,7 +52,7 @@ _ENTRIES: Final = {
 """What a person calls the kinds that are only the options of a connection."""
 
 
-class ReadPod(msgspec.Struct, frozen=True, gc=False):
+class DecodedPod(msgspec.Struct, frozen=True, gc=False):
     """A Pod that was read together with its review: to look for its end first takes as long."""
 
     pod: Pod
@@ -70,7 +70,7 @@ class Request(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     namespace: str = ""
     name: str = ""
     subresource: str = ""
-    submitted: msgspec.Raw | ReadPod | None = None
+    submitted: msgspec.Raw | DecodedPod | None = None
     old_object: msgspec.Raw | None = None
     dry_run: bool = False
     running: bool = False
@@ -85,7 +85,7 @@ class Request(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     @property
     def object(self) -> msgspec.Raw | None:
         """The object as JSON."""
-        return self.submitted.json() if isinstance(self.submitted, ReadPod) else self.submitted
+        return self.submitted.json() if isinstance(self.submitted, DecodedPod) else self.submitted
 
     @property
     def what(self) -> str:

@@ -6,17 +6,22 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from core.base.errors import InvalidObjectError
-from core.egress.destination_checks import check_destinations, check_different
-from core.egress.destinations import MAX_ENTRIES, OPTIONAL, Destination
+from core.egress.destinations import (
+    MAX_ENTRIES,
+    OPTIONAL,
+    Destination,
+    check_destinations,
+    check_distinct,
+)
 from core.kubernetes.label_selectors import LabelSelector, requirements_of
 from core.people.approvable import (
-    Meta,
-    Written,
+    Metadata,
+    UntypedObject,
     approvable_of,
     convert_spec,
-    demand,
     parse_time,
-    read_written,
+    read_object,
+    require_match,
 )
 from core.people.two_person import Approvable
 
@@ -79,7 +84,7 @@ class SetSpec(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields
 class EgressAllowlist(msgspec.Struct, frozen=True):
     """An EgressAllowlist as it is stored, checked."""
 
-    meta: Meta
+    meta: Metadata
     spec: AllowlistSpec
     expires: float
     """Unix seconds: from then on it opens nothing."""
@@ -98,7 +103,7 @@ class EgressAllowlist(msgspec.Struct, frozen=True):
 class EgressDestinations(msgspec.Struct, frozen=True):
     """An EgressDestinations as it is stored, checked."""
 
-    meta: Meta
+    meta: Metadata
     spec: SetSpec
     expires: float | None
     approvable: Approvable
@@ -121,12 +126,12 @@ def parse_allowlist(raw: bytes | msgspec.Raw, namespace: str = "") -> EgressAllo
     what = f"{KIND} {written.meta.name}"
     for index, name in enumerate(spec.service_accounts):
         path = f"spec.serviceAccounts[{index}]"
-        demand(_NAME, name, path, what, "the whole name of a ServiceAccount")
-    check_different(spec.service_accounts, "spec.serviceAccounts", what)
+        require_match(_NAME, name, path, what, "the whole name of a ServiceAccount")
+    check_distinct(spec.service_accounts, "spec.serviceAccounts", what)
     for index, workload in enumerate(spec.workloads or ()):
         path = f"spec.workloads[{index}]"
-        demand(_KIND, workload.kind, f"{path}.kind", what, "a kind such as Job")
-        demand(_NAME, workload.name, f"{path}.name", what, "the whole name of one workload")
+        require_match(_KIND, workload.kind, f"{path}.kind", what, "a kind such as Job")
+        require_match(_NAME, workload.name, f"{path}.name", what, "the whole name of one workload")
     requirements_of(spec.pod_selector, field="spec.podSelector", what=what)
     check_destinations(spec.to, "spec.to", what, shared=False)
     if len(spec.sets) > MAX_SETS:
@@ -152,10 +157,10 @@ def parse_destinations(raw: bytes | msgspec.Raw, namespace: str = "") -> EgressD
     return EgressDestinations(written.meta, spec, expires, approvable_of(written))
 
 
-def read_intent(raw: bytes | msgspec.Raw, kind: str, namespace: str = "") -> Written:
+def read_intent(raw: bytes | msgspec.Raw, kind: str, namespace: str = "") -> UntypedObject:
     """Read one of either kind, but for its `spec`; `status` is the controller's alone.
 
     Raises:
         InvalidObjectError: with the field's path and what it must be.
     """
-    return read_written(raw, kind, namespace, ignored=("status",))
+    return read_object(raw, kind, namespace, ignored=("status",))

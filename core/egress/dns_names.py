@@ -42,7 +42,7 @@ def is_wildcard(text: str) -> bool:
     return text == ANY or text.startswith(WILDCARD)
 
 
-def shown(text: str) -> str:
+def readable_name(text: str) -> str:
     """Give a name as people see it where it holds punycode; else the name itself."""
     return ".".join(_decoded(label) or label for label in text.split("."))
 

@@ -1,8 +1,8 @@
-"""The labels by which policies select Pods, and that only the gate sets. Pure.
+"""The labels by which NetworkPolicies select Pods, and that only the gate sets. Pure.
 
-NetworkPolicy selects Pods by labels alone, and whoever may write a Pod writes its labels. So
-openings attach through labels under `egress.sallyport.dev/`, which the gate sets as a Pod is
-created, from its service account and from the workload that it is traced to.
+NetworkPolicy selects Pods by labels alone, and the author of a Pod writes its labels. So openings
+attach through labels under `egress.sallyport.dev/`, which the gate sets when a Pod is created, from
+its service account and from the workload that it is traced to.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ _MAX: Final = 63
 _DIGEST: Final = 16
 
 
-def label_of(text: str) -> str:
+def label_value(text: str) -> str:
     """Give the value by which a name is written into a label: itself where it can be one.
 
     A longer one is cut, and a digest put after it; the separator `--x` keeps it from being taken
@@ -35,17 +35,17 @@ def label_of(text: str) -> str:
 
 def workload_label(kind: str, name: str) -> str:
     """Give the value for a workload."""
-    return label_of(f"{kind}.{name}")
+    return label_value(f"{kind}.{name}")
 
 
 def egress_labels(service_account: str, workload: tuple[str, str] | None) -> dict[str, str]:
     """Give the labels of a Pod with this service account, from this workload (kind and name)."""
     return {
-        names.EGRESS_ACCOUNT_LABEL: label_of(service_account),
+        names.EGRESS_ACCOUNT_LABEL: label_value(service_account),
         names.EGRESS_WORKLOAD_LABEL: workload_label(*workload) if workload else NO_WORKLOAD,
     }
 
 
-def reserved(labels: Mapping[str, str]) -> dict[str, str]:
+def reserved_labels(labels: Mapping[str, str]) -> dict[str, str]:
     """Give those of an object's labels that only the gate may set."""
     return {key: value for key, value in labels.items() if key.startswith(PREFIX)}

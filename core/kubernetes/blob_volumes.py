@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from core.base.json_errors import UNREADABLE, unreadable
+from core.base.json_errors import DECODE_ERRORS, decode_error
 
 BLOB_DRIVERS: Final = frozenset({"blob.csi.azure.com", "azure/blobfuse"})
 """CSI driver, and the FlexVolume driver that it replaced."""
@@ -43,7 +43,7 @@ _NULL: Final = b"null"
 _Decoded = TypeVar("_Decoded")
 
 
-class Mount(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+class BlobMount(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """One way in which a volume, or a container that mounts by itself, shows blobs."""
 
     account: str = ""
@@ -92,9 +92,9 @@ class _Nfs(msgspec.Struct, rename="camel"):
     read_only: bool | None = None
 
 
-def blobs_of(
+def find_blob_mounts(
     sources: Mapping[str, msgspec.Raw], path: str, *, inline: bool, options: str = ""
-) -> tuple[Mount, ...]:
+) -> tuple[BlobMount, ...]:
     """Give what the sources of one volume show; `path` is the field that holds them.
 
     `inline`: a Pod writes the volume itself, rather than that a PersistentVolume does, whose mount
@@ -103,7 +103,7 @@ def blobs_of(
     Raises:
         InvalidObjectError: a source does not have its shape; names the field.
     """
-    found: list[Mount] = []
+    found: list[BlobMount] = []
     for kind in ("csi", "flexVolume"):
         raw = sources.get(kind)
         if raw is not None and bytes(raw) != _NULL:
@@ -139,7 +139,7 @@ def _of_driver(
     path: str,
     inline: bool,  # noqa: FBT001
     options: str,
-) -> Iterator[Mount]:
+) -> Iterator[BlobMount]:
     attributes: dict[str, list[str]] = {}
     for given in (source.volume_attributes, source.options):
         for key, value in (given or {}).items():
@@ -159,7 +159,7 @@ def _of_blobs(
     attributes: Mapping[str, list[str]],
     path: str,
     inline: bool,  # noqa: FBT001
-) -> Iterator[Mount]:
+) -> Iterator[BlobMount]:
     rest = source.volume_handle.split("#")
     handle = rest[1:3] if len(rest) > 2 else ["", ""]  # noqa: PLR2004  rg#account#container#…
     accounts = _said(attributes, _ACCOUNT) or [handle[0].lower()]
@@ -192,7 +192,7 @@ def _of_blobs(
         list(dict.fromkeys(servers or [""]))[:_MOST_SPELLINGS],
         list(dict.fromkeys(clients or [""]))[:_MOST_SPELLINGS],
     ):
-        yield Mount(
+        yield BlobMount(
             account=account,
             container=container,
             server=server,
@@ -206,7 +206,7 @@ def _of_blobs(
 
 def _of_others(
     attributes: Mapping[str, list[str]], path: str, *, read_only: bool
-) -> Iterator[Mount]:
+) -> Iterator[BlobMount]:
     """Give what another driver's attributes name: a host of Azure Storage, in any of them."""
     containers = [_container(each) for each in _said(attributes, _CONTAINER)] or [""]
     containers = [""] if _is_crowded(containers) else containers
@@ -214,32 +214,32 @@ def _of_others(
         host = host_of(value)
         account = account_of_host(host)
         for container in containers if account else ():
-            yield Mount(
+            yield BlobMount(
                 account=account, container=container, server=host, read_only=read_only, path=path
             )
 
 
 def _of_nfs_driver(
     attributes: Mapping[str, list[str]], path: str, *, read_only: bool
-) -> Iterator[Mount]:
+) -> Iterator[BlobMount]:
     """Give what NFS' own driver mounts: a share, or a folder below it."""
     servers, shares = attributes.get("server", ()), attributes.get("share", ())
     below = attributes.get("subdir", [""])
     if _is_crowded(servers, shares, below):
-        yield Mount(read_only=read_only, path=path)
+        yield BlobMount(read_only=read_only, path=path)
         return
     for server, share, folder in product(servers, shares, below):
         yield from _of_nfs(server, f"{share}/{folder}", path, read_only=read_only)
 
 
-def _of_nfs(server: str, exported: str, path: str, *, read_only: bool) -> Iterator[Mount]:
+def _of_nfs(server: str, exported: str, path: str, *, read_only: bool) -> Iterator[BlobMount]:
     segments = [each for each in posixpath.normpath(f"/{exported.lower()}").split("/") if each]
     account, container = [*segments, "", ""][:2]
     host = host_of(server)
     known = account_of_host(host)
     for one in dict.fromkeys((known, account) if known else (account,)):
         # Another server may be one that passes on what an account exports: it is only like it.
-        yield Mount(
+        yield BlobMount(
             account=one,
             container=container,
             server=host,
@@ -283,5 +283,5 @@ def _container(text: str) -> str:
 def _decode(raw: msgspec.Raw, kind: type[_Decoded], field: str) -> _Decoded:
     try:
         return msgspec.json.decode(raw, type=kind)
-    except UNREADABLE as error:
-        raise unreadable("volume", error, under=field) from error
+    except DECODE_ERRORS as error:
+        raise decode_error("volume", error, under=field) from error

@@ -82,10 +82,10 @@ def requirements_of(selector: LabelSelector | None, *, field: str, what: str) ->
             wanted = "needs values" if not values else "takes no values: remove them"
             raise InvalidObjectError(what, f"{path}.values", f"{each.operator} {wanted}")
         found.append(Requirement(each.key, each.operator, values))
-    return ordered(found)
+    return sort_requirements(found)
 
 
-def ordered(requirements: Iterable[Requirement]) -> Requirements:
+def sort_requirements(requirements: Iterable[Requirement]) -> Requirements:
     """Give requirements sorted, each once."""
     return tuple(sorted(set(requirements)))
 
@@ -95,7 +95,7 @@ def matches(requirements: Requirements, labels: Mapping[str, str]) -> bool:
     return all(each.matches(labels) for each in requirements)
 
 
-def written(requirements: Requirements) -> dict[str, Any]:
+def build_selector(requirements: Requirements) -> dict[str, Any]:
     """Give them as a LabelSelector; the empty one, which selects all, for none."""
     if not requirements:
         return {}

@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
-from core.base.json_errors import UNREADABLE, unreadable
-from core.kubernetes.blob_volumes import Mount, blobs_of
+from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.kubernetes.blob_volumes import BlobMount, find_blob_mounts
 
 _NO_SOURCES: Final = frozenset(
     {
@@ -52,7 +52,7 @@ class PersistentVolume(msgspec.Struct, frozen=True, gc=False):
     """`namespace/name` of the claim that it is bound to, or kept for; empty for anyone's."""
     claim_uid: str = ""
     """Of the claim that it is bound to; empty where it is only kept for one."""
-    mounts: tuple[Mount, ...] = ()
+    mounts: tuple[BlobMount, ...] = ()
     """The blobs of Azure Storage that it shows; paths are of the volume."""
 
 
@@ -106,8 +106,8 @@ def parse_persistent_volume(raw: bytes | msgspec.Raw) -> PersistentVolume:
     try:
         envelope = _ENVELOPE.decode(raw)
         spec = _TYPED.decode(raw).spec
-    except UNREADABLE as error:
-        raise unreadable("PersistentVolume", error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error("PersistentVolume", error) from error
     found = {
         key
         for key, value in envelope.spec.items()
@@ -127,5 +127,7 @@ def parse_persistent_volume(raw: bytes | msgspec.Raw) -> PersistentVolume:
         driver=spec.csi.driver if spec.csi else "",
         claim=f"{claim.namespace}/{claim.name}" if claim else "",
         claim_uid=claim.uid if claim else "",
-        mounts=blobs_of(envelope.spec, "spec", inline=False, options=options) if of_blobs else (),
+        mounts=find_blob_mounts(envelope.spec, "spec", inline=False, options=options)
+        if of_blobs
+        else (),
     )

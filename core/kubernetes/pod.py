@@ -6,7 +6,7 @@ for kube-apiserver.
 
 import msgspec
 
-from core.base.json_errors import UNREADABLE, unreadable
+from core.base.json_errors import DECODE_ERRORS, decode_error
 
 
 class _Struct(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", gc=False):
@@ -263,8 +263,8 @@ def decode_pod(raw: bytes | msgspec.Raw, what: str = "Pod") -> Pod:
     """
     try:
         return _DECODER.decode(raw)
-    except UNREADABLE as error:
-        raise unreadable(what, error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error(what, error) from error
 
 
 def decode_metadata(raw: bytes | msgspec.Raw, what: str) -> ObjectMeta:
@@ -275,5 +275,5 @@ def decode_metadata(raw: bytes | msgspec.Raw, what: str) -> ObjectMeta:
     """
     try:
         return _OBJECT.decode(raw).metadata
-    except UNREADABLE as error:
-        raise unreadable(what, error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error(what, error) from error

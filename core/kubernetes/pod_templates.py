@@ -1,4 +1,8 @@
-"""Pod templates as objects hold them. Pure."""
+"""Pod templates in objects: their paths, and templates found by their shape. Pure.
+
+What the operator of a kind that nobody listed does with a template is unknown: it may fill in what
+is absent. So a template found by its shape is `partial`: what *is* there counts.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -15,7 +19,7 @@ _STEP: Final = re.compile(r"([^.\[\]]+)|\[([^\]]*)\]")
 
 
 @dataclass(frozen=True)
-class Template:
+class PodTemplate:
     """A Pod that an object would make, as far as the object says what is in it."""
 
     path: str
@@ -50,12 +54,12 @@ def _is_within(path: str, inner: str) -> bool:
     return path.startswith(inner) and path[len(inner) :][:1] in {"", ".", "["}
 
 
-def of_template(path: str, value: Json, *, partial: bool = False) -> Template:
+def template_at(path: str, value: Json, *, partial: bool = False) -> PodTemplate:
     """Give what lies at a path, a Pod template or a Pod, as a Template."""
-    return Template(path, pod_of(value.get("metadata"), value.get("spec")), partial=partial)
+    return PodTemplate(path, build_pod(value.get("metadata"), value.get("spec")), partial=partial)
 
 
-def pod_of(metadata: object, spec: object) -> dict[str, Any]:
+def build_pod(metadata: object, spec: object) -> dict[str, Any]:
     """Give a Pod of what may be null, which is absent for kube-apiserver too."""
     return {"metadata": {} if metadata is None else metadata, "spec": {} if spec is None else spec}
 
@@ -71,7 +75,7 @@ def values_at(value: Any, path: str) -> list[Any]:
     return found
 
 
-def pointer_to(value: Any, path: str) -> str | None:
+def json_pointer(value: Any, path: str) -> str | None:
     """Give the JSON pointer (RFC 6901) to what lies at a path such as `spec.jobs[0].template`.
 
     None where nothing does. A key may have a dot in it: the longest that leads there is taken.
@@ -92,7 +96,7 @@ def pointer_to(value: Any, path: str) -> str | None:
 
 
 def _under(token: str, value: Any, rest: str) -> str | None:
-    found = pointer_to(value, rest.removeprefix("."))
+    found = json_pointer(value, rest.removeprefix("."))
     return None if found is None else f"/{token}{found}"
 
 
@@ -100,7 +104,7 @@ def _escaped(key: str) -> str:
     return key.replace("~", "~0").replace("/", "~1")
 
 
-def lying_at(kind: str, value: Json, path: str) -> Iterator[tuple[str, Json]]:
+def find_objects_at(kind: str, value: Json, path: str) -> Iterator[tuple[str, Json]]:
     """Yield paths and values of the objects at a path of `core.kubernetes.workload_kinds`.
 
     Raises:
@@ -133,3 +137,74 @@ def _items(kind: str, at: str, value: Any, lists: int) -> Iterator[tuple[str, An
         raise InvalidObjectError(kind, at, "must be a list")
     for index, each in enumerate(value):
         yield from _items(kind, f"{at}[{index}]", each, lists - 1)
+
+
+DEEPEST: Final = 64
+MOST_PARTS: Final = 100_000
+"""No more parts of an object are searched; what lies beyond is judged Pod by Pod alone."""
+
+_LEFT_OUT: Final = frozenset({"metadata", "status"})
+"""Fields of an object that say nothing of what it would make."""
+
+_NAMES: Final = ("template", "templates")
+"""Ends of names of fields in which a template needs no image: its operator may have one."""
+
+
+def find_templates_by_shape(value: Json) -> list[PodTemplate]:
+    """Give what has the shape of a Pod template or a bare Pod spec, in an object that is no Pod.
+
+    A Pod spec has containers that have names, one of them an image too; a template has such a
+    `spec`, without images where its field is called `…template`.
+    """
+    found = []
+    top = {name: below for name, below in value.items() if name not in _LEFT_OUT}
+    waiting = [(path[1:], below, 1) for path, below in _below("", top)]
+    waiting.reverse()
+    for _ in range(MOST_PARTS):
+        if not waiting:
+            break
+        path, part, depth = waiting.pop()
+        template = _shaped(path, part) if isinstance(part, Mapping) else None
+        if template is not None:
+            found.append(template)
+        elif depth < DEEPEST:
+            below = [(inner, each, depth + 1) for inner, each in _below(path, part)]
+            waiting.extend(reversed(below))
+    return found
+
+
+def _below(path: str, part: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what can hold something else, in its order."""
+    if isinstance(part, Mapping):
+        pairs = ((f"{path}.{name}", each) for name, each in part.items())
+    else:
+        pairs = ((f"{path}[{index}]", each) for index, each in enumerate(part))
+    return (pair for pair in pairs if isinstance(pair[1], Mapping | list))
+
+
+def _shaped(path: str, part: Json) -> PodTemplate | None:
+    field = path.rpartition(".")[2].partition("[")[0].lower()
+    if _is_pod_spec(part.get("spec"), images=not field.endswith(_NAMES)):
+        return template_at(path, part, partial=True)
+    if _is_pod_spec(part, images=True):
+        return PodTemplate(path, build_pod(None, part), (("spec", path),), partial=True)
+    return None
+
+
+def _is_pod_spec(value: Any, *, images: bool) -> bool:
+    containers = value.get("containers") if isinstance(value, Mapping) else None
+    return (
+        isinstance(containers, list)
+        and bool(containers)
+        and all(isinstance(each, Mapping) and "name" in each for each in containers)
+        and (not images or any(isinstance(each.get("image"), str) for each in containers))
+    )
+
+
+def holds_containers(value: Any) -> bool:
+    """Say whether a list `containers` lies somewhere in a value, in a template or not."""
+    if isinstance(value, Mapping):
+        return bool(value.get("containers") and isinstance(value["containers"], list)) or any(
+            holds_containers(below) for below in value.values()
+        )
+    return isinstance(value, list) and any(holds_containers(below) for below in value)

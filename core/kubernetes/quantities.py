@@ -35,7 +35,7 @@ _BYTES: Final = frozenset({MEMORY, "ephemeral-storage"})
 _MOST_REMEMBERED: Final = 4096
 
 
-def amount(resource: str, quantity: str | float) -> int:
+def parse_amount(resource: str, quantity: str | float) -> int:
     """Give how much a quantity is of a resource: not below zero, capped at LARGEST.
 
     Raises:
@@ -60,7 +60,7 @@ def _amount(thousandths: bool, text: str) -> int:  # noqa: FBT001  A key of what
     return min(-(-value.numerator // value.denominator), LARGEST)
 
 
-def amounts(quantities: Mapping[str, str | float] | None) -> dict[str, int]:
+def parse_amounts(quantities: Mapping[str, str | float] | None) -> dict[str, int]:
     """Give how much there is of each resource.
 
     Raises:
@@ -69,14 +69,14 @@ def amounts(quantities: Mapping[str, str | float] | None) -> dict[str, int]:
     found = {}
     for resource, quantity in (quantities or {}).items():
         try:
-            found[resource] = amount(resource, quantity)
+            found[resource] = parse_amount(resource, quantity)
         except ValueError as error:
             message = f"{resource}: {error}"
             raise ValueError(message) from None
     return found
 
 
-def spoken(resource: str, value: int) -> str:
+def format_amount(resource: str, value: int) -> str:
     """Give an amount as people write it: `2.5 cpu`, `16Gi memory`, `8 nvidia.com/gpu`."""
     if resource == CPU:
         return f"{value / 1000:g} cpu"

@@ -1,4 +1,4 @@
-"""The requester note of a workload, and where a Pod comes from: values without behaviour of I/O."""
+"""The requester note on an object's metadata, owner references, and the root workload of a Pod."""
 
 from collections.abc import Iterable, Mapping
 
@@ -6,10 +6,10 @@ import msgspec
 
 from core.base import names
 from core.kubernetes.pod import OwnerReference
-from core.kubernetes.workload import GroupKind
+from core.kubernetes.workload_kinds import GroupKind
 
 
-class Notes(msgspec.Struct, frozen=True, gc=False):
+class RequesterNotes(msgspec.Struct, frozen=True, gc=False):
     """What is noted on an object's metadata; None is not noted."""
 
     requester: str | None = None
@@ -20,17 +20,19 @@ class Notes(msgspec.Struct, frozen=True, gc=False):
     """The AccessGrants that named its requester then, where its Pods reach model weights."""
 
 
-NO_NOTES = Notes()
+NO_NOTES = RequesterNotes()
 
 
-def read_notes(annotations: Mapping[str, str | None] | None) -> Notes:
+def read_notes(annotations: Mapping[str, str | None] | None) -> RequesterNotes:
     """Read the notes among annotations; an empty value is none."""
     if not annotations:
         return NO_NOTES
     requester = annotations.get(names.REQUESTER_ANNOTATION) or None
     profile = annotations.get(names.PROFILE_ANNOTATION) or None
     grants = annotations.get(names.GRANTS_ANNOTATION) or None
-    return Notes(requester, profile, grants) if requester or profile or grants else NO_NOTES
+    return (
+        RequesterNotes(requester, profile, grants) if requester or profile or grants else NO_NOTES
+    )
 
 
 def controller_reference(references: Iterable[OwnerReference] | None) -> OwnerReference | None:
@@ -48,19 +50,19 @@ def kind_of_owner(owner: OwnerReference) -> GroupKind:
     return owner.api_version.rpartition("/")[0], owner.kind
 
 
-class Owned(msgspec.Struct, frozen=True, gc=False):
+class OwnerObject(msgspec.Struct, frozen=True, gc=False):
     """An object that owns others, as it is in the cluster now."""
 
     group: str
     kind: str
     name: str
     uid: str
-    notes: Notes = NO_NOTES
+    notes: RequesterNotes = NO_NOTES
     owner: OwnerReference | None = None
     """The owner that controls it."""
 
 
-class Root(msgspec.Struct, frozen=True, gc=False):
+class RootWorkload(msgspec.Struct, frozen=True, gc=False):
     """Where a Pod comes from: the workload that somebody submitted, and what is noted of it."""
 
     kind: str

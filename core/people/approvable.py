@@ -1,4 +1,7 @@
-"""What is read alike of the objects that need approval and of the approvals: metadata, digest."""
+"""Sallyport's own kinds, read alike: metadata, `spec`, author, editors, and the approved digest.
+
+The objects that people approve, the approvals, and WeightStores are read so.
+"""
 
 import datetime as dt
 import hashlib
@@ -10,7 +13,7 @@ import msgspec
 
 from core.base import names
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import UNREADABLE, unreadable
+from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.people.two_person import Approvable, read_people, read_person
 
 DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
@@ -20,7 +23,7 @@ _TIME: Final = re.compile(r"20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]
 _Spec = TypeVar("_Spec")
 
 
-class Meta(msgspec.Struct, frozen=True, rename="camel"):
+class Metadata(msgspec.Struct, frozen=True, rename="camel"):
     """`metadata`, as far as it is read."""
 
     name: str = ""
@@ -35,10 +38,10 @@ class Meta(msgspec.Struct, frozen=True, rename="camel"):
         return (self.annotations or {}).get(name, "")
 
 
-class Written(msgspec.Struct, frozen=True):
+class UntypedObject(msgspec.Struct, frozen=True):
     """An object before its `spec` is typed."""
 
-    meta: Meta
+    meta: Metadata
     spec: Any
     digest: str
     """`sha256:` and the digest of kind, namespace, name and `spec`: what is approved."""
@@ -47,19 +50,19 @@ class Written(msgspec.Struct, frozen=True):
 class _Head(msgspec.Struct, rename="camel"):
     api_version: str = ""
     kind: str = ""
-    metadata: Meta = Meta()
+    metadata: Metadata = Metadata()
 
 
 _FIELDS: Final = frozenset({"apiVersion", "kind", "metadata", "spec"})
 
 
-def read_written(
+def read_object(
     raw: bytes | msgspec.Raw,
     kind: str,
     namespace: str = "",
     apart: Collection[str] = (),
     ignored: Collection[str] = (),
-) -> Written:
+) -> UntypedObject:
     """Read an object of a kind of Sallyport's; `namespace` is the request's.
 
     The fields of `spec` that are named in `apart` are not approved: the digest leaves them out.
@@ -72,8 +75,8 @@ def read_written(
     try:
         head = msgspec.json.decode(raw, type=_Head)
         whole = msgspec.json.decode(raw)
-    except UNREADABLE as error:
-        raise unreadable(kind, error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error(kind, error) from error
     what = f"{kind} {head.metadata.name}"
     for field, value, expected in (
         ("apiVersion", head.api_version, names.API_VERSION),
@@ -88,10 +91,10 @@ def read_written(
     approved = spec
     if apart and isinstance(spec, dict):
         approved = {field: value for field, value in spec.items() if field not in apart}
-    return Written(meta, spec, _digest(kind, meta, approved))
+    return UntypedObject(meta, spec, _digest(kind, meta, approved))
 
 
-def approvable_of(written: Written) -> Approvable:
+def approvable_of(written: UntypedObject) -> Approvable:
     """Give what is approved of an object, and who wrote it, as the webhook recorded it."""
     meta = written.meta
     return Approvable(
@@ -103,7 +106,7 @@ def approvable_of(written: Written) -> Approvable:
 
 
 def convert_spec(
-    written: Written, kind: str, spec: type[_Spec], optional: Collection[str]
+    written: UntypedObject, kind: str, spec: type[_Spec], optional: Collection[str]
 ) -> _Spec:
     """Give the `spec` typed; null in a field named in `optional` is absence, as in Kubernetes.
 
@@ -113,10 +116,10 @@ def convert_spec(
     try:
         return msgspec.convert(_without_nulls(written.spec, optional), spec)
     except msgspec.ValidationError as error:
-        raise unreadable(f"{kind} {written.meta.name}", error, "spec") from error
+        raise decode_error(f"{kind} {written.meta.name}", error, "spec") from error
 
 
-def demand(pattern: re.Pattern[str], text: str, field: str, what: str, wanted: str) -> None:
+def require_match(pattern: re.Pattern[str], text: str, field: str, what: str, wanted: str) -> None:
     """Demand that a text matches a pattern, all of it; `wanted` says for a person what it must be.
 
     Raises:
@@ -141,7 +144,7 @@ def parse_time(text: str, *, field: str, what: str) -> float:
     raise InvalidObjectError(what, field, message)
 
 
-def _digest(kind: str, meta: Meta, spec: Any) -> str:
+def _digest(kind: str, meta: Metadata, spec: Any) -> str:
     """Digest what is approved: its JSON with sorted keys and no spaces."""
     whole = {"kind": kind, "namespace": meta.namespace, "name": meta.name, "spec": spec}
     canonical = msgspec.json.encode(whole, order="deterministic")

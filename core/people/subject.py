@@ -51,7 +51,7 @@ class Subject(msgspec.Struct, frozen=True, gc=False):
         return f"Subject({self.label})"
 
 
-def unnamed(name: str) -> str:
+def pseudonymous_user(name: str) -> str:
     """Give the name of a user fit for privileges and the record: never a person's.
 
     Those of the cluster (`system:…`), `*` and Entra object ids name no person and stay; any other
@@ -67,7 +67,7 @@ GROUP_PREFIX: Final = "group:"
 
 
 @lru_cache(maxsize=4096)
-def unnamed_group(name: str) -> str:
+def pseudonymous_group(name: str) -> str:
     """Give the name of a group fit for the record: people name groups after themselves.
 
     Those of the cluster (`system:…`) and Entra object ids stay; any other becomes `group:` and the
@@ -78,7 +78,7 @@ def unnamed_group(name: str) -> str:
     return GROUP_PREFIX + hashlib.sha256(name.encode()).hexdigest()[:16]
 
 
-def service_account(namespace: str, name: str) -> Subject:
+def service_account_subject(namespace: str, name: str) -> Subject:
     """Give the subject that a Pod running as this service account is.
 
     Groups as kube-apiserver gives them (k8s.io/apiserver/pkg/authentication/serviceaccount).

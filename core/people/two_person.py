@@ -69,26 +69,26 @@ RiskOf = Callable[[Collection[str]], AtRisk | None]
 """Says by the marks of one person (`oid:…`, `user:…`) whether they are at risk now."""
 
 
-def nobody(_: Collection[str]) -> AtRisk | None:
+def nobody_at_risk(_: Collection[str]) -> AtRisk | None:
     """Say of everybody that they are not at risk: where nothing is known of it."""
     return None
 
 
 @dataclass(frozen=True)
-class Terms:
+class ApprovalTerms:
     """What an installation says of people."""
 
     shared_accounts: frozenset[str] = SHARED_ACCOUNTS
     """User names in lower case."""
     profiles: bool = False
     """Whether creating or widening a ContainerProfile needs approval."""
-    at_risk: RiskOf = nobody
+    at_risk: RiskOf = nobody_at_risk
     """Who is at risk, asked each time: what is decided by it ends when the risk does."""
     suspends: bool = False
     """Whether exceptions excuse nothing while somebody who wrote them is at risk."""
 
 
-ORDINARY: Final = Terms()
+ORDINARY_TERMS: Final = ApprovalTerms()
 """Those of an installation that says nothing."""
 
 
@@ -137,7 +137,7 @@ def read_people(text: str) -> tuple[Person, ...]:
     return tuple(filter(None, map(read_person, text.split(","))))
 
 
-def may_approve(subject: Subject, terms: Terms) -> str:
+def why_may_not_approve(subject: Subject, terms: ApprovalTerms) -> str:
     """Say why this subject may approve nothing now, whoever wrote it; empty if they may."""
     if why := _never_approves(subject, terms):
         return why
@@ -146,7 +146,7 @@ def may_approve(subject: Subject, terms: Terms) -> str:
     return ""
 
 
-def may_activate(subject: Subject, terms: Terms) -> str:
+def why_may_not_activate(subject: Subject, terms: ApprovalTerms) -> str:
     """Say why this subject does not open a BreakGlass now; empty if it may, as local admins may."""
     if subject.username.startswith(SERVICE_ACCOUNT_PREFIX):
         return "a service account cannot activate it: a person must"
@@ -160,7 +160,7 @@ def may_activate(subject: Subject, terms: Terms) -> str:
     return ""
 
 
-def suspended(what: Approvable, terms: Terms) -> str:
+def why_suspended(what: Approvable, terms: ApprovalTerms) -> str:
     """Say why an exception is suspended now; empty where it is not.
 
     Nothing is written: it is in force again when whoever wrote it is not at risk any more. Entra's
@@ -175,23 +175,23 @@ def suspended(what: Approvable, terms: Terms) -> str:
     return ""
 
 
-def stays_open(opener: Person, began: float, terms: Terms) -> bool:
+def stays_open(opener: Person, began: float, terms: ApprovalTerms) -> bool:
     """Say whether what somebody opened then (Unix seconds) stays so, at risk as they may be."""
     risk = terms.at_risk(opener)
     return risk is None or began < risk.sure_before
 
 
-def writes(person: Person, what: Approvable) -> bool:
+def is_writer(person: Person, what: Approvable) -> bool:
     """Say whether a person is the author or one of the later editors."""
     return any(person & writer for writer in (what.author, *what.editors))
 
 
-def approved(  # noqa: PLR0913  All that the rule looks at.
+def judge_approval(  # noqa: PLR0913  All that the rule looks at.
     what: Approvable,
     consents: Sequence[Consent],
     holders: Collection[str],
     now: float,
-    terms: Terms,
+    terms: ApprovalTerms,
     *,
     endures: bool = False,
 ) -> Approved | NotApproved:
@@ -229,7 +229,7 @@ def approved(  # noqa: PLR0913  All that the rule looks at.
 
 
 def _refused(
-    what: Approvable, consent: Consent, holders: Collection[str], now: float, terms: Terms
+    what: Approvable, consent: Consent, holders: Collection[str], now: float, terms: ApprovalTerms
 ) -> str:
     """Say why one approval does not count; empty if it does."""
     if consent.digest != what.digest:
@@ -243,7 +243,7 @@ def _refused(
     return "" if consent.approval in holders else "no longer has the right to approve"
 
 
-def _risky(consent: Consent, marks: Person, terms: Terms, endures: bool) -> str:  # noqa: FBT001
+def _risky(consent: Consent, marks: Person, terms: ApprovalTerms, endures: bool) -> str:  # noqa: FBT001
     """Say that an approval does not count for its approver's risk; empty if it does."""
     risk = terms.at_risk({*marks, *_marks(consent.approver)})
     if risk is None or (endures and 0.0 < consent.given < risk.sure_before):
@@ -251,7 +251,7 @@ def _risky(consent: Consent, marks: Person, terms: Terms, endures: bool) -> str:
     return "is at risk now: it does not count until the risk is gone"
 
 
-def _never_approves(subject: Subject, terms: Terms) -> str:
+def _never_approves(subject: Subject, terms: ApprovalTerms) -> str:
     """Say why a subject never approves anything; empty if it may."""
     if subject.username.startswith(SERVICE_ACCOUNT_PREFIX):
         return "a service account cannot approve: a person must"

@@ -10,7 +10,7 @@ import msgspec
 
 from core.base import names
 from core.base.errors import InvalidObjectError
-from core.profiles.defaults import NO_DEFAULTS, Defaults, normal_defaults, validate_defaults
+from core.profiles.defaults import NO_DEFAULTS, Defaults, normalize_defaults, validate_defaults
 from core.profiles.privileges import PatternIndex, PatternSet, validate_pattern
 from core.sandbox.decision import SandboxMode
 
@@ -136,7 +136,7 @@ class ProfileSet:
         return self._demanding.get(max(since, 1), 0)
 
 
-def is_name(text: str) -> bool:
+def is_profile_name(text: str) -> bool:
     """Say whether a ContainerProfile can have this name (RFC 1123 subdomain)."""
     return len(text) <= MAX_NAME and _NAME.fullmatch(text) is not None
 
@@ -197,7 +197,7 @@ def _normal(item: Any) -> Any:
         if isinstance(number := kept.get(key), float) and number.is_integer():
             kept[key] = int(number)
     if "defaults" in kept:
-        kept["defaults"] = normal_defaults(kept["defaults"])
+        kept["defaults"] = normalize_defaults(kept["defaults"])
     return {**item, "spec": kept}
 
 
@@ -217,7 +217,7 @@ def _validate(spec: ProfileSpec, what: str) -> None:
             what, "spec.catalogue", f"{spec.catalogue} must be 1 to {CATALOGUE} in this release"
         )
     for index, name in enumerate(spec.includes):
-        if not is_name(name):
+        if not is_profile_name(name):
             message = f"{name!r} cannot be the name of a ContainerProfile"
             raise InvalidObjectError(what, f"spec.includes[{index}]", message)
     for index, pattern in enumerate(spec.privileges):

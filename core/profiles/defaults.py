@@ -74,7 +74,7 @@ def validate_defaults(defaults: Defaults, what: str) -> None:
             raise InvalidObjectError(what, f"spec.defaults.env[{index}].value", message)
 
 
-def normal_defaults(written: Any) -> Any:
+def normalize_defaults(written: Any) -> Any:
     """Write defaults as kube-apiserver stores them: no null in an optional field."""
     if not isinstance(written, dict):
         return written

@@ -1,4 +1,4 @@
-"""The grammar of privileges and patterns, and the one question asked of them.
+"""The grammar of privileges and patterns, and which pattern covers which privilege or pattern.
 
     privilege = segment *( "/" segment )
     pattern   = the same, where a segment "*" stands for one whole segment
@@ -181,3 +181,48 @@ def _spelled(tree: _Tree) -> Iterator[str]:
             yield segment
         for rest in _spelled({key: node for key, node in below.items() if key != _END}):
             yield f"{segment}/{rest}"
+
+
+_UNSPELT: Final = "\0"
+"""Stands for a segment that no pattern spells: only wildcards cover it."""
+
+
+def contains_pattern(patterns: PatternSet, pattern: str, longest: int) -> bool:
+    """Say whether `patterns` cover all that `pattern` covers, one alone or several together.
+
+    `longest` is the number of segments of the longest of `patterns`. Exact: a segment that no
+    pattern spells, put for a wildcard, is covered by wildcards alone, and what they cover with
+    it they cover with any other; beyond `longest` only a last `**` covers, and then any length.
+    """
+    segments = [_UNSPELT if segment == ONE else segment for segment in pattern.split("/")]
+    if segments[-1] != REST:
+        return patterns.covers("/".join(segments))
+    given = segments[:-1]
+    most = max(longest + 1 - len(given), 1)
+    return all(
+        patterns.covers("/".join(given + [_UNSPELT] * further)) for further in range(1, most + 1)
+    )
+
+
+def find_uncovered(patterns: Iterable[str], by: PatternSet) -> list[str]:
+    """Give those of `patterns`, sorted and without what the others say too, that `by` lacks."""
+    longest = _longest(by)
+    return [p for p in reduce_patterns(patterns) if not contains_pattern(by, p, longest)]
+
+
+def reduce_patterns(patterns: Iterable[str]) -> list[str]:
+    """Give the patterns, sorted, without those that the others cover.
+
+    >>> reduced(["host/port/80", "host/*/80", "host/**"])
+    ['host/**']
+    """
+    kept = sorted(set(patterns))
+    for pattern in list(kept):
+        others = PatternSet(other for other in kept if other != pattern)
+        if contains_pattern(others, pattern, _longest(others)):
+            kept.remove(pattern)
+    return kept
+
+
+def _longest(patterns: PatternSet) -> int:
+    return max((pattern.count("/") + 1 for pattern in patterns), default=0)

@@ -1,4 +1,4 @@
-"""The least list of privileges that covers what some objects need, each with its evidence. Pure."""
+"""The least list of privileges that covers what some objects need, with its evidence. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ FOLD_FROM: Final = 4
 
 
 @dataclass(frozen=True)
-class Examined:
+class ExaminedObject:
     """What the rules found that one object needs."""
 
     object: str
@@ -28,7 +28,7 @@ class Examined:
     needs: Sequence[Need]
 
 
-class Place(msgspec.Struct, frozen=True):
+class NeedPlace(msgspec.Struct, frozen=True):
     """A field that needs a privilege."""
 
     object: str
@@ -36,12 +36,12 @@ class Place(msgspec.Struct, frozen=True):
     container: str | None = None
 
 
-class Line(msgspec.Struct, frozen=True, rename="camel"):
+class SuggestedLine(msgspec.Struct, frozen=True, rename="camel"):
     """One line of a profile, and why it stands there."""
 
     privilege: str
     """A privilege; or, where it folds others, a pattern."""
-    places: list[Place]
+    places: list[NeedPlace]
     """The first that were found."""
     more_places: int = 0
     folds: list[str] = []
@@ -67,9 +67,9 @@ _NEVER: Final = frozenset({"etc/kubernetes", "var/lib", "var/lib/kubelet", "var/
 """Folders of a node below which the kubelet's and the container runtime's own lie."""
 
 
-def suggest(examined: Iterable[Examined]) -> list[Line]:
+def suggest_privileges(examined: Iterable[ExaminedObject]) -> list[SuggestedLine]:
     """Give a line for each privilege that some object needs, sorted: no wider, each needed."""
-    places: dict[str, list[Place]] = {}
+    places: dict[str, list[NeedPlace]] = {}
     more: dict[str, int] = {}
     for one in examined:
         for need in one.needs:
@@ -78,39 +78,39 @@ def suggest(examined: Iterable[Examined]) -> list[Line]:
                 found.append(_place(one, need))
             else:
                 more[need.privilege] = more.get(need.privilege, 0) + 1
-    return [Line(name, places[name], more.get(name, 0)) for name in sorted(places)]
+    return [SuggestedLine(name, places[name], more.get(name, 0)) for name in sorted(places)]
 
 
-def _place(one: Examined, need: Need) -> Place:
+def _place(one: ExaminedObject, need: Need) -> NeedPlace:
     path = ".".join(part for part in (one.prefix, need.path) if part)
-    return Place(one.object, path, need.container)
+    return NeedPlace(one.object, path, need.container)
 
 
-def fold(lines: Iterable[Line]) -> list[Line]:
+def fold_lines(lines: Iterable[SuggestedLine]) -> list[SuggestedLine]:
     """Put a pattern for FOLD_FROM or more lines that lie below the same place, sorted.
 
     The narrowest pattern is taken; capabilities and the like, of which each has its own
     meaning, are never folded. Still covered is all that was, and each line is needed.
     """
-    folded: list[Line] = []
+    folded: list[SuggestedLine] = []
     for family, group in groupby(sorted(lines, key=_by_privilege), _family):
         alike = list(group)
         folded += _fold(alike, 0, family) if family else alike
     return sorted(folded, key=_by_privilege)
 
 
-def _by_privilege(line: Line) -> str:
+def _by_privilege(line: SuggestedLine) -> str:
     return line.privilege
 
 
-def _family(line: Line) -> _Family | None:
+def _family(line: SuggestedLine) -> _Family | None:
     return next((f for f in _FAMILIES if line.privilege.startswith(f"{f.prefix}/")), None)
 
 
-def _fold(lines: list[Line], depth: int, family: _Family) -> list[Line]:
+def _fold(lines: list[SuggestedLine], depth: int, family: _Family) -> list[SuggestedLine]:
     """Fold lines that share their first `depth` segments, from the deepest place up."""
-    here: list[Line] = []
-    below: list[Line] = []
+    here: list[SuggestedLine] = []
+    below: list[SuggestedLine] = []
     for line in lines:
         (below if len(_segments(line)) > depth else here).append(line)
     below.sort(key=lambda line: _segments(line)[depth])
@@ -132,12 +132,12 @@ def _may_fold(spelt: Sequence[str], family: _Family) -> bool:
     )
 
 
-def _pattern(lines: Sequence[Line], depth: int) -> Line:
+def _pattern(lines: Sequence[SuggestedLine], depth: int) -> SuggestedLine:
     folds = sorted(set(_folds(lines)))
     flat = all(privilege.count("/") == depth for privilege in folds)
     spelt = _segments(lines[0])[:depth]
     places = [place for line in lines for place in line.places]
-    return Line(
+    return SuggestedLine(
         "/".join([*spelt, ONE if flat else REST]),
         places[:MOST_PLACES],
         sum(line.more_places for line in lines) + max(len(places) - MOST_PLACES, 0),
@@ -145,10 +145,10 @@ def _pattern(lines: Sequence[Line], depth: int) -> Line:
     )
 
 
-def _folds(lines: Iterable[Line]) -> Iterator[str]:
+def _folds(lines: Iterable[SuggestedLine]) -> Iterator[str]:
     for line in lines:
         yield from line.folds or [line.privilege]
 
 
-def _segments(line: Line) -> list[str]:
+def _segments(line: SuggestedLine) -> list[str]:
     return line.privilege.split("/")

@@ -1,7 +1,7 @@
-"""The records of a snapshot, kept compactly: sorted columns of bytes, and no object for each.
+"""The records of a risk snapshot in memory: sorted columns of bytes, and no object for each record.
 
 100,000 identities in a dict of bytes take 25 MiB, and twice that while one snapshot takes the place
-of another; so they take 9. They come in shards, so that what has not changed is shared.
+of another; columns take 9. They come in shards, so that what has not changed is shared.
 """
 
 import sys
@@ -27,7 +27,7 @@ def shard_of(key: bytes) -> int:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Section:
+class RecordSection:
     """Records of one sort (the first byte of their keys), sorted by whom they are about.
 
     `rows` holds the first `width` bytes of each record, `tails` what is left of each.
@@ -43,7 +43,9 @@ class Section:
     """The first 8 bytes of each key as a number: what is searched."""
 
     @classmethod
-    def of(cls, keys: bytes, width: int, rows: bytes, lengths: bytes, tails: bytes) -> "Section":
+    def of(
+        cls, keys: bytes, width: int, rows: bytes, lengths: bytes, tails: bytes
+    ) -> "RecordSection":
         """Take the columns; `lengths` holds that of each tail."""
         starts = array("Q", keys)
         if sys.byteorder == "little":
@@ -80,14 +82,14 @@ class Section:
             yield self.keys[place * _WHO : place * _WHO + _WHO], self.at(place)
 
 
-Shard = Mapping[int, Section]
+Shard = Mapping[int, RecordSection]
 """The sections of a shard, by the first byte of their records' keys."""
 
 _NO_SHARD: Final[Shard] = {}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Base(Mapping[bytes, bytes]):
+class SnapshotBase(Mapping[bytes, bytes]):
     """All records of a base, by key. Immutable."""
 
     shards: tuple[Shard, ...] = field(default=(_NO_SHARD,) * SHARDS)
@@ -128,7 +130,7 @@ class Base(Mapping[bytes, bytes]):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Beside(Mapping[bytes, bytes | None]):
+class BaseChanges(Mapping[bytes, bytes | None]):
     """Changes to a base as they are stored: records that are new, and keys of those that are gone.
 
     A head that comes with a few thousand is put in force without a look at any of them.
@@ -172,7 +174,7 @@ def sections_of(records: Iterable[tuple[bytes, bytes]], widths: Mapping[int, int
     for sort, found in sorted(by_sort.items()):
         found.sort()
         width = widths[sort]
-        sections[sort] = Section.of(
+        sections[sort] = RecordSection.of(
             b"".join(who for who, _ in found),
             width,
             b"".join(record[:width] for _, record in found),

@@ -1,4 +1,4 @@
-"""Looking back on an identity at risk: what it did that is still there. Values; their stored form.
+"""The look-back on an identity at risk: what it did that is still there, and its document.
 
 `docs/reference/look-back.schema.json` is made from this module. Nothing here names a person.
 """
@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from core.kubernetes.workload import GroupKind
+from core.kubernetes.workload_kinds import GroupKind
 
 FORMAT: Final = 1
 """Version of the document. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
@@ -50,7 +50,9 @@ class State(enum.Enum):
     """Its kind could not be listed; the document's `gaps` say why."""
 
 
-class Act(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, rename="camel", kw_only=True):
+class RecordedAct(
+    msgspec.Struct, frozen=True, gc=False, omit_defaults=True, rename="camel", kw_only=True
+):
     """One recorded decision that let somebody do something, as far as looking back reads it."""
 
     id: str
@@ -141,7 +143,7 @@ class StoreReads(_Part, frozen=True, kw_only=True):
     """Of those, where it may have been another's Pod."""
 
 
-def joined_reads(one: StoreReads, other: StoreReads) -> StoreReads:
+def join_reads(one: StoreReads, other: StoreReads) -> StoreReads:
     """Give both together, of the same store."""
     return StoreReads(
         store=one.store,
@@ -199,7 +201,7 @@ class LookBackDocument(_Part, frozen=True):
         return not (found or self.reads)
 
 
-def fitting(document: LookBackDocument, most: int) -> LookBackDocument:
+def trim_items(document: LookBackDocument, most: int) -> LookBackDocument:
     """Give the document with as many of its items as leave it at most `most` bytes long."""
     while len(encode_look_back(document)) > most and document.items:
         kept = document.items[: len(document.items) * 3 // 4]

@@ -1,7 +1,8 @@
-"""How risky an identity is: the words that Entra ID, snapshots, tables and decisions share. Pure.
+"""The model of identity risk: levels, states, standings, effects and entries. Pure.
 
 Levels and states are Microsoft Graph's (`riskyUser`, `riskyServicePrincipal`, v1.0). A *standing*
-is what they come to for a decision: the row of the table (`identity.risk.standing`).
+is what they come to for a decision: the row of the table (`identity.risk.standing`). Entra ID,
+snapshots, tables and decisions share it.
 """
 
 import enum
@@ -14,7 +15,7 @@ import msgspec
 from core.people.subject import Subject
 
 
-class Level(enum.Enum):
+class RiskLevel(enum.Enum):
     """`riskLevel`."""
 
     NONE = "none"
@@ -26,7 +27,7 @@ class Level(enum.Enum):
     UNKNOWN = "unknownFutureValue"
 
 
-class State(enum.Enum):
+class RiskState(enum.Enum):
     """`riskState`."""
 
     NONE = "none"
@@ -38,7 +39,7 @@ class State(enum.Enum):
     UNKNOWN = "unknownFutureValue"
 
 
-class Family(enum.IntEnum):
+class RiskSource(enum.IntEnum):
     """Whose word it is. Each has at most one entry of an identity; the worse one counts."""
 
     ENTRA = 0
@@ -175,8 +176,8 @@ class RiskEntry(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What one family says of one identity. Times are Unix seconds; 0 is not known."""
 
     kind: PrincipalKind = PrincipalKind.USER
-    level: Level = Level.NONE
-    state: State = State.NONE
+    level: RiskLevel = RiskLevel.NONE
+    state: RiskState = RiskState.NONE
     deleted: bool = False
     updated: int
     """When its source last changed it: what is older never overwrites what is newer."""
@@ -200,7 +201,7 @@ class Application(msgspec.Struct, frozen=True, gc=False):
     """Of its service principal, lower case; empty where it is missing."""
 
 
-class Acting(msgspec.Struct, frozen=True, gc=False):
+class BehaviourEntry(msgspec.Struct, frozen=True, gc=False):
     """What an identity does that is unusual."""
 
     behaviour: Behaviour
@@ -208,7 +209,7 @@ class Acting(msgspec.Struct, frozen=True, gc=False):
     """Unix seconds, from which it counts no more."""
 
 
-class Assessed(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+class AssessedIdentity(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What the table says of one identity of a request, and what that rests on."""
 
     role: Role
@@ -227,7 +228,7 @@ class Assessed(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Of the risk, Unix seconds; 0 where it is not at risk."""
 
 
-def key_of(label: str) -> bytes:
+def identity_key(label: str) -> bytes:
     """Give the 16 bytes by which snapshots know a `Subject.label` or an Entra object id.
 
     An object id (`oid:…`, or bare) is its own 16 bytes; any other label the first 16 of its
@@ -240,6 +241,6 @@ def key_of(label: str) -> bytes:
         return hashlib.sha256(label.encode()).digest()[:16]
 
 
-def key_of_subject(subject: Subject) -> bytes:
+def subject_key(subject: Subject) -> bytes:
     """Give the same of a subject."""
-    return key_of(subject.label)
+    return identity_key(subject.label)

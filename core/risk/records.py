@@ -1,4 +1,4 @@
-"""How one record of a snapshot is written: fixed fields first, then what varies in length.
+"""The binary form of one record of a risk snapshot: fixed fields first, then what varies in length.
 
 Numbers of levels, states and kinds are their places in their enumerations: a release adds new ones
 at the end, and a number that this one does not know is never read as something milder.
@@ -11,18 +11,18 @@ from collections.abc import Mapping, MutableMapping
 from typing import Final
 
 from core.risk.model import (
-    Acting,
     Application,
     ApplicationKind,
     Behaviour,
-    Level,
+    BehaviourEntry,
     PrincipalKind,
     RiskEntry,
-    State,
+    RiskLevel,
+    RiskState,
 )
 
 
-class Sort(enum.IntEnum):
+class RecordSort(enum.IntEnum):
     """What a record is: the first byte of its key; 0 and 1 are a `core.risk.model.Family`."""
 
     ENTRA = 0
@@ -50,11 +50,11 @@ _ENTRY: Final = struct.Struct("<BBBBIIIIH")
 _ACTING: Final = struct.Struct("<HI")
 
 WIDTHS: Final[Mapping[int, int]] = {
-    Sort.ENTRA: _ENTRY.size,
-    Sort.CAEP: _ENTRY.size,
-    Sort.APPLICATION: 1,
-    Sort.ACTING: _ACTING.size,
-    Sort.GUEST: 0,
+    RecordSort.ENTRA: _ENTRY.size,
+    RecordSort.CAEP: _ENTRY.size,
+    RecordSort.APPLICATION: 1,
+    RecordSort.ACTING: _ACTING.size,
+    RecordSort.GUEST: 0,
 }
 """How long the part is that all records of a sort have; what follows varies."""
 
@@ -62,15 +62,20 @@ _DELETED: Final = 1
 _LATEST: Final = 2**32 - 1
 
 _KINDS: Final = tuple(PrincipalKind)
-_LEVELS: Final = tuple(Level)
-_STATES: Final = tuple(State)
+_LEVELS: Final = tuple(RiskLevel)
+_STATES: Final = tuple(RiskState)
 _APPLICATIONS: Final = tuple(ApplicationKind)
 _KIND_NUMBERS: Final = {each: number for number, each in enumerate(_KINDS)}
 _LEVEL_NUMBERS: Final = {each: number for number, each in enumerate(_LEVELS)}
 _STATE_NUMBERS: Final = {each: number for number, each in enumerate(_STATES)}
 _SPARED: Final = frozenset(
     _STATE_NUMBERS[each]
-    for each in (State.NONE, State.CONFIRMED_SAFE, State.REMEDIATED, State.DISMISSED)
+    for each in (
+        RiskState.NONE,
+        RiskState.CONFIRMED_SAFE,
+        RiskState.REMEDIATED,
+        RiskState.DISMISSED,
+    )
 )
 
 _TEXT, _HEX, _GUID = b"t", b"x", b"g"
@@ -98,8 +103,8 @@ def unpack_entry(record: bytes, types: tuple[str, ...]) -> RiskEntry:
     kind, level, state, flags, updated, since, active, revoked, named = _ENTRY.unpack_from(record)
     return RiskEntry(
         kind=_KINDS[kind] if kind < len(_KINDS) else PrincipalKind.USER,
-        level=_LEVELS[level] if level < len(_LEVELS) else Level.UNKNOWN,
-        state=_STATES[state] if state < len(_STATES) else State.UNKNOWN,
+        level=_LEVELS[level] if level < len(_LEVELS) else RiskLevel.UNKNOWN,
+        state=_STATES[state] if state < len(_STATES) else RiskState.UNKNOWN,
         deleted=bool(flags & _DELETED),
         updated=updated,
         since=since,
@@ -110,15 +115,15 @@ def unpack_entry(record: bytes, types: tuple[str, ...]) -> RiskEntry:
     )
 
 
-def spared_since(key: bytes, record: bytes) -> int | None:
+def not_at_risk_since(key: bytes, record: bytes) -> int | None:
     """Give when an entry last changed that says of nobody that they are at risk; else None.
 
     It is what can be left out where there is no room: None also for what is no entry.
     """
-    if key[0] not in {Sort.ENTRA, Sort.CAEP}:
+    if key[0] not in {RecordSort.ENTRA, RecordSort.CAEP}:
         return None
     _, level, state, _, updated, _, _, revoked, _ = _ENTRY.unpack_from(record)
-    unsettled = state == _STATE_NUMBERS[State.NONE] and level != _LEVEL_NUMBERS[Level.NONE]
+    unsettled = state == _STATE_NUMBERS[RiskState.NONE] and level != _LEVEL_NUMBERS[RiskLevel.NONE]
     return updated if state in _SPARED and not unsettled and not revoked else None
 
 
@@ -138,15 +143,15 @@ def unpack_application(record: bytes) -> Application:
     )
 
 
-def pack_acting(acting: Acting) -> bytes:
+def pack_behaviour(acting: BehaviourEntry) -> bytes:
     """Write what an identity does that is unusual."""
     return _ACTING.pack(acting.behaviour, min(max(acting.until, 0), _LATEST))
 
 
-def unpack_acting(record: bytes) -> Acting:
+def unpack_behaviour(record: bytes) -> BehaviourEntry:
     """Read what an identity does that is unusual."""
     behaviour, until = _ACTING.unpack(record)
-    return Acting(Behaviour(behaviour), until)
+    return BehaviourEntry(Behaviour(behaviour), until)
 
 
 def _pack_id(text: str) -> bytes:

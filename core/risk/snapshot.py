@@ -12,26 +12,33 @@ from typing import Any, Final
 
 import msgspec
 
-from core.risk.columns import Base
-from core.risk.model import Acting, Application, Behaviour, Family, RiskEntry, key_of
+from core.risk.columns import SnapshotBase
+from core.risk.model import (
+    Application,
+    Behaviour,
+    BehaviourEntry,
+    RiskEntry,
+    RiskSource,
+    identity_key,
+)
 from core.risk.records import (
-    Sort,
-    pack_acting,
+    RecordSort,
+    not_at_risk_since,
     pack_application,
+    pack_behaviour,
     pack_entry,
-    spared_since,
-    unpack_acting,
     unpack_application,
+    unpack_behaviour,
     unpack_entry,
 )
 
 FORMAT: Final = 1
 """Version of a stored snapshot. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
 
-_APPLICATION: Final = bytes([Sort.APPLICATION])
-_ACTING: Final = bytes([Sort.ACTING])
-_GUEST: Final = bytes([Sort.GUEST])
-_FAMILIES: Final = {family: bytes([family]) for family in Family}
+_APPLICATION: Final = bytes([RecordSort.APPLICATION])
+_ACTING: Final = bytes([RecordSort.ACTING])
+_GUEST: Final = bytes([RecordSort.GUEST])
+_FAMILIES: Final = {family: bytes([family]) for family in RiskSource}
 
 _UNCHANGED: Final[Any] = object()
 
@@ -83,19 +90,19 @@ class RiskSnapshot:
     """The risk of all identities, as of one moment."""
 
     head: Head = field(default_factory=Head)
-    base: Records = field(default_factory=Base)
+    base: Records = field(default_factory=SnapshotBase)
     changes: Changes = field(default_factory=dict)
     event_types: tuple[str, ...] = ("",)
     """What the records' numbers of event types mean."""
 
-    def entry(self, family: Family, key: bytes) -> RiskEntry | None:
+    def entry(self, family: RiskSource, key: bytes) -> RiskEntry | None:
         """Give what a family says of an identity; None where it says nothing. See `key_of`."""
         record = self.record(_FAMILIES[family] + key)
         return unpack_entry(record, self.event_types) if record is not None else None
 
     def application(self, client_id: str) -> Application | None:
         """Give what a client id stands for; None where nobody has asked Entra yet."""
-        record = self.record(_APPLICATION + key_of(client_id))
+        record = self.record(_APPLICATION + identity_key(client_id))
         return unpack_application(record) if record is not None else None
 
     def acting(self, key: bytes, now: float) -> Behaviour:
@@ -103,14 +110,14 @@ class RiskSnapshot:
         record = self.record(_ACTING + key)
         if record is None:
             return Behaviour(0)
-        found = unpack_acting(record)
+        found = unpack_behaviour(record)
         return found.behaviour if now < found.until else Behaviour(0)
 
     def is_guest(self, key: bytes) -> bool:
         """Say whether a user is a guest, whose risk lies in another tenant."""
         return self.record(_GUEST + key) is not None
 
-    def entries(self, family: Family) -> Iterator[tuple[bytes, RiskEntry]]:
+    def entries(self, family: RiskSource) -> Iterator[tuple[bytes, RiskEntry]]:
         """Give all entries of a family, by key."""
         for key, record in self.records(_FAMILIES[family]):
             yield key[1:], unpack_entry(record, self.event_types)
@@ -120,15 +127,15 @@ class RiskSnapshot:
         for key, record in self.records(_APPLICATION):
             yield str(uuid.UUID(bytes=key[1:])), unpack_application(record)
 
-    def actings(self) -> Iterator[tuple[bytes, Acting]]:
+    def actings(self) -> Iterator[tuple[bytes, BehaviourEntry]]:
         """Give all identities that do something unusual, by key, also what counts no more."""
         for key, record in self.records(_ACTING):
-            yield key[1:], unpack_acting(record)
+            yield key[1:], unpack_behaviour(record)
 
     def records(self, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         """Give all records whose key begins so."""
         base = self.base
-        for key, record in base.pairs(prefix) if isinstance(base, Base) else base.items():
+        for key, record in base.pairs(prefix) if isinstance(base, SnapshotBase) else base.items():
             if key not in self.changes and key.startswith(prefix):
                 yield key, record
         for key, changed in self.changes.items():
@@ -142,7 +149,7 @@ class RiskSnapshot:
 
 
 @dataclass
-class Draft:
+class SnapshotDraft:
     """A snapshot that is being changed; `finish` gives the next one, and the old one stays."""
 
     before: RiskSnapshot
@@ -151,50 +158,50 @@ class Draft:
     _types: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, before: RiskSnapshot) -> "Draft":
+    def of(cls, before: RiskSnapshot) -> "SnapshotDraft":
         """Begin with a snapshot."""
         types = {name: number for number, name in enumerate(before.event_types)}
         return cls(before, before.head, _types=types)
 
-    def entry(self, family: Family, key: bytes) -> RiskEntry | None:
+    def entry(self, family: RiskSource, key: bytes) -> RiskEntry | None:
         """Give what a family says of an identity now."""
         record = self._now(_FAMILIES[family] + key)
         return unpack_entry(record, tuple(self._types)) if record is not None else None
 
-    def says_of_fewer(self, family: Family, than: int) -> bool:
+    def says_of_fewer(self, family: RiskSource, than: int) -> bool:
         """Say whether a family says something of fewer identities; counted only where needed."""
         prefix, base = _FAMILIES[family], self.before.base
-        held = base.count(family) if isinstance(base, Base) else len(base)
+        held = base.count(family) if isinstance(base, SnapshotBase) else len(base)
         if held + len(self.before.changes) + len(self._changes) < than:
             return True
         changes = {**self.before.changes, **self._changes}
         of_it = ((key, record) for key, record in changes.items() if key.startswith(prefix))
         return held + sum((record is not None) - (key in base) for key, record in of_it) < than
 
-    def put(self, family: Family, key: bytes, entry: RiskEntry) -> None:
+    def put(self, family: RiskSource, key: bytes, entry: RiskEntry) -> None:
         """Set what a family says of an identity."""
         self._set(_FAMILIES[family] + key, pack_entry(entry, self._types))
 
-    def drop(self, family: Family, key: bytes) -> None:
+    def drop(self, family: RiskSource, key: bytes) -> None:
         """Take away what a family says of an identity."""
         self._set(_FAMILIES[family] + key, None)
 
     def application(self, client_id: str) -> Application | None:
         """Give what a client id stands for now."""
-        record = self._now(_APPLICATION + key_of(client_id))
+        record = self._now(_APPLICATION + identity_key(client_id))
         return unpack_application(record) if record is not None else None
 
     def put_application(self, client_id: str, application: Application) -> None:
         """Set what a client id stands for."""
-        self._set(_APPLICATION + key_of(client_id), pack_application(application))
+        self._set(_APPLICATION + identity_key(client_id), pack_application(application))
 
     def drop_application(self, client_id: str) -> None:
         """Forget a client id."""
-        self._set(_APPLICATION + key_of(client_id), None)
+        self._set(_APPLICATION + identity_key(client_id), None)
 
-    def put_acting(self, key: bytes, acting: Acting | None) -> None:
+    def put_acting(self, key: bytes, acting: BehaviourEntry | None) -> None:
         """Set what an identity does that is unusual; None for nothing."""
-        self._set(_ACTING + key, pack_acting(acting) if acting else None)
+        self._set(_ACTING + key, pack_behaviour(acting) if acting else None)
 
     def put_guest(self, key: bytes, *, is_guest: bool) -> None:
         """Set whether a user is a guest."""
@@ -223,7 +230,7 @@ class Draft:
             self._changes[key] = record
 
 
-def moved(
+def rebase_snapshot(
     snapshot: RiskSnapshot, base: Records, near: Iterable[bytes], left_out: Collection[bytes] = ()
 ) -> RiskSnapshot:
     """Give the same over another base, which differs from its own in the keys `near` alone.
@@ -241,4 +248,4 @@ def moved(
 
 
 def _spared(key: bytes, record: bytes | None) -> bool:
-    return record is not None and spared_since(key, record) is not None
+    return record is not None and not_at_risk_since(key, record) is not None

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import UNREADABLE, unreadable
+from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.kubernetes.quantities import Amounts
 
 FORMAT: Final = 1
@@ -22,7 +22,7 @@ MOST_SHAPES: Final = 1024
 UNLIMITED: Final = 2**31
 """So many Pods fit that ask for nothing."""
 
-Of = Literal["free", "allocatable"]
+Measure = Literal["free", "allocatable"]
 """What is free now, or what there is when nothing runs."""
 
 _LATEST: Final = 253_402_300_799
@@ -62,7 +62,7 @@ class Toleration(msgspec.Struct, frozen=True, gc=False):
         return True
 
 
-class Shape(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+class NodeShape(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Nodes that are alike."""
 
     count: _Natural
@@ -72,7 +72,7 @@ class Shape(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     taints: tuple[Taint, ...] = ()
     """Those that keep Pods away and that the RuntimeClass does not tolerate."""
 
-    def room(self, of: Of) -> Amounts:
+    def room(self, of: Measure) -> Amounts:
         """Give what there is."""
         return self.free if of == "free" else self.allocatable
 
@@ -84,19 +84,19 @@ class Capacity(msgspec.Struct, frozen=True, gc=False):
     """Unix seconds: no number is older."""
     nodes: _Natural
     """That are ready, and take Pods."""
-    shapes: tuple[Shape, ...]
+    shapes: tuple[NodeShape, ...]
     left_out: dict[str, _Natural] = {}
     """How many nodes take no Pods now, by why: `cordoned`, `not-ready`."""
 
 
-class Pool(msgspec.Struct, frozen=True, gc=False):
+class NodePool(msgspec.Struct, frozen=True, gc=False):
     """Where the Pods of a RuntimeClass run, and what each takes besides its own requests."""
 
     capacity: Capacity
     overhead: Mapping[str, int] = {}
 
 
-class Want(msgspec.Struct, frozen=True, gc=False):
+class PodBatch(msgspec.Struct, frozen=True, gc=False):
     """Identical Pods: how many, and what each asks for."""
 
     count: int
@@ -104,13 +104,13 @@ class Want(msgspec.Struct, frozen=True, gc=False):
     tolerations: tuple[Toleration, ...] = ()
 
 
-def admits(shape: Shape, tolerations: Iterable[Toleration]) -> bool:
+def admits(shape: NodeShape, tolerations: Iterable[Toleration]) -> bool:
     """Say whether no taint of the nodes keeps a Pod away."""
     return all(any(each.tolerates(taint) for each in tolerations) for taint in shape.taints)
 
 
-def fits(
-    capacity: Capacity, demand: Amounts, tolerations: Sequence[Toleration], *, of: Of = "free"
+def count_fitting(
+    capacity: Capacity, demand: Amounts, tolerations: Sequence[Toleration], *, of: Measure = "free"
 ) -> int:
     """Give how many identical Pods fit: exact, for what the summary knows.
 
@@ -131,14 +131,17 @@ def fits(
     return found
 
 
-def fit_together(capacity: Capacity, wants: Sequence[Want], *, of: Of = "free") -> int:
+def count_fitting_together(
+    capacity: Capacity, wants: Sequence[PodBatch], *, of: Measure = "free"
+) -> int:
     """Give how many Pods of several templates fit: never fewer than really do.
 
     Of each template no more than would fit alone, and of all together no more than there is of
     each resource on all nodes, the smallest Pods first.
     """
     alone = [
-        min(want.count, fits(capacity, want.demand, want.tolerations, of=of)) for want in wants
+        min(want.count, count_fitting(capacity, want.demand, want.tolerations, of=of))
+        for want in wants
     ]
     if len(wants) == 1:
         return alone[0]
@@ -151,7 +154,11 @@ def fit_together(capacity: Capacity, wants: Sequence[Want], *, of: Of = "free") 
 
 
 def _packed(
-    resource: str, wants: Sequence[Want], alone: Sequence[int], usable: Iterable[Shape], of: Of
+    resource: str,
+    wants: Sequence[PodBatch],
+    alone: Sequence[int],
+    usable: Iterable[NodeShape],
+    of: Measure,
 ) -> int:
     """Give how many Pods there is enough of one resource for."""
     left = sum(shape.count * shape.room(of).get(resource, 0) for shape in usable)
@@ -163,7 +170,9 @@ def _packed(
     return count
 
 
-def largest(capacity: Capacity, resource: str, tolerations: Sequence[Toleration]) -> int:
+def largest_allocatable(
+    capacity: Capacity, resource: str, tolerations: Sequence[Toleration]
+) -> int:
     """Give how much the largest node has of a resource when nothing runs on it."""
     return max(
         (
@@ -179,7 +188,7 @@ class _Written(msgspec.Struct, frozen=True, rename="camel"):
     format: int
     as_of: Annotated[float, msgspec.Meta(ge=0, le=_LATEST)]
     nodes: _Natural
-    shapes: Annotated[tuple[Shape, ...], msgspec.Meta(max_length=MOST_SHAPES)]
+    shapes: Annotated[tuple[NodeShape, ...], msgspec.Meta(max_length=MOST_SHAPES)]
     left_out: dict[str, _Natural] = {}
 
 
@@ -200,8 +209,8 @@ def decode_capacity(text: str, what: str) -> Capacity:
     """
     try:
         read = _DECODER.decode(text)
-    except UNREADABLE as error:
-        raise unreadable(what, error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error(what, error) from error
     if not FORMAT - 1 <= read.format <= FORMAT + 1:
         raise InvalidObjectError(what, "format", f"is {read.format}: this release reads {FORMAT}")
     return Capacity(read.as_of, read.nodes, read.shapes, read.left_out)

@@ -1,6 +1,7 @@
-"""Which isolation an object asks for: signals of risk, and what a sandbox cannot run.
+"""The sandbox of an object: its mode, signals of risk, unsupported features, the decision.
 
-The rules of both are Rego (`policies/rego/sandbox/`); the room `sandbox/` weighs what they find.
+The rules of signals and features are Rego (`policies/rego/sandbox/`); the room `sandbox/` weighs
+them.
 """
 
 import enum
@@ -79,7 +80,7 @@ class Feature(msgspec.Struct, frozen=True, gc=False):
     container: str | None = None
 
 
-class Counted(msgspec.Struct, frozen=True, gc=False):
+class WeighedSignal(msgspec.Struct, frozen=True, gc=False):
     """A signal that counted, with its points and its reason; as recorded."""
 
     rule: str
@@ -88,7 +89,7 @@ class Counted(msgspec.Struct, frozen=True, gc=False):
     reason: str
 
 
-class Isolation(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+class SandboxDecision(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What was decided about the sandbox of one object, and why."""
 
     mode: SandboxMode = SandboxMode.NEVER
@@ -96,7 +97,7 @@ class Isolation(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Whether its author asked for the sandbox."""
     score: int = 0
     threshold: int = 0
-    signals: tuple[Counted, ...] = ()
+    signals: tuple[WeighedSignal, ...] = ()
     runtime: str = ""
     """The RuntimeClass that it must run with; empty where any will do."""
     excused: bool = False

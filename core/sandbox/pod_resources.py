@@ -1,4 +1,4 @@
-"""What a Pod asks of its node, as kube-scheduler counts it. Pure.
+"""The resources that a Pod asks of its node, as kube-scheduler counts them. Pure.
 
 Source: k8s.io/component-helpers resource/helpers.go (PodRequests, AggregateContainerRequests), and
 k8s.io/kubernetes pkg/apis/core/v1/defaults.go for what a limit without a request means: templates
@@ -11,8 +11,8 @@ from typing import Any, Final
 import msgspec
 
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import UNREADABLE, unreadable
-from core.kubernetes.quantities import CPU, MEMORY, PODS, Amounts, amounts
+from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.kubernetes.quantities import CPU, MEMORY, PODS, Amounts, parse_amounts
 from core.sandbox.capacity import Toleration
 
 _Quantities = dict[str, str | int | float]
@@ -45,7 +45,7 @@ class _Pod(_Struct, frozen=True):
     spec: _Spec = _Spec()
 
 
-class Asking(msgspec.Struct, frozen=True, gc=False):
+class PodResources(msgspec.Struct, frozen=True, gc=False):
     """What a Pod asks of its node."""
 
     demand: dict[str, int]
@@ -59,9 +59,9 @@ _DECODER: Final = msgspec.json.Decoder(_Pod)
 _WHAT: Final = "Pod"
 
 
-def asking_of(
+def parse_pod_resources(
     pod: bytes | msgspec.Raw | Mapping[str, Any], overhead: Amounts | None = None
-) -> Asking:
+) -> PodResources:
     """Read what a Pod, or a template of one, asks for.
 
     `overhead` is its RuntimeClass's, for one that has not been given it yet.
@@ -71,11 +71,13 @@ def asking_of(
     """
     try:
         read = msgspec.convert(pod, _Pod) if isinstance(pod, Mapping) else _DECODER.decode(pod)
-    except UNREADABLE as error:
-        raise unreadable(_WHAT, error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error(_WHAT, error) from error
     spec = read.spec
     try:
-        return Asking(_demand(spec, overhead), tuple(spec.tolerations or ()), bool(spec.node_name))
+        return PodResources(
+            _demand(spec, overhead), tuple(spec.tolerations or ()), bool(spec.node_name)
+        )
     except ValueError as error:
         raise InvalidObjectError(_WHAT, "spec", str(error)) from error
 
@@ -83,7 +85,7 @@ def asking_of(
 def _demand(spec: _Spec, overhead: Amounts | None) -> dict[str, int]:
     demand = _of_containers(spec)
     demand |= _of_pod(spec.resources, demand)
-    _add(demand, amounts(spec.overhead) or overhead or {})
+    _add(demand, parse_amounts(spec.overhead) or overhead or {})
     _add(demand, {PODS: 1})
     return {resource: value for resource, value in demand.items() if value}
 
@@ -111,7 +113,7 @@ def _of_containers(spec: _Spec) -> dict[str, int]:
 
 def _requests(container: _Container) -> dict[str, int]:
     found = container.resources or _Resources()
-    return amounts(found.limits) | amounts(found.requests)
+    return parse_amounts(found.limits) | parse_amounts(found.requests)
 
 
 def _of_pod(resources: _Resources | None, containers: Amounts) -> dict[str, int]:
@@ -121,9 +123,9 @@ def _of_pod(resources: _Resources | None, containers: Amounts) -> dict[str, int]
     """
     if resources is None:
         return {}
-    limits = amounts(resources.limits).items()
+    limits = parse_amounts(resources.limits).items()
     standing_in = {r: value for r, value in limits if _is_huge(r) or r not in containers}
-    requests = standing_in | amounts(resources.requests)
+    requests = standing_in | parse_amounts(resources.requests)
     return {r: value for r, value in requests.items() if r in {CPU, MEMORY} or _is_huge(r)}
 
 
@@ -141,7 +143,7 @@ def _raise(total: dict[str, int], least: Amounts) -> None:
         total[resource] = max(total.get(resource, 0), value)
 
 
-def total(each: Iterable[Amounts]) -> dict[str, int]:
+def sum_amounts(each: Iterable[Amounts]) -> dict[str, int]:
     """Add up what several Pods ask for."""
     found: dict[str, int] = {}
     for demand in each:

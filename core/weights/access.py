@@ -1,4 +1,4 @@
-"""One access to storage that holds model weights: the words and the document of it. Pure.
+"""The document of one access to storage that holds model weights. Pure.
 
 Fields are those of Azure Storage's resource logs (StorageBlobLogs, categories StorageRead,
 StorageWrite and StorageDelete), named once for all their spellings. Nothing here names a person:
@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from core.base.ids import same_id
+from core.base.ids import stable_id
 
 FORMAT: Final = 1
 """Version of the document. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
@@ -209,10 +209,10 @@ def access_id(unix_ms: int, resource: str, correlation: str, operation_count: in
     A record's identity is its correlationId and operationCount (facts of Azure Storage: CopyBlob
     has three records of one correlationId); `resource` is `account/service/category`.
     """
-    return same_id(unix_ms, "access", resource, correlation, str(operation_count))
+    return stable_id(unix_ms, "access", resource, correlation, str(operation_count))
 
 
-def says_otherwise(one: Access, other: Access) -> bool:
+def contradicts(one: Access, other: Access) -> bool:
     """Say whether two that have one id cannot be of one record.
 
     Compared is what no export of a record leaves out: who, with what, from where, did what to

@@ -7,13 +7,13 @@ import msgspec
 
 from core.base.errors import InvalidObjectError
 from core.people.approvable import (
-    Meta,
-    Written,
+    Metadata,
+    UntypedObject,
     approvable_of,
     convert_spec,
-    demand,
     parse_time,
-    read_written,
+    read_object,
+    require_match,
 )
 from core.people.two_person import Approvable
 from core.weights.stores import Right
@@ -58,7 +58,7 @@ class GrantSpec(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fiel
 class AccessGrant(msgspec.Struct, frozen=True):
     """An AccessGrant as it is stored, checked. Times are Unix seconds."""
 
-    meta: Meta
+    meta: Metadata
     spec: GrantSpec
     begins: float
     """0 where it names no time."""
@@ -92,10 +92,10 @@ def parse_grant(raw: bytes | msgspec.Raw, namespace: str = "") -> AccessGrant:
         InvalidObjectError: with the field's path and what it must be. The CRD's schema and CEL
             rules refuse the same objects, but for what only code can say (a test names it).
     """
-    return grant_of(read_written(raw, KIND, namespace, ignored=("status",)))
+    return grant_of(read_object(raw, KIND, namespace, ignored=("status",)))
 
 
-def grant_of(written: Written) -> AccessGrant:
+def grant_of(written: UntypedObject) -> AccessGrant:
     """Give the AccessGrant that was written.
 
     Raises:
@@ -103,13 +103,13 @@ def grant_of(written: Written) -> AccessGrant:
     """
     spec = convert_spec(written, KIND, GrantSpec, _OPTIONAL)
     what = f"{KIND} {written.meta.name}"
-    demand(_NAME, spec.store, "spec.store", what, "the whole name of a WeightStore")
+    require_match(_NAME, spec.store, "spec.store", what, "the whole name of a WeightStore")
     for index, name in enumerate(spec.service_accounts or ()):
         path = f"spec.serviceAccounts[{index}]"
-        demand(_NAME, name, path, what, "the whole name of a ServiceAccount")
+        require_match(_NAME, name, path, what, "the whole name of a ServiceAccount")
     for index, person in enumerate(spec.people or ()):
         wanted = "oid: and an object id in lower case, or user: and 16 hex digits"
-        demand(_PERSON, person, f"spec.people[{index}]", what, wanted)
+        require_match(_PERSON, person, f"spec.people[{index}]", what, wanted)
     if not (spec.people or spec.groups):
         raise InvalidObjectError(what, "spec.people", "name people, groups, or both")
     if spec.prefixes and spec.container is None:

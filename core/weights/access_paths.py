@@ -1,7 +1,8 @@
-"""By which ways a Pod reaches model weights: what it can do, never what it is called. Pure.
+"""The access paths by which a Pod reaches model weights: what it can do. Pure.
 
-A way is an identity that opens a WeightStore, a volume of its account, or an opening to its private
-endpoint. Names in a container's environment are none: a program may use others (docs/adr/0039).
+A path is an identity that opens a WeightStore, a volume of its account, or an opening to its
+private endpoint. Names in a container's environment are none: a program may use others
+(docs/adr/0039).
 """
 
 import ipaddress
@@ -10,11 +11,11 @@ from typing import Final, Literal
 
 import msgspec
 
-from core.base.networks import any_holds, single
-from core.kubernetes.blob_volumes import Mount
+from core.base.networks import any_holds, single_address_network
+from core.kubernetes.blob_volumes import BlobMount
 from core.weights.stores import Right, WeightStore
 
-HIDDEN: Final = ""
+HIDDEN_CLIENT: Final = ""
 """Stands for a client id that a Pod does not show."""
 
 _READS: Final[frozenset[Right]] = frozenset({"read"})
@@ -22,7 +23,7 @@ _WRITES: Final[frozenset[Right]] = frozenset({"read", "write"})
 _EVERYTHING: Final[frozenset[Right]] = frozenset({"read", "write", "delete"})
 
 
-class Way(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+class AccessPath(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """One way to one store."""
 
     store: WeightStore
@@ -42,17 +43,17 @@ class Way(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     or where the store has none."""
 
 
-class Ungranted(msgspec.Struct, frozen=True, gc=False):
+class UngrantedPath(msgspec.Struct, frozen=True, gc=False):
     """A way that no live grant covers, and why those of its store do not."""
 
-    way: Way
+    way: AccessPath
     account: str
     """The service account of the Pod that has it."""
     reasons: tuple[tuple[str, str], ...] = ()
     """Names of grants, and what is wrong with each."""
 
 
-class Stores:
+class WeightStoreSet:
     """All WeightStores of a cluster: one immutable revision."""
 
     def __init__(self, stores: Iterable[WeightStore] = (), broken: Iterable[str] = ()) -> None:
@@ -74,26 +75,26 @@ class Stores:
         """Give one by its name."""
         return next((one for one in self.all if one.name == name), None)
 
-    def signing_in(self, client: str, path: str) -> Iterator[Way]:
+    def signing_in(self, client: str, path: str) -> Iterator[AccessPath]:
         """Give the ways of a client id, in lower case; one that is hidden may be any."""
         found = self._by_client.get(client, ())
-        if client == HIDDEN:
+        if client == HIDDEN_CLIENT:
             found = [store for store in self.all if store.client_ids]
         for store in found:
             rights = frozenset(
                 right
                 for one in store.spec.identities or ()
-                if client in {HIDDEN, one.client_id}
+                if client in {HIDDEN_CLIENT, one.client_id}
                 for right in one.rights
             )
-            yield Way(store=store, by="identity", shown=client, path=path, rights=rights)
+            yield AccessPath(store=store, by="identity", shown=client, path=path, rights=rights)
 
-    def mounting(self, mounts: Iterable[Mount]) -> Iterator[Way]:
+    def mounting(self, mounts: Iterable[BlobMount]) -> Iterator[AccessPath]:
         """Give the ways of volumes; what only hints at a mount is none."""
         for mount in mounts:
             for store in self.all:
                 if _mounts(mount, store):
-                    yield Way(
+                    yield AccessPath(
                         store=store,
                         by="volume",
                         shown=mount.place,
@@ -105,7 +106,7 @@ class Stores:
                     )
 
 
-def _mounts(mount: Mount, store: WeightStore) -> bool:
+def _mounts(mount: BlobMount, store: WeightStore) -> bool:
     """Say whether a volume shows a store: by its account, or by the address of its endpoint.
 
     A container of its account that holds no weights is none.
@@ -144,4 +145,4 @@ def _is_at(server: str, store: WeightStore) -> bool | None:
         address = ipaddress.ip_address(server)
     except ValueError:
         return None
-    return any_holds(store.endpoints, single(address))
+    return any_holds(store.endpoints, single_address_network(address))

@@ -1,10 +1,10 @@
-"""Openings of EgressAllowlists to WeightStores: what `control` tells the gate of them."""
+"""Egress openings to WeightStores: the summary that `control` writes for the gate."""
 
 from typing import Final
 
 import msgspec
 
-from core.base.json_errors import UNREADABLE, unreadable
+from core.base.json_errors import DECODE_ERRORS, decode_error
 
 FORMAT: Final = 1
 
@@ -43,9 +43,9 @@ def decode_openings(text: str, what: str) -> tuple[WeightOpening, ...]:
     """
     try:
         found = _DECODER.decode(text)
-    except UNREADABLE as error:
-        raise unreadable(what, error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error(what, error) from error
     if not FORMAT - 1 <= found.format <= FORMAT + 1:
         problem = ValueError(f"{found.format} is none that this release reads - at `$.format`")
-        raise unreadable(what, problem)
+        raise decode_error(what, problem)
     return tuple(found.openings)

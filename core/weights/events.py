@@ -1,4 +1,4 @@
-"""What else happens around the weights: changes to storage, entries into Pods, gaps. Documents.
+"""Documents of events around the weights: changes to storage, entries into Pods, gaps, findings.
 
 Together with accesses they are the events that detections look at. Nothing here names a person.
 """

@@ -1,6 +1,6 @@
-"""Which AccessGrants cover a way to model weights, and why the others do not. Pure.
+"""Which AccessGrants cover an access path to model weights, and why the others do not. Pure.
 
-Whether two people have approved one is asked by who can ask (`admission.granting_weights`).
+Whether two people have approved one is asked in `admission.weights`.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ from core.base.times import time_text
 from core.people.subject import Subject
 from core.people.two_person import person_of
 from core.weights.access_grants import AccessGrant
-from core.weights.access_paths import Way
+from core.weights.access_paths import AccessPath
 
 MOST_NOTED: Final = 8
 """Grants noted on one workload."""
@@ -66,7 +66,9 @@ def note_of_grant(grant: AccessGrant) -> str:
     return f"{grant.meta.name}@{grant.meta.uid}#{digest}"
 
 
-def against(grant: AccessGrant, way: Way, account: str, asker: Asker, now: float) -> str:
+def why_not_covered(
+    grant: AccessGrant, way: AccessPath, account: str, asker: Asker, now: float
+) -> str:
     """Say why a grant does not cover a way of a Pod of a service account; empty if it does.
 
     Who has approved it is not looked at.

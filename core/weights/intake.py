@@ -1,4 +1,4 @@
-"""What came in from logs of storage, and what of it could not be read. Documents.
+"""The documents of what came in from storage logs, and of the records that could not be read.
 
 Every report begins with them: the logs are best effort, so records come late, twice or never.
 """

@@ -1,7 +1,7 @@
-"""What `control` records of the cluster besides decisions: lives of Pods, changes of objects.
+"""The documents of Pods' lives and of changed objects, which `control` records besides decisions.
 
-Both are documents of the ledger. From them it is known later, also of last month, which Pods of a
-service account lived when, where, and what people had granted. Nothing here names a person.
+From them it is known later, also of last month, which Pods of a service account lived when, where,
+and what people had granted. Nothing here names a person.
 """
 
 import enum

@@ -1,4 +1,4 @@
-"""What a Pod mounts of Azure Storage: volumes, what claims are bound to, fuse sidecars. Pure.
+"""What a Pod mounts of Azure Storage: volumes, its claims' volumes, fuse sidecars. Pure.
 
 What a volume says is certain. What a container says in its command, arguments or environment only
 hints: a program may do otherwise, so records show it and nothing is decided by it.
@@ -9,12 +9,12 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from core.base.json_errors import UNREADABLE, unreadable
-from core.kubernetes.blob_volumes import Mount, account_of_host, blobs_of, host_of
+from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.kubernetes.blob_volumes import BlobMount, account_of_host, find_blob_mounts, host_of
 from core.kubernetes.persistent_volumes import PersistentVolume
 from core.kubernetes.pod import Container, Pod
 
-Claimed = Callable[[str, str], Iterable[PersistentVolume]]
+ClaimedVolumes = Callable[[str, str], Iterable[PersistentVolume]]
 """Gives the volumes that a claim amounts to, by its name and, for one that is yet to be made, the
 volume that it will name (or nothing)."""
 
@@ -52,7 +52,7 @@ class _EphemeralSource(msgspec.Struct, rename="camel"):
     volume_claim_template: _ClaimTemplate | None = None
 
 
-def mounts(pod: Pod, claimed: Claimed) -> tuple[Mount, ...]:
+def find_mounts(pod: Pod, claimed: ClaimedVolumes) -> tuple[BlobMount, ...]:
     """Give all that a Pod mounts of Azure Storage, what is certain first.
 
     Raises:
@@ -61,23 +61,23 @@ def mounts(pod: Pod, claimed: Claimed) -> tuple[Mount, ...]:
     return (*volume_mounts(pod, claimed), *hinted_mounts(pod))
 
 
-def volume_mounts(pod: Pod, claimed: Claimed) -> tuple[Mount, ...]:
+def volume_mounts(pod: Pod, claimed: ClaimedVolumes) -> tuple[BlobMount, ...]:
     """Give what its volumes show, and those that its claims are bound to or kept for.
 
     Raises:
         InvalidObjectError: as `mounts`.
     """
-    found: list[Mount] = []
+    found: list[BlobMount] = []
     for index, volume in enumerate(pod.spec.volumes or ()):
         kinds = volume.keys()
         if not _SOURCES.isdisjoint(kinds):
-            found += blobs_of(volume, f"spec.volumes[{index}]", inline=True)
+            found += find_blob_mounts(volume, f"spec.volumes[{index}]", inline=True)
         if not _CLAIMS.isdisjoint(kinds):
             found += _of_claim(pod, volume, f"spec.volumes[{index}]", claimed)
     return tuple(found)
 
 
-def hinted_mounts(pod: Pod) -> tuple[Mount, ...]:
+def hinted_mounts(pod: Pod) -> tuple[BlobMount, ...]:
     """Give what its containers seem to mount by themselves."""
     spec = pod.spec
     return tuple(
@@ -93,8 +93,8 @@ def hinted_mounts(pod: Pod) -> tuple[Mount, ...]:
 
 
 def _of_claim(
-    pod: Pod, volume: dict[str, msgspec.Raw], place: str, claimed: Claimed
-) -> Iterator[Mount]:
+    pod: Pod, volume: dict[str, msgspec.Raw], place: str, claimed: ClaimedVolumes
+) -> Iterator[BlobMount]:
     read_only = False
     if volume.get("ephemeral", _ABSENT) != _ABSENT:
         path = f"{place}.ephemeral.volumeClaimTemplate"
@@ -117,7 +117,7 @@ def _of_claim(
             yield msgspec.structs.replace(mount, read_only=only, path=path)
 
 
-def _of_container(container: Container, place: str) -> Iterator[Mount]:
+def _of_container(container: Container, place: str) -> Iterator[BlobMount]:
     said = {each.name: each.value or "" for each in container.env or () if each.value}
     words = _words(container)
     fuse = _FUSE in (container.image or "").lower() or any(_FUSE in each for each in words)
@@ -129,7 +129,7 @@ def _of_container(container: Container, place: str) -> Iterator[Mount]:
     if not (account or held):
         return
     named = {each.name for each in container.env or ()}
-    yield Mount(
+    yield BlobMount(
         account=account,
         container=held,
         server=host,
@@ -147,7 +147,7 @@ def _words(container: Container) -> list[str]:
         try:
             for each in msgspec.json.decode(raw, type=list[str] | None) or () if raw else ():
                 found += each.lower().split()
-        except UNREADABLE:
+        except DECODE_ERRORS:
             continue
     return found
 
@@ -164,5 +164,5 @@ def _option(words: list[str], name: str) -> str:
 def _decode(raw: msgspec.Raw, kind: type[_Decoded], field: str) -> _Decoded:
     try:
         return msgspec.json.decode(raw, type=kind)
-    except UNREADABLE as error:
-        raise unreadable("Pod", error, under=field) from error
+    except DECODE_ERRORS as error:
+        raise decode_error("Pod", error, under=field) from error

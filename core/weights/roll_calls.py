@@ -1,9 +1,9 @@
-"""Roll calls of Pods: at a moment, exactly these live. From them follows who is gone. Pure.
+"""Roll calls of Pods: exactly these lived at a moment, so it follows who is gone. Pure.
 
 Where nobody knows any more which Pods lived before a gap in the record (`control` was away longer
 than etcd remembers, and what it had in memory is lost), their ends cannot be told one by one. Then
-it calls the roll: whoever reads the ledger gives each Pod that was there before and does not answer
-its end, by then at the latest. 225,000 Pods answer in twelve documents of 220 KB.
+`control` calls the roll: each Pod that was there before and does not answer ended by then at the
+latest. 225,000 Pods answer in twelve documents of 220 KB.
 """
 
 import base64
@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from core.base.times import milli_text
 from core.weights.pod_lifecycle import FORMAT, LifeEvent, ObjectChange, PodLife
 
@@ -48,7 +48,7 @@ class RollCall(msgspec.Struct, frozen=True):
             return None
         return msgspec.structs.replace(
             life,
-            id=same_id(_ms(life.id), "roll-call", self.cluster, life.uid, self.time),
+            id=stable_id(_ms(life.id), "roll-call", self.cluster, life.uid, self.time),
             time=self.time,
             event=LifeEvent.ENDED,
             ended=self.time,
@@ -56,14 +56,16 @@ class RollCall(msgspec.Struct, frozen=True):
         )
 
 
-def roll_call(cluster: str, uids: Collection[str], at_ms: int, why: str) -> list[ObjectChange]:
+def build_roll_call(
+    cluster: str, uids: Collection[str], at_ms: int, why: str
+) -> list[ObjectChange]:
     """Give the documents of a roll call at a moment, in milliseconds of Unix time."""
     short = sorted(map(_short, uids))
     parts = [short[at : at + _OF_ONE_PART] for at in range(0, len(short), _OF_ONE_PART)] or [[]]
     return [
         ObjectChange(
             format=FORMAT,
-            id=same_id(at_ms, "roll-call", cluster, str(index), str(len(parts))),
+            id=stable_id(at_ms, "roll-call", cluster, str(index), str(len(parts))),
             time=milli_text(at_ms),
             cluster=cluster,
             event="there",
@@ -81,7 +83,7 @@ def roll_call(cluster: str, uids: Collection[str], at_ms: int, why: str) -> list
     ]
 
 
-def roll_calls(changes: Iterable[ObjectChange]) -> list[RollCall]:
+def read_roll_calls(changes: Iterable[ObjectChange]) -> list[RollCall]:
     """Give the roll calls of which all parts are there, by time; other changes are passed over.
 
     Of one that lacks a part nothing follows: its Pods would be taken for dead.

@@ -66,7 +66,7 @@ class Holder(_Part, frozen=True, kw_only=True):
     """A deny assignment takes some of it away."""
 
 
-class Difference(enum.Enum):
+class DifferenceKind(enum.Enum):
     """How what Azure allows differs from what people wrote."""
 
     UNLISTED = "unlisted"
@@ -91,10 +91,10 @@ class Difference(enum.Enum):
     """The logs go to the account that they are about: who opens the one rewrites the other."""
 
 
-class Differing(_Part, frozen=True, kw_only=True):
+class AccessDifference(_Part, frozen=True, kw_only=True):
     """One difference, for a person."""
 
-    difference: Difference
+    difference: DifferenceKind
     principal: str = ""
     abilities: list[Ability] = []
     detail: str
@@ -110,7 +110,7 @@ class StoreAccess(_Part, frozen=True, kw_only=True):
     at: str
     """RFC 3339."""
     holders: list[Holder] = []
-    differing: list[Differing] = []
+    differing: list[AccessDifference] = []
     gaps: list[str] = []
     """What could not be read, and why: never taken as `nothing is there`."""
 

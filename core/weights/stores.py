@@ -7,8 +7,8 @@ import msgspec
 
 from core.base.errors import InvalidObjectError
 from core.base.networks import Network, parse_network
-from core.kubernetes.quantities import LARGEST, amount
-from core.people.approvable import Meta, Written, convert_spec, demand, read_written
+from core.kubernetes.quantities import LARGEST, parse_amount
+from core.people.approvable import Metadata, UntypedObject, convert_spec, read_object, require_match
 
 KIND: Final = "WeightStore"
 
@@ -36,7 +36,7 @@ _OPTIONAL: Final = frozenset(
 _Prefix = Annotated[str, msgspec.Meta(min_length=1, max_length=1024)]
 
 
-class Held(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+class WeightContainer(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """A container that holds weights, all of it or under prefixes."""
 
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=63)]
@@ -49,7 +49,7 @@ class Held(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=Tr
         return not self.prefixes or not blob or any(map(blob.startswith, self.prefixes))
 
 
-class Reaching(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+class StoreIdentity(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """An identity of Entra ID that can open the store, as its operators know."""
 
     rights: Annotated[list[Right], msgspec.Meta(min_length=1, max_length=3)]
@@ -64,19 +64,21 @@ class StoreSpec(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fiel
     """`spec` of a WeightStore; the CRD says what each field means."""
 
     account: str
-    containers: Annotated[list[Held], msgspec.Meta(min_length=1, max_length=64)]
+    containers: Annotated[list[WeightContainer], msgspec.Meta(min_length=1, max_length=64)]
     owner: Annotated[str, msgspec.Meta(min_length=1, max_length=253)]
     resource_id: str | None = None
     endpoint_suffix: Annotated[str, msgspec.Meta(max_length=253)] = AZURE_SUFFIX
     private_endpoints: Annotated[list[str], msgspec.Meta(min_length=1, max_length=32)] | None = None
-    identities: Annotated[list[Reaching], msgspec.Meta(min_length=1, max_length=256)] | None = None
+    identities: (
+        Annotated[list[StoreIdentity], msgspec.Meta(min_length=1, max_length=256)] | None
+    ) = None
     checkpoint_size: str | None = None
 
 
 class WeightStore(msgspec.Struct, frozen=True):
     """A WeightStore as it is stored, checked."""
 
-    meta: Meta
+    meta: Metadata
     spec: StoreSpec
     digest: str
     endpoints: tuple[Network, ...] = ()
@@ -113,10 +115,10 @@ def parse_store(raw: bytes | msgspec.Raw) -> WeightStore:
         InvalidObjectError: with the field's path and what it must be. The CRD's schema and CEL
             rules refuse the same objects, but for what only code can say (a test names it).
     """
-    return store_of(read_written(raw, KIND, ignored=("status",)))
+    return store_of(read_object(raw, KIND, ignored=("status",)))
 
 
-def store_of(written: Written) -> WeightStore:
+def store_of(written: UntypedObject) -> WeightStore:
     """Give the WeightStore that was written.
 
     Raises:
@@ -124,21 +126,27 @@ def store_of(written: Written) -> WeightStore:
     """
     spec = convert_spec(written, KIND, StoreSpec, _OPTIONAL)
     what = f"{KIND} {written.meta.name}"
-    demand(_ACCOUNT, spec.account, "spec.account", what, "the name of a storage account")
-    demand(_SUFFIX, spec.endpoint_suffix, "spec.endpointSuffix", what, "such as core.windows.net")
+    require_match(_ACCOUNT, spec.account, "spec.account", what, "the name of a storage account")
+    require_match(
+        _SUFFIX, spec.endpoint_suffix, "spec.endpointSuffix", what, "such as core.windows.net"
+    )
     if spec.resource_id is not None:
-        demand(_RESOURCE, spec.resource_id, "spec.resourceId", what, "a storage account's id")
+        require_match(
+            _RESOURCE, spec.resource_id, "spec.resourceId", what, "a storage account's id"
+        )
         if not spec.resource_id.endswith(f"/{spec.account}"):
             raise InvalidObjectError(what, "spec.resourceId", f"must be of {spec.account}")
     for index, held in enumerate(spec.containers):
-        demand(_CONTAINER, held.name, f"spec.containers[{index}].name", what, "a container's name")
+        require_match(
+            _CONTAINER, held.name, f"spec.containers[{index}].name", what, "a container's name"
+        )
     for index, one in enumerate(spec.identities or ()):
         _check_identity(one, f"spec.identities[{index}]", what)
     size = 0
     if spec.checkpoint_size is not None:
         wanted = "bytes of a full checkpoint, such as 1400Gi"
-        demand(_QUANTITY, spec.checkpoint_size, "spec.checkpointSize", what, wanted)
-        size = amount("memory", spec.checkpoint_size)
+        require_match(_QUANTITY, spec.checkpoint_size, "spec.checkpointSize", what, wanted)
+        size = parse_amount("memory", spec.checkpoint_size)
         if size >= LARGEST:
             raise InvalidObjectError(what, "spec.checkpointSize", "is more than there can be")
     endpoints = tuple(
@@ -148,9 +156,9 @@ def store_of(written: Written) -> WeightStore:
     return WeightStore(written.meta, spec, written.digest, endpoints, size)
 
 
-def _check_identity(one: Reaching, path: str, what: str) -> None:
+def _check_identity(one: StoreIdentity, path: str, what: str) -> None:
     if one.client_id is None and one.object_id is None:
         raise InvalidObjectError(what, path, "give clientId, objectId, or both")
     for field, value in (("clientId", one.client_id), ("objectId", one.object_id)):
         if value is not None:
-            demand(_ID, value, f"{path}.{field}", what, "an id of Entra's, in lower case")
+            require_match(_ID, value, f"{path}.{field}", what, "an id of Entra's, in lower case")

@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 
 from core.base import names
 from core.base.networks import Network, collapse
-from core.kubernetes.label_selectors import Requirements, written
+from core.kubernetes.label_selectors import Requirements, build_selector
 from egress.carving import ALWAYS_RESERVED
 from egress.openings import Meaning
 from egress.render.guarding import named_reserved
@@ -43,7 +43,7 @@ _EVERYWHERE: Final = ("0.0.0.0/0", "::/0")
 
 def floor(enrolled: Requirements, dns: Dns) -> tuple[Json, ...]:
     """Give the floor of the cluster; `enrolled` says which namespaces' labels it is for."""
-    subject = {"namespaces": written(enrolled)}
+    subject = {"namespaces": build_selector(enrolled)}
     asks = _rule("dns", "Accept", _dns_peers(dns), _protocols(dns))
     everywhere: list[Json] = [{"networks": list(_EVERYWHERE)}, {"namespaces": {}}]
     reserved = [{"networks": [str(each) for each in ALWAYS_RESERVED]}]
@@ -100,7 +100,7 @@ def _pods(namespace: str, requirements: Requirements) -> Json:
     return {
         "pods": {
             "namespaceSelector": {"matchLabels": {names.NAMESPACE_NAME_LABEL: namespace}},
-            "podSelector": written(requirements),
+            "podSelector": build_selector(requirements),
         }
     }
 

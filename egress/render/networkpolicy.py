@@ -12,7 +12,7 @@ from core.base import names
 from core.base.networks import Network
 from core.egress.destinations import PortRange
 from core.egress.dns_names import is_wildcard
-from core.kubernetes.label_selectors import Requirements, written
+from core.kubernetes.label_selectors import Requirements, build_selector
 from egress.openings import Addresses, Block, Meaning, Name, Opening, Pods, Problem, Service
 from egress.render.naming import DEFAULT_DENY, DNS, Json, allow_name, generated
 from egress.render.splitting import (
@@ -105,7 +105,7 @@ def _dns_items(dns: Dns) -> list[Item]:
 def _pods_item(ports: Ports, pods: Pods) -> Item:
     peer: Json = {
         "namespaceSelector": {"matchLabels": {names.NAMESPACE_NAME_LABEL: pods.namespace}},
-        "podSelector": written(pods.requirements),
+        "podSelector": build_selector(pods.requirements),
     }
     return item_of("to", ports, peer)
 
@@ -126,7 +126,7 @@ def _policy(
     namespace: str, name: str, selects: Requirements, egress: list[Json], allowlist: str = ""
 ) -> Json:
     """Give a policy; without rules it opens nothing, and closes what no other one opens."""
-    spec: Json = {"podSelector": written(selects), "policyTypes": ["Egress"]}
+    spec: Json = {"podSelector": build_selector(selects), "policyTypes": ["Egress"]}
     if egress:
         spec["egress"] = egress
     return generated(

@@ -5,8 +5,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from core.weights.store_access import DATA, ROUNDABOUT, Ability, Difference, Differing, Holder
-from core.weights.stores import Reaching, WeightStore
+from core.weights.store_access import (
+    DATA,
+    ROUNDABOUT,
+    Ability,
+    AccessDifference,
+    DifferenceKind,
+    Holder,
+)
+from core.weights.stores import StoreIdentity, WeightStore
 from identity.azure_roles.shapes import Account, Diagnostic
 
 MOST: Final = 500
@@ -40,7 +47,7 @@ class Around:
 
 def differences(
     store: WeightStore, holders: Sequence[Holder], granted: Granted, around: Around
-) -> list[Differing]:
+) -> list[AccessDifference]:
     """Give all of them, those of principals first, at most MOST."""
     found = [*_of_principals(store, holders, granted), *_of_account(store, around)]
     return found[:MOST]
@@ -53,7 +60,7 @@ def ids_of(holder: Holder) -> Who:
 
 def _of_principals(
     store: WeightStore, holders: Sequence[Holder], granted: Granted
-) -> Iterator[Differing]:
+) -> Iterator[AccessDifference]:
     listed = list(store.spec.identities or ())
     of: defaultdict[str, list[Holder]] = defaultdict(list)
     for holder in holders:
@@ -64,8 +71,8 @@ def _of_principals(
     known: set[str] = set().union(*(ids_of(one) for theirs in of.values() for one in theirs))
     for one in listed:
         if not known & {one.client_id, one.object_id}:
-            yield Differing(
-                difference=Difference.ABSENT,
+            yield AccessDifference(
+                difference=DifferenceKind.ABSENT,
                 principal=one.object_id or one.client_id or "",
                 abilities=[Ability(right) for right in one.rights],
                 detail="is listed in the WeightStore, and no role assignment opens it to them",
@@ -74,8 +81,8 @@ def _of_principals(
 
 
 def _of_one(
-    principal: str, theirs: Sequence[Holder], listed: Iterable[Reaching], granted: Granted
-) -> Iterator[Differing]:
+    principal: str, theirs: Sequence[Holder], listed: Iterable[StoreIdentity], granted: Granted
+) -> Iterator[AccessDifference]:
     abilities = {way for one in theirs for way in one.abilities}
     ids: set[str] = set().union(*map(ids_of, theirs))
     roles = ", ".join(sorted({f"{one.role} at {one.scope or '/'}" for one in theirs})[:4])
@@ -84,16 +91,16 @@ def _of_one(
     allowed = {Ability(right) for one in entries for right in one.rights}
     if data and not entries:
         detail = f"can {_words(data)}: {roles}; the WeightStore does not list it"
-        yield _about(Difference.UNLISTED, principal, data, detail, _TAKE_OR_LIST)
+        yield _about(DifferenceKind.UNLISTED, principal, data, detail, _TAKE_OR_LIST)
     elif wider := data - allowed:
         detail = f"can {_words(wider)} beside what the WeightStore lists: {roles}"
-        yield _about(Difference.WIDER, principal, wider, detail, _NARROW)
+        yield _about(DifferenceKind.WIDER, principal, wider, detail, _NARROW)
     if data and not ids & (granted.people | granted.identities):
         detail = f"can {_words(data)} now, and no AccessGrant that lives is about it: {roles}"
-        yield _about(Difference.UNGRANTED, principal, data, detail, _TIE)
+        yield _about(DifferenceKind.UNGRANTED, principal, data, detail, _TIE)
     if around := abilities & (ROUNDABOUT | {Ability.DELEGATE} if not data else ROUNDABOUT):
         detail = f"can {_words(around)}: {roles}: that leads to the weights, past every grant"
-        yield _about(Difference.ROUNDABOUT, principal, around, detail, _SEPARATE)
+        yield _about(DifferenceKind.ROUNDABOUT, principal, around, detail, _SEPARATE)
 
 
 _TAKE_OR_LIST: Final = "Take the role away, or list the identity in the WeightStore."
@@ -104,16 +111,18 @@ _SEPARATE: Final = (
 )
 
 
-def _of_account(store: WeightStore, around: Around) -> Iterator[Differing]:
+def _of_account(store: WeightStore, around: Around) -> Iterator[AccessDifference]:
     if around.account is not None:
         of = around.account.properties
         if of.allow_shared_key_access is not False:
             detail = "the account accepts its keys and SAS signed with them: those are nobody's"
-            yield _about(Difference.SHARED_KEY, "", (), detail, "Set allowSharedKeyAccess: false.")
+            yield _about(
+                DifferenceKind.SHARED_KEY, "", (), detail, "Set allowSharedKeyAccess: false."
+            )
         if of.allow_blob_public_access:
             detail = "containers of the account may be made public"
             remedy = "Set allowBlobPublicAccess: false."
-            yield _about(Difference.ANONYMOUS, "", (), detail, remedy)
+            yield _about(DifferenceKind.ANONYMOUS, "", (), detail, remedy)
         closed = (of.public_network_access or "Enabled").lower() in {
             "disabled",
             "securedbyperimeter",
@@ -123,18 +132,18 @@ def _of_account(store: WeightStore, around: Around) -> Iterator[Differing]:
             some = "from the networks of its firewall" if acls == "Deny" else "from everywhere"
             detail = f"its public endpoint answers {some}"
             remedy = "Set publicNetworkAccess: Disabled, and use the private endpoint."
-            yield _about(Difference.PUBLIC_NETWORK, "", (), detail, remedy)
+            yield _about(DifferenceKind.PUBLIC_NETWORK, "", (), detail, remedy)
         connections = of.private_endpoint_connections or ()
         states = [one.properties.private_link_service_connection_state for one in connections]
         if not any(one.status.lower() == _APPROVED for one in states):
             detail = "it has no private endpoint whose connection is approved"
             remedy = "Make one, and name its address in the WeightStore."
-            yield _about(Difference.NO_PRIVATE_ENDPOINT, "", (), detail, remedy)
+            yield _about(DifferenceKind.NO_PRIVATE_ENDPOINT, "", (), detail, remedy)
     if around.diagnostics is not None:
         yield from _of_logs(store, around.diagnostics)
 
 
-def _of_logs(store: WeightStore, diagnostics: Sequence[Diagnostic]) -> Iterator[Differing]:
+def _of_logs(store: WeightStore, diagnostics: Sequence[Diagnostic]) -> Iterator[AccessDifference]:
     missing = set(_CATEGORIES)
     for one in diagnostics:
         to = one.properties
@@ -147,18 +156,22 @@ def _of_logs(store: WeightStore, diagnostics: Sequence[Diagnostic]) -> Iterator[
         if (to.storage_account_id or "").lower().endswith(f"/{store.spec.account}"):
             detail = "its logs go to the account itself: who can write there can rewrite them"
             remedy = "Send them to an account of another team, or to an event hub."
-            yield _about(Difference.LOG_IN_REACH, "", (), detail, remedy)
+            yield _about(DifferenceKind.LOG_IN_REACH, "", (), detail, remedy)
     if missing:
         detail = f"no diagnostic setting sends {', '.join(sorted(missing))} anywhere"
         remedy = "Make one for StorageRead, StorageWrite and StorageDelete of its blob service."
-        yield _about(Difference.UNLOGGED, "", (), detail, remedy)
+        yield _about(DifferenceKind.UNLOGGED, "", (), detail, remedy)
 
 
 def _about(
-    difference: Difference, principal: str, abilities: Iterable[Ability], detail: str, remedy: str
-) -> Differing:
+    difference: DifferenceKind,
+    principal: str,
+    abilities: Iterable[Ability],
+    detail: str,
+    remedy: str,
+) -> AccessDifference:
     order = list(Ability)
-    return Differing(
+    return AccessDifference(
         difference=difference,
         principal=principal,
         abilities=sorted(abilities, key=order.index),
@@ -172,9 +185,9 @@ def _words(abilities: Iterable[Ability]) -> str:
     return ", ".join(way.value for way in sorted(abilities, key=order.index))
 
 
-def by_difference(found: Iterable[Differing]) -> Mapping[Difference, int]:
+def by_difference(found: Iterable[AccessDifference]) -> Mapping[DifferenceKind, int]:
     """Count them, for metrics and conditions."""
-    counts: dict[Difference, int] = {}
+    counts: dict[DifferenceKind, int] = {}
     for one in found:
         counts[one.difference] = counts.get(one.difference, 0) + 1
     return counts

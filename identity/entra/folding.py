@@ -7,9 +7,9 @@ from typing import Final
 
 import msgspec
 
-from core.risk.model import Application, ApplicationKind, Family, PrincipalKind, key_of
-from core.risk.records import Sort
-from core.risk.snapshot import Coverage, Draft, Head
+from core.risk.model import Application, ApplicationKind, PrincipalKind, RiskSource, identity_key
+from core.risk.records import RecordSort
+from core.risk.snapshot import Coverage, Head, SnapshotDraft
 from identity.entra.application_ids import BY_OBJECT, Asking, Waiting
 from identity.entra.graph_objects import Detected, Guest, Item, Known, Risky
 from identity.entra.graph_resources import Resource
@@ -53,11 +53,11 @@ class Listed:
     """Who was at risk and not listed by the pass before."""
 
 
-def belongs(draft: Draft, tenant: str) -> None:
+def belongs(draft: SnapshotDraft, tenant: str) -> None:
     """Make the snapshot this tenant's: what another one's Entra said is forgotten."""
     if draft.head.tenant and draft.head.tenant != tenant:
-        for key, _ in list(draft.before.entries(Family.ENTRA)):
-            draft.drop(Family.ENTRA, key)
+        for key, _ in list(draft.before.entries(RiskSource.ENTRA)):
+            draft.drop(RiskSource.ENTRA, key)
         for client_id, _ in list(draft.before.applications()):
             draft.drop_application(client_id)
         for key in _guests(draft):
@@ -67,7 +67,7 @@ def belongs(draft: Draft, tenant: str) -> None:
     draft.head = msgspec.structs.replace(draft.head, tenant=tenant)
 
 
-def fold(draft: Draft, heard: Heard) -> Counter[Merged]:
+def fold(draft: SnapshotDraft, heard: Heard) -> Counter[Merged]:
     """Take in what a page told; give what became of it."""
     counts: Counter[Merged] = Counter()
     for item in heard.items:
@@ -75,7 +75,7 @@ def fold(draft: Draft, heard: Heard) -> Counter[Merged]:
             counts[_fold_risky(draft, item, heard.now)] += 1
         elif isinstance(item, Detected):
             detection = item.detection
-            counts[merge_detection(draft, Family.ENTRA, item.key, detection, heard.now)] += 1
+            counts[merge_detection(draft, RiskSource.ENTRA, item.key, detection, heard.now)] += 1
         elif isinstance(item, Guest):
             draft.put_guest(item.key, is_guest=True)
     if heard.asking is not None:
@@ -83,7 +83,7 @@ def fold(draft: Draft, heard: Heard) -> Counter[Merged]:
     return counts
 
 
-def fold_listed(draft: Draft, listed: Listed) -> frozenset[bytes]:
+def fold_listed(draft: SnapshotDraft, listed: Listed) -> frozenset[bytes]:
     """Forget who is not listed any more; give those who are kept though they are not.
 
     One who is at risk goes only when two passes in a row do not list them: pages shift while they
@@ -94,7 +94,7 @@ def fold_listed(draft: Draft, listed: Listed) -> frozenset[bytes]:
             draft.put_guest(key, is_guest=False)
         return frozenset()
     kind, kept = _KINDS[listed.resource], set()
-    for key, entry in list(draft.before.entries(Family.ENTRA)):
+    for key, entry in list(draft.before.entries(RiskSource.ENTRA)):
         if entry.kind is not kind or key in listed.keys:
             continue
         if entry.updated >= listed.began - MOST_AHEAD_S:
@@ -102,11 +102,11 @@ def fold_listed(draft: Draft, listed: Listed) -> frozenset[bytes]:
         if says_at_risk(entry) and key not in listed.missed:
             kept.add(key)
         else:
-            draft.drop(Family.ENTRA, key)
+            draft.drop(RiskSource.ENTRA, key)
     return frozenset(kept)
 
 
-def forget_unused(draft: Draft, waiting: Waiting) -> None:
+def forget_unused(draft: SnapshotDraft, waiting: Waiting) -> None:
     """Forget ids of applications that nobody uses any more, but for those that are at risk.
 
     Whoever has the credential of one may use it in the cluster for the first time.
@@ -116,7 +116,7 @@ def forget_unused(draft: Draft, waiting: Waiting) -> None:
             draft.drop_application(guid)
 
 
-def put_coverages(draft: Draft, coverages: Mapping[Resource, Coverage]) -> None:
+def put_coverages(draft: SnapshotDraft, coverages: Mapping[Resource, Coverage]) -> None:
     """Say how far each resource is known."""
     fields = {each.field: coverage for each, coverage in coverages.items()}
     draft.head = msgspec.structs.replace(draft.head, **fields)
@@ -127,8 +127,8 @@ def coverages_of(head: Head, resources: Iterable[Resource]) -> dict[Resource, Co
     return {each: getattr(head, each.field) for each in resources}
 
 
-def _fold_risky(draft: Draft, item: Risky, now: float) -> Merged:
-    entry, before = item.entry, draft.entry(Family.ENTRA, item.key)
+def _fold_risky(draft: SnapshotDraft, item: Risky, now: float) -> Merged:
+    entry, before = item.entry, draft.entry(RiskSource.ENTRA, item.key)
     if not entry.updated:
         # Its time cannot be read: that hides nobody. It counts as changed when it differs.
         said = (entry.level, entry.state, entry.deleted)
@@ -140,10 +140,10 @@ def _fold_risky(draft: Draft, item: Risky, now: float) -> Merged:
     if item.client_id:
         _follow(draft, item)
     settled = now - entry.updated >= SETTLED_S
-    return merge(draft, Family.ENTRA, item.key, entry, now, settled=settled)
+    return merge(draft, RiskSource.ENTRA, item.key, entry, now, settled=settled)
 
 
-def _follow(draft: Draft, item: Risky) -> None:
+def _follow(draft: SnapshotDraft, item: Risky) -> None:
     """Follow a client id whose service principal was deleted and made again, or is at risk.
 
     What a Pod signs in as is looked up once it is seen; that of one at risk is known beforehand.
@@ -157,12 +157,14 @@ def _follow(draft: Draft, item: Risky) -> None:
         draft.put_application(item.client_id, Application(known.kind, item.object_id))
 
 
-def _is_at_risk(draft: Draft, known: Application) -> bool:
-    entry = draft.entry(Family.ENTRA, key_of(known.object_id)) if known.object_id else None
+def _is_at_risk(draft: SnapshotDraft, known: Application) -> bool:
+    entry = (
+        draft.entry(RiskSource.ENTRA, identity_key(known.object_id)) if known.object_id else None
+    )
     return entry is not None and says_at_risk(entry)
 
 
-def _fold_applications(draft: Draft, asking: Asking, items: Iterable[Item]) -> None:
+def _fold_applications(draft: SnapshotDraft, asking: Asking, items: Iterable[Item]) -> None:
     found = (each for each in items if isinstance(each, Known))
     known = {each.named(asking.field): each.application for each in found}
     for guid in asking.ids:
@@ -172,5 +174,5 @@ def _fold_applications(draft: Draft, asking: Asking, items: Iterable[Item]) -> N
             draft.put_application(guid, Application(ApplicationKind.MISSING))
 
 
-def _guests(draft: Draft) -> set[bytes]:
-    return {key[1:] for key, _ in draft.before.records(bytes([Sort.GUEST]))}
+def _guests(draft: SnapshotDraft) -> set[bytes]:
+    return {key[1:] for key, _ in draft.before.records(bytes([RecordSort.GUEST]))}

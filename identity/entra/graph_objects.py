@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from core.risk.model import Application, ApplicationKind, PrincipalKind, RiskEntry, key_of
+from core.risk.model import Application, ApplicationKind, PrincipalKind, RiskEntry, identity_key
 from identity.entra.application_ids import BY_CLIENT
 from identity.entra.event_ids import kept_event_id
 from identity.entra.graph_resources import Resource
@@ -148,7 +148,7 @@ def _read_risky(raw: msgspec.Raw, kind: PrincipalKind) -> Risky | None:
         updated=seconds_of(found.updated) or 0,
     )
     client_id = object_id_of(found.app_id) or ""
-    return Risky(key_of(object_id), entry, found.updated or "", object_id, client_id)
+    return Risky(identity_key(object_id), entry, found.updated or "", object_id, client_id)
 
 
 def _read_detected(raw: msgspec.Raw, kind: PrincipalKind) -> Detected | None:
@@ -165,7 +165,7 @@ def _read_detected(raw: msgspec.Raw, kind: PrincipalKind) -> Detected | None:
         state_of(found.risk_state),
         kind,
     )
-    return Detected(key_of(object_id), detection, found.detected or "")
+    return Detected(identity_key(object_id), detection, found.detected or "")
 
 
 def _read_known(raw: msgspec.Raw, tenant: str) -> Known | None:
@@ -192,7 +192,7 @@ def _kind_of(found: _Known, tenant: str) -> ApplicationKind | None:
 
 def _read_guest(raw: msgspec.Raw, _: str) -> Guest | None:
     object_id = object_id_of(msgspec.json.decode(raw, type=_Guest).id)
-    return Guest(key_of(object_id)) if object_id else None
+    return Guest(identity_key(object_id)) if object_id else None
 
 
 _READERS: Final[dict[Resource, Callable[[msgspec.Raw, str], Item | None]]] = {

@@ -5,7 +5,7 @@ import re
 import uuid
 from typing import Final
 
-from core.risk.model import Level, State
+from core.risk.model import RiskLevel, RiskState
 from core.risk.records import MOST_EVENT_TYPE, OTHER_TYPE
 
 _ISO: Final = re.compile(
@@ -25,18 +25,18 @@ _LATEST: Final = 2**32 - 1
 
 _EVENT_TYPE: Final = re.compile(rf"[A-Za-z][A-Za-z0-9_-]{{0,{MOST_EVENT_TYPE - 1}}}")
 
-_LEVELS: Final = {each.value.casefold(): each for each in Level}
-_STATES: Final = {each.value.casefold(): each for each in State}
+_LEVELS: Final = {each.value.casefold(): each for each in RiskLevel}
+_STATES: Final = {each.value.casefold(): each for each in RiskState}
 
 
-def level_of(text: str | None) -> Level:
+def level_of(text: str | None) -> RiskLevel:
     """Give a `riskLevel`; what this release does not know, and nothing at all, are UNKNOWN."""
-    return _LEVELS.get((text or "").casefold(), Level.UNKNOWN)
+    return _LEVELS.get((text or "").casefold(), RiskLevel.UNKNOWN)
 
 
-def state_of(text: str | None) -> State:
+def state_of(text: str | None) -> RiskState:
     """Give a `riskState`, as `level_of`."""
-    return _STATES.get((text or "").casefold(), State.UNKNOWN)
+    return _STATES.get((text or "").casefold(), RiskState.UNKNOWN)
 
 
 def seconds_of(text: str | None) -> int | None:

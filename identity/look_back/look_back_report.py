@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from core.base.times import second_text
-from core.kubernetes.workload import GroupKind
+from core.kubernetes.workload_kinds import GroupKind
 from core.risk.look_back import FORMAT, MOST_ITEMS, Item, LookBackDocument, Sort, State, StoreReads
 from identity.look_back.trails import Trace, Trail
 

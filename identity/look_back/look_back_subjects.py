@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from core.risk.model import PrincipalKind, key_of
+from core.risk.model import PrincipalKind, identity_key
 from core.risk.snapshot import RiskSnapshot
 from identity.look_back.looking_back import Risen, labels_of
 from identity.risk.principals import GUID
@@ -26,19 +26,21 @@ def asked_of(subject: str) -> Callable[[RiskSnapshot | None], Risen] | None:
         return lambda snapshot: _client(client_id, snapshot)
     object_id = text.removeprefix("oid:")
     if GUID.fullmatch(object_id):
-        return lambda _: Risen(key_of(object_id), labels_of(key_of(object_id)), None, 0, 0)
+        return lambda _: Risen(
+            identity_key(object_id), labels_of(identity_key(object_id)), None, 0, 0
+        )
     return None
 
 
 def _plain(label: str) -> Risen:
-    return Risen(key_of(label), (label,), None, 0, 0)
+    return Risen(identity_key(label), (label,), None, 0, 0)
 
 
 def _client(client_id: str, snapshot: RiskSnapshot | None) -> Risen:
     """Give the service principal of a client id; where nobody knows it, the client id alone."""
     known = snapshot.application(client_id) if snapshot is not None else None
     object_id = known.object_id if known else ""
-    key = key_of(object_id or client_id)
+    key = identity_key(object_id or client_id)
     labels = (f"{_CLIENT}{client_id}", *(labels_of(key) if object_id else ()))
     kind = PrincipalKind.SERVICE_PRINCIPAL
     return Risen(key, labels, None, 0, 0, kind, client_ids=frozenset({client_id}))

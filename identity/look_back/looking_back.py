@@ -12,17 +12,17 @@ from typing import Final
 from core.approvals import approvals, break_glass, exceptions
 from core.base import names
 from core.egress import allowlists
-from core.kubernetes.workload import GroupKind
+from core.kubernetes.workload_kinds import GroupKind
 from core.people.subject import Subject
-from core.risk.look_back import Act, Sort
+from core.risk.look_back import RecordedAct, Sort
 from core.risk.model import (
     LATEST_DETECTION_S,
-    Family,
-    Level,
     PrincipalKind,
     RiskEntry,
+    RiskLevel,
+    RiskSource,
+    RiskState,
     Standing,
-    State,
 )
 from core.risk.snapshot import RiskSnapshot
 from core.weights import access_grants, stores
@@ -44,9 +44,9 @@ ORDER: Final = (
 much."""
 
 _LEVELS: Final = {
-    Level.LOW: Standing.LOW,
-    Level.MEDIUM: Standing.MEDIUM,
-    Level.HIGH: Standing.HIGH,
+    RiskLevel.LOW: Standing.LOW,
+    RiskLevel.MEDIUM: Standing.MEDIUM,
+    RiskLevel.HIGH: Standing.HIGH,
 }
 
 _ENTERED: Final[Mapping[str, str]] = {
@@ -114,7 +114,7 @@ def standing_of_entry(entry: RiskEntry) -> Standing | None:
     """Give how much at risk one family says that an identity is; None where it does not."""
     if not says_at_risk(entry):
         return None
-    if entry.state is State.CONFIRMED_COMPROMISED:
+    if entry.state is RiskState.CONFIRMED_COMPROMISED:
         return Standing.COMPROMISED
     return _LEVELS.get(entry.level, Standing.HIDDEN)
 
@@ -140,7 +140,7 @@ def at_risk(snapshot: RiskSnapshot) -> Iterator[bytes | None]:
 
     The Nones let a caller breathe: there may be 100,000 entries.
     """
-    for family in Family:
+    for family in RiskSource:
         for key, entry in snapshot.entries(family):
             yield key if standing_of_entry(entry) else None
 
@@ -156,7 +156,7 @@ def risen_of(
 
     `clients` are the client ids of service principals, by object id (`clients_of`).
     """
-    found = [entry for family in Family if (entry := snapshot.entry(family, key)) is not None]
+    found = [entry for family in RiskSource if (entry := snapshot.entry(family, key)) is not None]
     risky = [(standing, each) for each in found if (standing := standing_of_entry(each))]
     if not risky:
         return None
@@ -185,7 +185,7 @@ def clients_of(snapshot: RiskSnapshot) -> Mapping[str, frozenset[str]]:
     return {object_id: frozenset(ids) for object_id, ids in found.items()}
 
 
-def target_of(act: Act) -> tuple[Sort, GroupKind] | None:
+def target_of(act: RecordedAct) -> tuple[Sort, GroupKind] | None:
     """Give what an act is, and the kind of object that it left behind; None where it left none."""
     if act.operation == "CONNECT":
         entered = _ENTERED.get(act.kind)

@@ -9,9 +9,9 @@ from typing import Final
 
 import msgspec
 
-from core.decision.document import unix_ms
-from core.kubernetes.workload import GroupKind
-from core.risk.look_back import Act, LiveObject, Sort
+from core.decision.document import uuid7_unix_ms
+from core.kubernetes.workload_kinds import GroupKind
+from core.risk.look_back import LiveObject, RecordedAct, Sort
 from identity.look_back.looking_back import Risen, how_of, sort_of, target_of
 
 MOST_OBJECTS: Final = 10_000
@@ -73,7 +73,7 @@ class Trail:
     older: int = 0
     suspended: list[str] = field(default_factory=list)
 
-    def add_act(self, act: Act) -> None:
+    def add_act(self, act: RecordedAct) -> None:
         """Note a recorded act."""
         target = target_of(act)
         if target is None:
@@ -88,7 +88,7 @@ class Trail:
             if not self._keep(key, trace):
                 return
         trace.acts += 1
-        at = unix_ms(act.id) // 1000
+        at = uuid7_unix_ms(act.id) // 1000
         if at >= trace.at:
             trace.at, trace.decision = at, act.id
 

@@ -16,8 +16,8 @@ from typing import Final
 
 import msgspec
 
-from core.risk.model import Family, PrincipalKind, RiskEntry, key_of
-from core.risk.snapshot import Draft
+from core.risk.model import PrincipalKind, RiskEntry, RiskSource, identity_key
+from core.risk.snapshot import SnapshotDraft
 from identity.entra.event_ids import kept_event_id
 from identity.entra.words import event_type_of, level_of, object_id_of, seconds_of, state_of
 from identity.risk.merging import Detection, Merged, merge, merge_detection
@@ -51,9 +51,9 @@ class Told:
     key: bytes
     entry: RiskEntry
 
-    def merge_into(self, draft: Draft, now: float) -> Merged:
+    def merge_into(self, draft: SnapshotDraft, now: float) -> Merged:
         """Take it in; see `identity.risk.merging`."""
-        return merge(draft, Family.ENTRA, self.key, self.entry, now)
+        return merge(draft, RiskSource.ENTRA, self.key, self.entry, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +63,9 @@ class Detected:
     key: bytes
     detection: Detection
 
-    def merge_into(self, draft: Draft, now: float) -> Merged:
+    def merge_into(self, draft: SnapshotDraft, now: float) -> Merged:
         """Take it in; see `identity.risk.merging`."""
-        return merge_detection(draft, Family.ENTRA, self.key, self.detection, now)
+        return merge_detection(draft, RiskSource.ENTRA, self.key, self.detection, now)
 
 
 class _Envelope(msgspec.Struct, frozen=True, rename="camel"):
@@ -172,7 +172,7 @@ def _read_identity(properties: msgspec.Raw, kind: PrincipalKind) -> Told | Refus
         deleted=bool(found.is_deleted),
         updated=updated,
     )
-    return Told(key_of(object_id), entry)
+    return Told(identity_key(object_id), entry)
 
 
 def _read_event(properties: msgspec.Raw, kind: PrincipalKind) -> Detected | Refusal:
@@ -193,7 +193,7 @@ def _read_event(properties: msgspec.Raw, kind: PrincipalKind) -> Detected | Refu
         state=state_of(found.risk_state),
         kind=kind,
     )
-    return Detected(key_of(object_id), detection)
+    return Detected(identity_key(object_id), detection)
 
 
 _Reading = Callable[[msgspec.Raw, PrincipalKind], Told | Detected | Refusal]

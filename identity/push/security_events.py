@@ -15,8 +15,8 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from core.base.errors import SettingsError
-from core.risk.model import Family, Level, RiskEntry, State, key_of
-from core.risk.snapshot import Draft
+from core.risk.model import RiskEntry, RiskLevel, RiskSource, RiskState, identity_key
+from core.risk.snapshot import SnapshotDraft
 from identity.entra.event_ids import kept_event_id
 from identity.entra.words import object_id_of
 from identity.risk.merging import MOST_AHEAD_S, Merged, merge, merge_revocation
@@ -35,7 +35,7 @@ _CAEP: Final = "https://schemas.openid.net/secevent/caep/event-type/"
 RISK_LEVEL_CHANGE: Final = f"{_CAEP}risk-level-change"
 SESSION_REVOKED: Final = f"{_CAEP}session-revoked"
 
-_LEVELS: Final = {"LOW": Level.LOW, "MEDIUM": Level.MEDIUM, "HIGH": Level.HIGH}
+_LEVELS: Final = {"LOW": RiskLevel.LOW, "MEDIUM": RiskLevel.MEDIUM, "HIGH": RiskLevel.HIGH}
 
 _PERSON: Final = "USER"
 """As `principal`. The risk of a device, tenant or group is no person's."""
@@ -109,21 +109,21 @@ class RiskLevelChange:
     """Someone's risk is another now."""
 
     key: bytes
-    level: Level
+    level: RiskLevel
     at: int
     event_id: str
 
-    def merge_into(self, draft: Draft, now: float) -> Merged:
+    def merge_into(self, draft: SnapshotDraft, now: float) -> Merged:
         """Take it in; see `identity.risk.merging`."""
         entry = RiskEntry(
             level=self.level,
-            state=State.REMEDIATED if self.level is Level.LOW else State.AT_RISK,
+            state=RiskState.REMEDIATED if self.level is RiskLevel.LOW else RiskState.AT_RISK,
             updated=self.at,
             active=self.at,
             event_id=self.event_id,
             event_type="risk-level-change",
         )
-        return merge(draft, Family.CAEP, self.key, entry, now)
+        return merge(draft, RiskSource.CAEP, self.key, entry, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +134,10 @@ class SessionRevoked:
     at: int
     event_id: str
 
-    def merge_into(self, draft: Draft, now: float) -> Merged:
+    def merge_into(self, draft: SnapshotDraft, now: float) -> Merged:
         """Take it in; see `identity.risk.merging`."""
         return merge_revocation(
-            draft, Family.CAEP, self.key, self.at, self.event_id, "session-revoked", now
+            draft, RiskSource.CAEP, self.key, self.at, self.event_id, "session-revoked", now
         )
 
 
@@ -153,14 +153,14 @@ class ReadToken:
     """Empty where its events are of other types, or about something that is no person."""
 
 
-def forget_settled(draft: Draft, now: float) -> None:
+def forget_settled(draft: SnapshotDraft, now: float) -> None:
     """Forget of whom a transmitter says nothing that still counts.
 
     A token that old is not taken again, so nothing old comes back.
     """
-    for key, entry in list(draft.before.entries(Family.CAEP)):
+    for key, entry in list(draft.before.entries(RiskSource.CAEP)):
         if not says_at_risk(entry) and max(entry.updated, entry.revoked) < now - SETTLED_S:
-            draft.drop(Family.CAEP, key)
+            draft.drop(RiskSource.CAEP, key)
 
 
 def read_claims(
@@ -231,7 +231,7 @@ def _read_events(claims: Mapping[str, Any], now: float) -> ReadToken | RefusedEv
     if not object_id:
         text = "sub_id must name a person by an Entra object id (opaque, iss_sub, or user of both)"
         return RefusedEvent(Reason.SUBJECT, text)
-    about = _About(key_of(object_id), kept_event_id(jti), _time(claims["iat"]) or 0)
+    about = _About(identity_key(object_id), kept_event_id(jti), _time(claims["iat"]) or 0)
     found: list[SecurityEvent] = []
     for kind, event in ours.items():
         read = _read_event(kind, event, about, now)

@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from core.people.subject import SERVICE_ACCOUNT_PREFIX, Subject, service_account
+from core.people.subject import SERVICE_ACCOUNT_PREFIX, Subject, service_account_subject
 from kube.rbac_objects import BindingSubject
 
 _ACCOUNTS: Final = "system:serviceaccounts"
@@ -82,7 +82,7 @@ def is_implied(holder: Holder) -> bool:
 def as_subject(holder: Holder) -> Subject:
     """Give the user of a request that has what the holder has, and nothing more."""
     if holder.kind == "ServiceAccount":
-        return service_account(holder.namespace, holder.name)
+        return service_account_subject(holder.namespace, holder.name)
     groups = sorted(each.name for each in groups_of(holder))
     if holder.kind == "Group":
         return Subject(f"sallyport:any-member-of:{holder.name}", groups=[holder.name, *groups])

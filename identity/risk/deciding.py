@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from core.risk.model import Assessed, Effect, OperationClass, Standing
+from core.risk.model import AssessedIdentity, Effect, OperationClass, Standing
 from core.risk.snapshot import RiskSnapshot
 from identity.risk.principals import Principal
 from identity.risk.standing import Freshness, standing_of
@@ -39,18 +39,18 @@ def decide(  # noqa: PLR0913, PLR0917 -- all that a decision depends on, by name
     table: Table,
     freshness: Freshness,
     now: float,
-) -> tuple[Assessed, ...]:
+) -> tuple[AssessedIdentity, ...]:
     """Give what the table says of each standing of each identity, the strictest first.
 
     The strictest effect is the request's: an identity more, or a standing more, never makes it
     milder. Empty where no identity counts. `now` is in Unix seconds.
     """
-    found: list[Assessed] = []
+    found: list[AssessedIdentity] = []
     for principal in principals:
         known = standing_of(principal, snapshot, freshness, now)
         for standing in known.standings:
             effect, row = _effect(standing, principal, operation, place, table)
-            assessed = Assessed(
+            assessed = AssessedIdentity(
                 role=principal.role,
                 who=principal.who,
                 standing=standing,
@@ -66,7 +66,7 @@ def decide(  # noqa: PLR0913, PLR0917 -- all that a decision depends on, by name
     return tuple(sorted(found, key=_severity, reverse=True))
 
 
-def _severity(assessed: Assessed) -> int:
+def _severity(assessed: AssessedIdentity) -> int:
     return assessed.effect.severity
 
 

@@ -10,8 +10,15 @@ from typing import Final
 
 import msgspec
 
-from core.risk.model import LATEST_DETECTION_S, Family, Level, PrincipalKind, RiskEntry, State
-from core.risk.snapshot import Draft
+from core.risk.model import (
+    LATEST_DETECTION_S,
+    PrincipalKind,
+    RiskEntry,
+    RiskLevel,
+    RiskSource,
+    RiskState,
+)
+from core.risk.snapshot import SnapshotDraft
 from identity.risk.standing import says_at_risk
 
 MOST_AHEAD_S: Final = 300
@@ -20,26 +27,26 @@ MOST_AHEAD_S: Final = 300
 _SLACK_S: Final = 3600
 
 _STATES: Final = (
-    State.CONFIRMED_SAFE,
-    State.NONE,
-    State.DISMISSED,
-    State.REMEDIATED,
-    State.UNKNOWN,
-    State.AT_RISK,
-    State.CONFIRMED_COMPROMISED,
+    RiskState.CONFIRMED_SAFE,
+    RiskState.NONE,
+    RiskState.DISMISSED,
+    RiskState.REMEDIATED,
+    RiskState.UNKNOWN,
+    RiskState.AT_RISK,
+    RiskState.CONFIRMED_COMPROMISED,
 )
 _LEVELS: Final = (
-    Level.NONE,
-    Level.LOW,
-    Level.UNKNOWN,
-    Level.HIDDEN,
-    Level.MEDIUM,
-    Level.HIGH,
+    RiskLevel.NONE,
+    RiskLevel.LOW,
+    RiskLevel.UNKNOWN,
+    RiskLevel.HIDDEN,
+    RiskLevel.MEDIUM,
+    RiskLevel.HIGH,
 )
 _STATE_RANKS: Final = {each: rank for rank, each in enumerate(_STATES)}
 _LEVEL_RANKS: Final = {each: rank for rank, each in enumerate(_LEVELS)}
 
-_RISKY: Final = frozenset({State.AT_RISK, State.CONFIRMED_COMPROMISED})
+_RISKY: Final = frozenset({RiskState.AT_RISK, RiskState.CONFIRMED_COMPROMISED})
 
 
 class Merged(enum.Enum):
@@ -62,13 +69,19 @@ class Detection:
     event_type: str
     active: int
     """`activityDateTime`, Unix seconds."""
-    state: State = State.AT_RISK
+    state: RiskState = RiskState.AT_RISK
     """Its own. One that is not at risk (any more) is not what a risk rests on."""
     kind: PrincipalKind = PrincipalKind.USER
 
 
 def merge(  # noqa: PLR0913  Each is another part of the rule.
-    draft: Draft, family: Family, key: bytes, entry: RiskEntry, now: float, *, settled: bool = False
+    draft: SnapshotDraft,
+    family: RiskSource,
+    key: bytes,
+    entry: RiskEntry,
+    now: float,
+    *,
+    settled: bool = False,
 ) -> Merged:
     """Take in what a family says of an identity's level and state, as of `entry.updated`.
 
@@ -97,7 +110,7 @@ def merge(  # noqa: PLR0913  Each is another part of the rule.
 
 
 def merge_detection(
-    draft: Draft, family: Family, key: bytes, detection: Detection, now: float
+    draft: SnapshotDraft, family: RiskSource, key: bytes, detection: Detection, now: float
 ) -> Merged:
     """Take in what an identity's risk rests on; its level and state stay as they are known.
 
@@ -121,7 +134,13 @@ def merge_detection(
 
 
 def merge_revocation(  # noqa: PLR0913, PLR0917  As `merge`.
-    draft: Draft, family: Family, key: bytes, at: int, event_id: str, event_type: str, now: float
+    draft: SnapshotDraft,
+    family: RiskSource,
+    key: bytes,
+    at: int,
+    event_id: str,
+    event_type: str,
+    now: float,
 ) -> Merged:
     """Take in that an identity's sessions were revoked; the latest time is kept.
 
@@ -138,7 +157,7 @@ def merge_revocation(  # noqa: PLR0913, PLR0917  As `merge`.
     return _put(draft, family, key, after)
 
 
-def _put(draft: Draft, family: Family, key: bytes, after: RiskEntry) -> Merged:
+def _put(draft: SnapshotDraft, family: RiskSource, key: bytes, after: RiskEntry) -> Merged:
     if after == draft.entry(family, key):
         return Merged.SAME
     draft.put(family, key, after)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from core.people.two_person import AtRisk
-from core.risk.model import LATEST_DETECTION_S, Family, State, key_of
+from core.risk.model import LATEST_DETECTION_S, RiskSource, RiskState, identity_key
 from core.risk.snapshot import RiskSnapshot
 from identity.risk.standing import at_risk, says_at_risk
 
@@ -14,7 +14,7 @@ _EVER: Final = 2**32
 
 @dataclass(frozen=True)
 class PeopleAtRisk:
-    """`core.people.two_person.RiskOf`, answered from the snapshot of the moment, however old it is."""
+    """Answers `core.people.two_person.RiskOf` from the snapshot of now, however old it is."""
 
     snapshot: Callable[[], RiskSnapshot | None]
     """None where nothing is decided by risk."""
@@ -24,7 +24,7 @@ class PeopleAtRisk:
         snapshot = self.snapshot()
         if snapshot is None:
             return None
-        risky = [key for key in map(key_of, marks) if at_risk(snapshot, key)]
+        risky = [key for key in map(identity_key, marks) if at_risk(snapshot, key)]
         if not risky:
             return None
         return AtRisk(min(_sure_before(snapshot, key) for key in risky))
@@ -38,8 +38,10 @@ def _sure_before(snapshot: RiskSnapshot, key: bytes) -> float:
     then nothing is certain, and neither is it where it is not known since when the risk lasts.
     """
     earliest = min(
-        0 if entry.state is State.CONFIRMED_COMPROMISED else min(entry.since, entry.active or _EVER)
-        for family in Family
+        0
+        if entry.state is RiskState.CONFIRMED_COMPROMISED
+        else min(entry.since, entry.active or _EVER)
+        for family in RiskSource
         if (entry := snapshot.entry(family, key)) and says_at_risk(entry)
     )
     return max(float(earliest - LATEST_DETECTION_S), 0.0)

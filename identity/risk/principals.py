@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from core.people.subject import Subject
-from core.risk.model import Role, key_of, key_of_subject
+from core.risk.model import Role, identity_key, subject_key
 
 _OBJECT_ID: Final = "oid:"
 _CLUSTERS_OWN: Final = "system:"
@@ -65,7 +65,7 @@ def principal_of(subject: Subject) -> Principal | None:
     return Principal(
         role=Role.REQUESTER,
         who=who,
-        key=key_of_subject(subject),
+        key=subject_key(subject),
         nature=_nature(who, subject),
         is_guest=_GUEST in subject.username.lower(),
         groups=groups,
@@ -90,7 +90,7 @@ def principal_of_note(label: str) -> Principal | None:
         return None
     is_entras = label.startswith(_OBJECT_ID)
     nature = Nature.PERSON if is_entras else Nature.OUTSIDE
-    return Principal(role=Role.AUTHOR, who=label, key=key_of(label), nature=nature)
+    return Principal(role=Role.AUTHOR, who=label, key=identity_key(label), nature=nature)
 
 
 def principal_of_client(client_id: str, tenant: str = "") -> Principal:
@@ -100,7 +100,7 @@ def principal_of_client(client_id: str, tenant: str = "") -> Principal:
     return Principal(
         role=Role.WORKLOAD,
         who=who,
-        key=key_of(known or who),
+        key=identity_key(known or who),
         nature=Nature.APPLICATION,
         client_id=known,
         tenant=tenant.lower(),

@@ -11,7 +11,16 @@ from typing import Final
 
 import msgspec
 
-from core.risk.model import ApplicationKind, Family, Level, RiskEntry, Role, Standing, State, key_of
+from core.risk.model import (
+    ApplicationKind,
+    RiskEntry,
+    RiskLevel,
+    RiskSource,
+    RiskState,
+    Role,
+    Standing,
+    identity_key,
+)
 from core.risk.snapshot import Coverage, RiskSnapshot
 from identity.risk.principals import Nature, Principal
 
@@ -41,23 +50,23 @@ _WORST_FIRST: Final = (
 _RANKS: Final = {each: rank for rank, each in enumerate(_WORST_FIRST)}
 
 _BY_LEVEL: Final = {
-    Level.NONE: Standing.CLEAN,
-    Level.LOW: Standing.LOW,
-    Level.MEDIUM: Standing.MEDIUM,
-    Level.HIGH: Standing.HIGH,
-    Level.HIDDEN: Standing.HIDDEN,
-    Level.UNKNOWN: Standing.UNKNOWN,
+    RiskLevel.NONE: Standing.CLEAN,
+    RiskLevel.LOW: Standing.LOW,
+    RiskLevel.MEDIUM: Standing.MEDIUM,
+    RiskLevel.HIGH: Standing.HIGH,
+    RiskLevel.HIDDEN: Standing.HIDDEN,
+    RiskLevel.UNKNOWN: Standing.UNKNOWN,
 }
 _BY_STATE: Final = {
-    State.CONFIRMED_SAFE: Standing.CONFIRMED_SAFE,
-    State.REMEDIATED: Standing.REMEDIATED,
-    State.DISMISSED: Standing.DISMISSED,
-    State.CONFIRMED_COMPROMISED: Standing.COMPROMISED,
-    State.UNKNOWN: Standing.UNKNOWN,
+    RiskState.CONFIRMED_SAFE: Standing.CONFIRMED_SAFE,
+    RiskState.REMEDIATED: Standing.REMEDIATED,
+    RiskState.DISMISSED: Standing.DISMISSED,
+    RiskState.CONFIRMED_COMPROMISED: Standing.COMPROMISED,
+    RiskState.UNKNOWN: Standing.UNKNOWN,
 }
-_RISKY_LEVELS: Final = frozenset({Level.LOW, Level.MEDIUM, Level.HIGH})
-_RISKY_STATES: Final = frozenset({State.AT_RISK, State.CONFIRMED_COMPROMISED})
-_OPEN_STATES: Final = frozenset({State.NONE, State.UNKNOWN})
+_RISKY_LEVELS: Final = frozenset({RiskLevel.LOW, RiskLevel.MEDIUM, RiskLevel.HIGH})
+_RISKY_STATES: Final = frozenset({RiskState.AT_RISK, RiskState.CONFIRMED_COMPROMISED})
+_OPEN_STATES: Final = frozenset({RiskState.NONE, RiskState.UNKNOWN})
 
 
 @dataclass(frozen=True)
@@ -113,7 +122,7 @@ def standing_of(
     found = _of_kind(kind, principal, freshness.tenant or snapshot.head.tenant)
     if coverage is not None:
         found += _of_coverage(coverage, age, freshness)
-    entries = [entry for family in Family if (entry := snapshot.entry(family, key))]
+    entries = [entry for family in RiskSource if (entry := snapshot.entry(family, key))]
     for entry in entries:
         found += _of_entry(entry, freshness, now)
     return Known(
@@ -139,7 +148,7 @@ def at_risk(snapshot: RiskSnapshot, key: bytes) -> bool:
     `key` is `core.risk.model.key_of` a label. Entra's "at risk" counts also where no licence shows
     the level, or where it is one that this release does not know.
     """
-    return any(says_at_risk(each) for family in Family if (each := snapshot.entry(family, key)))
+    return any(says_at_risk(each) for family in RiskSource if (each := snapshot.entry(family, key)))
 
 
 def says_at_risk(entry: RiskEntry) -> bool:
@@ -168,7 +177,7 @@ def _whose(principal: Principal, snapshot: RiskSnapshot) -> tuple[bytes, Applica
     application = snapshot.application(principal.client_id or principal.who)
     if application is None:
         return key, _Kind.MEMBER if is_person else _Kind.UNASKED
-    return key_of(application.object_id) if application.object_id else key, application.kind
+    return identity_key(application.object_id) if application.object_id else key, application.kind
 
 
 def _coverage(kind: ApplicationKind | _Kind, snapshot: RiskSnapshot) -> Coverage | None:
@@ -196,7 +205,7 @@ def _of_coverage(coverage: Coverage, age: float | None, freshness: Freshness) ->
 def _of_entry(entry: RiskEntry, freshness: Freshness, now: float) -> list[Standing]:
     """Give the standings that one family's word comes to."""
     standing = _BY_STATE.get(entry.state) or _BY_LEVEL[entry.level]
-    if standing is Standing.CLEAN and entry.state is State.AT_RISK:
+    if standing is Standing.CLEAN and entry.state is RiskState.AT_RISK:
         standing = Standing.UNKNOWN
     found = [standing]
     if entry.deleted:

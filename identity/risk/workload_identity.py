@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from core.base.json_errors import UNREADABLE
+from core.base.json_errors import DECODE_ERRORS
 from core.kubernetes.pod import Container, EnvVar, Pod
 from identity.risk.principals import GUID
 
@@ -187,7 +187,7 @@ def _own_token(projected: bytes) -> str | None:
     """Give the audience's field; empty where it cannot be read, which others refuse; else None."""
     try:
         sources = _DECODER.decode(projected).sources or ()
-    except UNREADABLE:
+    except DECODE_ERRORS:
         return ""
     for index, source in enumerate(sources):
         token = source.service_account_token

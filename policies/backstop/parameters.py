@@ -15,7 +15,7 @@ from core.approvals.break_glass import EVERYTHING, BreakGlass
 from core.approvals.exceptions import PolicyException
 from core.base.times import time_text
 from core.decision.rollout import Modes
-from core.kubernetes.workload import GroupKind
+from core.kubernetes.workload_kinds import GroupKind
 from core.profiles.container_profiles import Profile, ProfileSet
 from policies.backstop.covered import COVERED
 from policies.backstop.patterns import concerns, expression, expressions, spellings

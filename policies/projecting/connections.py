@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from core.base.json_errors import UNREADABLE, unreadable
+from core.base.json_errors import DECODE_ERRORS, decode_error
 from policies.projecting.bounds import check_length
 from policies.projecting.names import split_target
 from policies.projection import Object, Projection
@@ -117,6 +117,6 @@ def project_connection(kind: str, name: str, raw: bytes | msgspec.Raw) -> Projec
     shape, describe = _KINDS[kind]
     try:
         read = msgspec.json.decode(raw, type=shape)
-    except UNREADABLE as error:
-        raise unreadable(kind, error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error(kind, error) from error
     return Projection(containers=[], object=describe(read, kind, name))

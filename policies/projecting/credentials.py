@@ -12,8 +12,8 @@ import msgspec
 from cryptography import x509
 from cryptography.x509.oid import NameOID, ObjectIdentifier
 
-from core.base.json_errors import UNREADABLE, unreadable
-from core.people.subject import unnamed
+from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.people.subject import pseudonymous_user
 from policies.projecting.bounds import bound, check_length
 from policies.projecting.images import segment
 from policies.projecting.projected import Token
@@ -103,7 +103,7 @@ def _certificate(kind: str, read: _Certificate, name: str) -> Object:
         signer="/".join(map(segment, read.spec.signer_name.split("/"))),
         # Go takes the last of several (crypto/x509/pkix, FillFromRDNSequence). Projections and
         # privileges are kept, so they name no person.
-        common_name=unnamed(common[-1]) if common else "",
+        common_name=pseudonymous_user(common[-1]) if common else "",
         organisations=organisations,
     )
 
@@ -147,8 +147,8 @@ def project_credential(kind: str, name: str, raw: bytes | msgspec.Raw) -> Projec
     shape, describe = _KINDS[kind]
     try:
         read = msgspec.json.decode(raw, type=shape)
-    except UNREADABLE as error:
-        raise unreadable(kind, error) from error
+    except DECODE_ERRORS as error:
+        raise decode_error(kind, error) from error
     # kube-apiserver copies a Binding's annotations onto the Pod (pkg/registry/core/pod/storage).
     annotations = read.metadata.annotations if isinstance(read, _Binding) else None
     return Projection(

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import UNREADABLE
+from core.base.json_errors import DECODE_ERRORS
 from policies.projecting.bounds import bound
 
 _LONGEST_REMEMBERED: Final = 1024
@@ -65,7 +65,7 @@ def _holds_nothing(projected: bytes) -> bool:
     try:
         source = msgspec.json.decode(projected, type=ProjectedVolume)
         return credentials_of(source, "", every_token=False) == ([], [])
-    except (*UNREADABLE, InvalidObjectError):
+    except (*DECODE_ERRORS, InvalidObjectError):
         return False  # Whoever reads it to its end says what is wrong, and where.
 
 

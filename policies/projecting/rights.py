@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from core.kubernetes.roles import RoleReference, RoleRule
-from core.people.subject import unnamed
+from core.people.subject import pseudonymous_user
 from policies.projecting.bounds import bound, check_length
 
 MAX_RULES: Final = 1024
@@ -182,7 +182,7 @@ def _granted(rule: RoleRule, path: str) -> GrantedRule:
         rule.verbs or [],
         rule.api_groups or [],
         rule.resources or [],
-        list(map(unnamed, names)) if names and _names_people(rule) else names,
+        list(map(pseudonymous_user, names)) if names and _names_people(rule) else names,
         rule.non_resource_urls or [],
     )
 
@@ -228,7 +228,7 @@ def binding_subjects(binding: Binding, kind: str) -> list[BindingSubject]:
         elif subject.kind == "ServiceAccount":
             found.append(BindingSubject(path, subject.kind, name, namespace))
         else:
-            found.append(BindingSubject(path, subject.kind, unnamed(name)))
+            found.append(BindingSubject(path, subject.kind, pseudonymous_user(name)))
     return found
 
 

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from core.base.json_errors import unreadable
+from core.base.json_errors import decode_error
 from core.kubernetes import pod as k8s
 
 _LONGEST_READ: Final = 64 * 1024
@@ -117,7 +117,7 @@ def _read(command: msgspec.Raw, arguments: msgspec.Raw, path: str) -> Start:
     try:
         words = [_WORDS.decode(each or _NULL) or [] for each in (command, arguments)]
     except msgspec.ValidationError as error:
-        raise unreadable("Pod", error, under=f"{path}.command") from error
+        raise decode_error("Pod", error, under=f"{path}.command") from error
     return read_command(" ".join(words[0] + words[1]))
 
 

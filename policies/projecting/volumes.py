@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from core.base.errors import InvalidObjectError
-from core.base.json_errors import UNREADABLE, unreadable
+from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.kubernetes import pod as k8s
 from core.kubernetes.persistent_volumes import PersistentVolume
 from policies.projecting.bounds import MAX_PATH, bound, check_length
@@ -237,8 +237,8 @@ _Decoded = TypeVar("_Decoded")
 def _decode(raw: bytes | msgspec.Raw, kind: type[_Decoded], field: str) -> _Decoded:
     try:
         return msgspec.json.decode(raw, type=kind)
-    except UNREADABLE as error:
-        raise unreadable("Pod", error, under=field) from error
+    except DECODE_ERRORS as error:
+        raise decode_error("Pod", error, under=field) from error
 
 
 def _writable(spec: k8s.PodSpec) -> tuple[set[str], set[str]]:

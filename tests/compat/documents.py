@@ -37,10 +37,16 @@ from core.decision.document import (
     encode_document,
     encode_sweep,
 )
-from core.risk.columns import Base
+from core.risk.columns import SnapshotBase
 from core.risk.look_back import LookBackDocument, decode_look_back, encode_look_back
-from core.risk.risk_shards import decode_shard, encode_base
-from core.risk.snapshot_storage import decode_head, encode_head, head_of, snapshot_of
+from core.risk.snapshot_storage import (
+    build_head,
+    decode_head,
+    decode_shard,
+    encode_base,
+    encode_head,
+    snapshot_of,
+)
 from kube.lease import LeaseSettings, unheld
 from kube.lease import read_record as read_lease
 from kube.secrets import Secret
@@ -146,7 +152,7 @@ def _read_keys(content: bytes) -> Json:
 def _risk() -> bytes:
     snapshot = of_every_sort()
     base = encode_base(snapshot.base.items())
-    head = encode_head(head_of(snapshot, "a", base.digests))
+    head = encode_head(build_head(snapshot, "a", base.digests))
     shards = {f"shard-{number}": shard for number, shard in enumerate(base.shards)}
     return _packed({**head, **shards})
 
@@ -157,7 +163,7 @@ def _read_risk(content: bytes) -> Json:
     shards = (
         decode_shard(data[f"shard-{number}"], digest) for number, digest in enumerate(head.shards)
     )
-    snapshot = snapshot_of(head, Base(tuple(shards)))
+    snapshot = snapshot_of(head, SnapshotBase(tuple(shards)))
     return {key.hex(): record.hex() for key, record in snapshot.records()}
 
 

@@ -28,23 +28,23 @@ from control.sweep.progress import decision_id
 from control.weights.changes_known import name_of as known_name
 from control.weights.noticing import mark_of as object_mark
 from core.approvals.approvals import account_of, profile_uid, proposal_uid
-from core.approvals.profile_widening import digest_of as profile_digest
-from core.approvals.store_narrowing import digest_of as store_digest
-from core.base.ids import same_id, uuid7
+from core.approvals.profile_widening import profile_digest
+from core.approvals.store_narrowing import store_digest
+from core.base.ids import stable_id, uuid7
 from core.decision.document import projection_digest
-from core.egress.pod_labels import egress_labels, label_of
-from core.people.subject import Subject, unnamed, unnamed_group
+from core.egress.pod_labels import egress_labels, label_value
+from core.people.subject import Subject, pseudonymous_group, pseudonymous_user
 from core.people.two_person import person_of, write_person
 from core.policy_bundles import part_name
 from core.profiles.container_profiles import build_profile_set, parse_profile
-from core.risk.model import key_of
-from core.risk.risk_shards import digest_of as shard_digest
+from core.risk.model import identity_key
 from core.risk.snapshot_storage import SECRET_NAMES
+from core.risk.snapshot_storage import digest_of as shard_digest
 from core.weights.access import access_id
 from core.weights.access_grants import parse_grant
 from core.weights.events import encode_event
 from core.weights.grant_coverage import note_of_grant
-from core.weights.roll_calls import roll_call
+from core.weights.roll_calls import build_roll_call
 from core.weights.stores import parse_store
 from egress.render.naming import allow_name, passes_name
 from identity.entra.event_ids import kept_event_id
@@ -119,12 +119,12 @@ _POLICY: Final = {
 def _ids() -> dict[str, Any]:
     return {
         "id with given bits": uuid7(AT_MS, 12345),
-        "id of words": same_id(AT_MS, "kind", "one", "two"),
+        "id of words": stable_id(AT_MS, "kind", "one", "two"),
         "id of an access": access_id(AT_MS, "account/blob/StorageRead", OID, 1),
         "id of a decision of a sweep": decision_id(ID, OID),
         "id of a document of a look back": document_id(ID, b"k" * 16),
         "roll call": [
-            msgspec.to_builtins(each) for each in roll_call("east", [OID, ID], AT_MS, "why")
+            msgspec.to_builtins(each) for each in build_roll_call("east", [OID, ID], AT_MS, "why")
         ],
         "refused record": msgspec.to_builtins(
             refused(
@@ -164,8 +164,8 @@ def _names() -> dict[str, Any]:
     involved = {"uid": "u-1", "name": LONG, "namespace": "train"}
     return {
         "labels of a Pod": egress_labels("llm", ("Deployment", "llm")),
-        "label of a long name": label_of(LONG),
-        "label of a strange name": label_of("a b/c"),
+        "label of a long name": label_value(LONG),
+        "label of a strange name": label_value("a b/c"),
         "policy of an allowlist": allow_name("evals", 3),
         "policy of an allowlist with a long name": allow_name(LONG, 3),
         "policy that lets pass": passes_name("train", LONG, 3),
@@ -184,10 +184,10 @@ def _people() -> dict[str, Any]:
         "marks of a person": write_person(person_of(PERSON)),
         "marks of one without object id": write_person(person_of(NAMELESS)),
         "account of an approver": msgspec.to_builtins(account_of(PERSON)),
-        "unnamed user": unnamed("ann"),
-        "unnamed group": unnamed_group("team-a"),
-        "key of a person": key_of(PERSON.label).hex(),
-        "key of one without object id": key_of(NAMELESS.label).hex(),
+        "unnamed user": pseudonymous_user("ann"),
+        "unnamed group": pseudonymous_group("team-a"),
+        "key of a person": identity_key(PERSON.label).hex(),
+        "key of one without object id": identity_key(NAMELESS.label).hex(),
     }
 
 

@@ -26,14 +26,14 @@ from audit.weights.ingest.ordering import Ordering, event_seconds
 from audit.weights.ingest.state import restore_memory, save_memory
 from audit.weights.ingest.watching import Around, Watch
 from audit.weights.records.activities import Begun
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from core.base.times import milli_text
 from core.decision.document import DecisionDocument, encode_document
 from core.risk.look_back import LookBackDocument, encode_look_back
 from core.weights.access import Access
 from core.weights.events import Activity, LogGap, encode_event
 from core.weights.pod_lifecycle import LifeEvent, ObjectChange, PodLife, encode_change, encode_life
-from core.weights.roll_calls import roll_call
+from core.weights.roll_calls import build_roll_call
 from tests.compat.filled import filled
 
 CLUSTER: Final = "5f0c3c1e-6f0b-4c39-9d0e-2a5c7c4f9f10"
@@ -90,7 +90,7 @@ def _time(minute: int) -> str:
 
 def _at(kind: type[object], minute: int) -> dict[str, Any]:
     at = BEGIN_MS + minute * _MINUTE_MS
-    made = same_id(at, "compat", kind.__doc__ or "", str(minute))
+    made = stable_id(at, "compat", kind.__doc__ or "", str(minute))
     return {"format": 1, "id": made, "time": milli_text(at), "cluster": CLUSTER}
 
 
@@ -110,8 +110,8 @@ def _changes() -> Iterator[ObjectChange]:
     ):
         fixed = {**_at(ObjectChange, minute), "kind": kind, "namespace": "train", "name": name}
         yield filled(ObjectChange, {**fixed, "event": "there", "spec": spec})
-    yield from roll_call(CLUSTER, [POD, NAMELESS], BEGIN_MS - 90 * _MINUTE_MS, "")
-    part = roll_call(CLUSTER, [POD], BEGIN_MS, "")[0]
+    yield from build_roll_call(CLUSTER, [POD, NAMELESS], BEGIN_MS - 90 * _MINUTE_MS, "")
+    part = build_roll_call(CLUSTER, [POD], BEGIN_MS, "")[0]
     yield msgspec.structs.replace(part, spec={**part.spec, "parts": 2})
 
 

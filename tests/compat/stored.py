@@ -57,7 +57,7 @@ from core.decision.document import (
     encode_document,
     encode_sweep,
 )
-from core.policy_bundles import Announcement, Head
+from core.policy_bundles import BundleHead, GateAnnouncement
 from core.risk.look_back import LookBackDocument, decode_look_back, encode_look_back
 from core.risk.snapshot_storage import StoredHead
 from core.sandbox.capacity import Capacity, decode_capacity, encode_capacity
@@ -254,8 +254,8 @@ OBJECTS: Final = {
     "ca-record": _json(_StoredAuthorities),
     "signing-key": _json(_StoredKey),
     "signing-keys": _json(_StoredKeys),
-    "bundles-head": _json(Head),
-    "bundles-announcement": _json(Announcement),
+    "bundles-head": _json(BundleHead),
+    "bundles-announcement": _json(GateAnnouncement),
     "bundle-manifest": _json(Manifest),
     "sandbox-capacity": Stored(
         lambda: filled(Capacity),

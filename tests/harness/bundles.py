@@ -2,7 +2,7 @@
 
 import msgspec
 
-from core.policy_bundles import Stored
+from core.policy_bundles import PublishedBundle
 from policies import BUILT_IN_BUNDLE
 from policies.bundle import FORMAT, Manifest, parse_bundle, read_bundle, with_manifest
 
@@ -25,7 +25,7 @@ def revision_of(packed: bytes) -> str:
     return parse_bundle(packed, "bundle").revision
 
 
-def stored(packed: bytes, slot: int = 0, parts: int = 1) -> Stored:
+def stored(packed: bytes, slot: int = 0, parts: int = 1) -> PublishedBundle:
     """Say what is published of a bundle."""
     found = parse_bundle(packed, "bundle")
-    return Stored(found.revision, found.digest, slot, parts)
+    return PublishedBundle(found.revision, found.digest, slot, parts)

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
-from core.kubernetes.workload import GroupKind
-from core.kubernetes.workload_kinds import WORKLOADS
+from core.kubernetes.workload_kinds import WORKLOADS, GroupKind
 from tests.harness.client import Json
 from tests.harness.programs import skip_or_fail
 from tests.tools.definitions import Published, published

@@ -3,7 +3,7 @@
 from typing import Final
 
 from core.base import names
-from core.egress.pod_labels import label_of
+from core.egress.pod_labels import label_value
 from tests.harness.client import Json
 from tests.harness.outside_world import ELSEWHERE, INTERNET, WIRE_SERVER
 from tests.harness.policed_node_scene import BROAD, DNS_LABELS, SERVICES, SYSTEM, TEAM, TRAINER
@@ -42,7 +42,7 @@ def _pods(namespace: str, labels: dict[str, str]) -> Json:
 
 
 def _allow(account: str, egress: list[Json]) -> Json:
-    values = [label_of(account)]
+    values = [label_value(account)]
     selected = {"key": names.EGRESS_ACCOUNT_LABEL, "operator": "In", "values": values}
     return _policy(
         f"allow-{account}-0", {"podSelector": {"matchExpressions": [selected]}, "egress": egress}

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from core.people.subject import Subject, service_account
+from core.people.subject import Subject, service_account_subject
 from kube.rbac import Question
 from tests.harness import rbac
 from tests.harness.client import Json
@@ -32,9 +32,9 @@ USERS: Final = (
     Subject("system:masters", groups=["system:authenticated"]),
     Subject("root", groups=["system:masters", "system:authenticated"]),
     Subject("", groups=["ops"]),
-    service_account("train", "default"),
-    service_account("train", "trainer"),
-    service_account("eval", "default"),
+    service_account_subject("train", "default"),
+    service_account_subject("train", "trainer"),
+    service_account_subject("eval", "default"),
     Subject("system:serviceaccount:eval:trainer", groups=["system:authenticated"]),
 )
 """Among them a user named as a group is, and one named as a service account without its groups."""

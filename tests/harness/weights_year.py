@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from audit.ledger.frames import FrameKind
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from core.weights.pod_lifecycle import (
     FORMAT,
     LifeEvent,
@@ -105,7 +105,7 @@ class Year:
         )
         life = PodLife(
             format=FORMAT,
-            id=same_id(int(at * 1000), "life", uid, "addressed"),
+            id=stable_id(int(at * 1000), "life", uid, "addressed"),
             time=text_of(at),
             cluster=CLUSTER,
             event=LifeEvent.ADDRESSED,
@@ -121,7 +121,7 @@ class Year:
         )
         end = msgspec.structs.replace(
             life,
-            id=same_id(int(found.end * 1000), "life", uid, "ended"),
+            id=stable_id(int(found.end * 1000), "life", uid, "ended"),
             time=text_of(found.end),
             event=LifeEvent.ENDED,
             ended=text_of(found.end),
@@ -224,7 +224,7 @@ class Year:
         return msgspec.json.encode(
             {
                 "format": 1,
-                "id": same_id(int(at * 1000), "decision", uid),
+                "id": stable_id(int(at * 1000), "decision", uid),
                 "time": text_of(at),
                 "cluster": CLUSTER,
                 "source": "validate",
@@ -272,7 +272,7 @@ def _change(  # noqa: PLR0913, PLR0917  One argument a field.
 ) -> Happening:
     change = ObjectChange(
         format=FORMAT,
-        id=same_id(int(at * 1000), "change", kind, namespace, name, event),
+        id=stable_id(int(at * 1000), "change", kind, namespace, name, event),
         time=text_of(at),
         cluster=CLUSTER,
         event=event,

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from audit.ledger.frames import FrameKind
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from core.weights.events import FORMAT, LogGap, encode_event
 from tests.harness.storage_logs import GROUP, SUBSCRIPTION, TENANT, log_time
 from tests.harness.weights_year import Year
@@ -184,7 +184,7 @@ def gap(year: Year, day: int) -> Planted:
     year.silent[account] = (begin, begin + 8 * HOUR)
     document = LogGap(
         format=FORMAT,
-        id=same_id(int((begin + 8 * HOUR) * 1000), "gap", account, str(day)),
+        id=stable_id(int((begin + 8 * HOUR) * 1000), "gap", account, str(day)),
         cluster=CLUSTER,
         log="storage",
         subject=f"{account}/StorageRead",
@@ -203,7 +203,7 @@ def at_risk(year: Year, day: int) -> Planted:
     told = since + 2 * DAY
     content = {
         "format": 1,
-        "id": same_id(int(told * 1000), "look-back", one.human, str(day)),
+        "id": stable_id(int(told * 1000), "look-back", one.human, str(day)),
         "cluster": CLUSTER,
         "subject": one.human,
         "begin": text_of(since),

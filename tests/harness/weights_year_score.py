@@ -25,7 +25,7 @@ from audit.weights.records.reading import Reader
 from audit.weights.records.store_index import WeightStores
 from audit.weights.sources.stretch import Record
 from core.base.networks import network_of
-from core.decision.document import unix_ms
+from core.decision.document import uuid7_unix_ms
 from core.weights.access import Access
 from core.weights.events import Finding, decode_gap
 from core.weights.intake import RefusedRecord
@@ -180,7 +180,7 @@ def _score_attack(
     score.planted += 1
     if of_it := found_by(attack, detection, findings):
         score.found += 1
-        first = min(unix_ms(one.id) for one in of_it) / 1000
+        first = min(uuid7_unix_ms(one.id) for one in of_it) / 1000
         score.delays.append(max(0.0, first - attack.begin) / HOUR)
 
 
@@ -191,7 +191,7 @@ def found_by(attack: Planted, detection: str, findings: Iterable[Finding]) -> li
 
 def _is_of(finding: Finding, attack: Planted) -> bool:
     """Say whether a finding is of an attack: its people, its store, its time."""
-    at = unix_ms(finding.id) / 1000
+    at = uuid7_unix_ms(finding.id) / 1000
     if not attack.begin - HOUR <= at <= attack.end + GRACE:
         return False
     if attack.store and finding.store and finding.store != attack.store:

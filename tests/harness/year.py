@@ -7,7 +7,7 @@ from random import Random
 from typing import Final
 
 from audit.behaviour.acts import Act, Doing
-from core.risk.model import key_of
+from core.risk.model import identity_key
 from tests.harness.year_attacks import Attack, plant
 from tests.harness.year_people import (
     DAY,
@@ -106,7 +106,7 @@ _NUMBERS = iter(range(2**60))
 
 def _act(planned: tuple[Deed, str, Attack | None]) -> tuple[Act, Attack | None]:
     (seconds, namespace, profile, doing, refused), who, attack = planned
-    key = _KEYS.get(who) or _KEYS.setdefault(who, key_of(who))
+    key = _KEYS.get(who) or _KEYS.setdefault(who, identity_key(who))
     act = Act(
         cluster="year",
         number=next(_NUMBERS),

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from audit.ledger.store.columns import column_text, day_of
 from audit.ledger.store.tables import decisions, rules
 from core.decision.decision import Verdict
-from core.decision.document import Source
+from core.decision.document import DecisionSource
 
 MOST_ROWS: Final = 10_000
 """The most that one page holds."""
@@ -35,7 +35,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     kind: str | None = None
     name: str | None = None
     object_uid: str | None = None
-    source: Source | None = None
+    source: DecisionSource | None = None
     before: str | None = None
     """Only ids that sort before this one."""
     after: str | None = None

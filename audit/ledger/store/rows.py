@@ -19,7 +19,7 @@ from audit.ledger.store.columns import (
 from audit.ledger.store.rows_of import MAKERS, access_row, rule_rows
 from audit.ledger.store.tables_weights import STANDING
 from core.decision.document import projection_digest
-from core.weights.access import Access, encode_access, says_otherwise
+from core.weights.access import Access, contradicts, encode_access
 
 MOST_AHEAD_DAYS: Final = 1
 """Days that an id may be ahead of this machine's clock: each day gets a partition."""
@@ -108,7 +108,7 @@ class _Making:
                 known[identity] = access
                 rows.append(access_row(access, identity, day, payload))
                 days.add(day)
-            elif says_otherwise(known[identity], access):
+            elif contradicts(known[identity], access):
                 self.set_aside(Frame(FrameKind.ACCESS, identity, payload), OTHERWISE)
         if rows:
             self.batch.records[FrameKind.ACCESS] = rows

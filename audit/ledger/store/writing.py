@@ -13,7 +13,7 @@ from audit.ledger.store.failures import DuplicateError
 from audit.ledger.store.rows import OTHERWISE, Batch, aside_row
 from audit.ledger.store.tables import projections, quarantine, rules
 from audit.ledger.store.tables_weights import BY_KIND, STANDING
-from core.weights.access import decode_access, says_otherwise
+from core.weights.access import contradicts, decode_access
 
 _AT_ONCE: Final = 1000
 """Keys that one query asks for."""
@@ -107,7 +107,7 @@ def _contradicting(connection: sa.Connection, batch: Batch, new: list[Row]) -> I
             row = rows[identity]
             if document == row[-1]:
                 continue  # Most that come again are the same to the byte: they are not decoded.
-            if says_otherwise(decode_access(document), decode_access(row[-1])):
+            if contradicts(decode_access(document), decode_access(row[-1])):
                 aside = Frame(FrameKind.ACCESS, identity, row[-1])
                 yield aside_row(row[0], batch.today, aside, OTHERWISE)
 

@@ -16,7 +16,7 @@ from audit.reports.sample.cast import (
     draw,
     made_id,
 )
-from core.base.ids import same_id
+from core.base.ids import stable_id
 
 HOUR_MS: Final = 3_600_000
 MINUTE_MS: Final = 60_000
@@ -63,7 +63,7 @@ class Job:
     @property
     def decision(self) -> str:
         """Id of the decision that admitted it."""
-        return same_id(self.began_ms - 900, "sample decision", CLUSTER, self.uid)
+        return stable_id(self.began_ms - 900, "sample decision", CLUSTER, self.uid)
 
 
 def jobs(month: Period) -> list[Job]:

@@ -21,7 +21,7 @@ from audit.reports.sample.cast import (
     made_id,
 )
 from audit.reports.sample.jobs import HOLDOUT_ENDS, HOUR_MS, Job, jobs
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from core.base.times import milli_text
 from core.decision.decision import Action, Finding, Verdict
 from core.decision.document import (
@@ -30,7 +30,7 @@ from core.decision.document import (
     DecisionDocument,
     encode_document,
     projection_digest,
-    time_of,
+    uuid7_time,
 )
 from core.weights.pod_lifecycle import FORMAT as LIFE_FORMAT
 from core.weights.pod_lifecycle import LifeEvent, ObjectChange, PodLife, encode_change, encode_life
@@ -89,7 +89,7 @@ def _life(job: Job, event: LifeEvent, at: int) -> PodLife:
     placed = event is not LifeEvent.SEEN
     return PodLife(
         format=LIFE_FORMAT,
-        id=same_id(at, "life", CLUSTER, job.uid, event.value),
+        id=stable_id(at, "life", CLUSTER, job.uid, event.value),
         time=milli_text(at),
         cluster=CLUSTER,
         event=event,
@@ -128,7 +128,7 @@ def _decisions(month: Period, pods: Iterable[Job]) -> Iterator[DecisionDocument]
                 rule, Action.DENY, "spec", f"needs {privilege}", remedy, privilege=privilege
             )
             yield _decision(
-                id=same_id(at + turn * 1000, "sample decision", CLUSTER, str(day), str(turn)),
+                id=stable_id(at + turn * 1000, "sample decision", CLUSTER, str(day), str(turn)),
                 request=_asked(namespace, f"attempt-{day:02d}-{turn}", ""),
                 requester=PEOPLE[draw(10, "refused", day, turn)],
                 verdict=Verdict.DENY,
@@ -138,7 +138,7 @@ def _decisions(month: Period, pods: Iterable[Job]) -> Iterator[DecisionDocument]
 
 
 def _decision(**fields: Any) -> DecisionDocument:
-    moment = time_of(fields["id"])
+    moment = uuid7_time(fields["id"])
     return DecisionDocument(
         format=FORMAT,
         time=moment,
@@ -252,7 +252,7 @@ def _change(
     digest = hashlib.sha256(msgspec.json.encode(fields.get("spec"))).hexdigest()
     return ObjectChange(
         format=LIFE_FORMAT,
-        id=same_id(at, "change", CLUSTER, kind, namespace, name, event),
+        id=stable_id(at, "change", CLUSTER, kind, namespace, name, event),
         time=milli_text(at),
         cluster=CLUSTER,
         event=event,

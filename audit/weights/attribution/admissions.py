@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from core.decision.document import Source
+from core.decision.document import DecisionSource
 
 MOST_WAITING: Final = 100_000
 """Decisions of Pods of which nothing else is known yet: a gang is admitted before it is seen."""
@@ -47,7 +47,7 @@ class Admitted(msgspec.Struct, rename="camel"):
     """A decision document, as far as it is read here."""
 
     id: str
-    source: Source
+    source: DecisionSource
     request: _Asked
     requester: str = ""
     allowed: bool = False

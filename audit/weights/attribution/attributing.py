@@ -16,7 +16,7 @@ from audit.weights.attribution.histories import Histories
 from audit.weights.attribution.identities import Claim
 from audit.weights.attribution.lives import Life
 from audit.weights.attribution.rules import ORDINARY, Rules
-from core.decision.document import unix_ms
+from core.decision.document import uuid7_unix_ms
 from core.weights.access import (
     MOST_PODS,
     Access,
@@ -81,7 +81,7 @@ def _claim(access: Access, histories: Histories, rules: Rules) -> Claim | None:
         client, who = identities.client_of(access.principal), f"oid:{access.principal}"
     else:
         return None
-    unix_s = unix_ms(access.id) / 1000
+    unix_s = uuid7_unix_ms(access.id) / 1000
     accounts: set[str] = set()
     if client:
         begin = unix_s - rules.lifetime_s - rules.skew_s

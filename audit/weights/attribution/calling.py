@@ -9,7 +9,7 @@ import msgspec
 
 from audit.weights.attribution.lives import Life, unix_seconds
 from core.weights.pod_lifecycle import ObjectChange, decode_change, encode_change
-from core.weights.roll_calls import BYTES, RollCall, roll_calls
+from core.weights.roll_calls import BYTES, RollCall, read_roll_calls
 
 
 class Calls:
@@ -26,7 +26,7 @@ class Calls:
         if any(each.time != part.time for each in self._parts.values()):
             self._parts.clear()  # Of one that lacks a part nothing follows.
         self._parts[part.id] = part
-        whole = roll_calls(self._parts.values())
+        whole = read_roll_calls(self._parts.values())
         if not whole:
             return False
         self._parts.clear()

@@ -10,7 +10,7 @@ import msgspec
 
 from audit.weights.attribution.lives import unix_seconds
 from core.base.errors import InvalidObjectError
-from core.people.approvable import Meta, Written
+from core.people.approvable import Metadata, UntypedObject
 from core.people.two_person import PEOPLE_NEEDED
 from core.weights.access_grants import KIND, AccessGrant, grant_of
 from core.weights.pod_lifecycle import ObjectChange
@@ -156,9 +156,9 @@ class Grants:
             yield Term(grant, event.at, end, counts)
 
     def _read(self, uid: str, event: _Event) -> AccessGrant | None:
-        meta = Meta(name=event.name, namespace=event.namespace, uid=uid)
+        meta = Metadata(name=event.name, namespace=event.namespace, uid=uid)
         try:
-            return grant_of(Written(meta, event.spec, event.digest))
+            return grant_of(UntypedObject(meta, event.spec, event.digest))
         except InvalidObjectError as error:
             self.unreadable[uid] = str(error)
             return None

@@ -7,7 +7,7 @@ from audit.weights.attribution.attributing import Found
 from audit.weights.attribution.grant_history import Grants, Term
 from audit.weights.attribution.histories import Histories
 from audit.weights.attribution.lives import Life
-from core.decision.document import unix_ms
+from core.decision.document import uuid7_unix_ms
 from core.weights.access import Access, Act, SignedBy
 from core.weights.stores import Right
 
@@ -124,7 +124,7 @@ def _refused(term: Term, access: Access, refuses: Refuses) -> tuple[int, str]:
         return 2, f"does not give the right to {right}"
     if why := refuses(term):
         return 3, why
-    return _out_of_time(term, unix_ms(access.id) / 1000)
+    return _out_of_time(term, uuid7_unix_ms(access.id) / 1000)
 
 
 def _out_of_time(term: Term, unix_s: float) -> tuple[int, str]:

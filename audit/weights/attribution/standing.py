@@ -8,7 +8,7 @@ import msgspec
 
 from audit.ledger.frames import FrameKind
 from audit.weights.attribution.lives import unix_seconds
-from core.decision.document import unix_ms
+from core.decision.document import uuid7_unix_ms
 
 LASTS_S: Final = 30 * 86_400.0
 """So long a risk counts after it was last told of: Entra ID keeps who is at risk so until somebody
@@ -79,11 +79,11 @@ class Standings:
         if kind == FrameKind.LOOK_BACK:
             told = _TOLD.decode(payload)
             if told.standing:
-                self._tell(told.subject, told.standing, told.since, unix_ms(told.id) / 1000)
+                self._tell(told.subject, told.standing, told.since, uuid7_unix_ms(told.id) / 1000)
         elif kind == FrameKind.DECISION and b'"risk"' in payload:
             judged = _JUDGED.decode(payload)
             for one in judged.risk:
-                self._tell(one.who, one.standing, one.since, unix_ms(judged.id) / 1000)
+                self._tell(one.who, one.standing, one.since, uuid7_unix_ms(judged.id) / 1000)
 
     def at(self, who: str, unix_s: float) -> str:
         """Say how an identity stood then; empty where it was not at risk, as far as was told."""

@@ -9,9 +9,9 @@ from audit.ledger.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.store.delivery import Stored
 from audit.weights.records.reading import Read
 from audit.weights.sources.stretch import Stretch
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from core.base.times import milli_text
-from core.decision.document import unix_ms
+from core.decision.document import uuid7_unix_ms
 from core.weights.access import Access
 from core.weights.events import Activity, Finding, LogGap, encode_event
 from core.weights.intake import FORMAT, Intake, RefusedRecord, encode_intake
@@ -50,7 +50,7 @@ class Taken:
     def times_ms(self) -> tuple[int, int]:
         """The earliest and the latest time of a record in it; 0 where there is none."""
         ids = self._ids()
-        return (unix_ms(min(ids)), unix_ms(max(ids))) if ids else (0, 0)
+        return (uuid7_unix_ms(min(ids)), uuid7_unix_ms(max(ids))) if ids else (0, 0)
 
     def latest_ms(self, now_ms: int) -> int:
         """Give the latest time that lies no further ahead than clocks differ; 0 for none.
@@ -58,9 +58,9 @@ class Taken:
         For what claims to be of another day nobody waits: it would hold up all others.
         """
         most, ids = now_ms + _CLOCKS_MS, self._ids()
-        if not ids or (latest := unix_ms(max(ids))) <= most:
+        if not ids or (latest := uuid7_unix_ms(max(ids))) <= most:
             return latest if ids else 0
-        return max((time for time in map(unix_ms, ids) if time <= most), default=0)
+        return max((time for time in map(uuid7_unix_ms, ids) if time <= most), default=0)
 
     def _ids(self) -> list[str]:
         """Give the ids of all that was read: they sort by time."""
@@ -100,7 +100,7 @@ def intake_of(cluster: str, taken: Taken, counted: Counted, now_ms: int) -> Inta
     first, last = taken.times_ms
     return Intake(
         format=FORMAT,
-        id=same_id(now_ms, "intake", cluster, stretch.name, stretch.begin, stretch.end),
+        id=stable_id(now_ms, "intake", cluster, stretch.name, stretch.begin, stretch.end),
         cluster=cluster,
         source=stretch.source,
         begin=_place(stretch, stretch.begin),

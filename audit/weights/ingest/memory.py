@@ -12,7 +12,7 @@ from audit.weights.attribution.pods import MOST_PODS
 from audit.weights.attribution.standing import Standings
 from audit.weights.records.store_index import WeightStores
 from core.base.errors import InvalidObjectError
-from core.people.approvable import Meta, Written
+from core.people.approvable import Metadata, UntypedObject
 from core.weights.access_grants import KIND as GRANT
 from core.weights.pod_lifecycle import ObjectChange, decode_change
 from core.weights.stores import KIND as STORE
@@ -118,9 +118,9 @@ class Memory:
         if change.event == "deleted":
             self.by_name.pop(change.name, None)
         elif change.spec is not None:
-            meta = Meta(name=change.name, uid=change.uid)
+            meta = Metadata(name=change.name, uid=change.uid)
             try:
-                store = store_of(Written(meta, change.spec, change.digest))
+                store = store_of(UntypedObject(meta, change.spec, change.digest))
             except InvalidObjectError as error:
                 self.unreadable[change.name] = str(error)
                 return

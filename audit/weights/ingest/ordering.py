@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from audit.weights.detecting import Event
-from core.decision.document import unix_ms
+from core.decision.document import uuid7_unix_ms
 from core.weights.access import Access
 from core.weights.events import Activity, LogGap
 
@@ -103,4 +103,4 @@ class Ordering:
 
 def event_seconds(event: Event) -> float:
     """Give an event's time: an id has it, and of a gap it is the end's."""
-    return unix_ms(event.id) / 1000
+    return uuid7_unix_ms(event.id) / 1000

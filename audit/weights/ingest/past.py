@@ -15,7 +15,7 @@ from audit.weights.ingest.memory import KINDS, Memory
 from audit.weights.ingest.past_days import Days, KeptDay, Late, read_days
 from audit.weights.ingest.projections import PAGE, Projections, Reading
 from audit.weights.ingest.state import Options, restore_memory, save_memory
-from core.decision.document import unix_ms
+from core.decision.document import uuid7_unix_ms
 from core.weights.access import Access
 
 DAY_S: Final = 86_400
@@ -92,12 +92,12 @@ class Past:
     ) -> list[tuple[Memory, list[Access]]]:
         """Give the memory that knows most of each access's time, and the accesses."""
         first = live.forgotten_s + self._reach_s
-        if accesses and unix_ms(min(map(_BY_ID, accesses))) / 1000 >= first:
+        if accesses and uuid7_unix_ms(min(map(_BY_ID, accesses))) / 1000 >= first:
             return [(live, list(accesses))]  # Mostly all are recent; ids sort by time.
         recent: list[Access] = []
         older: defaultdict[int, list[Access]] = defaultdict(list)
         for access in accesses:
-            unix_s = unix_ms(access.id) / 1000
+            unix_s = uuid7_unix_ms(access.id) / 1000
             if unix_s >= first:
                 recent.append(access)
             else:

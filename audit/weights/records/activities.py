@@ -20,8 +20,8 @@ from audit.weights.records.places import account_of
 from audit.weights.records.scrubbing import scrubbed, scrubbed_document
 from audit.weights.records.store_index import WeightStores
 from core.base.errors import UnreadableRecordError
-from core.base.ids import same_id
-from core.people.subject import unnamed
+from core.base.ids import stable_id
+from core.people.subject import pseudonymous_user
 from core.weights.events import FORMAT, Activity, Log, Topic
 
 _MOST_BEGUN: Final = 4096
@@ -135,7 +135,7 @@ def activities_of(  # noqa: PLR0913, PLR0917  As other logs, and what has begun.
             facts["callerTenant"] = asked.tenant
         activity = Activity(
             format=FORMAT,
-            id=same_id(unix_ms, "activity", told, status, topic.value),
+            id=stable_id(unix_ms, "activity", told, status, topic.value),
             time=time,
             cluster=cluster,
             log=Log.AZURE,
@@ -167,7 +167,9 @@ class _Asker:
         caller = _word(record, "caller")
         own = claims.get(f"{_CLAIMS}objectidentifier") or claims.get("oid")
         principal = own.lower() if isinstance(own, str) else caller.lower()
-        self.principal = principal if _OBJECT_ID.fullmatch(principal) else unnamed(principal)
+        self.principal = (
+            principal if _OBJECT_ID.fullmatch(principal) else pseudonymous_user(principal)
+        )
         application = claims.get("appid") or claims.get("azp")
         self.application = _id(application)
         self.tenant = _id(claims.get(f"{_CLAIMS}tenantid") or claims.get("tid"))
@@ -180,7 +182,7 @@ def _unnamed(resource: str) -> str:
     """Give a resource id without the name of a local user."""
     head, found, rest = resource.partition("/localusers/")
     user, _, below = rest.partition("/")
-    return f"{head}{found}{unnamed(user)}/{below}".rstrip("/") if found else resource
+    return f"{head}{found}{pseudonymous_user(user)}/{below}".rstrip("/") if found else resource
 
 
 def _id(value: Any) -> str:

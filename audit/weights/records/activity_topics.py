@@ -30,7 +30,7 @@ from typing import Any, Final
 
 from audit.weights.records.places import account_of
 from audit.weights.records.scrubbing import kept
-from core.people.subject import unnamed
+from core.people.subject import pseudonymous_user
 from core.weights.events import Topic
 
 Body = Mapping[str, Any]
@@ -234,7 +234,7 @@ def _sftp(_operation: str, resource: str, body: Body) -> dict[str, Any]:
     return {
         "sftp": body.get("issftpenabled"),
         "localUsers": body.get("islocaluserenabled"),
-        "user": unnamed(user.partition("/")[0]) if found else None,
+        "user": pseudonymous_user(user.partition("/")[0]) if found else None,
     }
 
 

@@ -15,7 +15,7 @@ from audit.weights.records.callers import Callers
 from audit.weights.records.log_times import log_time
 from audit.weights.records.scrubbing import kept, scrubbed_document
 from core.base.errors import UnreadableRecordError
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from core.weights.events import FORMAT, Activity, Log, Topic
 
 CATEGORY: Final = "AuditLogs"
@@ -47,7 +47,7 @@ def parse_entra(
         scrubbed_document(
             Activity(
                 format=FORMAT,
-                id=same_id(unix_ms, "activity", "entra", record, target, str(facts)),
+                id=stable_id(unix_ms, "activity", "entra", record, target, str(facts)),
                 time=time,
                 cluster=cluster,
                 log=Log.AZURE,

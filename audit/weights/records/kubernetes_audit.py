@@ -16,7 +16,7 @@ from audit.weights.records.callers import Callers
 from audit.weights.records.log_times import log_time
 from audit.weights.records.scrubbing import kept, scrubbed, scrubbed_document
 from core.base.errors import UnreadableRecordError
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from core.base.names import GROUP
 from core.people.subject import Subject
 from core.weights.events import FORMAT, Activity, Log, Topic
@@ -125,7 +125,7 @@ def parse_kubernetes(
     part = f"/{where.subresource}" if where.subresource else ""
     activity = Activity(
         format=FORMAT,
-        id=same_id(unix_ms, "activity", "kubernetes", cluster, event.audit_id),
+        id=stable_id(unix_ms, "activity", "kubernetes", cluster, event.audit_id),
         time=time,
         cluster=cluster,
         log=Log.KUBERNETES,

@@ -3,7 +3,7 @@
 from hashlib import sha256
 
 from audit.weights.records.scrubbing import scrubbed_record
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from core.weights.intake import FORMAT, MOST_RECORD, RefusedRecord
 
 
@@ -14,7 +14,7 @@ def refused(  # noqa: PLR0913  What the document says.
     digest = sha256(raw).hexdigest()
     return RefusedRecord(
         format=FORMAT,
-        id=same_id(unix_ms, "refused", cluster, source, place, digest),
+        id=stable_id(unix_ms, "refused", cluster, source, place, digest),
         cluster=cluster,
         source=source,
         place=place,

@@ -13,7 +13,7 @@ from typing import Final
 
 from audit.weights.records.log_times import EARLIEST_MS
 from audit.weights.records.places import account_of
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from core.base.times import milli_text
 from core.weights.events import FORMAT, LogGap
 
@@ -175,7 +175,7 @@ def gap(cluster: str, folder: str, *, begin_s: int, end_s: int, why: str) -> Log
     words = (cluster, log, subject, str(begin_s), why)
     return LogGap(
         format=FORMAT,
-        id=same_id(end_s * 1000, "gap", *words),
+        id=stable_id(end_s * 1000, "gap", *words),
         cluster=cluster,
         log=log,
         subject=subject,

@@ -20,8 +20,8 @@ from control.risk.look_back_state import MemoryStore
 from core.base.ids import uuid7
 from core.base.names import REQUESTER_ANNOTATION
 from core.risk.look_back import LookBackDocument, encode_look_back
-from core.risk.model import Family, Level, RiskEntry, State, key_of
-from core.risk.snapshot import Draft, RiskSnapshot
+from core.risk.model import RiskEntry, RiskLevel, RiskSource, RiskState, identity_key
+from core.risk.snapshot import RiskSnapshot, SnapshotDraft
 from kube.lease import Leadership
 from kube.objects import Objects
 from tests.harness.client import Client, Json, read_objects
@@ -80,20 +80,22 @@ class Scene:
         self.snapshot = RiskSnapshot()
         self.now = time.time()
 
-    def rises(self, level: Level = Level.HIGH, *, active_h: float = 0, ago_s: int = 60) -> None:
+    def rises(
+        self, level: RiskLevel = RiskLevel.HIGH, *, active_h: float = 0, ago_s: int = 60
+    ) -> None:
         """Put the identity at risk; `active_h` hours ago happened what made it so."""
         since = int(self.now) - ago_s
-        draft = Draft.of(self.snapshot)
+        draft = SnapshotDraft.of(self.snapshot)
         entry = RiskEntry(
             level=level,
-            state=State.AT_RISK,
+            state=RiskState.AT_RISK,
             updated=since,
             since=since,
             active=int(self.now - active_h * HOUR_S) if active_h else 0,
             event_id="0f1e2d3c-0000-4000-8000-000000000001",
             event_type="unfamiliarFeatures",
         )
-        draft.put(Family.ENTRA, key_of(self.label), entry)
+        draft.put(RiskSource.ENTRA, identity_key(self.label), entry)
         self.snapshot = draft.finish(self.now)
 
     async def did(self, ago_h: float, item: Json | None = None, **changes: Any) -> str:

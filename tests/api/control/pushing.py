@@ -18,7 +18,7 @@ from prometheus_client import CollectorRegistry
 
 from control.risk.events_in import EventsIn
 from control.risk.push_metrics import PushMetrics
-from core.risk.model import Family, RiskEntry, key_of
+from core.risk.model import RiskEntry, RiskSource, identity_key
 from core.risk.snapshot_storage import HEAD_NAME
 from identity.clients import event_hub
 from identity.clients.event_hub import Batch, EventHub, EventHubSettings, TokenSource
@@ -80,9 +80,9 @@ class Reading:
         while True:
             await self.events.run(self.leadership)
 
-    async def entry(self, person: str, family: Family = Family.ENTRA) -> RiskEntry | None:
+    async def entry(self, person: str, family: RiskSource = RiskSource.ENTRA) -> RiskEntry | None:
         """Give what is stored of a person."""
-        return (await self.store.read()).entry(family, key_of(person))
+        return (await self.store.read()).entry(family, identity_key(person))
 
     def counted(self, source: str = "event-hub") -> dict[str, int]:
         """Give how many records ended in which result."""
@@ -92,8 +92,8 @@ class Reading:
 async def known(reader: Reading, *numbers: int) -> bool:
     """Say whether all these people are in the stored snapshot."""
     snapshot = await reader.store.read()
-    keys = {key for key, _ in snapshot.entries(Family.ENTRA)}
-    return {key_of(person(number)) for number in numbers} <= keys
+    keys = {key for key, _ in snapshot.entries(RiskSource.ENTRA)}
+    return {identity_key(person(number)) for number in numbers} <= keys
 
 
 def counted(registry: CollectorRegistry, source: str) -> dict[str, int]:

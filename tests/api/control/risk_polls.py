@@ -13,7 +13,7 @@ from control.loop import RunningLoop
 from control.metrics import LoopMetrics
 from control.risk.poll_settings import PollSettings
 from control.risk.polling import RiskPolling, risk_polling
-from core.risk.model import Family, RiskEntry, key_of
+from core.risk.model import RiskEntry, RiskSource, identity_key
 from core.risk.snapshot import Coverage, RiskSnapshot
 from identity.entra.polling_times import Times
 from kube.lease import Leadership, boot_time
@@ -45,7 +45,7 @@ class Polled:
 
     async def entry(self, object_id: str) -> RiskEntry | None:
         """Give what is stored of an identity."""
-        return (await self.snapshot()).entry(Family.ENTRA, key_of(object_id))
+        return (await self.snapshot()).entry(RiskSource.ENTRA, identity_key(object_id))
 
     def metric(self, name: str, **labels: str) -> float:
         """Give a metric's value; 0 where it is not shown."""

@@ -8,8 +8,8 @@ import pytest
 from control.risk.look_back import NO_RECORDS
 from control.risk.look_back_state import NAME
 from core.risk.look_back import Item, LookBackDocument, Sort, State
-from core.risk.model import Family, Level, key_of
-from core.risk.snapshot import Draft, RiskSnapshot
+from core.risk.model import RiskLevel, RiskSource, identity_key
+from core.risk.snapshot import RiskSnapshot, SnapshotDraft
 from kube.objects import Objects
 from tests.api.control.looked_back import Died, Mortal, Scene, new_scene, only
 from tests.api.kube.objects import new_name
@@ -120,7 +120,7 @@ async def test_each_namespace_is_told_once_and_again_with_the_next_rise(
     there = await client.create(far)
     await scene.did(1, pod)
     await scene.did(1, there, namespace=elsewhere)
-    scene.rises(Level.LOW)
+    scene.rises(RiskLevel.LOW)
     await scene.look()
     await scene.look()
     (event,) = await scene.events()
@@ -133,7 +133,7 @@ async def test_each_namespace_is_told_once_and_again_with_the_next_rise(
     assert f"sallyport risk look-back {scene.label}" in event["note"]
     assert event["deprecatedCount"] == 1
     scene.now += 120
-    scene.rises(Level.HIGH)
+    scene.rises(RiskLevel.HIGH)
     await scene.look()
     (event,) = await scene.events()
     assert event["deprecatedCount"] == 2
@@ -144,11 +144,11 @@ async def test_each_namespace_is_told_once_and_again_with_the_next_rise(
 async def test_what_is_done_is_not_done_again(scene: Scene, client: Client) -> None:
     """Neither at the next poll, nor by the next leader, nor when the level falls."""
     await scene.did(1, await client.create(scene.pod("a")))
-    scene.rises(Level.HIGH)
+    scene.rises(RiskLevel.HIGH)
     await scene.look()
-    scene.snapshot = Draft.of(scene.snapshot).finish(scene.now)
+    scene.snapshot = SnapshotDraft.of(scene.snapshot).finish(scene.now)
     await scene.look()
-    scene.rises(Level.LOW)
+    scene.rises(RiskLevel.LOW)
     await scene.look()
     assert scene.records.calls == 1
 
@@ -200,8 +200,8 @@ async def test_whoever_is_not_at_risk_any_more_is_forgotten(scene: Scene, client
     await scene.did(1, await client.create(scene.pod("a")))
     scene.rises()
     await scene.look()
-    draft = Draft.of(scene.snapshot)
-    draft.drop(Family.ENTRA, key_of(scene.label))
+    draft = SnapshotDraft.of(scene.snapshot)
+    draft.drop(RiskSource.ENTRA, identity_key(scene.label))
     scene.snapshot = draft.finish(scene.now)
     await scene.look()
     scene.now += 100

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from core.base.names import REQUESTER_ANNOTATION
-from core.risk.model import Family, key_of
+from core.risk.model import RiskSource, identity_key
 from kube.objects import Objects
 from kube.risk_store import RiskStore
 from tests.api.control.looked_back import CLUSTER, Scene
@@ -54,11 +54,11 @@ async def run(
 
 async def stored(scene: Scene, objects: Objects) -> None:
     """Store the scene's snapshot in the cluster, as control does."""
-    entry = scene.snapshot.entry(Family.ENTRA, key_of(scene.label))
+    entry = scene.snapshot.entry(RiskSource.ENTRA, identity_key(scene.label))
     assert entry is not None
-    key, risky = key_of(scene.label), entry
+    key, risky = identity_key(scene.label), entry
     await RiskStore(objects, scene.namespace).update(
-        lambda draft: draft.put(Family.ENTRA, key, risky)
+        lambda draft: draft.put(RiskSource.ENTRA, key, risky)
     )
 
 

@@ -14,8 +14,8 @@ from control.risk.look_back import Sources, look_back
 from core.base.errors import LedgerError
 from core.base.ids import uuid7
 from core.risk.look_back import Sort, State
-from core.risk.model import Application, ApplicationKind, key_of
-from core.risk.snapshot import Draft
+from core.risk.model import Application, ApplicationKind, identity_key
+from core.risk.snapshot import SnapshotDraft
 from identity.look_back.looking_back import risen_of
 from kube.connection import Connection
 from kube.objects import Objects
@@ -54,7 +54,7 @@ async def test_pods_that_can_sign_in_as_a_service_principal_at_risk(
     for pod in (by_account, by_itself, scene.pod("other", labels=use)):
         await client.create(pod)
     scene.rises()
-    draft = Draft.of(scene.snapshot)
+    draft = SnapshotDraft.of(scene.snapshot)
     object_id = scene.label.removeprefix("oid:")
     draft.put_application(client_id, Application(ApplicationKind.APPLICATION, object_id))
     scene.snapshot = draft.finish(scene.now)
@@ -80,7 +80,7 @@ async def test_a_right_that_is_missing_is_a_gap_and_no_silence(
     try:
         async with Store(scene.ledger) as store:
             sources = Sources(Objects(connection), LedgerActs(store.find, CLUSTER), CLUSTER)
-            risen = risen_of(scene.snapshot, key_of(scene.label), scene.now, 14, {})
+            risen = risen_of(scene.snapshot, identity_key(scene.label), scene.now, 14, {})
             assert risen is not None
             (document,) = await look_back(sources, [risen], lambda _: uuid7(0), scene.now)
     finally:

@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from core.risk.model import Application, ApplicationKind, Family, Level, State, key_of
+from core.risk.model import (
+    Application,
+    ApplicationKind,
+    RiskLevel,
+    RiskSource,
+    RiskState,
+    identity_key,
+)
 from core.risk.snapshot import RiskSnapshot
 from identity.clients.tokens import CredentialKind
 from identity.entra.graph_resources import Resource
@@ -20,7 +27,7 @@ from tests.api.control.risk_polls import QUICK, polled, quick, until
 from tests.harness.client import Client
 from tests.harness.fake_entra import FakeEntra
 
-ENTRA = Family.ENTRA
+ENTRA = RiskSource.ENTRA
 DAY = 86_400.0
 
 
@@ -38,9 +45,9 @@ def entra(tmp_path: Path) -> Iterator[FakeEntra]:
     assert made.violations == 0
 
 
-def state_of(snapshot: RiskSnapshot, object_id: str) -> State | None:
+def state_of(snapshot: RiskSnapshot, object_id: str) -> RiskState | None:
     """Give the state of an identity; None where nothing is known."""
-    entry = snapshot.entry(ENTRA, key_of(object_id))
+    entry = snapshot.entry(ENTRA, identity_key(object_id))
     return entry.state if entry else None
 
 
@@ -58,18 +65,21 @@ async def test_a_risk_comes_and_goes(objects: Objects, namespace: str, entra: Fa
         entra.put_user(person, level="high", state="atRisk")
         entra.put_detection("ab" * 32, person, kind="maliciousIPAddress")
         began = time.monotonic()
-        await poller.until("at risk", lambda each: state_of(each, person) is State.AT_RISK)
+        await poller.until("at risk", lambda each: state_of(each, person) is RiskState.AT_RISK)
         assert time.monotonic() - began < QUICK.every_s + 60, "it waits for all to be read"
         snapshot = await poller.until(
-            "cited", lambda each: (found := each.entry(ENTRA, key_of(person))) and found.event_id
+            "cited",
+            lambda each: (found := each.entry(ENTRA, identity_key(person))) and found.event_id,
         )
-        entry = snapshot.entry(ENTRA, key_of(person))
+        entry = snapshot.entry(ENTRA, identity_key(person))
         assert entry is not None
-        assert (entry.level, entry.event_id) == (Level.HIGH, "ab" * 32)
+        assert (entry.level, entry.event_id) == (RiskLevel.HIGH, "ab" * 32)
         assert entry.event_type == "maliciousIPAddress"
         assert entry.since == entry.updated
         entra.put_user(person, level="none", state="remediated", updated=entra.now() + 1)
-        await poller.until("remediated", lambda each: state_of(each, person) is State.REMEDIATED)
+        await poller.until(
+            "remediated", lambda each: state_of(each, person) is RiskState.REMEDIATED
+        )
 
 
 async def test_what_the_clusters_applications_stand_for(
@@ -96,7 +106,7 @@ async def test_what_the_clusters_applications_stand_for(
         missing: Application(ApplicationKind.MISSING),
         objects_of[risky]: Application(ApplicationKind.APPLICATION, objects_of[risky]),
     }
-    assert state_of(snapshot, objects_of[risky]) is State.AT_RISK
+    assert state_of(snapshot, objects_of[risky]) is RiskState.AT_RISK
 
 
 async def test_guests_are_known_where_that_is_set(
@@ -109,8 +119,8 @@ async def test_guests_are_known_where_that_is_set(
     settings = replace(quick(entra), guests=True)
     async with polled(objects, namespace, entra, settings) as poller:
         snapshot = await poller.until("guests", lambda each: each.head.guests.as_of is not None)
-    assert snapshot.is_guest(key_of(guest))
-    assert not snapshot.is_guest(key_of(member))
+    assert snapshot.is_guest(identity_key(guest))
+    assert not snapshot.is_guest(identity_key(member))
 
 
 @pytest.mark.parametrize("kind", [CredentialKind.CERTIFICATE, CredentialKind.SECRET])
@@ -156,9 +166,9 @@ async def test_states_and_times_as_they_really_are(
     entra.put_user(timeless, level="high", state="atRisk", updated="")
     async with polled(objects, namespace, entra) as poller:
         snapshot = await poller.until("known", is_known)
-        assert state_of(snapshot, odd) is State.UNKNOWN
+        assert state_of(snapshot, odd) is RiskState.UNKNOWN
         for each in (hour, timeless):
-            assert state_of(snapshot, each) is State.AT_RISK
+            assert state_of(snapshot, each) is RiskState.AT_RISK
 
 
 @pytest.mark.parametrize("offset", [3600.0, -3600.0])
@@ -197,10 +207,10 @@ async def test_who_is_not_listed_any_more_is_forgotten(
             entra.remove(Resource.USERS, each)
         snapshot = await poller.until("gone", lambda each: state_of(each, gone) is None)
         first = snapshot.head.users.full
-        assert state_of(snapshot, was_risky) is State.AT_RISK
+        assert state_of(snapshot, was_risky) is RiskState.AT_RISK
         snapshot = await poller.until("gone", lambda each: state_of(each, was_risky) is None)
         assert snapshot.head.users.full != first
-        assert state_of(snapshot, stays) is State.REMEDIATED
+        assert state_of(snapshot, stays) is RiskState.REMEDIATED
 
 
 async def test_where_graph_compares_no_times_all_are_read(
@@ -269,7 +279,9 @@ async def test_a_look_at_what_changed_does_not_wait_for_everybody(
     async with polled(objects, namespace, entra) as poller:
         await poller.until("begun", lambda each: each.head.users.through)
         entra.put_user(person, level="high", state="atRisk")
-        snapshot = await poller.until("read", lambda each: state_of(each, person) is State.AT_RISK)
+        snapshot = await poller.until(
+            "read", lambda each: state_of(each, person) is RiskState.AT_RISK
+        )
         assert snapshot.head.users.as_of is None, "not everybody was read yet"
         snapshot = await poller.until("known", lambda each: each.head.users.as_of is not None)
         assert len(list(snapshot.entries(ENTRA))) == len(everybody)

@@ -9,7 +9,7 @@ from typing import Any
 
 from structlog.testing import capture_logs
 
-from core.risk.model import Family, State, key_of
+from core.risk.model import RiskSource, RiskState, identity_key
 from core.risk.snapshot import RiskSnapshot
 from identity.entra.graph_resources import Resource
 from kube.objects import Objects
@@ -120,8 +120,8 @@ TABLE = (
 
 def is_risky(snapshot: RiskSnapshot, object_id: str) -> bool:
     """Say whether somebody is at risk."""
-    entry = snapshot.entry(Family.ENTRA, key_of(object_id))
-    return entry is not None and entry.state is State.AT_RISK
+    entry = snapshot.entry(RiskSource.ENTRA, identity_key(object_id))
+    return entry is not None and entry.state is RiskState.AT_RISK
 
 
 async def play(row: Row, objects: Objects, client: Client, folder: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from core.risk.model import Family, RiskEntry, key_of
+from core.risk.model import RiskEntry, RiskSource, identity_key
 from core.risk.snapshot import RiskSnapshot
 from identity.entra.graph_resources import Resource
 from identity.entra.words import level_of, seconds_of, state_of
@@ -48,7 +48,7 @@ def wanted(entra: FakeEntra) -> dict[bytes, Told]:
         for each in entra.directory.objects[Resource.USER_EVENTS].values()
     }
     return {
-        key_of(object_id): (
+        identity_key(object_id): (
             level_of(each["riskLevel"]),
             state_of(each["riskState"]),
             each["isDeleted"],
@@ -61,7 +61,7 @@ def wanted(entra: FakeEntra) -> dict[bytes, Told]:
 
 def known(snapshot: RiskSnapshot) -> dict[bytes, Told]:
     """Give what is stored."""
-    return {key: told(each) for key, each in snapshot.entries(Family.ENTRA)}
+    return {key: told(each) for key, each in snapshot.entries(RiskSource.ENTRA)}
 
 
 def populated(folder: Path) -> FakeEntra:

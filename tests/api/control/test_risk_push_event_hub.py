@@ -12,7 +12,7 @@ import pytest
 
 from control.risk import events_in
 from core.base.errors import NotLeaderError
-from core.risk.model import Family, Level, State
+from core.risk.model import RiskLevel, RiskSource, RiskState
 from identity.clients.event_hub import EventHub
 from tests.api.control.pushing import (
     POINTS,
@@ -49,7 +49,7 @@ async def test_records_end_in_the_stored_snapshot(
         await reader.until(done)
         entry = await reader.entry(PERSON)
         assert entry is not None
-        assert (entry.level, entry.state) == (Level.MEDIUM, State.AT_RISK)
+        assert (entry.level, entry.state) == (RiskLevel.MEDIUM, RiskState.AT_RISK)
         assert (entry.event_id, entry.event_type) == (EVENT, "anonymizedIPAddress")
         assert reader.counted() == {"changed": 2}
     assert set(tokens.asked) == {"https://127.0.0.1/.default"}
@@ -149,13 +149,13 @@ async def test_a_leader_that_is_killed_loses_nothing(
     async with asyncio.timeout(180):
         assert await program.wait() == -9
     async with reading(apiserver, namespace, settings, None) as reader:
-        stored = len(list((await reader.store.read()).entries(Family.ENTRA)))
+        stored = len(list((await reader.store.read()).entries(RiskSource.ENTRA)))
         assert stored < MANY
         assert (stored > 0) == (point != POINTS[0])
         await reader.until(lambda: known(reader, *range(MANY)), 120)
-        entries = dict((await reader.store.read()).entries(Family.ENTRA))
+        entries = dict((await reader.store.read()).entries(RiskSource.ENTRA))
         assert len(entries) == MANY
-        assert {entry.level for entry in entries.values()} == {Level.HIGH}
+        assert {entry.level for entry in entries.values()} == {RiskLevel.HIGH}
 
 
 async def test_the_next_leader_goes_on_where_the_last_one_stopped(

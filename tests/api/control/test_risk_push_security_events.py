@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from core.risk.model import Family, Level, key_of
+from core.risk.model import RiskLevel, RiskSource, identity_key
 from kube.objects import Objects
 from kube.risk_store import RiskStore
 from tests.api.control.pushing import head_version, person
@@ -50,10 +50,10 @@ async def test_an_acknowledged_event_is_stored(
         async with receiving_from(transmitter, ours) as running:
             for number in range(10):
                 took.append(await push(running, transmitter.token(claims(person(number)))))
-                entry = (await other.read()).entry(Family.CAEP, key_of(person(number)))
+                entry = (await other.read()).entry(RiskSource.CAEP, identity_key(person(number)))
                 assert entry is not None
-                assert entry.level is Level.HIGH
-        assert len(list((await other.read()).entries(Family.ENTRA))) == 1
+                assert entry.level is RiskLevel.HIGH
+        assert len(list((await other.read()).entries(RiskSource.ENTRA))) == 1
     took.sort()
     print(f"POST to store: median {took[4] * 1000:.0f} ms, most {took[-1] * 1000:.0f} ms")
     assert took[4] < 5
@@ -82,10 +82,10 @@ async def test_two_replicas_take_events_at_once_and_lose_none(
             assert here.counted()["changed"]
             assert there.counted()["changed"]
         found = await one.read()
-        assert {key for key, _ in found.entries(Family.CAEP)} == {
-            key_of(person(number)) for number in range(PEOPLE)
+        assert {key for key, _ in found.entries(RiskSource.CAEP)} == {
+            identity_key(person(number)) for number in range(PEOPLE)
         }
-        assert len(list(found.entries(Family.ENTRA))) == 20
+        assert len(list(found.entries(RiskSource.ENTRA))) == 20
 
 
 async def test_what_is_refused_leaves_the_stored_snapshot_as_it_is(

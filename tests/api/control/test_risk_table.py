@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from control.risk.tables import RiskTables
 from core.base.errors import NotLeaderError
-from core.risk.model import Family, RiskEntry, key_of
+from core.risk.model import RiskEntry, RiskSource, identity_key
 from identity.risk.table import parse_table
 from identity.risk.table_reading import read_rows
 from kube.lease import Leadership
@@ -91,12 +91,12 @@ async def test_a_sound_table_comes_into_force_without_its_comments(site: Site) -
 
 async def test_what_others_wrote_stays(site: Site) -> None:
     """The table is one part of the snapshot: entries of pollers are kept, and not read again."""
-    entry, key = RiskEntry(updated=1), key_of(OID)
-    await site.store.update(lambda draft: draft.put(Family.ENTRA, key, entry))
+    entry, key = RiskEntry(updated=1), identity_key(OID)
+    await site.store.update(lambda draft: draft.put(RiskSource.ENTRA, key, entry))
     await site.write({"table.yaml": SOUND})
     assert await site.run()
     found = await site.store.read()
-    assert (found.entry(Family.ENTRA, key), found.head.version) == (entry, 2)
+    assert (found.entry(RiskSource.ENTRA, key), found.head.version) == (entry, 2)
     await site.run()
     assert (await site.store.read()).head.version == 2
 

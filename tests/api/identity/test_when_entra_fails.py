@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from cli.risk_text import shown_time
-from core.risk.snapshot import Draft
+from core.risk.snapshot import SnapshotDraft
 from kube.paging import open_objects
 from kube.risk_store import RiskStore
 from tests.api.admission.objects import until_known
@@ -89,7 +89,7 @@ async def age(scene: Scene) -> None:
     async with open_objects(scene.apiserver.kubeconfig()) as objects:
         store = RiskStore(objects, NAMESPACE)
 
-        def change(draft: Draft) -> None:
+        def change(draft: SnapshotDraft) -> None:
             users, principals = draft.head.users, draft.head.service_principals
             past = time.time() - _AGED_S
             draft.head = msgspec.structs.replace(

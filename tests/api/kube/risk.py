@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from core.risk.model import Family, Level, RiskEntry, State, key_of
-from core.risk.snapshot import Draft
+from core.risk.model import RiskEntry, RiskLevel, RiskSource, RiskState, identity_key
+from core.risk.snapshot import SnapshotDraft
 from kube.connection import Connection
 from kube.objects import Objects
 from kube.risk_store import Change, RiskStore
@@ -73,15 +73,15 @@ async def store(server: ApiServer, namespace: str) -> AsyncIterator[RiskStore]:
 def risky(number: int, updated: int = NOW) -> Change:
     """Give the change by which one more person is at risk."""
 
-    def change(draft: Draft) -> None:
+    def change(draft: SnapshotDraft) -> None:
         entry = RiskEntry(
-            level=Level.HIGH,
-            state=State.AT_RISK,
+            level=RiskLevel.HIGH,
+            state=RiskState.AT_RISK,
             updated=updated,
             since=updated,
             event_id=hashlib.sha256(str(number).encode()).hexdigest(),
         )
-        draft.put(Family.ENTRA, key_of(oid(number)), entry)
+        draft.put(RiskSource.ENTRA, identity_key(oid(number)), entry)
 
     return change
 
@@ -89,7 +89,7 @@ def risky(number: int, updated: int = NOW) -> Change:
 def many(first: int, count: int) -> Change:
     """Give the change by which so many more are."""
 
-    def change(draft: Draft) -> None:
+    def change(draft: SnapshotDraft) -> None:
         for number in range(first, first + count):
             risky(number)(draft)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from core.people.subject import Subject, service_account
+from core.people.subject import Subject, service_account_subject
 from kube.folder import FolderCluster
 from kube.live import LiveCluster
 from tests.api.kube.objects import new_name, wait_for
@@ -91,7 +91,7 @@ async def test_rbac_of_a_folder_agrees_with_kube_apiserver(
     users = [
         Subject(f"{mark}-alice", groups=["system:authenticated"]),
         Subject(f"{mark}-bob", groups=[f"{mark}-team", "system:authenticated"]),
-        service_account(spaces[0], "default"),
+        service_account_subject(spaces[0], "default"),
         Subject(f"{mark}-canary"),
     ]
 

@@ -9,9 +9,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from core.base.errors import ClusterError, NotLeaderError
-from core.risk.columns import Base
-from core.risk.model import Family, key_of
-from core.risk.snapshot import Coverage, Draft, RiskSnapshot
+from core.risk.columns import SnapshotBase
+from core.risk.model import RiskSource, identity_key
+from core.risk.snapshot import Coverage, RiskSnapshot, SnapshotDraft
 from core.risk.snapshot_storage import HEAD_NAME, shard_name
 from kube import risk_store
 from kube.lease import Leadership
@@ -42,12 +42,12 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def people(snapshot: RiskSnapshot) -> set[bytes]:
     """Give who is in it."""
-    return {key for key, _ in snapshot.entries(Family.ENTRA)}
+    return {key for key, _ in snapshot.entries(RiskSource.ENTRA)}
 
 
 def expected(count: int, first: int = 0) -> set[bytes]:
     """Give so many people."""
-    return {key_of(oid(number)) for number in range(first, first + count)}
+    return {identity_key(oid(number)) for number in range(first, first + count)}
 
 
 async def test_there_is_nothing_at_first(apiserver: ApiServer, place: str) -> None:
@@ -101,7 +101,7 @@ async def test_a_first_import_of_many_goes_into_the_base_at_once(
     """More than the head can hold, also without a leadership."""
     async with store(apiserver, place) as one, store(apiserver, place) as other:
         after = await one.update(many(0, 12_000))
-        assert isinstance(after.base, Base)
+        assert isinstance(after.base, SnapshotBase)
         assert (len(after.base), after.changes) == (12_000, {})
         found = await other.read()
         assert (people(found), found.head.version) == (expected(12_000), 1)
@@ -213,7 +213,7 @@ async def test_a_head_that_is_lost_is_written_again_from_memory(
         assert found.head.version > 2
 
 
-def _complete(draft: Draft) -> None:
+def _complete(draft: SnapshotDraft) -> None:
     users = Coverage(as_of=5.0)
     draft.head = type(draft.head)(**{**_fields(draft.head), "users": users})
 

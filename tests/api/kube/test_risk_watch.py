@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from core.risk.columns import Base
-from core.risk.model import Family, key_of
+from core.risk.columns import SnapshotBase
+from core.risk.model import RiskSource, identity_key
 from core.risk.snapshot import RiskSnapshot
 from core.risk.snapshot_storage import HEAD_NAME, SECRET_NAMES, shard_name
 from kube import risk_store
@@ -75,7 +75,7 @@ def snapshot_of(watched: WatchedRisk) -> RiskSnapshot:
 
 def count(watched: WatchedRisk) -> int:
     """Give how many people are in it."""
-    return sum(1 for _ in snapshot_of(watched).entries(Family.ENTRA))
+    return sum(1 for _ in snapshot_of(watched).entries(RiskSource.ENTRA))
 
 
 async def change(client: Client, place: str, name: str, data: Json) -> None:
@@ -99,11 +99,11 @@ async def test_a_gate_sees_what_was_written_and_what_is(apiserver: ApiServer, pl
         async with watching(apiserver, place) as watched:
             assert count(watched) == 40
             before = snapshot_of(watched).base
-            assert isinstance(before, Base)
+            assert isinstance(before, SnapshotBase)
             await one.update(risky(40))
             await wait_for(lambda: count(watched) == 41, 20)
             after = snapshot_of(watched).base
-            assert isinstance(after, Base)
+            assert isinstance(after, SnapshotBase)
             assert all(a is b for a, b in zip(before.shards, after.shards, strict=True))
             await one.update(many(41, 40), LEADING)
             await wait_for(lambda: count(watched) == 81, 20)
@@ -273,7 +273,7 @@ async def test_a_cluster_gives_it_where_it_is_wanted(
             await cluster.wait(60)
             found: Any = cluster.risk()
             if wanted:
-                assert found.entry(Family.ENTRA, key_of(oid(1)))
+                assert found.entry(RiskSource.ENTRA, identity_key(oid(1)))
             else:
                 assert found is None
         finally:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from prometheus_client import CollectorRegistry
 
 from control.loops.bundles import Activating
-from core.policy_bundles import BASE, Announcement
+from core.policy_bundles import BASE, GateAnnouncement
 from kube.bundle_store import BundleStore
 from kube.lease import Leadership
 from kube.objects import Objects
@@ -95,10 +95,10 @@ async def open_field(apiserver: ApiServer, client: Client, folder: Path) -> Asyn
 async def controlling(field: Field, haste: float = 1.0) -> AsyncIterator[None]:
     """Run control's loop until left; by `haste` its clock is faster."""
 
-    def own() -> Announcement:
+    def own() -> GateAnnouncement:
         return known[0]
 
-    known = [Announcement(BASE, "")]
+    known = [GateAnnouncement(BASE, "")]
     store = BundleStore(field.objects, field.namespace)
     loop = Activating(
         field.objects,
@@ -111,7 +111,7 @@ async def controlling(field: Field, haste: float = 1.0) -> AsyncIterator[None]:
     async def run() -> None:
         while True:
             head = (await store.read()).head  # It loads whatever is wanted at once.
-            known[0] = Announcement(BASE, "", loaded=(head.wanted,), turn=head.turn)
+            known[0] = GateAnnouncement(BASE, "", loaded=(head.wanted,), turn=head.turn)
             await loop.run(LEADER)
             await asyncio.sleep(0.2)
 

@@ -13,7 +13,7 @@ from audit.clients.auditor import AuditorClient
 from audit.clients.behaviour import BehaviourClient
 from audit.ledger.frames import Frame, FrameKind, decision_frame_id
 from core.base.errors import LedgerError
-from core.risk.model import key_of
+from core.risk.model import identity_key
 from tests.harness.recorded import CLUSTER, Recorded
 from tests.unit.audit.behaviour.deeds import DAY, HOUR, WHO, document
 from tests.unit.webhooks.connection import until
@@ -80,14 +80,17 @@ async def test_what_was_learnt_outlives_the_process(recorded: Recorded) -> None:
             saved = recorded.database.with_name("ledger.db.behaviour")
             await until(saved.exists)
             await deliver(recorded, frame(now, namespace="team-b"), frame(now, NEW))
-            found = {key_of(WHO).hex(): {"new-namespace"}, key_of(NEW).hex(): {"new-cluster"}}
+            found = {
+                identity_key(WHO).hex(): {"new-namespace"},
+                identity_key(NEW).hex(): {"new-cluster"},
+            }
             assert await told(client) == found
         recorded.kill("auditor")
         recorded.start_auditor()
         async with asking(recorded) as client:
             assert await told(client) == {}  # The last minute was not saved yet.
             await deliver(recorded, frame(now + 1, namespace="team-c"))
-            assert await told(client) == {key_of(WHO).hex(): {"new-namespace"}}
+            assert await told(client) == {identity_key(WHO).hex(): {"new-namespace"}}
     finally:
         recorded.stop()
 

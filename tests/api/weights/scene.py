@@ -14,7 +14,7 @@ from audit.ledger.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.store.store import Store
 from control.weights.changes_known import KnownStore
 from control.weights.reached import ReachedStore
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from core.base.times import milli_text
 from core.weights.pod_lifecycle import LifeEvent, PodLife, encode_life
 from kube.connection import Connection
@@ -197,7 +197,7 @@ def _life_of_yesterday(cluster: str) -> Frame:
     began, ended = (milli_text(round((time.time() - days * _DAY_S) * 1000)) for days in (2, 1))
     document = PodLife(
         format=1,
-        id=same_id(_now_ms() - 2 * _DAY_S * 1000, "life", cluster, "yesterday"),
+        id=stable_id(_now_ms() - 2 * _DAY_S * 1000, "life", cluster, "yesterday"),
         time=began,
         cluster=cluster,
         event=LifeEvent.SEEN,

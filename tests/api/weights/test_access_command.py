@@ -12,7 +12,14 @@ from pathlib import Path
 import pytest
 
 from control.weights.showing_access import ShownAccess
-from core.weights.store_access import FORMAT, Ability, Difference, Differing, Holder, StoreAccess
+from core.weights.store_access import (
+    FORMAT,
+    Ability,
+    AccessDifference,
+    DifferenceKind,
+    Holder,
+    StoreAccess,
+)
 from kube.connection import Connection
 from kube.lease import Leadership
 from kube.objects import Objects
@@ -49,7 +56,7 @@ SOMEBODY_HAS_KEYS = Holder(
 def access(
     store: str,
     *more: Holder,
-    differing: Sequence[Differing] = (),
+    differing: Sequence[AccessDifference] = (),
     gaps: Sequence[str] = (),
 ) -> StoreAccess:
     """Give what was read of a store: one who is listed has what is written, and more."""
@@ -66,8 +73,8 @@ def access(
 
 LEADING = Leadership(1, math.inf, lambda: 0.0)
 
-UNLISTED = Differing(
-    difference=Difference.UNLISTED,
+UNLISTED = AccessDifference(
+    difference=DifferenceKind.UNLISTED,
     principal=SOMEBODY,
     detail="can read, and is not among the identities of the WeightStore",
     remedy="Remove the role assignment, or list them.",

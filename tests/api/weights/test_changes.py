@@ -16,7 +16,14 @@ from control.weights.changes import ChangeParts, Changes
 from control.weights.changes_known import KnownStore
 from control.weights.reached import ReachedStore
 from core.base import names
-from core.people.two_person import ORDINARY, Approvable, Approved, Consent, NotApproved, approved
+from core.people.two_person import (
+    ORDINARY_TERMS,
+    Approvable,
+    Approved,
+    Consent,
+    NotApproved,
+    judge_approval,
+)
 from kube.manifests import read_paths
 from kube.objects import Objects
 from kube.recorded_objects import RecordedObjects
@@ -45,7 +52,7 @@ async def approve(
 ) -> Approved | NotApproved:
     """Say whether two approved it; everybody has the right."""
     assert tier == "grants"
-    return approved(what, consents, {each.approval for each in consents}, now, ORDINARY)
+    return judge_approval(what, consents, {each.approval for each in consents}, now, ORDINARY_TERMS)
 
 
 @asynccontextmanager

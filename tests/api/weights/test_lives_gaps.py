@@ -8,7 +8,7 @@ import pytest
 
 from control.weights.reached import Reached
 from core.weights.pod_lifecycle import LifeEvent
-from core.weights.roll_calls import roll_calls
+from core.weights.roll_calls import read_roll_calls
 from kube.objects import Objects
 from tests.api.kube.objects import new_name, wait_for
 from tests.api.kube.restartable import RestartableServer
@@ -87,7 +87,7 @@ async def test_a_leader_after_a_long_absence_calls_the_roll(
     async with leading(scene.lives(second), 2):
         await wait_for(lambda: bool(second.gaps), 60)
     assert second.gaps[0].begin > time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(reached - 1))
-    (called,) = roll_calls(second.changes)
+    (called,) = read_roll_calls(second.changes)
     ends = {each.name: called.end_of(each) for each in first.lives if each.namespace == space}
     assert ends["stays"] is None
     gone = ends["gone"]

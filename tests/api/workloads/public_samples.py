@@ -2,8 +2,7 @@
 
 from typing import Final
 
-from core.kubernetes.workload import GroupKind
-from core.kubernetes.workload_kinds import WORKLOADS
+from core.kubernetes.workload_kinds import WORKLOADS, GroupKind
 from tests.api.workloads.conftest import TRAIN
 from tests.harness.client import Json
 from tests.unit.core.samples import merged, wrapped

@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from core.kubernetes.workload import GroupKind
-from core.kubernetes.workload_kinds import WORKLOADS
+from core.kubernetes.workload_kinds import WORKLOADS, GroupKind
 from tests.api.workloads.conftest import TRAIN
 from tests.harness.client import ApiStatusError, Client, Json, Outcome
 from tests.harness.pods import RESTRICTED

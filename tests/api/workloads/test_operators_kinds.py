@@ -5,8 +5,7 @@ Those whose schemas can are in `test_public_schemas.py`.
 
 import pytest
 
-from core.kubernetes.workload import GroupKind
-from core.kubernetes.workload_kinds import WORKLOADS
+from core.kubernetes.workload_kinds import WORKLOADS, GroupKind
 from core.kubernetes.workload_pods import templates_of
 from tests.api.workloads.conftest import TRAIN, definition
 from tests.harness.client import Client, Json, Outcome

@@ -7,10 +7,8 @@ from http import HTTPStatus
 
 import pytest
 
-from core.kubernetes.operators import OPERATORS
-from core.kubernetes.pod_templates import Template
-from core.kubernetes.workload import GroupKind
-from core.kubernetes.workload_kinds import WORKLOADS
+from core.kubernetes.pod_templates import PodTemplate
+from core.kubernetes.workload_kinds import OPERATORS, WORKLOADS, GroupKind
 from core.kubernetes.workload_pods import templates_of
 from tests.api.workloads.conftest import TRAIN
 from tests.api.workloads.public_samples import public_sample
@@ -163,7 +161,7 @@ def bare(kind: GroupKind, spec: Json) -> Json:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
-def first_pod(kind: GroupKind, item: Json) -> Template:
+def first_pod(kind: GroupKind, item: Json) -> PodTemplate:
     """Give the first Pod that an object would make."""
     return next(each for each in templates_of(*kind, item) if each.says("spec.containers[0].image"))
 

@@ -11,10 +11,18 @@ from core.base.errors import NotSyncedError
 from core.decision.namespaces import Namespace
 from core.decision.request import Operation, Phase, Request
 from core.kubernetes.pod import OwnerReference, Pod
-from core.kubernetes.requester_notes import Notes, Owned
-from core.people.subject import Subject, service_account
-from core.risk.model import Acting, Behaviour, Family, Level, RiskEntry, State, key_of
-from core.risk.snapshot import Coverage, Draft, Head, RiskSnapshot
+from core.kubernetes.requester_notes import OwnerObject, RequesterNotes
+from core.people.subject import Subject, service_account_subject
+from core.risk.model import (
+    Behaviour,
+    BehaviourEntry,
+    RiskEntry,
+    RiskLevel,
+    RiskSource,
+    RiskState,
+    identity_key,
+)
+from core.risk.snapshot import Coverage, Head, RiskSnapshot, SnapshotDraft
 from sandbox.choosing import Site
 from tests.unit.admission.sandboxed import pod
 from tests.unit.admission.test_entering_pods import shell
@@ -24,19 +32,19 @@ from tests.unit.admission.world import ALICE, BOB, IMAGE, OTHER, request
 
 SITE: Final = Site(threshold=100, new_account_s=3600.0)
 NOW: Final = 1_800_000_000.0
-REPLICAS: Final = service_account("kube-system", "replicaset-controller")
+REPLICAS: Final = service_account_subject("kube-system", "replicaset-controller")
 NOTEBOOK: Final = "docker.io/jupyter/base-notebook:latest"
 
 AUTHOR: Final = "oid:00000000-0000-4000-8000-00000000000a"
 
 
-def known(level: Level | None) -> RiskSnapshot:
+def known(level: RiskLevel | None) -> RiskSnapshot:
     """Give a snapshot in which the author is at risk, or nobody is."""
-    draft = Draft.of(RiskSnapshot())
+    draft = SnapshotDraft.of(RiskSnapshot())
     draft.head = Head(users=Coverage(as_of=NOW - 10), service_principals=Coverage(as_of=NOW - 10))
     if level is not None:
-        entry = RiskEntry(level=level, state=State.AT_RISK, updated=int(NOW))
-        draft.put(Family.ENTRA, key_of(AUTHOR), entry)
+        entry = RiskEntry(level=level, state=RiskState.AT_RISK, updated=int(NOW))
+        draft.put(RiskSource.ENTRA, identity_key(AUTHOR), entry)
     return draft.finish(NOW)
 
 
@@ -44,8 +52,8 @@ CHOICES: Final[Mapping[str, tuple[Any, ...]]] = {
     "who": (
         REPLICAS,
         msgspec.structs.replace(REPLICAS, groups=[*REPLICAS.groups, "operators"]),
-        service_account("train", "robot"),
-        service_account("train", "default"),
+        service_account_subject("train", "robot"),
+        service_account_subject("train", "default"),
         Subject("system:node:n1", groups=["system:nodes", "system:authenticated"]),
         Subject("system:node:n1", groups=["system:authenticated"]),
         ALICE,
@@ -81,7 +89,11 @@ CHOICES: Final[Mapping[str, tuple[Any, ...]]] = {
     "robot made": (0.0, NOW - 60),
     "services lost": (False, True),
     "author": ("", AUTHOR, "user:0123456789abcdef"),
-    "risk": (None, RiskSnapshot(), *map(known, (None, Level.MEDIUM, Level.LOW, Level.HIGH))),
+    "risk": (
+        None,
+        RiskSnapshot(),
+        *map(known, (None, RiskLevel.MEDIUM, RiskLevel.LOW, RiskLevel.HIGH)),
+    ),
     "unusual": (False, True),
 }
 """What a request and the cluster that it meets are made of: first of each what is most telling."""
@@ -92,8 +104,8 @@ UNUSUAL: Final[dict[int, RiskSnapshot]] = {}
 
 def unusual(of: RiskSnapshot) -> RiskSnapshot:
     """Give a snapshot in which the author does something unusual besides."""
-    draft = Draft.of(of)
-    draft.put_acting(key_of(AUTHOR), Acting(Behaviour.UNUSUAL_HOUR, int(NOW) + 60))
+    draft = SnapshotDraft.of(of)
+    draft.put_acting(identity_key(AUTHOR), BehaviourEntry(Behaviour.UNUSUAL_HOUR, int(NOW) + 60))
     return draft.finish(NOW)
 
 
@@ -116,12 +128,14 @@ class Changing(Watched):
 
     async def owner(
         self, namespace: str, reference: OwnerReference, *, fresh: bool = False
-    ) -> Owned | None:
+    ) -> OwnerObject | None:
         """Give the owner of now."""
         del namespace, fresh
         if not self.author:
             return None
-        return Owned("apps", "ReplicaSet", reference.name, reference.uid, Notes(self.author))
+        return OwnerObject(
+            "apps", "ReplicaSet", reference.name, reference.uid, RequesterNotes(self.author)
+        )
 
     async def namespace(self, name: str) -> Namespace:
         """Give what it is now."""

@@ -10,7 +10,7 @@ from admission.following import Following
 from admission.in_force import InForce
 from core.base.errors import ClusterError
 from core.cluster import Cluster
-from core.policy_bundles import Announcement, Head, Stored
+from core.policy_bundles import BundleHead, GateAnnouncement, PublishedBundle
 from policies import BUILT_IN_BUNDLE
 from policies.bundle import Bundle, read_bundle
 from policies.engine.remembered import RememberingEngine
@@ -29,11 +29,11 @@ FIRST, SECOND, THIRD = map(retitled, range(3))
 class Place:
     """What is published, in memory."""
 
-    def __init__(self, head: Head | None, **files: bytes) -> None:
+    def __init__(self, head: BundleHead | None, **files: bytes) -> None:
         self.head = head
         self.problem = "no answer yet"
         self.files = {revision_of(packed): packed for packed in files.values()}
-        self.announced: list[Announcement] = []
+        self.announced: list[GateAnnouncement] = []
         self.left = False
         self.failing = False
         self.wake: Callable[[], None] = lambda: None
@@ -42,7 +42,7 @@ class Place:
         """Publish bundles and change the head."""
         self.files |= {revision_of(each): each for each in packed}
         bundles = tuple(stored(each) for each in self.files.values())
-        self.head = Head(turn=turn, wanted=wanted, active=active, bundles=bundles)
+        self.head = BundleHead(turn=turn, wanted=wanted, active=active, bundles=bundles)
         self.wake()
 
     async def run(self) -> None:
@@ -50,13 +50,13 @@ class Place:
         self.wake()
         await asyncio.Event().wait()
 
-    async def fetch(self, wanted: Stored) -> bytes:
+    async def fetch(self, wanted: PublishedBundle) -> bytes:
         """Give a bundle, unless the cluster does not answer."""
         if self.failing:
             raise ClusterError("GET: no answer")
         return self.files[wanted.revision]
 
-    async def announce(self, name: str, announcement: Announcement) -> None:
+    async def announce(self, name: str, announcement: GateAnnouncement) -> None:
         """Keep what was said."""
         assert name == "gate-0"
         self.announced.append(announcement)

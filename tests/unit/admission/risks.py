@@ -9,21 +9,21 @@ from admission.gather import Gatherer
 from admission.judge import Judge
 from core.decision.decision import Action, Decision
 from core.decision.request import Phase, Request
-from core.people.subject import Subject, service_account
+from core.people.subject import Subject, service_account_subject
 from core.profiles.container_profiles import CATALOGUE
 from core.risk.model import (
-    Acting,
     Application,
     ApplicationKind,
     Behaviour,
-    Family,
-    Level,
+    BehaviourEntry,
     RiskEntry,
-    State,
-    key_of,
-    key_of_subject,
+    RiskLevel,
+    RiskSource,
+    RiskState,
+    identity_key,
+    subject_key,
 )
-from core.risk.snapshot import Coverage, Draft, Head, RiskSnapshot
+from core.risk.snapshot import Coverage, Head, RiskSnapshot, SnapshotDraft
 from identity.risk.standing import Freshness
 from identity.subjects import configured
 from policies.engine import Engine
@@ -52,12 +52,14 @@ CAROL: Final = Subject(
 DAVE: Final = Subject(
     "dave@example.com", groups=_GROUPS, extra={"oid": ["00000000-0000-4000-8000-00000000000b"]}
 )
-REPLICAS: Final = service_account("kube-system", "replicaset-controller")
+REPLICAS: Final = service_account_subject("kube-system", "replicaset-controller")
 
 FRESH: Final = Coverage(as_of=NOW - 10)
 
 
-def entry(level: Level = Level.MEDIUM, state: State = State.AT_RISK, **more: Any) -> RiskEntry:
+def entry(
+    level: RiskLevel = RiskLevel.MEDIUM, state: RiskState = RiskState.AT_RISK, **more: Any
+) -> RiskEntry:
     """Give what a family says of somebody who came to be at risk half an hour ago."""
     made = RiskEntry(
         level=level,
@@ -72,22 +74,22 @@ def entry(level: Level = Level.MEDIUM, state: State = State.AT_RISK, **more: Any
 
 def snapshot(
     *risky: Subject,
-    level: Level = Level.MEDIUM,
-    client: Level | None = None,
+    level: RiskLevel = RiskLevel.MEDIUM,
+    client: RiskLevel | None = None,
     acting: Behaviour | None = None,
     table: str = "",
     coverage: Coverage = FRESH,
 ) -> RiskSnapshot:
     """Give a snapshot in which these are at risk, CLIENT too, or Carol does something unusual."""
-    draft = Draft.of(RiskSnapshot())
+    draft = SnapshotDraft.of(RiskSnapshot())
     draft.head = Head(tenant=TENANT, users=coverage, service_principals=coverage, table=table)
     for subject in risky:
-        draft.put(Family.ENTRA, key_of_subject(subject), entry(level))
+        draft.put(RiskSource.ENTRA, subject_key(subject), entry(level))
     draft.put_application(CLIENT, Application(ApplicationKind.APPLICATION, PRINCIPAL))
     if client is not None:
-        draft.put(Family.ENTRA, key_of(PRINCIPAL), entry(client))
+        draft.put(RiskSource.ENTRA, identity_key(PRINCIPAL), entry(client))
     if acting is not None:
-        draft.put_acting(key_of_subject(CAROL), Acting(acting, int(NOW) + 60))
+        draft.put_acting(subject_key(CAROL), BehaviourEntry(acting, int(NOW) + 60))
     return draft.finish(NOW)
 
 

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from admission.explain import explain
-from core.people.subject import service_account
+from core.people.subject import service_account_subject
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.test_explanations import document_of
 from tests.unit.admission.test_first_advice import explained
@@ -44,7 +44,7 @@ async def test_broken_manifest(
 async def test_what_runs_is_made_anew(engine: EmbeddedEngine, folder: Folder) -> None:
     """It was not refused, and its fields cannot be changed in place."""
     folder.grant("ServiceAccount:train/default", "pss-restricted")
-    account = service_account("train", "default")
+    account = service_account_subject("train", "default")
     running = msgspec.structs.replace(request(pod(hostNetwork=True), account), running=True)
     explanation = await explained(folder, engine, running, "sweep")
     assert explanation.headline.startswith("Runs, and would be refused: Pod train/llama-0: ")

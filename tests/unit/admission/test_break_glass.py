@@ -14,7 +14,7 @@ from core.approvals.approvals import CLUSTER_KIND, account_of
 from core.approvals.break_glass import parse_break_glass
 from core.base.names import API_VERSION
 from core.decision.decision import Action, Decision, Verdict
-from core.decision.document_builder import make_document
+from core.decision.document_builder import build_document
 from core.decision.request import Kind, Request
 from core.people.subject import Subject
 from core.people.two_person import person_of, write_person
@@ -109,7 +109,7 @@ async def test_what_it_relaxes_is_admitted_loudly(
     assert decision.findings[0].rule == "break-glass/relaxed"
     assert "BREAK GLASS: fire" in decision.warnings[0]
     assert "2026-06-01T00:30:00Z" in decision.warnings[0]
-    document = make_document(
+    document = build_document(
         "validate",
         request(ON_HOST),
         decision,

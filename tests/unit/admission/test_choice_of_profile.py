@@ -3,7 +3,7 @@
 import pytest
 
 from core.decision.decision import Decision, Verdict
-from core.people.subject import Subject, service_account
+from core.people.subject import Subject, service_account_subject
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.world import (
     ALICE,
@@ -16,8 +16,8 @@ from tests.unit.admission.world import (
     without_evidence,
 )
 
-JOBS = service_account("kube-system", "job-controller")
-OPERATOR = service_account("kubeflow", "operator")
+JOBS = service_account_subject("kube-system", "job-controller")
+OPERATOR = service_account_subject("kubeflow", "operator")
 JOB = ("batch/v1", "Job")
 PYTORCH = ("kubeflow.org/v1", "PyTorchJob")
 

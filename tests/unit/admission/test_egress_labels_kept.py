@@ -6,7 +6,7 @@ import pytest
 
 from admission.explain import explain
 from core.decision.decision import Verdict
-from core.decision.document_builder import make_document
+from core.decision.document_builder import build_document
 from core.decision.request import Kind, Operation, Phase
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.labels import (
@@ -139,7 +139,7 @@ async def test_explain_says_what_to_do(engine: EmbeddedEngine, cluster: Watched)
         phase=Phase.VALIDATING,
     )
     decision = await judge(cluster, engine).validate(asked, budget=10.0)
-    document = make_document(
+    document = build_document(
         "validate", asked, decision, cluster="c1", seconds=0.1, name_subject=attrgetter("label")
     )
     first, second, *_ = explain(document).changes

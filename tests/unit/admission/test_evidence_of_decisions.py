@@ -1,7 +1,7 @@
 """What the record keeps of a decision: all that it was made of."""
 
-from core.decision.decision import Access, Named, Tried, Verdict
-from core.people.subject import service_account
+from core.decision.decision import AccessReview, Named, ProfileAttempt, Verdict
+from core.people.subject import service_account_subject
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import (
@@ -25,9 +25,12 @@ async def test_an_admission_keeps_needs_and_the_answers_that_counted(
     evidence = decision.evidence
     assert decision.profile == "bbb"
     assert {need.privilege for need in evidence.needs} == {PULLS, "host/network"}
-    assert evidence.tried == (Tried("aaa", usable=False), Tried("bbb", usable=True))
-    assert Access(ALICE, "aaa", allowed=False) in evidence.access
-    assert Access(ALICE, "bbb", allowed=True) in evidence.access
+    assert evidence.tried == (
+        ProfileAttempt("aaa", usable=False),
+        ProfileAttempt("bbb", usable=True),
+    )
+    assert AccessReview(ALICE, "aaa", allowed=False) in evidence.access
+    assert AccessReview(ALICE, "bbb", allowed=True) in evidence.access
     assert evidence.projection.startswith(b'{"containers"')
     assert evidence.evaluation_seconds > 0
 
@@ -41,8 +44,8 @@ async def test_a_refusal_keeps_what_each_profile_lacks(
     decision = await decide(folder.cluster(), engine, request(pod(hostNetwork=True)))
     tried = {each.profile: each for each in decision.evidence.tried}
     assert decision.verdict is Verdict.DENY
-    assert tried["net"] == Tried("net", frozenset(), usable=False)
-    assert tried["pss-restricted"] == Tried(
+    assert tried["net"] == ProfileAttempt("net", frozenset(), usable=False)
+    assert tried["pss-restricted"] == ProfileAttempt(
         "pss-restricted", frozenset({"host/network"}), usable=True
     )
 
@@ -58,7 +61,7 @@ async def test_the_ceiling_and_the_named_profile_are_kept(
     assert evidence.ceiling == ("pss-baseline", "pss-restricted")
     path = "metadata.annotations[sallyport.dev/profile]"
     assert evidence.named == Named("pss-baseline", path)
-    assert evidence.access == (Access(ALICE, "pss-baseline", allowed=True),)
+    assert evidence.access == (AccessReview(ALICE, "pss-baseline", allowed=True),)
 
 
 async def test_a_running_pod_stands_on_its_service_account(
@@ -69,7 +72,7 @@ async def test_a_running_pod_stands_on_its_service_account(
     folder.grant("User:alice@example.com", "net")
     made = pod(hostNetwork=True)
     decision = await decide(folder.cluster(), engine, request(made, running=True))
-    assert decision.evidence.subjects == (service_account("train", "default"),)
+    assert decision.evidence.subjects == (service_account_subject("train", "default"),)
     assert decision.verdict is Verdict.DENY
 
 
@@ -105,4 +108,4 @@ async def test_a_note_where_nothing_is_enforced_proves_nothing(
     made = pod(annotations={"sallyport.dev/profile": "net"})
     decision = await decide(folder.cluster(), engine, request(made, running=True))
     assert decision.verdict is Verdict.WARN
-    assert decision.evidence.subjects == (service_account("train", "default"),)
+    assert decision.evidence.subjects == (service_account_subject("train", "default"),)

@@ -14,10 +14,10 @@ from core.approvals.approvals import account_of
 from core.approvals.exceptions import PolicyException, parse_exception
 from core.base.names import API_VERSION
 from core.decision.decision import Decision, Verdict
-from core.decision.document import Source
-from core.decision.document_builder import make_document
+from core.decision.document import DecisionSource
+from core.decision.document_builder import build_document
 from core.decision.request import Kind
-from core.kubernetes.requester_notes import Root
+from core.kubernetes.requester_notes import RootWorkload
 from core.people.subject import Subject
 from core.people.two_person import person_of, write_person
 from identity.subjects import Controllers
@@ -117,8 +117,8 @@ async def test_in_force_it_admits_and_is_named(
     assert (decision.verdict, decision.profile) == (Verdict.ALLOW, "pss-restricted")
     assert decision.evidence.exceptions == ("net@uid-1",)
     assert "host/network" in {need.privilege for need in decision.evidence.needs}
-    source: Source = "validate"
-    document = make_document(
+    source: DecisionSource = "validate"
+    document = build_document(
         source,
         request(ON_HOST),
         decision,
@@ -229,15 +229,15 @@ def _deployment() -> PolicyException:
 @pytest.mark.parametrize(
     ("root", "named"),
     [
-        (Root("Deployment", "llama", "u", group="apps", straight=True), True),
-        (Root("Deployment", "llama", "u", group="apps"), False),
-        (Root("Deployment", "llama-2", "u", group="apps", straight=True), False),
-        (Root("Deployment", "llama", "u", group="example.com", straight=True), False),
-        (Root("StatefulSet", "llama", "u", group="apps", straight=True), False),
+        (RootWorkload("Deployment", "llama", "u", group="apps", straight=True), True),
+        (RootWorkload("Deployment", "llama", "u", group="apps"), False),
+        (RootWorkload("Deployment", "llama-2", "u", group="apps", straight=True), False),
+        (RootWorkload("Deployment", "llama", "u", group="example.com", straight=True), False),
+        (RootWorkload("StatefulSet", "llama", "u", group="apps", straight=True), False),
         (None, False),
     ],
 )
-def test_a_pod_is_meant_by_its_root(root: Root | None, named: bool) -> None:  # noqa: FBT001
+def test_a_pod_is_meant_by_its_root(root: RootWorkload | None, named: bool) -> None:  # noqa: FBT001
     """By group, kind and name; not where somebody else is noted on the way to it."""
     assert bool(naming([_deployment()], request(pod(), name="llama-x"), root)) is named
 

@@ -8,16 +8,16 @@ import msgspec
 
 from admission.explain import Explanation, explain
 from core.decision.document import DecisionDocument
-from core.decision.document_builder import make_document
+from core.decision.document_builder import build_document
 from core.decision.request import Kind, Request
-from core.people.subject import service_account
+from core.people.subject import service_account_subject
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.world import ALICE, Folder, decide, pod, request
 
 
 async def document_of(cluster: Any, engine: EmbeddedEngine, asked: Request) -> DecisionDocument:
     """Give the document of the decision on a request."""
-    return make_document(
+    return build_document(
         "validate",
         asked,
         await decide(cluster, engine, asked),
@@ -104,7 +104,7 @@ async def test_a_right_for_a_service_account_names_it(
     engine: EmbeddedEngine, folder: Folder
 ) -> None:
     """It names no one, so the command is whole."""
-    account = service_account("train", "trainer")
+    account = service_account_subject("train", "trainer")
     folder.profile("net", 60, "host/network", includes="pss-restricted")
     explanation = await explained(folder, engine, request(pod(hostNetwork=True), account))
     command = explanation.changes[-1].commands[-1]

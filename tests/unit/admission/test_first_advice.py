@@ -8,7 +8,7 @@ import pytest
 
 from admission.change import Change
 from admission.explain import Explanation, explain
-from core.decision.document import Source
+from core.decision.document import DecisionSource
 from core.decision.request import Request
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.test_explanations import document_of
@@ -23,7 +23,7 @@ def naming(name: str, **more: Any) -> dict[str, Any]:
 
 
 async def explained(
-    folder: Folder, engine: EmbeddedEngine, asked: Request, source: Source = "validate"
+    folder: Folder, engine: EmbeddedEngine, asked: Request, source: DecisionSource = "validate"
 ) -> Explanation:
     """Give the explanation of the decision on a request."""
     document = await document_of(folder.cluster(), engine, asked)

@@ -9,7 +9,7 @@ import pytest
 
 from admission import following
 from core.cluster import Cluster
-from core.policy_bundles import BASE, Head, Stored
+from core.policy_bundles import BASE, BundleHead, PublishedBundle
 from policies import BUILT_IN_BUNDLE
 from policies.bundle import FORMAT, Bundle, Manifest, parse_bundle, read_bundle, with_manifest
 from policies.engine.remembered import RememberingEngine
@@ -164,14 +164,16 @@ async def test_a_bundle_of_a_later_release_is_refused_and_what_is_in_force_stays
     """As after a rollback of the release; a gate that starts then says so, and is not ready."""
     rules = list(read_bundle(BUILT_IN_BUNDLE).rules.values())
     packed = with_manifest(BUILT_IN_BUNDLE.read_bytes(), Manifest(FORMAT + 1, rules), {})
-    newer = Stored("0123456789ab", hashlib.sha256(packed).hexdigest(), 0, 1)
+    newer = PublishedBundle("0123456789ab", hashlib.sha256(packed).hexdigest(), 0, 1)
     said = f"format {FORMAT + 1}; this release reads {FORMAT - 1} and {FORMAT}"
     own = read_bundle(BUILT_IN_BUNDLE).revision
     place = Place(None)
     place.files[newer.revision] = packed
     async with follow(cluster, place) as found:
         for turn, active in enumerate((BASE, newer.revision)):  # Wanted, then active by `--now`.
-            place.head = Head(turn=turn, wanted=newer.revision, active=active, bundles=(newer,))
+            place.head = BundleHead(
+                turn=turn, wanted=newer.revision, active=active, bundles=(newer,)
+            )
             place.wake()
             await until(lambda: place.announced and place.announced[-1].turn == turn)  # noqa: B023
             assert said in place.announced[-1].refused[newer.revision]

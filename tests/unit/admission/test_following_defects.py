@@ -10,7 +10,7 @@ from admission.bundles import Bundles, Read
 from admission.following import Following
 from core.base.errors import EngineAwayError
 from core.cluster import Cluster
-from core.policy_bundles import BASE, LONGEST_PROBLEM, Stored
+from core.policy_bundles import BASE, LONGEST_PROBLEM, PublishedBundle
 from policies import BUILT_IN_BUNDLE
 from policies.bundle import Bundle, read_bundle
 from policies.engine.remembered import RememberingEngine
@@ -103,7 +103,7 @@ def breaking(place: Place, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
     monkeypatch.setattr(following, "PAUSE_S", 0.02)
     healed, right = asyncio.Event(), place.fetch
 
-    async def broken(stored: Stored) -> bytes:
+    async def broken(stored: PublishedBundle) -> bytes:
         if healed.is_set():
             return await right(stored)
         raise LookupError("a defect")

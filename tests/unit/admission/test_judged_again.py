@@ -7,7 +7,7 @@ from core.base.errors import DeadlineError, LedgerError
 from core.decision.decision import Need, Verdict
 from core.decision.document import DecisionDocument
 from core.decision.request import Operation
-from core.people.subject import Subject, service_account
+from core.people.subject import Subject, service_account_subject
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.test_explanations import document_of
 from tests.unit.admission.watched import Watched
@@ -47,7 +47,7 @@ async def test_service_accounts_still_count_when_judged_again(
     document = await document_of(cluster, engine, request(made, Subject("operator")))
     _, decision = await judge_of(cluster, engine).again(document, BOB, budget=5.0)
     assert decision.verdict is Verdict.DENY
-    assert decision.evidence.subjects == (BOB, service_account("train", "default"))
+    assert decision.evidence.subjects == (BOB, service_account_subject("train", "default"))
 
 
 async def test_a_mark_of_a_namespace_is_not_judged_again(

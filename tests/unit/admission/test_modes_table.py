@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import pytest
 
-from core.decision.decision import Decision, Unrecorded, Verdict
-from core.risk.model import Level
+from core.decision.decision import Decision, Verdict, WhenUnrecorded
+from core.risk.model import RiskLevel
 from policies.engine.embedded import EmbeddedEngine
 from tests.harness.evidence import ROOT
 from tests.unit.admission import risks, sandboxed, test_entering_pods, weights
@@ -42,7 +42,7 @@ async def sandbox(engine: EmbeddedEngine, folder: Folder, mode: str) -> Decision
 
 async def risk(engine: EmbeddedEngine, folder: Folder, mode: str) -> Decision:
     """Ask as somebody at high risk."""
-    high = risks.snapshot(risks.CAROL, level=Level.HIGH)
+    high = risks.snapshot(risks.CAROL, level=RiskLevel.HIGH)
     asking = request(sandboxed.pod(), risks.CAROL)
     return await risks.decide(risks.everyone(folder, mode), engine, high, asking)
 
@@ -113,7 +113,7 @@ async def test_what_each_mode_does(
     assert unjudged is (row == "what could not be judged")
     assert unjudged or decision.findings
     assert decision.when_unrecorded is (
-        Unrecorded.REFUSE if mode == "enforce" else Unrecorded.ADMIT
+        WhenUnrecorded.REFUSE if mode == "enforce" else WhenUnrecorded.ADMIT
     ), "the row of decisions that cannot be recorded"
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from core.decision.decision import Evidence
 from core.decision.document import encode_document
-from core.decision.document_builder import make_document
+from core.decision.document_builder import build_document
 from core.decision.request import Kind
 from core.people.subject import Subject
 from kube.folder import FolderCluster, read_profiles
@@ -73,7 +73,7 @@ async def test_no_persons_name_is_in_a_decision(
         answered = msgspec.structs.replace(decision, evidence=Evidence())
         assert CANARY not in msgspec.json.encode(answered).decode()
         assert CANARY not in repr(decision)
-        document = make_document(
+        document = build_document(
             "validate", asked, decision, cluster="c", seconds=0.1, name_subject=LABEL
         )
         assert CANARY not in encode_document(document).decode()
@@ -126,7 +126,7 @@ async def test_no_person_whom_an_object_names_is_in_a_decision(
         assert decision.evidence.needs, decision.message
         assert CANARY not in repr(decision)
         assert CANARY.encode() not in decision.evidence.projection
-        document = make_document(
+        document = build_document(
             "validate", each, decision, cluster="c", seconds=0.1, name_subject=LABEL
         )
         assert CANARY not in encode_document(document).decode()

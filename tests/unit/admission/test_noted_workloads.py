@@ -8,13 +8,13 @@ import pytest
 
 from core.decision.decision import Decision, Verdict
 from core.decision.request import Kind, Operation, Phase, Request
-from core.people.subject import Subject, service_account
+from core.people.subject import Subject, service_account_subject
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.test_tracing import owner
 from tests.unit.admission.world import ALICE, BOB, OTHER, Folder, judge_of, pod, request, rules
 
-DEPLOYMENTS: Final = service_account("kube-system", "deployment-controller")
-CRONS: Final = service_account("kube-system", "cronjob-controller")
+DEPLOYMENTS: Final = service_account_subject("kube-system", "deployment-controller")
+CRONS: Final = service_account_subject("kube-system", "cronjob-controller")
 DEPLOYMENT: Final = Kind("Deployment", "v1", "apps")
 JOB: Final = Kind("Job", "v1", "batch")
 REPLICAS: Final = Kind("ReplicaSet", "v1", "apps")

@@ -10,7 +10,7 @@ from core.approvals.break_glass import parse_break_glass
 from core.base.errors import InvalidObjectError
 from core.decision.decision import Decision, Verdict
 from core.people.subject import Subject
-from core.people.two_person import AtRisk, Terms, person_of, write_person
+from core.people.two_person import ApprovalTerms, AtRisk, person_of, write_person
 from identity.subjects import Controllers
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission import test_break_glass as glass
@@ -27,15 +27,17 @@ HOUR = 3600.0
 CARL = Subject("carl@example.com")
 
 
-def terms(*people: Subject, sure_before: float = 0.0, suspends: bool = False) -> Terms:
+def terms(*people: Subject, sure_before: float = 0.0, suspends: bool = False) -> ApprovalTerms:
     """Say that these people are at risk."""
     risky = frozenset().union(*(person_of(each) for each in people))
     found = AtRisk(sure_before)
-    return Terms(at_risk=lambda marks: found if risky & set(marks) else None, suspends=suspends)
+    return ApprovalTerms(
+        at_risk=lambda marks: found if risky & set(marks) else None, suspends=suspends
+    )
 
 
 async def decide(
-    cluster: Watched, engine: EmbeddedEngine, said: Terms, made: dict[str, object]
+    cluster: Watched, engine: EmbeddedEngine, said: ApprovalTerms, made: dict[str, object]
 ) -> Decision:
     """Judge a Pod of Alice's."""
     judge = Judge(Gatherer(cluster, engine, Controllers(), terms=said, clock=lambda: NOW))

@@ -12,7 +12,7 @@ from audit.ledger.recorder import LedgerRecorder
 from core.decision.decision import Decision
 from core.decision.document import decode_document
 from core.decision.request import Kind, Request
-from core.people.subject import Subject, unnamed_group
+from core.people.subject import Subject, pseudonymous_group
 from policies.bundle import read_bundle
 from policies.engine.embedded import EmbeddedEngine
 from tests.harness.recorded_reviews import Frames
@@ -57,7 +57,7 @@ async def test_of_a_pod_its_context_and_the_fields_that_rules_read(
     decision = await decide(folder.cluster(), site, request(labelled(pod()), CAROL))
     context, fields = seen(decision)
     assert context["operation"] == "CREATE"
-    assert context["groups"] == [unnamed_group("researchers"), "system:authenticated"]
+    assert context["groups"] == [pseudonymous_group("researchers"), "system:authenticated"]
     assert b"researchers" not in decision.evidence.context
     assert fields == {
         "declared": {"Pod": ["metadata.labels"]},
@@ -119,4 +119,4 @@ async def test_what_a_rule_compares_groups_with_is_found_again(
     inputs = read_inputs("Pod", evidence.projection, evidence.context, b"", names, asked=True)
     assert json.loads(inputs.contexts[0])["groups"] == ["researchers", "system:authenticated"]
     stays = read_inputs("Pod", evidence.projection, evidence.context, b"", {}, asked=True)
-    assert json.loads(stays.contexts[0])["groups"][0] == unnamed_group("researchers")
+    assert json.loads(stays.contexts[0])["groups"][0] == pseudonymous_group("researchers")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from core.decision.decision import Action, Decision, Finding, Verdict
-from core.people.subject import service_account
+from core.people.subject import service_account_subject
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.world import (
     ADMIN,
@@ -20,7 +20,7 @@ from tests.unit.admission.world import (
     without_evidence,
 )
 
-JOBS = service_account("kube-system", "job-controller")
+JOBS = service_account_subject("kube-system", "job-controller")
 
 
 async def test_refusal_is_whole(engine: EmbeddedEngine, folder: Folder) -> None:

@@ -8,9 +8,8 @@ import pytest
 from admission.replaying.differing import Effect, differences
 from admission.replaying.saying import Said
 from admission.replaying.standing import End, Ground, Standing, Unknown, standing
-from core.decision.decision import Action, Finding, Need, Verdict
+from core.decision.decision import Action, Finding, Isolated, Need, Verdict
 from core.decision.document import AccessAnswer, Asked, DecisionDocument, Revisions, TriedProfile
-from core.decision.document_parts import Isolated
 from kube.folder import FolderCluster, read_profiles
 from policies import SHIPPED_PROFILES
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.decision.decision import Decision, Unrecorded, Verdict
+from core.decision.decision import Decision, Verdict, WhenUnrecorded
 from core.decision.request import Kind, Operation
 from core.people.subject import Subject
 from policies.engine.embedded import EmbeddedEngine
@@ -34,7 +34,7 @@ def admitted(engine: EmbeddedEngine, cluster: Watched) -> Decision:
         allowed=True,
         policy_revision=engine.revision,
         profiles_revision=cluster.profiles().revision,
-        when_unrecorded=Unrecorded.ADMIT,
+        when_unrecorded=WhenUnrecorded.ADMIT,
     )
 
 

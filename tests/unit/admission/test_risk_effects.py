@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.decision.decision import Action, Verdict
-from core.risk.model import Behaviour, Level
+from core.risk.model import Behaviour, RiskLevel
 from core.risk.snapshot import RiskSnapshot
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.risks import (
@@ -27,8 +27,8 @@ from tests.unit.admission.world import Folder, request
 
 MEDIUM, LOW, HIGH = (
     snapshot(CAROL),
-    snapshot(CAROL, level=Level.LOW),
-    snapshot(CAROL, level=Level.HIGH),
+    snapshot(CAROL, level=RiskLevel.LOW),
+    snapshot(CAROL, level=RiskLevel.HIGH),
 )
 
 
@@ -119,7 +119,7 @@ async def test_who_was_at_risk_stays_so_when_data_is_old(
     engine: EmbeddedEngine, folder: Folder
 ) -> None:
     """Nobody is cleared by Entra being away, whatever the namespace chose."""
-    known = snapshot(CAROL, level=Level.HIGH, coverage=RiskSnapshot().head.users)
+    known = snapshot(CAROL, level=RiskLevel.HIGH, coverage=RiskSnapshot().head.users)
     folder = everyone(folder, when_risk_stale="allow")
     decision = await decide(folder, engine, known, request(pod(), CAROL))
     assert decision.verdict is Verdict.DENY
@@ -169,7 +169,7 @@ async def test_what_is_judged_by_itself_is_judged_for_nobody(
     assert (await decide(everyone(folder), engine, HIGH, asks)).verdict is Verdict.ALLOW
 
 
-EFFECTS = st.sampled_from([*Level])
+EFFECTS = st.sampled_from([*RiskLevel])
 
 
 @settings(
@@ -186,8 +186,8 @@ EFFECTS = st.sampled_from([*Level])
 async def test_risk_never_makes_an_answer_milder(  # noqa: PLR0913, PLR0917
     engine: EmbeddedEngine,
     folder: Folder,
-    person: Level,
-    client: Level,
+    person: RiskLevel,
+    client: RiskLevel,
     mode: str,
     sandbox: str | None,
     runtime: str | None,

@@ -8,7 +8,7 @@ from admission.risky_operations import of_own_kind, of_what_is_read
 from core.base.errors import NotSyncedError
 from core.decision.decision import Action, Verdict
 from core.decision.request import Kind, Operation, Request
-from core.risk.model import Level, OperationClass
+from core.risk.model import OperationClass, RiskLevel
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.intents import asked as of_intent
 from tests.unit.admission.intents import intent
@@ -29,7 +29,7 @@ from tests.unit.admission.test_noted_workloads import DEPLOYMENT, asked, notes
 from tests.unit.admission.test_widening_profiles import profile
 from tests.unit.admission.world import NAMESPACE, Folder, request, update
 
-HIGH = snapshot(CAROL, level=Level.HIGH)
+HIGH = snapshot(CAROL, level=RiskLevel.HIGH)
 RBAC = "rbac.authorization.k8s.io"
 
 

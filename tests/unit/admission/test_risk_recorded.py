@@ -8,12 +8,11 @@ from rich.console import Console
 
 from admission.explain import explain
 from cli.explain import print_explanations
-from core.decision.decision import Decision, Verdict
+from core.decision.decision import MOST_ASSESSED, AssessedRisk, Decision, Verdict
 from core.decision.document import DecisionDocument, decode_document, encode_document
-from core.decision.document_builder import make_document
-from core.decision.document_parts import MOST_ASSESSED, AssessedRisk
+from core.decision.document_builder import build_document
 from core.decision.request import Request
-from core.risk.model import Behaviour, Level
+from core.risk.model import Behaviour, RiskLevel
 from identity.risk.table import SHIPPED
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.risks import (
@@ -35,12 +34,12 @@ from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import Folder, request
 from webhooks.answer import audit_annotations
 
-HIGH = snapshot(CAROL, level=Level.HIGH)
+HIGH = snapshot(CAROL, level=RiskLevel.HIGH)
 
 
 def document(asks: Request, decision: Decision) -> DecisionDocument:
     """Give the document as it is read back."""
-    made = make_document(
+    made = build_document(
         "validate",
         asks,
         decision,
@@ -133,7 +132,7 @@ async def test_a_warning_is_explained_as_such(
     engine: EmbeddedEngine, folder: Folder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It was admitted, whatever catalogue its profile is of."""
-    known = snapshot(CAROL, level=Level.LOW, acting=Behaviour.UNUSUAL_HOUR)
+    known = snapshot(CAROL, level=RiskLevel.LOW, acting=Behaviour.UNUSUAL_HOUR)
     asks = request(pod(), CAROL)
     explained = explain(document(asks, await decide(everyone(folder), engine, known, asks)))
     assert explained.headline.startswith(
@@ -171,7 +170,7 @@ async def test_it_is_judged_again_by_the_risk_of_now(
         (HIGH, DAVE, Verdict.ALLOW),
         (snapshot(), CAROL, Verdict.ALLOW),
         (HIGH, CAROL, Verdict.DENY),
-        (snapshot(client=Level.HIGH), DAVE, Verdict.DENY),
+        (snapshot(client=RiskLevel.HIGH), DAVE, Verdict.DENY),
         (None, CAROL, Verdict.ALLOW),
     ):
         again = judge(Watched(folder.cluster(), snapshot=known), engine)
@@ -194,7 +193,7 @@ async def test_equal_pods_are_judged_by_the_snapshot_of_now(
     """What is remembered for a second ends with the snapshot that it is of."""
     cluster = Watched(everyone(folder).cluster(), snapshot=snapshot())
     by = judge(cluster, engine)
-    for level, allowed in ((None, True), (Level.HIGH, False), (None, True)):
+    for level, allowed in ((None, True), (RiskLevel.HIGH, False), (None, True)):
         cluster.snapshot = snapshot(CAROL, level=level) if level else snapshot()
         for _ in range(2):
             decision = await by.validate(shell(CAROL), budget=5)

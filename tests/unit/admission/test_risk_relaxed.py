@@ -6,7 +6,7 @@ import pytest
 
 from core.decision.decision import Action, Decision, Verdict
 from core.decision.request import Request
-from core.risk.model import Level
+from core.risk.model import RiskLevel
 from core.risk.snapshot import Coverage, RiskSnapshot
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.risks import CAROL, decide, everyone, said, snapshot
@@ -17,7 +17,7 @@ from tests.unit.admission.test_exceptions import ANN, BEN, NOW, approved, writte
 from tests.unit.admission.world import Folder, request
 
 KEPT_UP = Coverage(as_of=NOW - 10)
-HIGH = snapshot(CAROL, level=Level.HIGH, coverage=KEPT_UP)
+HIGH = snapshot(CAROL, level=RiskLevel.HIGH, coverage=KEPT_UP)
 MEDIUM = snapshot(CAROL, coverage=KEPT_UP)
 
 

@@ -8,8 +8,8 @@ from admission.signing_in import MOST_SHOWN
 from core.base.errors import NotSyncedError
 from core.decision.decision import Action, Verdict
 from core.decision.request import Kind, Operation
-from core.people.subject import Subject, service_account
-from core.risk.model import Level
+from core.people.subject import Subject, service_account_subject
+from core.risk.model import RiskLevel
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.risks import (
     CAROL,
@@ -60,7 +60,7 @@ def with_token(made: dict[str, Any], audience: str) -> dict[str, Any]:
 async def test_who_asks_counts(engine: EmbeddedEngine, folder: Folder) -> None:
     """No field of the object says who that is; others do as they did."""
     everyone(folder)
-    known = snapshot(CAROL, level=Level.HIGH)
+    known = snapshot(CAROL, level=RiskLevel.HIGH)
     refused = await decide(folder, engine, known, request(pod(), CAROL))
     assert said(refused) == [("identity/risk", Action.DENY, "")]
     assert (refused.verdict, refused.allowed) == (Verdict.DENY, False)
@@ -78,8 +78,8 @@ async def test_nobody_is_asked_where_identity_is_off(
 
 async def test_the_clusters_own_have_no_risk(engine: EmbeddedEngine, folder: Folder) -> None:
     """Whatever a snapshot says of a key that happens to be theirs."""
-    robot = service_account("train", "robot")
-    known = snapshot(robot, level=Level.HIGH)
+    robot = service_account_subject("train", "robot")
+    known = snapshot(robot, level=RiskLevel.HIGH)
     decision = await decide(everyone(folder), engine, known, request(pod(), robot))
     assert decision.verdict is Verdict.ALLOW
     assert decision.evidence.risk == ()
@@ -91,13 +91,13 @@ async def test_who_submitted_it_counts_for_what_a_controller_makes(
 ) -> None:
     """The finding names the workload on which they are noted; others' Pods are made."""
     asks = made_for(everyone(folder), CAROL)
-    known = snapshot(CAROL, level=Level.HIGH)
+    known = snapshot(CAROL, level=RiskLevel.HIGH)
     decision = await decide(folder, engine, known, asks)
     path = "metadata.annotations[sallyport.dev/requester] of Deployment llama"
     assert ("identity/risk", Action.WARN, path) in said(decision)
     assert [each.role for each in decision.evidence.risk] == ["author"]
     assert decision.evidence.risk[0].who == CAROL.label
-    other = snapshot(DAVE, level=Level.HIGH)
+    other = snapshot(DAVE, level=RiskLevel.HIGH)
     assert (await decide(folder, engine, other, asks)).verdict is Verdict.ALLOW
 
 
@@ -125,7 +125,7 @@ async def test_what_a_pod_signs_in_as_counts(
 ) -> None:
     """As its service account says, or as it says itself; the finding names the field."""
     account(account(account(everyone(folder), "robot"), "spare", SPARE), "plain", None)
-    decision = await decide(folder, engine, snapshot(client=Level.HIGH), request(made, DAVE))
+    decision = await decide(folder, engine, snapshot(client=RiskLevel.HIGH), request(made, DAVE))
     assert ("identity/risk", Action.DENY, path) in said(decision)
     clean = await decide(folder, engine, snapshot(), request(made, DAVE))
     assert clean.allowed
@@ -146,7 +146,7 @@ async def test_who_does_not_sign_in_is_not_judged_for_it(
 ) -> None:
     """An annotation alone gives a Pod no token for Entra."""
     account(everyone(folder), "robot")
-    decision = await decide(folder, engine, snapshot(client=Level.HIGH), request(made, DAVE))
+    decision = await decide(folder, engine, snapshot(client=RiskLevel.HIGH), request(made, DAVE))
     assert decision.verdict is Verdict.ALLOW
 
 
@@ -186,7 +186,7 @@ async def test_templates_are_judged_for_what_their_pods_sign_in_as(
     account(everyone(folder), "robot")
     made = workload(serviceAccountName="robot", annotations=notes(DAVE.label, "all"))
     made["spec"]["template"]["metadata"] = {"labels": {USE: "true"}}
-    decision = await decide(folder, engine, snapshot(client=Level.HIGH), asked(made, DAVE))
+    decision = await decide(folder, engine, snapshot(client=RiskLevel.HIGH), asked(made, DAVE))
     path = "spec.template.spec.serviceAccountName"
     assert said(decision) == [("identity/risk", Action.DENY, path)]
 
@@ -197,7 +197,7 @@ async def test_whoever_enters_a_pod_gets_what_it_signs_in_as(
     """The path says that the field is the Pod's."""
     account(everyone(folder), "robot")
     folder.documents[-2] = signing_in()
-    decision = await decide(folder, engine, snapshot(client=Level.HIGH), shell(DAVE))
+    decision = await decide(folder, engine, snapshot(client=RiskLevel.HIGH), shell(DAVE))
     path = "spec.serviceAccountName of Pod llama-0"
     assert said(decision) == [("identity/risk", Action.DENY, path)]
 
@@ -249,18 +249,18 @@ async def test_a_token_for_entra_counts_as_its_account(
     asks = request(
         made, DAVE, operation=Operation.CREATE, kind=kind, name="robot", subresource="token"
     )
-    decision = await decide(folder, engine, snapshot(client=Level.HIGH), asks)
+    decision = await decide(folder, engine, snapshot(client=RiskLevel.HIGH), asks)
     assert said(decision) == expected
 
 
 async def test_the_worst_of_them_decides(engine: EmbeddedEngine, folder: Folder) -> None:
     """Each is named; an application that is clean clears nobody."""
     account(everyone(folder), "robot")
-    known = snapshot(CAROL, level=Level.LOW, client=Level.HIGH)
+    known = snapshot(CAROL, level=RiskLevel.LOW, client=RiskLevel.HIGH)
     decision = await decide(folder, engine, known, request(signing_in(), CAROL))
     assert decision.verdict is Verdict.DENY
     assert [each.who for each in decision.evidence.risk] == [f"client:{CLIENT}", CAROL.label]
-    turned = snapshot(CAROL, level=Level.HIGH)
+    turned = snapshot(CAROL, level=RiskLevel.HIGH)
     decision = await decide(folder, engine, turned, request(signing_in(), CAROL))
     assert [each.effect for each in decision.evidence.risk] == ["deny", "allow"]
 
@@ -286,6 +286,6 @@ async def test_no_object_id_of_an_application_is_taken_for_a_person(
 ) -> None:
     """A service principal that asks by itself counts by its own entry."""
     asks = Subject(PRINCIPAL, groups=["system:authenticated"], extra={"oid": [PRINCIPAL]})
-    known = snapshot(client=Level.HIGH)
+    known = snapshot(client=RiskLevel.HIGH)
     decision = await decide(everyone(folder), engine, known, request(pod(), asks))
     assert decision.verdict is Verdict.DENY

@@ -6,7 +6,7 @@ import pytest
 
 from core.decision.decision import Decision, Verdict
 from core.decision.request import Phase, Request
-from core.sandbox.capacity import Capacity, Shape, Taint, encode_capacity
+from core.sandbox.capacity import Capacity, NodeShape, Taint, encode_capacity
 from policies.engine.embedded import EmbeddedEngine
 from sandbox.choosing import Site
 from tests.unit.admission.sandboxed import (
@@ -31,14 +31,14 @@ NOON: Final = 1_800_014_400.0
 """12:00 UTC."""
 
 
-def pool(*shapes: Shape, **left_out: int) -> Capacity:
+def pool(*shapes: NodeShape, **left_out: int) -> Capacity:
     """Give a pool."""
     return Capacity(NOON, sum(shape.count for shape in shapes), shapes, left_out)
 
 
 def busy(count: int = 3) -> Capacity:
     """Give nodes of which half is taken."""
-    return pool(Shape(count, NODE, HALF))
+    return pool(NodeShape(count, NODE, HALF))
 
 
 def world(folder: Folder, mode: str = "enforce", **pools: Capacity | str) -> Folder:
@@ -108,11 +108,11 @@ async def test_it_decides_nothing(engine: EmbeddedEngine, folder: Folder) -> Non
         ),
         (pool(cordoned=2), "no node is ready, so its Pods wait (0 nodes, 2 cordoned, 12:00 UTC)"),
         (
-            pool(Shape(1, NODE | {"cpu": 90_000, "pods": 0}, {}), Shape(1, NODE, {})),
+            pool(NodeShape(1, NODE | {"cpu": 90_000, "pods": 0}, {}), NodeShape(1, NODE, {})),
             "its Pods never fit: no node has all that one asks for (2 nodes, 12:00 UTC)",
         ),
         (
-            pool(Shape(1, NODE | {"cpu": 90_000}, {}, (Taint("x", "NoSchedule"),))),
+            pool(NodeShape(1, NODE | {"cpu": 90_000}, {}, (Taint("x", "NoSchedule"),))),
             "its Pods never fit: they tolerate the taints of no node (1 node, 12:00 UTC)",
         ),
     ],
@@ -143,7 +143,7 @@ async def test_every_line_is_short(engine: EmbeddedEngine, folder: Folder) -> No
     """kube-apiserver cuts warnings that are long; 120 characters are never cut."""
     long = "g" * 253
     most = {"cpu": 10**9, "memory": 10**9 << 30, "pods": 10**6}
-    shape = Shape(99_999, most, {})
+    shape = NodeShape(99_999, most, {})
     left_out = {"cordoned": 9999, "not-ready": 9999}
     pools: dict[str, Any] = {long: Capacity(NOON, 99_999, (shape,), left_out)}
     world(folder, **pools)
@@ -174,7 +174,7 @@ async def test_a_summary_that_would_take_long_is_left_out(
 ) -> None:
     """Nor is it spent by whoever may write the ConfigMap: `control` writes at most 128 shapes."""
     keys = [Taint(f"k{n}", "NoSchedule") for n in range(taints)]
-    world(folder, gvisor=pool(*(Shape(1, NODE, HALF, tuple(keys)) for _ in range(shapes))))
+    world(folder, gvisor=pool(*(NodeShape(1, NODE, HALF, tuple(keys)) for _ in range(shapes))))
     made = gang(1, cpu="16", tolerations=[{"key": key.key, "operator": "Exists"} for key in keys])
     assert bool(await warned(folder, engine, asked(made))) is warns
 
@@ -191,7 +191,7 @@ async def test_the_classes_overhead_counts(engine: EmbeddedEngine, folder: Folde
 
 async def test_a_pod_by_itself(engine: EmbeddedEngine, folder: Folder) -> None:
     """Its own requests, and what RuntimeClass admission has added; nobody places what is placed."""
-    world(folder, gvisor=pool(Shape(1, NODE, {"pods": 9})))
+    world(folder, gvisor=pool(NodeShape(1, NODE, {"pods": 9})))
     lone = pod(runtimeClassName="gvisor")
     (first, _) = await warned(folder, engine, request(lone))
     assert "at most 0 of 1 Pods fit now, 1 when empty" in first
@@ -202,7 +202,7 @@ async def test_an_update_has_the_room_of_what_it_replaces(
     engine: EmbeddedEngine, folder: Folder
 ) -> None:
     """Only Pods that come on top need room that is free; nobody gets more than all of it."""
-    world(folder, gvisor=pool(Shape(3, NODE, {"cpu": 1000, "pods": 9})))
+    world(folder, gvisor=pool(NodeShape(3, NODE, {"cpu": 1000, "pods": 9})))
     old = gang(12, runtimeClassName="gvisor")
     changed = gang(12, runtimeClassName="gvisor", priorityClassName="high")
     assert await warned(folder, engine, asked(changed, old=old)) == []
@@ -216,7 +216,7 @@ async def test_an_update_has_the_room_of_what_it_replaces(
 
 async def test_what_runs_later_needs_only_nodes(engine: EmbeddedEngine, folder: Folder) -> None:
     """What is free now says nothing of a Job that waits in a queue."""
-    world(folder, gvisor=pool(Shape(3, NODE, {})))
+    world(folder, gvisor=pool(NodeShape(3, NODE, {})))
     made = gang(1) | {"apiVersion": "batch/v1", "kind": "Job"}
     made["spec"] = {"suspend": True, "parallelism": 12, "template": made["spec"]["template"]}
     assert await warned(folder, engine, asked(made, kind=JOB)) == []

@@ -6,8 +6,8 @@ import pytest
 
 from core.base.errors import LedgerError
 from core.decision.decision import Verdict
-from core.decision.document import DecisionDocument, Source
-from core.decision.document_builder import make_document
+from core.decision.document import DecisionDocument, DecisionSource
+from core.decision.document_builder import build_document
 from core.sandbox.decision import SandboxMode
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.sandboxed import (
@@ -27,8 +27,8 @@ async def _recorded(folder: Folder, engine: EmbeddedEngine) -> DecisionDocument:
     """Give the record of a Pod whose risk is POINTS."""
     by = judge(folder.cluster(), Saying(engine, (NOTEBOOK,)))
     asked = request(pod(runtimeClassName="gvisor"))
-    source: Source = "validate"
-    return make_document(
+    source: DecisionSource = "validate"
+    return build_document(
         source,
         asked,
         await final(by, asked),

@@ -3,7 +3,7 @@
 from typing import Any
 
 from core.decision.request import Operation
-from core.people.subject import service_account
+from core.people.subject import service_account_subject
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.sandboxed import (
     SET,
@@ -19,7 +19,7 @@ from tests.unit.admission.sandboxed import (
 from tests.unit.admission.test_noted_workloads import DEPLOYMENT, JOB, REPLICAS
 from tests.unit.admission.world import ALICE, OTHER, Folder, request, rules, update
 
-DEPLOYMENTS = service_account("kube-system", "deployment-controller")
+DEPLOYMENTS = service_account_subject("kube-system", "deployment-controller")
 
 
 async def test_a_templates_author_sees_it(engine: EmbeddedEngine, folder: Folder) -> None:

@@ -3,10 +3,10 @@
 import pytest
 
 from core.decision.decision import Verdict
-from core.decision.document import Source
-from core.decision.document_builder import make_document
+from core.decision.document import DecisionSource
+from core.decision.document_builder import build_document
 from core.decision.namespaces import Namespace
-from core.sandbox.decision import Feature, Isolation, SandboxMode
+from core.sandbox.decision import Feature, SandboxDecision, SandboxMode
 from policies.engine.embedded import EmbeddedEngine
 from sandbox.choosing import Site
 from tests.unit.admission.sandboxed import (
@@ -96,8 +96,8 @@ async def test_every_signal_that_counted_is_in_the_record(
     assert decision.isolation is not None
     assert (decision.isolation.runtime, decision.isolation.score) == ("", POINTS)
     decision = await mutated(judge(folder.cluster(), said), request(pod()))
-    source: Source = "mutate"
-    document = make_document(
+    source: DecisionSource = "mutate"
+    document = build_document(
         source, request(pod()), decision, cluster="c", seconds=0.1, name_subject=lambda s: s.label
     )
     assert document.sandbox == "gvisor"
@@ -209,4 +209,4 @@ def test_modes_of_labels() -> None:
         "never": SandboxMode.REQUIRED,
         "": SandboxMode.REQUIRED,
     }
-    assert Isolation(mode=SandboxMode.REQUIRED).reason == ""
+    assert SandboxDecision(mode=SandboxMode.REQUIRED).reason == ""

@@ -5,9 +5,9 @@ from typing import Any, Final
 import pytest
 
 from admission.tracing import MOST_HOPS
-from core.decision.decision import Decision, Traced, Verdict
+from core.decision.decision import Decision, TraceOutcome, Verdict
 from core.decision.request import Phase, Request
-from core.people.subject import Subject, service_account
+from core.people.subject import Subject, service_account_subject
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import (
@@ -20,10 +20,10 @@ from tests.unit.admission.world import (
     rules,
 )
 
-JOBS: Final = service_account("kube-system", "job-controller")
-SETS: Final = service_account("kube-system", "replicaset-controller")
-CRONS: Final = service_account("kube-system", "cronjob-controller")
-STATEFUL: Final = service_account("kube-system", "statefulset-controller")
+JOBS: Final = service_account_subject("kube-system", "job-controller")
+SETS: Final = service_account_subject("kube-system", "replicaset-controller")
+CRONS: Final = service_account_subject("kube-system", "cronjob-controller")
+STATEFUL: Final = service_account_subject("kube-system", "statefulset-controller")
 
 NOTES: Final = {"sallyport.dev/requester": ALICE.label, "sallyport.dev/profile": "net"}
 
@@ -86,7 +86,7 @@ async def test_a_jobs_pod_names_who_submitted_the_job(
     job = owner(world, "batch/v1", "Job", "j1", notes=NOTES)
     decision = await judged(engine, world, made(job, JOBS))
     assert decision.verdict is Verdict.ALLOW
-    assert decision.evidence.traced is Traced.NOTED
+    assert decision.evidence.traced is TraceOutcome.NOTED
     assert told(decision) == ("Job", "j1", "j1", ALICE.label, "net")
     assert decision.evidence.requester_kind == "controller"
 
@@ -125,7 +125,7 @@ async def test_an_owner_that_is_not_there_is_refused(
     owner(world, "batch/v1", "Job", "j1", notes=NOTES)
     decision = await judged(engine, world, made(forged, JOBS))
     assert rules(decision) == [("notes/owner-gone", None)]
-    assert decision.evidence.traced is Traced.GONE
+    assert decision.evidence.traced is TraceOutcome.GONE
 
 
 async def test_an_owner_further_up_that_is_gone_ends_the_way(
@@ -186,7 +186,7 @@ async def test_a_root_without_a_note_follows_the_namespaces_choice(
     )
     job = owner(world, "batch/v1", "Job", "j1")
     decision = await judged(engine, world, made(job, JOBS))
-    assert (decision.verdict, decision.evidence.traced) == (verdict, Traced.UNNOTED)
+    assert (decision.verdict, decision.evidence.traced) == (verdict, TraceOutcome.UNNOTED)
     assert rules(decision) == ([] if label != "refuse" else [("notes/unnoted", None)])
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from core.base.errors import EvaluationError
-from core.decision.decision import Decision, Unrecorded, Verdict
+from core.decision.decision import Decision, Verdict, WhenUnrecorded
 from core.decision.namespaces import Mode
 from policies.bundle import read_bundle
 from policies.engine.embedded import EmbeddedEngine, Limits
@@ -37,7 +37,7 @@ def failed(engine: EmbeddedEngine, kind: str, reason: str, mode: Mode = Mode.ENF
         error_kind=kind,
         reason=reason,
         policy_revision=engine.revision,
-        when_unrecorded=Unrecorded.REFUSE if mode is Mode.ENFORCE else Unrecorded.ADMIT,
+        when_unrecorded=WhenUnrecorded.REFUSE if mode is Mode.ENFORCE else WhenUnrecorded.ADMIT,
     )
 
 

@@ -9,7 +9,7 @@ from core.base.errors import NotSyncedError
 from core.decision.decision import Verdict
 from core.decision.request import Kind, Operation, Request
 from core.kubernetes.persistent_volumes import PersistentVolume, parse_persistent_volume
-from core.weights.access_paths import Stores
+from core.weights.access_paths import WeightStoreSet
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.weights import (
     STORE,
@@ -152,7 +152,7 @@ async def test_a_claim_that_is_changed_is_no_copy(engine: EmbeddedEngine, folder
 
 def test_not_to_know_the_stores_is_an_error() -> None:
     """One that cannot be read may be what the claim shows; a disk is none's."""
-    stores = Stores(broken=["new"])
+    stores = WeightStoreSet(broken=["new"])
 
     def kept_in(_: str) -> list[PersistentVolume]:
         return [parse_persistent_volume(raw(each)) for each in (volume(), plain("train/disk"))]

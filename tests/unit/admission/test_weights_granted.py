@@ -10,8 +10,8 @@ from admission.judge import Judge
 from core.approvals.approvals import parse_approval
 from core.base.names import API_VERSION
 from core.decision.decision import Verdict
-from core.people.subject import service_account
-from core.people.two_person import AtRisk, Terms, person_of
+from core.people.subject import service_account_subject
+from core.people.two_person import ApprovalTerms, AtRisk, person_of
 from identity.subjects import configured
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.watched import Watched
@@ -196,7 +196,7 @@ async def test_while_its_author_is_at_risk_a_grant_is_suspended(
         return AtRisk() if person_of(AUTHOR) & frozenset(marks) else None
 
     cluster = world(folder, *approved(grant())).cluster()
-    terms = Terms(at_risk=risky, suspends=True)
+    terms = ApprovalTerms(at_risk=risky, suspends=True)
     found = await judge(cluster, engine, terms=terms).validate(request(signing_in()), budget=10)
     assert "its author is at risk" in found.message
 
@@ -205,7 +205,7 @@ async def test_a_service_account_that_submits_is_named_by_its_digest(
     engine: EmbeddedEngine, folder: Folder
 ) -> None:
     """A pipeline of the cluster is somebody whom a grant can name."""
-    pipeline = service_account("ci", "deployer")
+    pipeline = service_account_subject("ci", "deployer")
     cluster = world(folder, *approved(grant())).cluster()
     refused = await decide(cluster, engine, request(signing_in(), pipeline))
     said = msgspec.json.decode(refused.message.split("(kubectl apply -f -): ")[1].splitlines()[0])

@@ -12,7 +12,7 @@ from core.decision.decision import Action, Decision, Verdict
 from core.decision.request import Kind, Operation, Phase, Request
 from core.egress.allowlists import parse_allowlist
 from core.people.subject import Subject
-from core.weights.access_paths import Stores
+from core.weights.access_paths import WeightStoreSet
 from core.weights.egress_openings import WeightOpening, decode_openings, encode_openings
 from core.weights.stores import parse_store
 from egress.openings import Addresses, Block, Meaning, Name, Opening
@@ -186,7 +186,7 @@ def test_openings_are_told_by_what_they_lead_to() -> None:
     meta = {"name": "wide", "namespace": "train"}
     body = {**head, "metadata": meta, "spec": spec | {"expiresAt": "2031-01-01T00:00:00Z"}}
     allowlists = {"wide": parse_allowlist(raw(body))}
-    stores = Stores([parse_store(raw(STORE))])
+    stores = WeightStoreSet([parse_store(raw(STORE))])
     ten, at, away = map(network_of, ("10.0.0.0/8", "10.1.0.5/32", "20.60.1.1/32"))
     host = "llamaweights.blob.core.windows.net"
     for found, wanted in (

@@ -10,12 +10,12 @@ import pytest
 from admission.gather import Gatherer
 from admission.judge import Judge
 from core.approvals.approvals import account_of, profile_uid
-from core.approvals.profile_widening import digest_of
+from core.approvals.profile_widening import profile_digest
 from core.base.names import API_VERSION
 from core.decision.decision import Decision, Verdict
 from core.decision.request import Kind, Operation
 from core.people.subject import Subject
-from core.people.two_person import Terms
+from core.people.two_person import ApprovalTerms
 from core.profiles.container_profiles import parse_profile
 from identity.subjects import Controllers
 from policies.engine.embedded import EmbeddedEngine
@@ -41,7 +41,7 @@ def profile(*privileges: str, uid: str = "") -> dict[str, Any]:
 
 def consent(of: dict[str, Any], who: Subject, uid: str = "") -> dict[str, Any]:
     """Give an approval of a profile as a cluster holds it."""
-    name, digest = who.username.partition("@")[0], digest_of(parse_profile(raw(of)))
+    name, digest = who.username.partition("@")[0], profile_digest(parse_profile(raw(of)))
     annotations = {
         "sallyport.dev/approver-account": msgspec.json.encode(account_of(who)).decode(),
         "sallyport.dev/approved-uid": profile_uid(uid),
@@ -77,11 +77,11 @@ async def decide(  # noqa: PLR0913, PLR0917
     new: dict[str, Any],
     old: dict[str, Any] | None = None,
     now: float = NOW,
-    terms: Terms | None = None,
+    terms: ApprovalTerms | None = None,
 ) -> Decision:
     """Judge the author's writing it."""
     gatherer = Gatherer(
-        cluster, engine, Controllers(), terms or Terms(profiles=True), clock=lambda: now
+        cluster, engine, Controllers(), terms or ApprovalTerms(profiles=True), clock=lambda: now
     )
     more: dict[str, Any] = {"operation": Operation.UPDATE, "old_object": raw(old)} if old else {}
     asked = request(new, AUTHOR, kind=PROFILE, name="gpu", namespace="")
@@ -93,7 +93,7 @@ async def test_nobody_is_asked_unless_the_installation_says_so(
     world: Make, engine: EmbeddedEngine
 ) -> None:
     """It is off by default."""
-    decision = await decide(world(), engine, profile("host/network"), terms=Terms())
+    decision = await decide(world(), engine, profile("host/network"), terms=ApprovalTerms())
     assert (decision.verdict, decision.allowed) == (Verdict.ALLOW, True)
 
 

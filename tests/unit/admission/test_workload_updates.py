@@ -7,7 +7,7 @@ import pytest
 
 from core.decision.decision import Decision, Verdict
 from core.decision.request import Operation
-from core.kubernetes.workload import GroupKind
+from core.kubernetes.workload_kinds import GroupKind
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.test_workloads import DEPLOYMENT, asked, judged, template
 from tests.unit.admission.world import BOB, Folder, decide

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from core.decision.decision import Decision, Verdict
 from core.decision.request import Kind
-from core.kubernetes.pod_templates import Template
-from core.kubernetes.workload import GroupKind
-from core.kubernetes.workload_kinds import WORKLOADS
+from core.kubernetes.pod_templates import PodTemplate
+from core.kubernetes.workload_kinds import WORKLOADS, GroupKind
 from core.kubernetes.workload_pods import templates_of
-from core.people.subject import Subject, service_account
+from core.people.subject import Subject, service_account_subject
 from policies.engine.embedded import EmbeddedEngine
 from tests.harness.pods import pods
 from tests.unit.admission.world import ALICE, Folder, decide, pod, request
@@ -30,8 +29,8 @@ WHOLE = [
 """Kinds whose templates say all; of the others only what is there is certain."""
 
 GENERATED = list(islice(pods(20261121), 400))
-DEPLOYMENTS = service_account("kube-system", "deployment-controller")
-TRAINER = service_account("train", "trainer")
+DEPLOYMENTS = service_account_subject("kube-system", "deployment-controller")
+TRAINER = service_account_subject("train", "trainer")
 
 
 def template(**spec: Any) -> Json:
@@ -129,7 +128,7 @@ async def test_what_is_bad_is_refused_at_the_workload(
 
 def says(value: Json, path: str) -> bool:
     """Say whether there is something at a path of an object."""
-    return Template("", value).says(path)
+    return PodTemplate("", value).says(path)
 
 
 async def test_one_profile_must_cover_all_templates(engine: EmbeddedEngine, folder: Folder) -> None:

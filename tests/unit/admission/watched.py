@@ -13,18 +13,24 @@ from core.base.errors import (
     PodUnknownError,
     RoleUnknownError,
 )
-from core.cluster import BreakGlassSource, Cluster, ExceptionSource, IntentSource, SignIn
+from core.cluster import (
+    BreakGlassSource,
+    Cluster,
+    ExceptionSource,
+    IntentSource,
+    SignIn,
+    WeightSource,
+)
 from core.decision.namespaces import Namespace
 from core.kubernetes.persistent_volumes import PersistentVolume
 from core.kubernetes.pod import OwnerReference, Pod
-from core.kubernetes.requester_notes import Owned
+from core.kubernetes.requester_notes import OwnerObject
 from core.kubernetes.roles import RoleRule
 from core.people.subject import Subject
 from core.profiles.container_profiles import ProfileSet
 from core.risk.snapshot import RiskSnapshot
 from core.sandbox.capacity import Capacity
 from core.sandbox.decision import RuntimeClass
-from core.weight_source import WeightSource
 
 
 @dataclass
@@ -178,7 +184,7 @@ class Watched:
 
     async def owner(
         self, namespace: str, reference: OwnerReference, *, fresh: bool = False
-    ) -> Owned | None:
+    ) -> OwnerObject | None:
         """Give the folder's owner, unless they are lost."""
         if self.lost == "owners":
             raise OwnerUnknownError("the cluster did not say who asked for it")

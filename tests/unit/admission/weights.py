@@ -12,8 +12,8 @@ from core.base.names import API_VERSION
 from core.cluster import Cluster
 from core.decision.decision import Decision
 from core.decision.request import Request
-from core.people.subject import Subject, service_account
-from core.people.two_person import Terms, person_of, write_person
+from core.people.subject import Subject, service_account_subject
+from core.people.two_person import ApprovalTerms, person_of, write_person
 from core.weights.access_grants import parse_grant
 from identity.subjects import configured
 from policies.engine.embedded import EmbeddedEngine
@@ -33,9 +33,9 @@ AUTHOR: Final = Subject("author@example.com")
 ANN: Final = Subject("ann@example.com")
 BEN: Final = Subject("ben@example.com")
 CAROL: Final = Subject("Carol@example.com", groups=["llama-team", "system:authenticated"])
-REPLICAS: Final = service_account("kube-system", "replicaset-controller")
+REPLICAS: Final = service_account_subject("kube-system", "replicaset-controller")
 
-ORDINARY: Final = Terms()
+ORDINARY: Final = ApprovalTerms()
 
 STORE: Final[Object] = {
     "apiVersion": API_VERSION,
@@ -149,7 +149,7 @@ def claiming(claim: str = "weights", name: str = "trainer") -> Object:
 
 
 def judge(
-    cluster: Cluster, engine: EmbeddedEngine, now: float = NOW, terms: Terms = ORDINARY
+    cluster: Cluster, engine: EmbeddedEngine, now: float = NOW, terms: ApprovalTerms = ORDINARY
 ) -> Judge:
     """Give who judges at a time."""
     gatherer = Gatherer(cluster, engine, configured(()), terms, clock=lambda: now)

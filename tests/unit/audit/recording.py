@@ -22,7 +22,7 @@ from audit.ledger.frames import FrameKind
 from audit.ledger.shipper import Shipper
 from audit.ledger.spool import Spool
 from core.decision.decision import Verdict
-from core.decision.document import FORMAT, Asked, DecisionDocument, encode_document, time_of
+from core.decision.document import FORMAT, Asked, DecisionDocument, encode_document, uuid7_time
 from tests.unit.audit.auditor import CLUSTER
 from webhooks.logs import get_logger
 
@@ -100,7 +100,7 @@ def content(run: int, number: int) -> bytes:
         DecisionDocument(
             format=FORMAT,
             id=name,
-            time=time_of(name),
+            time=uuid7_time(name),
             cluster=CLUSTER,
             source="validate",
             request=asked,

@@ -18,7 +18,7 @@ from core.decision.document import (
     decode_document,
     decode_sweep,
     encode_document,
-    time_of,
+    uuid7_time,
 )
 from core.decision.request import Kind, Operation, Request
 from core.people.subject import Subject
@@ -141,8 +141,8 @@ def test_a_finished_sweep_is_kept_under_its_id() -> None:
         format=FORMAT,
         id=uuid7(NOON),
         cluster="c1",
-        started=time_of(uuid7(NOON)),
-        finished=time_of(uuid7(NOON + 1)),
+        started=uuid7_time(uuid7(NOON)),
+        finished=uuid7_time(uuid7(NOON + 1)),
         objects=3,
         verdicts={"deny": 3},
         namespaces=1,

@@ -9,7 +9,7 @@ from audit.ledger.frames import MAX_BODY, FrameKind, encode_frame
 from audit.ledger.recorder import MAX_DOCUMENT, LedgerRecorder
 from core.base.ids import uuid7
 from core.decision.decision import (
-    Access,
+    AccessReview,
     Action,
     Decision,
     Evidence,
@@ -17,7 +17,7 @@ from core.decision.decision import (
     Named,
     Need,
     Patch,
-    Tried,
+    ProfileAttempt,
     Verdict,
 )
 from core.decision.document import (
@@ -46,7 +46,7 @@ def decision(count: int, length: int, covered_by: int) -> Decision:
     privileges = [f"volume/hostPath:rw/{number}{'%C3%A9' * length}" for number in range(count)]
     evidence = Evidence(
         needs=tuple(Need("privileges/volume/hostPath", p, "spec.volumes") for p in privileges),
-        tried=tuple(Tried(f"p-{n}", frozenset(privileges)) for n in range(16)),
+        tried=tuple(ProfileAttempt(f"p-{n}", frozenset(privileges)) for n in range(16)),
     )
     names = [f"profile-{number}" for number in range(covered_by)]
     findings = [
@@ -118,7 +118,9 @@ def test_texts_that_a_request_chooses_are_cut() -> None:
 
 def test_answers_of_access_reviews_are_bounded_and_counted() -> None:
     """Profiles without end, each of which somebody was asked for."""
-    asked = tuple(Access(REQUEST.subject, f"p-{number}", allowed=False) for number in range(5000))
+    asked = tuple(
+        AccessReview(REQUEST.subject, f"p-{number}", allowed=False) for number in range(5000)
+    )
     made = Decision(
         id=uuid7(0), verdict=Verdict.DENY, allowed=False, evidence=Evidence(access=asked)
     )

@@ -10,7 +10,7 @@ import pytest
 
 from audit.ledger.store.store import Store
 from core.decision.decision import Verdict
-from core.decision.document import DecisionDocument, unix_ms
+from core.decision.document import DecisionDocument, uuid7_unix_ms
 from core.people.subject import Subject
 from tests.unit.audit.store.documents import CLUSTER, NOW_MS, document, finding, frame
 from tests.unit.cli.conftest import Run
@@ -24,7 +24,7 @@ def keep(folder: Path, documents: Sequence[DecisionDocument]) -> str:
     url = f"sqlite:///{folder / 'ledger.db'}"
 
     def now() -> float:
-        return max((unix_ms(made.id) for made in documents), default=0) / 1000
+        return max((uuid7_unix_ms(made.id) for made in documents), default=0) / 1000
 
     async def deliver() -> None:
         async with Store(url, now) as store:
@@ -179,7 +179,7 @@ def test_json_is_what_was_recorded(run: Run, tmp_path: Path) -> None:
     url = keep(tmp_path, [])
 
     async def deliver() -> None:
-        async with Store(url, lambda: unix_ms(SOME[0].id) / 1000) as store:
+        async with Store(url, lambda: uuid7_unix_ms(SOME[0].id) / 1000) as store:
             await store.deliver(CLUSTER, [later])
 
     asyncio.run(deliver())

@@ -18,18 +18,18 @@ from cli.policy_published import standing_of
 from cli.policy_wanting import change, wait_until_active, want_previous
 from cli.settings import Settings
 from core.base.errors import BundleRefusedError, ClusterError, SettingsError
-from core.policy_bundles import BASE, CONTROL, Announcement, Head, Stored
+from core.policy_bundles import BASE, CONTROL, BundleHead, GateAnnouncement, PublishedBundle
 from kube.bundle_store import BundleStore, activated
 from tests.unit.cli.conftest import Run
 from tests.unit.kube.config_maps import NAMESPACE, Cluster
 
 OLD, NOW, NEW = "aaaaaaaaaaaa", "bbbbbbbbbbbb", "cccccccccccc"
-BUNDLES = tuple(Stored(name, "", slot, 1) for slot, name in enumerate((OLD, NOW, NEW)))
+BUNDLES = tuple(PublishedBundle(name, "", slot, 1) for slot, name in enumerate((OLD, NOW, NEW)))
 SCHEMA = Path(__file__).parents[3] / "docs" / "reference" / "policy-activate.schema.json"
 TIME = dt.datetime(2026, 11, 23, 6, 0, 0, tzinfo=dt.UTC)
 
 
-async def published(head: Head, **said: Announcement) -> BundleStore:
+async def published(head: BundleHead, **said: GateAnnouncement) -> BundleStore:
     """Give a cluster in which a head is written, and gates have announced."""
     cluster = Cluster()
     cluster.server_time = TIME
@@ -48,16 +48,16 @@ def said(
     turn: int = 5,
     at: str = "2026-11-23T05:59:50Z",
     problem: str = "",
-) -> Announcement:
+) -> GateAnnouncement:
     """Give what a gate announces."""
     loaded = (in_force, *loaded)
-    return Announcement(in_force, in_force, loaded, why or {}, turn, 1, at, problem)
+    return GateAnnouncement(in_force, in_force, loaded, why or {}, turn, 1, at, problem)
 
 
 @pytest.mark.parametrize("at_once", [False, True])
 async def test_rollback_while_another_waits_keeps_what_is_active(*, at_once: bool) -> None:
     """The one that waits, because a gate refuses it, is what nobody wants any more."""
-    head = Head(turn=5, wanted=NEW, active=NOW, previous=OLD, bundles=BUNDLES)
+    head = BundleHead(turn=5, wanted=NEW, active=NOW, previous=OLD, bundles=BUNDLES)
     store = await published(head)
     await want_previous(store, at_once=at_once)
     found = (await store.read()).head
@@ -67,11 +67,13 @@ async def test_rollback_while_another_waits_keeps_what_is_active(*, at_once: boo
 
 async def test_rollback_goes_one_step_back_where_nothing_waits() -> None:
     """And says so where there is none."""
-    store = await published(Head(turn=5, wanted=NOW, active=NOW, previous=OLD, bundles=BUNDLES))
+    store = await published(
+        BundleHead(turn=5, wanted=NOW, active=NOW, previous=OLD, bundles=BUNDLES)
+    )
     await want_previous(store, at_once=False)
     assert (await store.read()).head.wanted == OLD
     with pytest.raises(SettingsError, match="no way back"):
-        await want_previous(await published(Head()), at_once=False)
+        await want_previous(await published(BundleHead()), at_once=False)
 
 
 def text_of(found: object) -> str:
@@ -85,7 +87,7 @@ async def test_what_control_refuses_is_shown_by_name() -> None:
     """All gates have it, and nothing is activated."""
     why = {NEW: "signed by none of its keys"}
     gates = {"gate-0": said(NOW, NEW), CONTROL: said(NOW, why=why)}
-    head = Head(turn=5, wanted=NEW, active=NOW, bundles=BUNDLES)
+    head = BundleHead(turn=5, wanted=NEW, active=NOW, bundles=BUNDLES)
     store = await published(head, **gates)
     found = await standing_of(store, NAMESPACE)
     assert [gate.name for gate in found.gates] == ["gate-0"]
@@ -96,7 +98,7 @@ async def test_what_control_refuses_is_shown_by_name() -> None:
 
 async def test_what_is_tried_again_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     """An OPA server that is away is no refusal."""
-    head = Head(turn=5, wanted=NEW, active=NOW, bundles=BUNDLES)
+    head = BundleHead(turn=5, wanted=NEW, active=NOW, bundles=BUNDLES)
     store = await published(head, **{"gate-0": said(NOW, problem="the OPA server is away")})
     assert "gate-0 tries again: the OPA server is away" in text_of(
         await standing_of(store, NAMESPACE)
@@ -113,7 +115,7 @@ async def test_what_is_tried_again_is_shown(capsys: pytest.CaptureFixture[str]) 
 async def test_a_gate_not_heard_of_for_75_seconds_does_not_count(at: str, gone: list[str]) -> None:
     """It is named, by kube-apiserver's clock; one that says no time is there."""
     gates = {"gate-0": said(NOW), "gate-1": said(BASE, at=at)}
-    head = Head(turn=5, wanted=NOW, active=NOW, bundles=BUNDLES)
+    head = BundleHead(turn=5, wanted=NOW, active=NOW, bundles=BUNDLES)
     found = await standing_of(await published(head, **gates), NAMESPACE)
     assert found.gone == gone
     assert found.is_settled is bool(gone)
@@ -124,7 +126,7 @@ async def test_a_bundle_of_another_release_is_told() -> None:
     """It replaces built-in policies of the gate's release; nothing is refused."""
     foreign = msgspec.structs.replace(said(NOW), foreign=3)
     store = await published(
-        Head(turn=5, wanted=NOW, active=NOW, bundles=BUNDLES), **{"gate-0": foreign}
+        BundleHead(turn=5, wanted=NOW, active=NOW, bundles=BUNDLES), **{"gate-0": foreign}
     )
     found = await standing_of(store, NAMESPACE)
     assert (found.is_settled, found.gates[0].foreign) == (True, 3)
@@ -137,7 +139,8 @@ async def test_programs_are_told_how_it_ended(*, refused: bool) -> None:
     why = {OLD: "signed by none of its keys"} if refused else {}
     gate = said(NOW, *([] if refused else [OLD]), why=why, turn=6)
     store = await published(
-        Head(turn=5, wanted=NOW, active=NOW, previous=OLD, bundles=BUNDLES), **{"gate-0": gate}
+        BundleHead(turn=5, wanted=NOW, active=NOW, previous=OLD, bundles=BUNDLES),
+        **{"gate-0": gate},
     )
     settings = Settings(namespace=NAMESPACE)
     changing = asyncio.create_task(change(store, settings, None, 20.0, at_once=False))
@@ -154,7 +157,9 @@ async def test_programs_are_told_how_it_ended(*, refused: bool) -> None:
 
 async def test_at_once_says_what_was_active() -> None:
     """Though nobody is waited for."""
-    store = await published(Head(turn=5, wanted=NOW, active=NOW, previous=OLD, bundles=BUNDLES))
+    store = await published(
+        BundleHead(turn=5, wanted=NOW, active=NOW, previous=OLD, bundles=BUNDLES)
+    )
     found = await change(store, Settings(namespace=NAMESPACE), OLD, 60.0, at_once=True)
     assert (found.wanted, found.before, found.active, found.refused) == (OLD, NOW, True, "")
 
@@ -162,7 +167,8 @@ async def test_at_once_says_what_was_active() -> None:
 async def test_programs_are_told_that_it_takes_longer() -> None:
     """It is wanted though, and will be active as soon as all gates have it."""
     store = await published(
-        Head(turn=5, wanted=NOW, active=NOW, previous=OLD, bundles=BUNDLES), **{"gate-0": said(NOW)}
+        BundleHead(turn=5, wanted=NOW, active=NOW, previous=OLD, bundles=BUNDLES),
+        **{"gate-0": said(NOW)},
     )
     found = await change(store, Settings(namespace=NAMESPACE), OLD, 0.001, at_once=False)
     assert (found.wanted, found.before, found.active, found.refused) == (OLD, NOW, False, "")
@@ -173,7 +179,9 @@ async def test_programs_are_told_that_it_takes_longer() -> None:
 @pytest.mark.parametrize(("target", "active"), [(NOW, True), (OLD, False)])
 async def test_what_is_active_already_needs_no_waiting(target: str, *, active: bool) -> None:
     """With `--wait 0` it is said to be active, and another is not."""
-    store = await published(Head(turn=5, wanted=NOW, active=NOW, previous=OLD, bundles=BUNDLES))
+    store = await published(
+        BundleHead(turn=5, wanted=NOW, active=NOW, previous=OLD, bundles=BUNDLES)
+    )
     found = await change(store, Settings(namespace=NAMESPACE), target, 0.0, at_once=False)
     assert (found.wanted, found.active) == (target, active)
 
@@ -184,7 +192,7 @@ def in_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     @asynccontextmanager
     async def opened(_: Settings) -> AsyncIterator[BundleStore]:
-        yield await published(Head(turn=5, wanted=NOW, active=NOW, bundles=BUNDLES))
+        yield await published(BundleHead(turn=5, wanted=NOW, active=NOW, bundles=BUNDLES))
 
     monkeypatch.setattr("cli.policy_published.open_store", opened)
     monkeypatch.chdir(tmp_path)

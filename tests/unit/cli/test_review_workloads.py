@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.kubernetes.workload import GroupKind
-from core.kubernetes.workload_kinds import WORKLOADS
+from core.kubernetes.workload_kinds import WORKLOADS, GroupKind
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.manifests import pod, write
 from tests.unit.core.samples import Json, wrapped

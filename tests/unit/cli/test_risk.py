@@ -16,22 +16,22 @@ from cli.settings_identity import Identity
 from core.base.errors import SettingsError
 from core.cluster import SignIn
 from core.risk.model import (
-    Acting,
     Application,
     ApplicationKind,
     Behaviour,
+    BehaviourEntry,
     Effect,
-    Family,
-    Level,
     OperationClass,
     PrincipalKind,
     RiskEntry,
+    RiskLevel,
+    RiskSource,
+    RiskState,
     Role,
     Standing,
-    State,
-    key_of,
+    identity_key,
 )
-from core.risk.snapshot import Coverage, Draft, RiskSnapshot
+from core.risk.snapshot import Coverage, RiskSnapshot, SnapshotDraft
 from identity.risk.table import SHIPPED, parse_table
 from tests.unit.cli.conftest import Run
 
@@ -56,7 +56,7 @@ rows:
 
 def snapshot(age_s: float = 20.0, table: str = "") -> RiskSnapshot:
     """A snapshot in which Alice is at medium risk, and a client id's application at high."""
-    draft = Draft.of(RiskSnapshot())
+    draft = SnapshotDraft.of(RiskSnapshot())
     kept_up = Coverage(as_of=NOW - age_s, full=NOW - 1000)
     draft.head = msgspec.structs.replace(
         draft.head,
@@ -68,26 +68,26 @@ def snapshot(age_s: float = 20.0, table: str = "") -> RiskSnapshot:
         applications=kept_up,
         table=table,
     )
-    draft.put(Family.ENTRA, key_of(ALICE), at_risk(Level.MEDIUM, EVENT))
+    draft.put(RiskSource.ENTRA, identity_key(ALICE), at_risk(RiskLevel.MEDIUM, EVENT))
     draft.put(
-        Family.ENTRA,
-        key_of(ROBOT),
+        RiskSource.ENTRA,
+        identity_key(ROBOT),
         msgspec.structs.replace(
-            at_risk(Level.HIGH, "event-of-robot"), kind=PrincipalKind.SERVICE_PRINCIPAL
+            at_risk(RiskLevel.HIGH, "event-of-robot"), kind=PrincipalKind.SERVICE_PRINCIPAL
         ),
     )
     for name in (CLIENT, ROBOT):  # Of pipelines the object id itself is asked for.
         draft.put_application(name, Application(ApplicationKind.APPLICATION, ROBOT))
-    draft.put_acting(key_of(ALICE), Acting(Behaviour.EXEC_BURST, int(NOW) + 60))
+    draft.put_acting(identity_key(ALICE), BehaviourEntry(Behaviour.EXEC_BURST, int(NOW) + 60))
     return draft.finish(NOW - 5)
 
 
-def at_risk(level: Level, event: str) -> RiskEntry:
+def at_risk(level: RiskLevel, event: str) -> RiskEntry:
     """Whoever came to be at risk an hour ago."""
     since = int(NOW) - 3600
     return RiskEntry(
         level=level,
-        state=State.AT_RISK,
+        state=RiskState.AT_RISK,
         updated=since,
         since=since,
         event_id=event,
@@ -145,7 +145,7 @@ def test_what_is_old_or_of_the_future_is_stale(age_s: float) -> None:
 
 def test_no_licence_is_said_and_is_not_stale() -> None:
     """It will not change by waiting."""
-    draft = Draft.of(snapshot())
+    draft = SnapshotDraft.of(snapshot())
     draft.head = msgspec.structs.replace(draft.head, service_principals=Coverage(unlicensed=True))
     found = status(draft.finish(NOW))
     (without,) = (each for each in found.knowledge if each.unlicensed)

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from cli.sandbox_report import recreate
 from core.base.ids import uuid7
-from core.decision.decision import Running
-from core.decision.document_parts import Isolated
+from core.decision.decision import Isolated, Running
 from core.people.subject import Subject
 from core.sandbox.decision import INCOMPATIBLE, REQUIRED, RUNTIME
 from tests.unit.audit.store.documents import CLUSTER, NOW_MS, finding, sweep

@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry
 from control.risk.push_metrics import PushMetrics
 from control.risk.receiving import PATH, SecurityEventReceiver
 from core.base.errors import ClusterError
-from core.risk.snapshot import Draft, RiskSnapshot
+from core.risk.snapshot import RiskSnapshot, SnapshotDraft
 from identity.clients.signing_keys import SigningKeys
 from identity.push.security_events import SecurityEventSettings
 from kube.lease import Leadership
@@ -42,7 +42,7 @@ class Memory:
     writes: int = 0
 
     async def update(
-        self, change: Callable[[Draft], None], leadership: Leadership | None = None
+        self, change: Callable[[SnapshotDraft], None], leadership: Leadership | None = None
     ) -> RiskSnapshot:
         """Store what a change makes; none of these is the leader's."""
         assert leadership is None
@@ -51,8 +51,8 @@ class Memory:
         if self.failing:
             raise ClusterError("kube-apiserver does not answer")
         for _ in range(self.conflicts):
-            change(Draft.of(self.snapshot))
-        draft = Draft.of(self.snapshot)
+            change(SnapshotDraft.of(self.snapshot))
+        draft = SnapshotDraft.of(self.snapshot)
         change(draft)
         if draft.changed:
             self.snapshot = draft.finish(NOW)

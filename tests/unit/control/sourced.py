@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry
 from cli.bundle_source import make_taking
 from cli.settings import Settings
 from control.loops.bundle_source import Taking
-from core.policy_bundles import Head, Stored
+from core.policy_bundles import BundleHead, PublishedBundle
 from kube.bundle_store import BundleStore
 from kube.lease import Leadership
 from policies.bundle import signed
@@ -51,7 +51,7 @@ class Scene:
         """What is published."""
         return BundleStore(self.cluster, NAMESPACE)  # type: ignore[arg-type]
 
-    async def look(self) -> Head:
+    async def look(self) -> BundleHead:
         """Have the loop look once; give the head then."""
         await self.taking.run(LEADER)
         return (await self.store.read()).head
@@ -73,10 +73,10 @@ class Scene:
         self.settings = settings(tmp_path, **source)
         self.anew()
 
-    def check_by(self, check: Callable[[bytes, str], Stored]) -> None:
+    def check_by(self, check: Callable[[bytes, str], PublishedBundle]) -> None:
         """Have bundles checked otherwise."""
 
-        async def checked(packed: bytes, path: str) -> Stored:
+        async def checked(packed: bytes, path: str) -> PublishedBundle:
             return check(packed, path)
 
         self.taking.image = replace(self.taking.image, check=checked)

@@ -2,12 +2,11 @@
 
 from control.risk.applications import MOST, ApplicationsInUse, NotingJudge
 from core.base.errors import NotSyncedError
-from core.decision.decision import Decision, Evidence, Verdict
-from core.decision.document_parts import record_risk
+from core.decision.decision import Decision, Evidence, Verdict, record_risk
 from core.decision.request import Kind, Operation, Request
 from core.people.subject import Subject
-from core.risk.model import Application, ApplicationKind, Assessed, Effect, Role, Standing
-from core.risk.snapshot import Draft, RiskSnapshot
+from core.risk.model import Application, ApplicationKind, AssessedIdentity, Effect, Role, Standing
+from core.risk.snapshot import RiskSnapshot, SnapshotDraft
 
 
 def guid(number: int) -> str:
@@ -28,7 +27,7 @@ class Clock:
 
 def known(*client_ids: str) -> RiskSnapshot:
     """A snapshot that knows these."""
-    draft = Draft.of(RiskSnapshot())
+    draft = SnapshotDraft.of(RiskSnapshot())
     for each in client_ids:
         draft.put_application(each, Application(ApplicationKind.APPLICATION, guid(99)))
     return draft.finish(1.0)
@@ -38,7 +37,7 @@ def decision(*whos: str, role: Role = Role.WORKLOAD) -> Decision:
     """A decision that says that these count."""
     risk = tuple(
         record_risk(
-            Assessed(
+            AssessedIdentity(
                 role=role, who=who, standing=Standing.UNIDENTIFIED, effect=Effect.ALLOW, row="a row"
             )
         )

@@ -16,7 +16,14 @@ from structlog.testing import capture_logs
 from cli.bundle_source import make_taking, saying
 from cli.policy_published import standing_of
 from core.base.errors import ClusterError, SettingsError
-from core.policy_bundles import BASE, CONTROL, PART_KEY, Announcement, Head, Stored
+from core.policy_bundles import (
+    BASE,
+    CONTROL,
+    PART_KEY,
+    BundleHead,
+    GateAnnouncement,
+    PublishedBundle,
+)
 from kube.bundle_store import wanting
 from kube.lease import Leadership
 from policies.bundle import signed
@@ -104,7 +111,7 @@ async def test_a_bad_bundle_changes_nothing_and_is_told(scene: Scene, bad: bytes
     assert why in scene.taking.problem
     assert len(scene.served.asked) == asked + 1
     assert scene.metric("sallyport_bundle_source_problem") == 1
-    own = saying(lambda: Announcement(BASE, ""), scene.taking)()
+    own = saying(lambda: GateAnnouncement(BASE, ""), scene.taking)()
     await scene.store.make_place()
     await scene.store.announce(CONTROL, own)
     found = await standing_of(scene.store, NAMESPACE)
@@ -142,7 +149,9 @@ async def test_what_is_wanted_already_is_only_noted(scene: Scene) -> None:
     """Somebody had activated the same file."""
     first = await scene.look()
     read = await scene.store.read()
-    await scene.store.write(read, Head(turn=first.turn, wanted=first.wanted, bundles=first.bundles))
+    await scene.store.write(
+        read, BundleHead(turn=first.turn, wanted=first.wanted, bundles=first.bundles)
+    )
     found = await scene.look()
     assert (found.turn, found.taken) == (first.turn, first.taken)
 
@@ -186,11 +195,11 @@ async def test_of_two_who_write_at_once_one_looks_again(scene: Scene) -> None:
 
 
 def _together(
-    check: Callable[[bytes, str], Awaitable[Stored]], both: asyncio.Barrier
-) -> Callable[[bytes, str], Awaitable[Stored]]:
+    check: Callable[[bytes, str], Awaitable[PublishedBundle]], both: asyncio.Barrier
+) -> Callable[[bytes, str], Awaitable[PublishedBundle]]:
     """Give the same, which ends when both have come so far."""
 
-    async def checked(packed: bytes, path: str) -> Stored:
+    async def checked(packed: bytes, path: str) -> PublishedBundle:
         found = await check(packed, path)
         await both.wait()
         return found

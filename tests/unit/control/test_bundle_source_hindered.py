@@ -18,7 +18,7 @@ from core.base.errors import (
     SallyportError,
     SettingsError,
 )
-from core.policy_bundles import BASE, HEAD_KEY, HEAD_NAME, LONGEST_PROBLEM, Stored
+from core.policy_bundles import BASE, HEAD_KEY, HEAD_NAME, LONGEST_PROBLEM, PublishedBundle
 from policies.archive import pack, unpack
 from policies.bundle import signed
 from policies.signing import Signing
@@ -38,7 +38,7 @@ async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
 async def test_a_long_problem_is_told_once(scene: Scene) -> None:
     """It is cut, in the log and in what is announced."""
 
-    def refuse(_: bytes, path: str) -> Stored:
+    def refuse(_: bytes, path: str) -> PublishedBundle:
         raise BundleRefusedError(path + LONGEST_PROBLEM * "x")
 
     scene.check_by(refuse)
@@ -56,9 +56,9 @@ async def test_a_bundle_that_cannot_be_published_is_refused(scene: Scene) -> Non
     scene.served.tag("stable", large)
     tried: list[str] = []
 
-    def check(_: bytes, path: str) -> Stored:
+    def check(_: bytes, path: str) -> PublishedBundle:
         tried.append(path)
-        return Stored("r", "", 0, 1)
+        return PublishedBundle("r", "", 0, 1)
 
     scene.check_by(check)
     assert (await scene.look()).wanted == BASE
@@ -126,7 +126,7 @@ def no_head(scene: Scene, _: Path) -> None:
 def no_engine(scene: Scene, _: Path) -> None:
     """Have nothing evaluate policies."""
 
-    def away(*_: object) -> Stored:
+    def away(*_: object) -> PublishedBundle:
         raise EngineAwayError("the engine is away")
 
     scene.check_by(away)

@@ -11,7 +11,7 @@ from cli.bundle_source import saying
 from cli.policy_bundles import print_standing
 from cli.policy_published import standing_of
 from cli.policy_wanting import want, want_previous
-from core.policy_bundles import BASE, CONTROL, Announcement, Head
+from core.policy_bundles import BASE, CONTROL, BundleHead, GateAnnouncement
 from kube.bundle_store import activated
 from policies.bundle import signed
 from policies.signing import Signing
@@ -36,7 +36,7 @@ async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
         yield made
 
 
-async def put_in_force(scene: Scene, tmp_path: Path, packed: bytes) -> Head:
+async def put_in_force(scene: Scene, tmp_path: Path, packed: bytes) -> BundleHead:
     """Have somebody activate a file."""
     file = tmp_path / "activated.tar.gz"
     file.write_bytes(packed)
@@ -116,7 +116,7 @@ async def test_who_activates_an_older_one_decides_what_is_older(
 async def test_who_rolls_back_is_followed_by_the_tag_alone(scene: Scene) -> None:
     """The tag may name what is wanted; nothing else that is older than what was."""
     read = await scene.store.read()
-    await scene.store.write(read, Head(turn=1, wanted=BASE))
+    await scene.store.write(read, BundleHead(turn=1, wanted=BASE))
     for packed in (OLD, NEW):
         scene.served.tag("stable", packed)
         await scene.look()
@@ -151,7 +151,7 @@ async def test_what_is_in_force_may_be_wanted_again(scene: Scene) -> None:
 async def test_status_says_when_bundles_were_built(scene: Scene) -> None:
     """And what is no more taken."""
     await scene.store.make_place()
-    await scene.store.announce(CONTROL, saying(lambda: Announcement(BASE, ""), scene.taking)())
+    await scene.store.announce(CONTROL, saying(lambda: GateAnnouncement(BASE, ""), scene.taking)())
     found = await standing_of(scene.store, NAMESPACE)
     assert [each.built for each in found.bundles] == ["2026-07-01T00:00:00Z"]
     assert found.not_before == "2026-07-01T00:00:00Z"

@@ -9,21 +9,21 @@ from prometheus_client import CollectorRegistry
 
 from control.loops.bundles import Activating, Roll, roll_of
 from core.base.errors import InvalidObjectError
-from core.policy_bundles import BASE, CONTROL, Announcement, Head
+from core.policy_bundles import BASE, CONTROL, BundleHead, GateAnnouncement
 from kube.bundle_store import BundleStore, activated, wanting
 from kube.lease import Leadership
 from tests.harness.bundles import retitled, stored
 from tests.unit.kube.config_maps import NAMESPACE, Cluster
 
 WANTED = "0123456789ab"
-HEAD = Head(turn=3, wanted=WANTED, active=BASE)
+HEAD = BundleHead(turn=3, wanted=WANTED, active=BASE)
 
 
 def said(
     *loaded: str, refused: dict[str, str] | None = None, turn: int = 3, beat: int = 1
-) -> Announcement:
+) -> GateAnnouncement:
     """Give what a gate announces."""
-    return Announcement(BASE, "r", loaded, refused or {}, turn, beat)
+    return GateAnnouncement(BASE, "r", loaded, refused or {}, turn, beat)
 
 
 HAS = said(BASE, WANTED)
@@ -38,7 +38,7 @@ HAS = said(BASE, WANTED)
         (said(BASE, refused={WANTED: "why"}, turn=2), Roll(("control",), ("gate",))),
         (said(BASE, WANTED, turn=2), Roll(("control",), ("gate",))),
         (said(BASE, refused={"another": "why"}), Roll(("control",), ("gate",))),
-        (Announcement("", ""), Roll(("control",), ("gate",))),
+        (GateAnnouncement("", ""), Roll(("control",), ("gate",))),
     ],
     ids=[
         "has it",
@@ -50,7 +50,7 @@ HAS = said(BASE, WANTED)
         "cannot be read",
     ],
 )
-def test_each_gate_has_it_waits_or_refuses(gate: Announcement, expected: Roll) -> None:
+def test_each_gate_has_it_waits_or_refuses(gate: GateAnnouncement, expected: Roll) -> None:
     """By what it says of this turn."""
     assert roll_of(HEAD, {"gate": gate}, HAS) == expected
 
@@ -63,7 +63,7 @@ def test_control_itself_must_have_it() -> None:
 def test_what_was_active_is_kept_to_go_back_to() -> None:
     """One step back; what is active already is not its own past."""
     packed = retitled(1)
-    head = Head(bundles=(stored(packed),))
+    head = BundleHead(bundles=(stored(packed),))
     revision = head.bundles[0].revision
     head = activated(wanting(head, revision), 0.0)
     assert (head.active, head.previous, head.turn) == (revision, BASE, 1)
@@ -75,7 +75,7 @@ def test_what_was_active_is_kept_to_go_back_to() -> None:
 def test_only_what_is_published_can_be_wanted() -> None:
     """It is said what is."""
     with pytest.raises(InvalidObjectError, match="is not published here: there are none, and 'ba"):
-        wanting(Head(), WANTED)
+        wanting(BundleHead(), WANTED)
 
 
 async def test_what_control_itself_refuses_is_said_beside_the_gates() -> None:

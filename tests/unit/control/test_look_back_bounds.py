@@ -11,12 +11,12 @@ from control.risk.look_back import Sources, look_back
 from core.base.errors import ClusterError
 from core.base.ids import uuid7
 from core.risk.look_back import LookBackDocument
-from core.risk.model import Standing, key_of
+from core.risk.model import Standing, identity_key
 from identity.look_back.looking_back import Risen, labels_of
 from kube.objects import Objects
 
 NOW = 1_795_334_400
-KEY = key_of("00000000-0000-4000-8000-00000000000a")
+KEY = identity_key("00000000-0000-4000-8000-00000000000a")
 RISEN = Risen(KEY, labels_of(KEY), Standing.HIGH, NOW - 60, NOW - 86_400)
 
 

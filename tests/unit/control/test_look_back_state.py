@@ -17,7 +17,7 @@ from control.risk.look_back_state import (
     encode_memory,
 )
 from core.base.ids import uuid7
-from core.decision.document import unix_ms
+from core.decision.document import uuid7_unix_ms
 
 _RECORDS = st.dictionaries(
     st.binary(min_size=16, max_size=16),
@@ -63,4 +63,4 @@ def test_documents_have_the_same_id_however_often_they_are_made() -> None:
     running = uuid7(1_795_000_000_000)
     assert document_id(running, b"a") == document_id(running, b"a")
     assert document_id(running, b"a") != document_id(running, b"b")
-    assert unix_ms(document_id(running, b"a")) == 1_795_000_000_000
+    assert uuid7_unix_ms(document_id(running, b"a")) == 1_795_000_000_000

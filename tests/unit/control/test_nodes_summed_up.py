@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from control.loops.merging import merged
 from control.loops.nodes import MOST_SHAPES, Usage, read_node, summary, used_by
 from core.base.errors import ClusterError
-from core.sandbox.capacity import Capacity, Shape, Taint, Toleration, encode_capacity, fits
+from core.sandbox.capacity import (
+    Capacity,
+    NodeShape,
+    Taint,
+    Toleration,
+    count_fitting,
+    encode_capacity,
+)
 from tests.unit.admission.world import raw
 from tests.unit.control.test_sandbox_capacity import Json, node
 
@@ -34,13 +41,13 @@ def test_what_is_no_pod_ends_the_run() -> None:
 TAINTS = [(), (Taint("a", "NoSchedule"),), (Taint("b", "NoSchedule"),)]
 AMOUNTS = st.fixed_dictionaries({}, optional={r: st.integers(0, 2**62) for r in ("cpu", "gpu")})
 SHAPES = st.lists(
-    st.builds(Shape, st.integers(1, 3), AMOUNTS, AMOUNTS, st.sampled_from(TAINTS)), max_size=12
+    st.builds(NodeShape, st.integers(1, 3), AMOUNTS, AMOUNTS, st.sampled_from(TAINTS)), max_size=12
 )
 
 
 @given(SHAPES, st.integers(1, 8), AMOUNTS, st.sampled_from(["free", "allocatable"]))
 def test_a_coarser_summary_never_has_less_room(
-    shapes: list[Shape], most: int, demand: dict[str, int], of: Any
+    shapes: list[NodeShape], most: int, demand: dict[str, int], of: Any
 ) -> None:
     """Nobody is warned without need; and no node is lost or won."""
     shapes = [msgspec.structs.replace(s, allocatable={**s.free, **s.allocatable}) for s in shapes]
@@ -49,15 +56,15 @@ def test_a_coarser_summary_never_has_less_room(
     assert sum(s.count for s in coarse) == sum(s.count for s in shapes)
     asked = {"pods": 0, **demand}
     for tolerations in ((), (Toleration("a", "Exists"),)):
-        exact = fits(Capacity(0, 0, tuple(shapes)), asked, tolerations, of=of)
-        assert fits(Capacity(0, 0, coarse), asked, tolerations, of=of) >= exact
+        exact = count_fitting(Capacity(0, 0, tuple(shapes)), asked, tolerations, of=of)
+        assert count_fitting(Capacity(0, 0, coarse), asked, tolerations, of=of) >= exact
 
 
 @given(SHAPES)
-def test_where_there_is_room_for_all_nothing_is_lost(shapes: list[Shape]) -> None:
+def test_where_there_is_room_for_all_nothing_is_lost(shapes: list[NodeShape]) -> None:
     """Shapes that differ stay apart, those that do not become one; in whatever order they come."""
     shapes = [
-        Shape(s.count, {**s.free, **s.allocatable, "x": 1}, {**s.free, "x": 1}, s.taints)
+        NodeShape(s.count, {**s.free, **s.allocatable, "x": 1}, {**s.free, "x": 1}, s.taints)
         for s in shapes
     ]
     different = {
@@ -67,8 +74,8 @@ def test_where_there_is_room_for_all_nothing_is_lost(shapes: list[Shape]) -> Non
     assert len(different) == len(merged(shapes, 99))
     assert merged(shapes[::-1], 99) == merged(shapes, 99)
     demand = {"x": 1, "cpu": 3}
-    wanted = fits(Capacity(0, 0, tuple(shapes)), demand, ())
-    assert fits(Capacity(0, 0, merged(shapes, 99)), demand, ()) == wanted
+    wanted = count_fitting(Capacity(0, 0, tuple(shapes)), demand, ())
+    assert count_fitting(Capacity(0, 0, merged(shapes, 99)), demand, ()) == wanted
 
 
 def test_a_pool_of_any_size_is_short() -> None:
@@ -83,4 +90,4 @@ def test_a_pool_of_any_size_is_short() -> None:
     assert len(encode_capacity(found)) < 40_000
     exact = summary(nodes, usages, (), 0, most=7500)
     demand = {"cpu": 500, "memory": 1 << 30, "gpu": 1, "pods": 1}
-    assert 1 <= fits(found, demand, ()) / fits(exact, demand, ()) < 1.25
+    assert 1 <= count_fitting(found, demand, ()) / count_fitting(exact, demand, ()) < 1.25

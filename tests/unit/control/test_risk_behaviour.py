@@ -11,8 +11,8 @@ from prometheus_client import CollectorRegistry
 from audit.behaviour.wire import BehaviourAnswer, Unusual
 from control.risk.behaviour import MOST, Behaviours, acting_of, take
 from core.base.errors import LedgerError, NotLeaderError
-from core.risk.model import Acting, Behaviour
-from core.risk.snapshot import Draft, RiskSnapshot
+from core.risk.model import Behaviour, BehaviourEntry
+from core.risk.snapshot import RiskSnapshot, SnapshotDraft
 from kube.lease import Leadership
 
 NOW = 1_760_000_000.0
@@ -39,13 +39,13 @@ class Store:
         self.writes = 0
 
     async def update(
-        self, change: Callable[[Draft], None], leadership: Leadership | None = None
+        self, change: Callable[[SnapshotDraft], None], leadership: Leadership | None = None
     ) -> RiskSnapshot:
         """Write where something changes."""
         if leadership is not None:
             leadership.require()
         for _ in range(2):  # As after a conflict.
-            draft = Draft.of(self.snapshot)
+            draft = SnapshotDraft.of(self.snapshot)
             change(draft)
         if draft.changed:
             self.writes += 1
@@ -110,7 +110,7 @@ async def test_what_is_unusual_is_in_the_snapshot_and_each_ends_by_itself() -> N
     await scene.run(answered((KEY, told)))
     both = Behaviour.EXEC_BURST | Behaviour.UNUSUAL_HOUR
     assert scene.acting() == both
-    assert dict(scene.store.snapshot.actings()) == {KEY: Acting(both, int(NOW + 100))}
+    assert dict(scene.store.snapshot.actings()) == {KEY: BehaviourEntry(both, int(NOW + 100))}
     assert (scene.counted("exec-burst"), scene.counted("denials")) == (1.0, 0.0)
     scene.now = NOW + 60
     await scene.run()
@@ -186,7 +186,7 @@ async def test_a_new_leader_asks_from_the_start_and_ends_what_the_last_one_left(
     await second.run(answered((KEY, {"denials": int(NOW + 5000)})))
     assert second.auditor.asked == [""]
     assert dict(second.store.snapshot.actings()) == {
-        KEY: Acting(Behaviour.DENIALS, int(NOW + 5000))
+        KEY: BehaviourEntry(Behaviour.DENIALS, int(NOW + 5000))
     }
 
 

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from structlog.testing import capture_logs
 
 from control.risk import receiving as module
-from core.risk.model import Family, Level, key_of
+from core.risk.model import RiskLevel, RiskSource, identity_key
 from tests.harness.transmitter import CAEP, claims
 from tests.unit.control.receiving import Memory, Receiving, receiving, request
 
@@ -29,9 +29,9 @@ async def running(tmp_path: Path) -> AsyncIterator[Receiving]:
         yield made
 
 
-def level_of(running: Receiving, person: str = PERSON) -> Level | None:
+def level_of(running: Receiving, person: str = PERSON) -> RiskLevel | None:
     """Give the level that CAEP told of a person."""
-    entry = running.memory.snapshot.entry(Family.CAEP, key_of(person))
+    entry = running.memory.snapshot.entry(RiskSource.CAEP, identity_key(person))
     return entry.level if entry else None
 
 
@@ -40,7 +40,7 @@ async def test_an_event_is_stored_and_acknowledged(running: Receiving) -> None:
     token = running.transmitter.token(claims(PERSON))
     answer = await running.push(token, content_type="application/secevent+jwt; charset=utf-8")
     assert (answer.status, answer.body) == (202, b"")
-    assert level_of(running) is Level.HIGH
+    assert level_of(running) is RiskLevel.HIGH
     revoked = running.transmitter.token(claims(PERSON, "session-revoked"))
     assert (await running.push(revoked)).status == 202
     assert running.counted() == {"changed": 2}
@@ -56,7 +56,7 @@ async def test_an_answer_comes_after_the_event_is_stored(tmp_path: Path) -> None
         assert not pushing.done()
         memory.held.set()
         assert (await pushing).status == 202
-        assert level_of(running) is Level.HIGH
+        assert level_of(running) is RiskLevel.HIGH
 
 
 async def test_a_write_that_begins_again_counts_once(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ async def test_a_replayed_token_changes_nothing(running: Receiving) -> None:
     )
     assert (await running.push(later)).status == 202
     before = running.memory.snapshot
-    assert level_of(running) is Level.LOW
+    assert level_of(running) is RiskLevel.LOW
     for _ in range(3):
         assert (await running.push(token)).status == 202
     assert running.memory.snapshot is before
@@ -271,7 +271,7 @@ async def test_no_log_and_no_answer_quotes_a_token(running: Receiving) -> None:
                 answer = await running.push(token, x_name=canary)
                 texts.append(answer.body.decode() + repr(answer.headers))
     told = repr((texts, logs, dict(running.memory.snapshot.records()))) + repr(
-        [entry for _, entry in running.memory.snapshot.entries(Family.CAEP)]
+        [entry for _, entry in running.memory.snapshot.entries(RiskSource.CAEP)]
     )
     assert "canary" not in told
     assert "security event not taken" in told

@@ -10,8 +10,8 @@ import pytest
 import pytest_asyncio
 
 from control.risk import receiving as module
-from core.risk.model import Family, Level, RiskEntry, State, key_of
-from core.risk.snapshot import Draft, RiskSnapshot
+from core.risk.model import RiskEntry, RiskLevel, RiskSource, RiskState, identity_key
+from core.risk.snapshot import RiskSnapshot, SnapshotDraft
 from identity.risk.merging import merge, merge_revocation
 from tests.harness.transmitter import claims
 from tests.unit.control.receiving import Memory, Receiving, receiving, request
@@ -27,9 +27,9 @@ async def running(tmp_path: Path) -> AsyncIterator[Receiving]:
         yield made
 
 
-def level_of(running: Receiving, person: str = PERSON) -> Level | None:
+def level_of(running: Receiving, person: str = PERSON) -> RiskLevel | None:
     """Give the level that CAEP told of a person."""
-    entry = running.memory.snapshot.entry(Family.CAEP, key_of(person))
+    entry = running.memory.snapshot.entry(RiskSource.CAEP, identity_key(person))
     return entry.level if entry else None
 
 
@@ -98,7 +98,7 @@ async def test_many_events_at_once_are_all_stored(running: Receiving) -> None:
             await asyncio.sleep(0.05)
 
     await asyncio.gather(*(push(person) for person in people))
-    assert [level_of(running, person) for person in people] == [Level.HIGH] * 60
+    assert [level_of(running, person) for person in people] == [RiskLevel.HIGH] * 60
     assert running.counted()["changed"] == 60
 
 
@@ -123,12 +123,12 @@ async def test_room_is_made_of_what_counts_no_more(
     """Whoever is at risk stays; sessions that were ended the day before yesterday are forgotten."""
     monkeypatch.setattr(module, "MOST_TOLD", 2)
     people = [f"{number:08x}-d07b-44e5-bb0b-249f49569a8c" for number in range(4)]
-    draft, long_ago = Draft.of(RiskSnapshot()), 1_700_000_000
-    merge_revocation(draft, Family.CAEP, key_of(people[0]), long_ago, "", "", time.time())
-    entry = RiskEntry(level=Level.MEDIUM, state=State.AT_RISK, updated=long_ago)
-    merge(draft, Family.CAEP, key_of(people[1]), entry, time.time())
+    draft, long_ago = SnapshotDraft.of(RiskSnapshot()), 1_700_000_000
+    merge_revocation(draft, RiskSource.CAEP, identity_key(people[0]), long_ago, "", "", time.time())
+    entry = RiskEntry(level=RiskLevel.MEDIUM, state=RiskState.AT_RISK, updated=long_ago)
+    merge(draft, RiskSource.CAEP, identity_key(people[1]), entry, time.time())
     running.memory.snapshot = draft.finish(time.time())
     tokens = [running.transmitter.token(claims(each)) for each in people[2:]]
     assert [(await running.push(each)).status for each in tokens] == [202, 503]
     levels = [level_of(running, each) for each in people]
-    assert levels == [None, Level.MEDIUM, Level.HIGH, None]
+    assert levels == [None, RiskLevel.MEDIUM, RiskLevel.HIGH, None]

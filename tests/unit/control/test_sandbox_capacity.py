@@ -19,7 +19,7 @@ from control.loops.capacity import (
 from core.base.errors import NotLeaderError
 from core.sandbox.capacity import (
     Capacity,
-    Shape,
+    NodeShape,
     Taint,
     Toleration,
     decode_capacity,
@@ -168,9 +168,9 @@ async def test_what_the_nodes_have_and_what_is_free() -> None:
             world.now,
             3,
             (
-                Shape(1, has, {"memory": 8 << 30, "pods": 108}),
-                Shape(1, has, has),
-                Shape(1, has, has, (Taint("x", "NoExecute", "y"),)),
+                NodeShape(1, has, {"memory": 8 << 30, "pods": 108}),
+                NodeShape(1, has, has),
+                NodeShape(1, has, has, (Taint("x", "NoExecute", "y"),)),
             ),
             {"cordoned": 1, "not-ready": 1},
         )

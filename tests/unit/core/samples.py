@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from core.kubernetes.workload import GroupKind, Holds
-from core.kubernetes.workload_kinds import WORKLOADS
+from core.kubernetes.workload_kinds import WORKLOADS, GroupKind, PlaceContent
 
 Json = dict[str, Any]
 
@@ -45,7 +44,7 @@ def wrapped(kind: GroupKind, template: Json) -> Json:
     }
     for place in workload.places:
         found = merged(found, at(place.path, _LIES[place.holds](template)))
-    if any(place.holds is Holds.SPEC for place in workload.places):
+    if any(place.holds is PlaceContent.SPEC for place in workload.places):
         found["metadata"] |= {
             key: value for key, value in template.get("metadata", {}).items() if key != "name"
         }
@@ -72,14 +71,14 @@ def _workflow(template: Json) -> Json:
     }
 
 
-_LIES: dict[Holds, Callable[[Json], Json]] = {
-    Holds.TEMPLATE: lambda template: template,
-    Holds.SPEC: lambda template: template["spec"],
-    Holds.OBJECT: lambda template: {"apiVersion": "v1", "kind": "Pod", **template},
-    Holds.WORKFLOW: _workflow,
-    Holds.SPARK: lambda template: {"driver": {"template": template}},
-    Holds.FLINK: lambda template: {"podTemplate": template},
-    Holds.PREDICTOR: lambda template: {
+_LIES: dict[PlaceContent, Callable[[Json], Json]] = {
+    PlaceContent.TEMPLATE: lambda template: template,
+    PlaceContent.SPEC: lambda template: template["spec"],
+    PlaceContent.OBJECT: lambda template: {"apiVersion": "v1", "kind": "Pod", **template},
+    PlaceContent.WORKFLOW: _workflow,
+    PlaceContent.SPARK: lambda template: {"driver": {"template": template}},
+    PlaceContent.FLINK: lambda template: {"podTemplate": template},
+    PlaceContent.PREDICTOR: lambda template: {
         **template["spec"],
         "annotations": template.get("metadata", {}).get("annotations", {}),
     },

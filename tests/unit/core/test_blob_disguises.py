@@ -6,13 +6,13 @@ import msgspec
 import pytest
 
 from core.kubernetes.persistent_volumes import PersistentVolume, parse_persistent_volume
-from core.weights.access_paths import Stores
+from core.weights.access_paths import WeightStoreSet
 from core.weights.pod_mounts import volume_mounts
 from tests.unit.core.test_weight_mounts import csi, inline, none, places, pod, volume
 from tests.unit.core.test_weight_reach import store
 
 CLIENT = "99999999-2222-3333-4444-555555555555"
-STORES = Stores([store()])
+STORES = WeightStoreSet([store()])
 HERE = {"storageAccount": "llamaweights", "containerName": "scratch"}
 THERE = {"storageAccount": "others", "containerName": "prod"}
 

@@ -12,15 +12,15 @@ from core.base.errors import InvalidObjectError
 from core.sandbox.capacity import (
     UNLIMITED,
     Capacity,
-    Shape,
+    NodeShape,
+    PodBatch,
     Taint,
     Toleration,
-    Want,
+    count_fitting,
+    count_fitting_together,
     decode_capacity,
     encode_capacity,
-    fit_together,
-    fits,
-    largest,
+    largest_allocatable,
 )
 
 TAINT = Taint("pool", "NoSchedule", "gpu")
@@ -28,7 +28,7 @@ AMOUNTS = st.fixed_dictionaries(
     {}, optional={"cpu": st.integers(0, 9), "memory": st.integers(0, 9), "pods": st.integers(0, 3)}
 )
 SHAPES = st.builds(
-    Shape,
+    NodeShape,
     count=st.integers(0, 3),
     allocatable=AMOUNTS,
     free=AMOUNTS,
@@ -59,7 +59,7 @@ def place(free: dict[str, int], demand: dict[str, int]) -> dict[str, int] | None
     return {**free, **left} if all(value >= 0 for value in left.values()) else None
 
 
-def packed(capacity: Capacity, pods: list[Want]) -> int:
+def packed(capacity: Capacity, pods: list[PodBatch]) -> int:
     """Place Pods one after another, trying every node for each: the most that can be placed."""
     best = 0
     seen = set()
@@ -90,7 +90,7 @@ def test_identical_pods_are_counted_exactly(
         here: dict[str, int] | None = free
         while not (tainted and not tolerations) and (here := place(here or {}, demand)) is not None:
             placed += 1
-    assert fits(capacity, demand, tolerations) == placed
+    assert count_fitting(capacity, demand, tolerations) == placed
 
 
 @given(
@@ -101,50 +101,56 @@ def test_identical_pods_are_counted_exactly(
         shapes=st.lists(SHAPES, max_size=2).map(tuple),
     ),
     st.lists(
-        st.builds(Want, count=st.integers(0, 2), demand=DEMANDS, tolerations=TOLERATIONS),
+        st.builds(PodBatch, count=st.integers(0, 2), demand=DEMANDS, tolerations=TOLERATIONS),
         min_size=1,
         max_size=3,
     ),
 )
 def test_several_templates_never_fit_less_than_they_do(
-    capacity: Capacity, wants: list[Want]
+    capacity: Capacity, wants: list[PodBatch]
 ) -> None:
     """The best that any scheduler can do is never more than what is said."""
     pods = [want for want in wants for _ in range(want.count)]
-    assert fit_together(capacity, wants) >= packed(capacity, pods)
+    assert count_fitting_together(capacity, wants) >= packed(capacity, pods)
 
 
 def test_several_templates_share_what_there_is() -> None:
     """Each alone would fit; what both take is not there."""
-    shape = Shape(4, {"gpu": 8, "pods": 99}, {"gpu": 8, "pods": 99})
+    shape = NodeShape(4, {"gpu": 8, "pods": 99}, {"gpu": 8, "pods": 99})
     capacity = Capacity(0, 4, (shape,))
-    wants = [Want(4, {"gpu": 8, "pods": 1}), Want(4, {"gpu": 4, "pods": 1})]
-    assert [fits(capacity, want.demand, ()) for want in wants] == [4, 8]
-    assert fit_together(capacity, wants) == 6
-    assert fit_together(capacity, wants[:1]) == 4
+    wants = [PodBatch(4, {"gpu": 8, "pods": 1}), PodBatch(4, {"gpu": 4, "pods": 1})]
+    assert [count_fitting(capacity, want.demand, ()) for want in wants] == [4, 8]
+    assert count_fitting_together(capacity, wants) == 6
+    assert count_fitting_together(capacity, wants[:1]) == 4
 
 
 @given(CAPACITIES, DEMANDS)
 def test_more_asked_never_fits_more(capacity: Capacity, demand: dict[str, int]) -> None:
     """Of any resource."""
-    before = fits(capacity, demand, ())
+    before = count_fitting(capacity, demand, ())
     for resource in ("cpu", "memory", "pods"):
         more = {**demand, resource: demand.get(resource, 0) + 1}
-        assert fits(capacity, more, ()) <= before
+        assert count_fitting(capacity, more, ()) <= before
 
 
 def test_what_asks_for_nothing_fits_always() -> None:
     """Never less than anybody wants, and nothing where there is no node."""
-    assert fits(Capacity(0, 1, (Shape(1, {}, {}),)), {"cpu": 0}, ()) == UNLIMITED
-    assert fits(Capacity(0, 0, ()), {}, ()) == 0
+    assert count_fitting(Capacity(0, 1, (NodeShape(1, {}, {}),)), {"cpu": 0}, ()) == UNLIMITED
+    assert count_fitting(Capacity(0, 0, ()), {}, ()) == 0
 
 
 def test_empty_nodes_have_more() -> None:
     """What is free, and what there is when nothing runs."""
-    capacity = Capacity(0, 2, (Shape(2, {"cpu": 9, "pods": 9}, {"cpu": 1, "pods": 1}),))
+    capacity = Capacity(0, 2, (NodeShape(2, {"cpu": 9, "pods": 9}, {"cpu": 1, "pods": 1}),))
     demand = {"cpu": 2, "pods": 1}
-    assert (fits(capacity, demand, ()), fits(capacity, demand, (), of="allocatable")) == (0, 8)
-    assert (largest(capacity, "cpu", ()), largest(capacity, "gpu", ())) == (9, 0)
+    assert (
+        count_fitting(capacity, demand, ()),
+        count_fitting(capacity, demand, (), of="allocatable"),
+    ) == (0, 8)
+    assert (largest_allocatable(capacity, "cpu", ()), largest_allocatable(capacity, "gpu", ())) == (
+        9,
+        0,
+    )
 
 
 @pytest.mark.parametrize(
@@ -169,13 +175,13 @@ def test_tolerations_as_kubernetes_matches_them(toleration: Toleration, *, toler
 def test_summaries_of_every_release_are_read() -> None:
     """`golden/capacity-N.json` is one of format N; the newest is written so."""
     text = (Path(__file__).parent / "golden" / "capacity-1.json").read_text().strip()
-    plain = Shape(
+    plain = NodeShape(
         2,
         {"cpu": 4000, "memory": 16 << 30, "pods": 110},
         {"cpu": 1500, "memory": 16 << 30, "pods": 109},
     )
     taints = (Taint("team", "NoSchedule", "a"),)
-    tainted = Shape(1, {"cpu": 4000, "nvidia.com/gpu": 8}, {"nvidia.com/gpu": 4}, taints)
+    tainted = NodeShape(1, {"cpu": 4000, "nvidia.com/gpu": 8}, {"nvidia.com/gpu": 4}, taints)
     left_out = {"cordoned": 1, "not-ready": 2}
     capacity = Capacity(1_800_014_400.5, 3, (plain, tainted), left_out)
     assert decode_capacity(text, "it") == capacity

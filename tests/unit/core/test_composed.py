@@ -5,18 +5,18 @@ from typing import Any
 import pytest
 
 from core.base.errors import InvalidObjectError
-from core.kubernetes.pod_templates import Template
+from core.kubernetes.pod_templates import PodTemplate
 from core.kubernetes.workload_pods import templates_of
 
 Json = dict[str, Any]
 
 
-def argo(**spec: Any) -> list[Template]:
+def argo(**spec: Any) -> list[PodTemplate]:
     """Give what a Workflow would make."""
     return templates_of("argoproj.io", "Workflow", {"spec": spec})
 
 
-def spec_of(template: Template) -> Json:
+def spec_of(template: PodTemplate) -> Json:
     """Give the spec of a Pod."""
     found: Json = template.pod["spec"]
     return found

@@ -6,8 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.profiles.containment import contains, reduced, uncovered
-from core.profiles.privileges import PatternSet, covers
+from core.profiles.privileges import (
+    PatternSet,
+    contains_pattern,
+    covers,
+    find_uncovered,
+    reduce_patterns,
+)
 
 WORDS = ("a", "b", "c")
 """Patterns spell `a` and `b`; `c` stands for all that no pattern spells."""
@@ -37,14 +42,14 @@ def covered(by: list[str]) -> set[str]:
 @given(sets, patterns)
 def test_what_is_contained_covers_nothing_else(many: list[str], one: str) -> None:
     """Contained is what covers nothing that the others leave uncovered, and only that."""
-    assert contains(PatternSet(many), one, LONGEST) is (covered([one]) <= covered(many))
+    assert contains_pattern(PatternSet(many), one, LONGEST) is (covered([one]) <= covered(many))
 
 
 @given(sets, sets)
 def test_the_difference_is_symmetric_and_exact(one: list[str], other: list[str]) -> None:
     """Each side's difference names a pattern where it covers more, and none where it does not."""
     for ours, theirs in ((one, other), (other, one)):
-        found = uncovered(ours, PatternSet(theirs))
+        found = find_uncovered(ours, PatternSet(theirs))
         assert bool(found) is not (covered(ours) <= covered(theirs))
         assert set(found) <= set(ours)
         assert covered(ours) - covered(theirs) == covered(found) - covered(theirs)
@@ -53,15 +58,15 @@ def test_the_difference_is_symmetric_and_exact(one: list[str], other: list[str])
 @given(sets)
 def test_equal_sets_do_not_differ(many: list[str]) -> None:
     """Written in another order, or with what says nothing new left out, it is the same."""
-    assert uncovered(many, PatternSet(reversed(many))) == []
-    assert uncovered(many, PatternSet(reduced(many))) == []
-    assert uncovered(reduced(many), PatternSet(many)) == []
+    assert find_uncovered(many, PatternSet(reversed(many))) == []
+    assert find_uncovered(many, PatternSet(reduce_patterns(many))) == []
+    assert find_uncovered(reduce_patterns(many), PatternSet(many)) == []
 
 
 @given(sets)
 def test_reduced_patterns_are_all_needed(many: list[str]) -> None:
     """Without any one of them something is no longer covered."""
-    left = reduced(many)
+    left = reduce_patterns(many)
     assert covered(left) == covered(many)
     for pattern in left:
         assert covered([other for other in left if other != pattern]) < covered(left)
@@ -87,4 +92,4 @@ def test_a_compiled_set_gives_its_patterns_back(many: list[str]) -> None:
 def test_a_pattern_by_hand(many: list[str], one: str, *, contained: bool) -> None:
     """Several together may cover what none covers alone."""
     longest = max((p.count("/") + 1 for p in many), default=0)
-    assert contains(PatternSet(many), one, longest) is contained
+    assert contains_pattern(PatternSet(many), one, longest) is contained

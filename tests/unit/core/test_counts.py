@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from core.kubernetes.counts import count_of, makes_now
-from core.kubernetes.workload_pods import templates_of
+from core.kubernetes.workload_pods import count_pods, makes_pods_now, templates_of
 
 T: dict[str, Any] = {"metadata": {}, "spec": {"containers": [{"name": "a"}]}}
 JOB = {"parallelism": 4, "completions": 100, "template": T}
@@ -94,7 +93,7 @@ def test_counts(case: str) -> None:
     """For each of its templates, in their order."""
     group, kind, spec, counts = CASES[case]
     value = {"metadata": {}, "spec": spec}
-    found = [count_of(group, kind, value, t.path) for t in templates_of(group, kind, value)]
+    found = [count_pods(group, kind, value, t.path) for t in templates_of(group, kind, value)]
     assert found == counts
 
 
@@ -103,7 +102,7 @@ def test_spark_says_its_executors() -> None:
     spec = {"driver": {"cores": 1}, "executor": {"instances": 12}}
     value = {"metadata": {}, "spec": spec}
     kind = ("sparkoperator.k8s.io", "SparkApplication")
-    found = {t.path: count_of(*kind, value, t.path) for t in templates_of(*kind, value)}
+    found = {t.path: count_pods(*kind, value, t.path) for t in templates_of(*kind, value)}
     assert found == {"spec.driver": 1, "spec.executor": 12}
 
 
@@ -121,4 +120,4 @@ def test_spark_says_its_executors() -> None:
 )
 def test_what_makes_pods_now(group: str, kind: str, spec: object, *, now: bool) -> None:
     """Not what is suspended, what makes them at its own times, or what only others refer to."""
-    assert makes_now(group, kind, {"spec": spec}) is now
+    assert makes_pods_now(group, kind, {"spec": spec}) is now

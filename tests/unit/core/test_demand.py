@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from core.base.errors import InvalidObjectError
-from core.sandbox.pod_resources import asking_of
+from core.sandbox.pod_resources import parse_pod_resources
 from tests.unit.admission.world import raw
 
 
@@ -68,23 +68,23 @@ def test_as_the_scheduler_counts(case: str) -> None:
     """k8s.io/component-helpers resource/helpers.go, after the defaults of core/v1."""
     spec, demand = CASES[case]
     for pod in ({"spec": spec}, raw({"spec": spec})):
-        assert asking_of(pod).demand == demand | {"pods": 1}
+        assert parse_pod_resources(pod).demand == demand | {"pods": 1}
 
 
 def test_overhead_is_the_pods_own_or_its_classes() -> None:
     """A Pod has been given it already; a template has not."""
     taken = {"cpu": 50, "memory": 64 << 20}
-    assert asking_of({"spec": {"containers": [ONE]}}, taken).demand["cpu"] == 1050
+    assert parse_pod_resources({"spec": {"containers": [ONE]}}, taken).demand["cpu"] == 1050
     given = {"containers": [ONE], "overhead": {"cpu": "100m"}}
-    assert asking_of({"spec": given}, taken).demand["cpu"] == 1100
+    assert parse_pod_resources({"spec": given}, taken).demand["cpu"] == 1100
 
 
 def test_where_it_may_run() -> None:
     """Its tolerations, and whether it names its node."""
     spec = {"tolerations": [{"key": "a", "operator": "Exists"}], "nodeName": "n"}
-    found = asking_of({"spec": spec})
+    found = parse_pod_resources({"spec": spec})
     assert (found.tolerations[0].key, found.placed) == ("a", True)
-    assert asking_of({}).placed is False
+    assert parse_pod_resources({}).placed is False
 
 
 @pytest.mark.parametrize(
@@ -97,5 +97,5 @@ def test_where_it_may_run() -> None:
 def test_what_cannot_be_read_is_named(spec: dict[str, Any], problem: str) -> None:
     """A quantity, or a field."""
     with pytest.raises(InvalidObjectError, match="Pod: spec") as caught:
-        asking_of({"spec": spec})
+        parse_pod_resources({"spec": spec})
     assert problem in str(caught.value)

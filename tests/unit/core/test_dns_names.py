@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.errors import InvalidObjectError
-from core.egress.dns_names import check_dns_name, is_wildcard, matches_name, shown
+from core.egress.dns_names import check_dns_name, is_wildcard, matches_name, readable_name
 
 LABELS = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?", fullmatch=True)
 NAMES = st.lists(LABELS, min_size=2, max_size=4).map(".".join)
@@ -114,7 +114,7 @@ def test_patterns_are_told_from_names() -> None:
 
 def test_punycode_is_shown_as_people_read_it() -> None:
     """Also where a label looks like another; what is no punycode stays."""
-    assert shown("xn--80ak6aa92e.com") == "аррӏе.com"
-    assert shown("*.xn--bcher-kva.example") == "*.bücher.example"
-    assert shown("pypi.org") == "pypi.org"
-    assert shown("xn--a.example") == "xn--a.example"
+    assert readable_name("xn--80ak6aa92e.com") == "аррӏе.com"
+    assert readable_name("*.xn--bcher-kva.example") == "*.bücher.example"
+    assert readable_name("pypi.org") == "pypi.org"
+    assert readable_name("xn--a.example") == "xn--a.example"

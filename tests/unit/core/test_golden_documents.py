@@ -7,7 +7,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.decision.decision import Action, Finding, Named, Need, Running, Verdict
+from core.decision.decision import (
+    Action,
+    AssessedRisk,
+    CountedSignal,
+    Finding,
+    Isolated,
+    Named,
+    Need,
+    Running,
+    Verdict,
+)
 from core.decision.document import (
     FORMAT,
     AccessAnswer,
@@ -20,7 +30,6 @@ from core.decision.document import (
     decode_document,
     encode_document,
 )
-from core.decision.document_parts import AssessedRisk, CountedSignal, Isolated
 
 GOLDEN = Path(__file__).parent / "golden"
 

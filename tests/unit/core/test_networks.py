@@ -13,17 +13,17 @@ from core.base.networks import (
     Network,
     Span,
     any_holds,
+    are_within,
     collapse,
     holds,
-    meet,
-    merged,
+    merge_spans,
     network_of,
+    overlap,
     parse_network,
-    single,
+    single_address_network,
     span_of,
-    spans_without,
     subtract,
-    within,
+    subtract_spans,
 )
 
 BITS = 8
@@ -87,7 +87,7 @@ def test_any_other_writing_is_refused_with_what_to_write(text: str, why: str) ->
 @given(st.ip_addresses())
 def test_an_address_is_a_network_of_one(address: ipaddress.IPv4Address) -> None:
     """Both families."""
-    assert single(address).num_addresses == 1
+    assert single_address_network(address).num_addresses == 1
 
 
 @given(st.lists(small(), max_size=8))
@@ -111,7 +111,7 @@ def test_subtracting_takes_just_those_out(network: Network, holes: list[Network]
 def test_holding_and_meeting_are_of_addresses(one: Network, other: Network) -> None:
     """One network holds another as sets do."""
     assert holds(one, other) == (addresses(one) >= addresses(other))
-    assert meet(one, other) == bool(addresses(one) & addresses(other))
+    assert overlap(one, other) == bool(addresses(one) & addresses(other))
     assert any_holds([one, one], other) == holds(one, other)
 
 
@@ -119,9 +119,9 @@ def test_the_families_never_mix() -> None:
     """0.0.0.0/0 and ::/0 have nothing in common."""
     four, six = network_of("0.0.0.0/0"), network_of("::/0")
     assert not holds(four, six)
-    assert not meet(four, six)
+    assert not overlap(four, six)
     assert subtract(four, [six]) == (four,)
-    assert merged([span_of(four), span_of(six)]) == [span_of(four), span_of(six)]
+    assert merge_spans([span_of(four), span_of(six)]) == [span_of(four), span_of(six)]
 
 
 def test_six_is_subtracted_as_four_is() -> None:
@@ -134,7 +134,7 @@ def test_six_is_subtracted_as_four_is() -> None:
 def test_merged_spans_neither_meet_nor_touch(parts: list[tuple[int, int]]) -> None:
     """The same numbers, in as few spans as can be."""
     spans = [Span(4, first, first + more) for first, more in parts]
-    found = merged(spans)
+    found = merge_spans(spans)
     assert {n for s in found for n in range(s.first, s.last + 1)} == {
         n for s in spans for n in range(s.first, s.last + 1)
     }
@@ -147,8 +147,8 @@ def test_merged_spans_neither_meet_nor_touch(parts: list[tuple[int, int]]) -> No
 def test_holes_outside_take_nothing() -> None:
     """Before, behind, and of the other family."""
     whole = Span(4, 10, 20)
-    assert spans_without(whole, [Span(4, 0, 9), Span(4, 21, 30), Span(6, 0, 100)]) == [whole]
-    assert spans_without(whole, [Span(4, 0, 10), Span(4, 12, 30)]) == [Span(4, 11, 11)]
+    assert subtract_spans(whole, [Span(4, 0, 9), Span(4, 21, 30), Span(6, 0, 100)]) == [whole]
+    assert subtract_spans(whole, [Span(4, 0, 10), Span(4, 12, 30)]) == [Span(4, 11, 11)]
 
 
 @given(st.lists(small(), max_size=6), st.lists(small(), max_size=6))
@@ -159,7 +159,7 @@ def test_within_says_whether_each_address_is_there(
     six = span_of(ipaddress.ip_network("::/64"))
     some = {address for network in inner for address in network}
     all_of = {address for network in outer for address in network}
-    left, right = merged(map(span_of, inner)), merged(map(span_of, outer))
-    assert within(left, right) == (some <= all_of)
-    assert within([*left, six], [*right, six]) == (some <= all_of)
-    assert not within([*left, six], right)
+    left, right = merge_spans(map(span_of, inner)), merge_spans(map(span_of, outer))
+    assert are_within(left, right) == (some <= all_of)
+    assert are_within([*left, six], [*right, six]) == (some <= all_of)
+    assert not are_within([*left, six], right)

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import pytest
 
-from core.kubernetes.pod_templates import pointer_to
+from core.kubernetes.pod_templates import json_pointer
 
 OBJECT: Final[dict[str, Any]] = {
     "spec": {
@@ -32,4 +32,4 @@ OBJECT: Final[dict[str, Any]] = {
 )
 def test_pointer_of_a_path(path: str, pointer: str | None) -> None:
     """Keys may have dots, slashes and tildes; what is not there has none."""
-    assert pointer_to(OBJECT, path) == pointer
+    assert json_pointer(OBJECT, path) == pointer

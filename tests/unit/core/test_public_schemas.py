@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from core.kubernetes.operators import OPERATORS
-from core.kubernetes.schemas import find_pod_templates, hides_fields
-from core.kubernetes.workload import Holds, Workload
+from core.kubernetes.crds import find_pod_templates, hides_fields
+from core.kubernetes.workload_kinds import OPERATORS, PlaceContent, WorkloadKind
 from tests.harness.definitions import UNPUBLISHED, public_definitions, schemas_of
 
 PUBLIC = [each for each in OPERATORS if each.group_kind not in UNPUBLISHED]
@@ -42,7 +41,7 @@ def test_what_is_published_is_known() -> None:
 
 
 @pytest.mark.parametrize("workload", PUBLIC, ids=lambda each: each.kind)
-def test_names_scope_and_versions_are_those_published(workload: Workload) -> None:
+def test_names_scope_and_versions_are_those_published(workload: WorkloadKind) -> None:
     """The webhooks' rules are made of them: a version that is not named may go unseen."""
     for each in public_definitions()[workload.group_kind]:
         spec = each.definition["spec"]
@@ -53,7 +52,7 @@ def test_names_scope_and_versions_are_those_published(workload: Workload) -> Non
 
 
 @pytest.mark.parametrize("workload", PUBLIC, ids=lambda each: each.kind)
-def test_each_place_is_in_the_schema_of_each_version(workload: Workload) -> None:
+def test_each_place_is_in_the_schema_of_each_version(workload: WorkloadKind) -> None:
     """Also what else says what an operator runs; nothing lies where objects cannot have it."""
     for version, schema in schemas_of(workload.group_kind).items():
         paths = [*(place.path for place in workload.places), *workload.says]
@@ -62,10 +61,10 @@ def test_each_place_is_in_the_schema_of_each_version(workload: Workload) -> None
 
 
 @pytest.mark.parametrize("workload", PUBLIC, ids=lambda each: each.kind)
-def test_the_table_has_every_template_of_the_schema(workload: Workload) -> None:
+def test_the_table_has_every_template_of_the_schema(workload: WorkloadKind) -> None:
     """What discovery would find in a kind that nobody listed, with the same reader."""
     composed = tuple(
-        f"{place.path}." for place in workload.places if place.holds is not Holds.TEMPLATE
+        f"{place.path}." for place in workload.places if place.holds is not PlaceContent.TEMPLATE
     )
     listed = {place.path for place in workload.places}
     for schema in schemas_of(workload.group_kind).values():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.kubernetes.quantities import LARGEST, amount, amounts, spoken
+from core.kubernetes.quantities import LARGEST, format_amount, parse_amount, parse_amounts
 
 SUFFIXES: dict[str, int | Fraction] = {
     "": 1,
@@ -44,14 +44,14 @@ SUFFIXES: dict[str, int | Fraction] = {
 )
 def test_as_the_scheduler_counts(resource: str, quantity: str | float, count: int) -> None:
     """CPU in thousandths, all else in units, rounded up and capped (apimachinery, quantity.go)."""
-    assert amount(resource, quantity) == count
+    assert parse_amount(resource, quantity) == count
 
 
 @pytest.mark.parametrize("text", ["", "x", "1 Gi", "1Gi ", "1e", ".", "Gi", "1KiB", "1e9999", "١"])
 def test_what_is_none_is_named(text: str) -> None:
     """The resource, and what a quantity looks like."""
     with pytest.raises(ValueError, match=r"memory: .* is no quantity, such as 500m"):
-        amounts({"cpu": "1", "memory": text})
+        parse_amounts({"cpu": "1", "memory": text})
 
 
 @given(
@@ -63,11 +63,15 @@ def test_suffixes_multiply(number: int, suffix: str, *, thousandths: bool) -> No
     """Whatever the number: exact, then rounded up."""
     value = Fraction(number) * SUFFIXES[suffix] * (1000 if thousandths else 1)
     resource = "cpu" if thousandths else "memory"
-    assert amount(resource, f"{number}{suffix}") == min(-(-value // 1), LARGEST)
+    assert parse_amount(resource, f"{number}{suffix}") == min(-(-value // 1), LARGEST)
 
 
 def test_amounts_as_people_write_them() -> None:
     """Cores, bytes with a suffix, and counts."""
-    said = [spoken("cpu", 2500), spoken("memory", 3 << 29), spoken("nvidia.com/gpu", 8)]
+    said = [
+        format_amount("cpu", 2500),
+        format_amount("memory", 3 << 29),
+        format_amount("nvidia.com/gpu", 8),
+    ]
     assert said == ["2.5 cpu", "1.5Gi memory", "8 nvidia.com/gpu"]
-    assert spoken("memory", 12) == "12 memory"
+    assert format_amount("memory", 12) == "12 memory"

@@ -7,27 +7,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.risk.model import (
-    Acting,
     Application,
     ApplicationKind,
     Behaviour,
-    Level,
+    BehaviourEntry,
     PrincipalKind,
     RiskEntry,
-    State,
+    RiskLevel,
+    RiskState,
 )
 from core.risk.records import (
     MOST_EVENT_ID,
     MOST_EVENT_TYPE,
     MOST_EVENT_TYPES,
     OTHER_TYPE,
-    Sort,
-    pack_acting,
+    RecordSort,
+    not_at_risk_since,
     pack_application,
+    pack_behaviour,
     pack_entry,
-    spared_since,
-    unpack_acting,
     unpack_application,
+    unpack_behaviour,
     unpack_entry,
 )
 
@@ -43,8 +43,8 @@ _ids = st.one_of(
 ENTRIES = st.builds(
     RiskEntry,
     kind=st.sampled_from(PrincipalKind),
-    level=st.sampled_from(Level),
-    state=st.sampled_from(State),
+    level=st.sampled_from(RiskLevel),
+    state=st.sampled_from(RiskState),
     deleted=st.booleans(),
     updated=_times,
     since=_times,
@@ -93,7 +93,7 @@ def test_what_only_a_later_release_knows_is_never_milder() -> None:
     record = bytearray(pack_entry(RiskEntry(updated=1), {"": 0}))
     record[0] = record[1] = record[2] = 200
     found = unpack_entry(bytes(record), ())
-    assert (found.level, found.state) == (Level.UNKNOWN, State.UNKNOWN)
+    assert (found.level, found.state) == (RiskLevel.UNKNOWN, RiskState.UNKNOWN)
     assert found.event_type == OTHER_TYPE
     later = bytes([200]) + bytes(16)
     assert unpack_application(later).kind is ApplicationKind.FOREIGN
@@ -110,16 +110,21 @@ def test_an_application_is_read_as_it_was_written(kind: ApplicationKind) -> None
 @given(st.integers(0, 127), _times)
 def test_behaviour_is_read_as_it_was_written(bits: int, until: int) -> None:
     """Every combination of signals."""
-    acting = Acting(Behaviour(bits), until)
-    assert unpack_acting(pack_acting(acting)) == acting
+    acting = BehaviourEntry(Behaviour(bits), until)
+    assert unpack_behaviour(pack_behaviour(acting)) == acting
 
 
 @given(ENTRIES)
 def test_only_who_is_not_at_risk_is_ever_left_out(entry: RiskEntry) -> None:
     """Neither one at risk, nor an unknown state, nor one whose sessions were revoked."""
     record = pack_entry(entry, {"": 0})
-    safe = entry.state in {State.NONE, State.CONFIRMED_SAFE, State.REMEDIATED, State.DISMISSED}
-    risky = entry.state is State.NONE and entry.level is not Level.NONE
+    safe = entry.state in {
+        RiskState.NONE,
+        RiskState.CONFIRMED_SAFE,
+        RiskState.REMEDIATED,
+        RiskState.DISMISSED,
+    }
+    risky = entry.state is RiskState.NONE and entry.level is not RiskLevel.NONE
     expected = entry.updated if safe and not risky and not entry.revoked else None
-    assert spared_since(bytes([Sort.CAEP]) + bytes(16), record) == expected
-    assert spared_since(bytes([Sort.GUEST]) + bytes(16), b"") is None
+    assert not_at_risk_since(bytes([RecordSort.CAEP]) + bytes(16), record) == expected
+    assert not_at_risk_since(bytes([RecordSort.GUEST]) + bytes(16), b"") is None

@@ -5,20 +5,20 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.risk.columns import Base, sections_of, shard_of
+from core.risk.columns import SnapshotBase, sections_of, shard_of
 from core.risk.model import (
-    Acting,
     Application,
     ApplicationKind,
     Behaviour,
-    Family,
-    Level,
+    BehaviourEntry,
     RiskEntry,
-    State,
-    key_of,
+    RiskLevel,
+    RiskSource,
+    RiskState,
+    identity_key,
 )
 from core.risk.records import WIDTHS
-from core.risk.snapshot import Coverage, Draft, RiskSnapshot, moved
+from core.risk.snapshot import Coverage, RiskSnapshot, SnapshotDraft, rebase_snapshot
 from tests.unit.core.risk_samples import NOW, filled, of_every_sort, rebased
 
 _keys = st.binary(min_size=1, max_size=3).map(lambda each: each.ljust(16, b"\0"))
@@ -27,12 +27,12 @@ _changes = st.lists(st.tuples(_keys, st.one_of(st.none(), st.integers(1, 9))), m
 
 
 def _apply(snapshot: RiskSnapshot, changes: list[tuple[bytes, int | None]]) -> RiskSnapshot:
-    draft = Draft.of(snapshot)
+    draft = SnapshotDraft.of(snapshot)
     for key, updated in changes:
         if updated is None:
-            draft.drop(Family.ENTRA, key)
+            draft.drop(RiskSource.ENTRA, key)
         else:
-            draft.put(Family.ENTRA, key, RiskEntry(updated=updated, event_id="e" * updated))
+            draft.put(RiskSource.ENTRA, key, RiskEntry(updated=updated, event_id="e" * updated))
     return draft.finish(NOW) if draft.changed else snapshot
 
 
@@ -50,15 +50,15 @@ def test_a_snapshot_says_what_was_put_into_it(
             else:
                 expected[key] = updated
         snapshot = rebased(snapshot) if rebase else snapshot
-        found = {key: entry.updated for key, entry in snapshot.entries(Family.ENTRA)}
+        found = {key: entry.updated for key, entry in snapshot.entries(RiskSource.ENTRA)}
         assert found == expected
-        assert list(snapshot.entries(Family.CAEP)) == []
-        draft = Draft.of(snapshot)
-        assert draft.says_of_fewer(Family.CAEP, 1)
-        assert draft.says_of_fewer(Family.ENTRA, len(expected) + 1)
-        assert not draft.says_of_fewer(Family.ENTRA, len(expected))
+        assert list(snapshot.entries(RiskSource.CAEP)) == []
+        draft = SnapshotDraft.of(snapshot)
+        assert draft.says_of_fewer(RiskSource.CAEP, 1)
+        assert draft.says_of_fewer(RiskSource.ENTRA, len(expected) + 1)
+        assert not draft.says_of_fewer(RiskSource.ENTRA, len(expected))
         for key in {each for each, _ in changes}:
-            one = snapshot.entry(Family.ENTRA, key)
+            one = snapshot.entry(RiskSource.ENTRA, key)
             assert (one.updated if one else None) == expected.get(key)
 
 
@@ -72,7 +72,7 @@ def test_what_came_while_all_was_written_anew_is_kept(
     before = _apply(rebased(_apply(RiskSnapshot(), first)), second)
     base = rebased(before).base
     after = _apply(before, third)
-    found = moved(after, base, before.changes)
+    found = rebase_snapshot(after, base, before.changes)
     assert dict(found.records()) == dict(after.records())
     assert all(base.get(key) != record for key, record in found.changes.items())
 
@@ -84,7 +84,7 @@ def test_a_base_is_a_mapping_of_its_records(records: dict[bytes, bytes]) -> None
     parts: list[list[tuple[bytes, bytes]]] = [[] for _ in range(16)]
     for key, record in known.items():
         parts[shard_of(key)].append((key, record))
-    base = Base(tuple(sections_of(part, WIDTHS) for part in parts))
+    base = SnapshotBase(tuple(sections_of(part, WIDTHS) for part in parts))
     assert dict(base) == known
     assert len(base) == len(known)
     assert list(base.pairs(b"\x01")) == [each for each in base.pairs() if each[0][0] == 1]
@@ -96,12 +96,12 @@ def test_a_base_is_a_mapping_of_its_records(records: dict[bytes, bytes]) -> None
 def test_a_change_that_changes_nothing_leaves_nothing_behind() -> None:
     """Neither a record that is put as it is, nor one that is changed there and back."""
     snapshot = rebased(filled(5)[0])
-    key, entry = next(snapshot.entries(Family.ENTRA))
-    draft = Draft.of(snapshot)
-    draft.put(Family.ENTRA, key, entry)
+    key, entry = next(snapshot.entries(RiskSource.ENTRA))
+    draft = SnapshotDraft.of(snapshot)
+    draft.put(RiskSource.ENTRA, key, entry)
     assert not draft.changed
-    draft.put(Family.ENTRA, key, RiskEntry(updated=NOW))
-    draft.put(Family.ENTRA, key, entry)
+    draft.put(RiskSource.ENTRA, key, RiskEntry(updated=NOW))
+    draft.put(RiskSource.ENTRA, key, entry)
     draft.put_guest(b"x" * 16, is_guest=True)
     draft.put_guest(b"x" * 16, is_guest=False)
     assert draft.finish(NOW).changes == {}
@@ -118,14 +118,14 @@ def test_records_of_every_sort_are_found() -> None:
         assert dict(each.actings()).keys() == {b"a" * 16}
         assert each.is_guest(b"g" * 16)
         assert not each.is_guest(b"a" * 16)
-        assert len(list(each.entries(Family.ENTRA))) == 39
-        assert len(list(each.entries(Family.CAEP))) == 10
+        assert len(list(each.entries(RiskSource.ENTRA))) == 39
+        assert len(list(each.entries(RiskSource.CAEP))) == 10
 
 
 def test_behaviour_counts_until_its_time() -> None:
     """And not at it."""
-    draft = Draft.of(RiskSnapshot())
-    draft.put_acting(b"a" * 16, Acting(Behaviour.EXEC_BURST, NOW))
+    draft = SnapshotDraft.of(RiskSnapshot())
+    draft.put_acting(b"a" * 16, BehaviourEntry(Behaviour.EXEC_BURST, NOW))
     snapshot = draft.finish(NOW)
     assert snapshot.acting(b"a" * 16, NOW - 1) is Behaviour.EXEC_BURST
     assert not snapshot.acting(b"a" * 16, NOW)
@@ -136,10 +136,10 @@ def test_a_snapshot_that_was_given_out_never_changes() -> None:
     """A draft of it, and what is made of that, leave it as it is."""
     snapshot = of_every_sort()
     before = dict(snapshot.records())
-    draft = Draft.of(snapshot)
+    draft = SnapshotDraft.of(snapshot)
     draft.head = type(draft.head)(users=Coverage(as_of=1.0))
-    for key, _ in list(snapshot.entries(Family.ENTRA)):
-        draft.drop(Family.ENTRA, key)
+    for key, _ in list(snapshot.entries(RiskSource.ENTRA)):
+        draft.drop(RiskSource.ENTRA, key)
     later = rebased(draft.finish(NOW + 9))
     assert dict(snapshot.records()) == before
     assert snapshot.head.users.as_of is None
@@ -151,7 +151,7 @@ def test_shards_are_even() -> None:
     chance = random.Random(3)  # noqa: S311  Samples, the same each time.
     for keys in (
         [b"\0" + chance.randbytes(16) for _ in range(16_000)],
-        [b"\0" + key_of(f"oid:00000000-0000-4000-8000-{n:012x}") for n in range(16_000)],
+        [b"\0" + identity_key(f"oid:00000000-0000-4000-8000-{n:012x}") for n in range(16_000)],
     ):
         counts = [0] * 16
         for key in keys:
@@ -161,7 +161,7 @@ def test_shards_are_even() -> None:
 
 def test_levels_and_states_keep_their_numbers() -> None:
     """They are stored: a new one comes at the end."""
-    assert [each.value for each in Level][:6] == [
+    assert [each.value for each in RiskLevel][:6] == [
         "none",
         "low",
         "medium",
@@ -169,7 +169,7 @@ def test_levels_and_states_keep_their_numbers() -> None:
         "hidden",
         "unknownFutureValue",
     ]
-    assert [each.value for each in State][:7] == [
+    assert [each.value for each in RiskState][:7] == [
         "none",
         "confirmedSafe",
         "remediated",

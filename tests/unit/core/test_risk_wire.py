@@ -11,23 +11,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.errors import InvalidObjectError
-from core.risk.columns import Base, sections_of, shard_of
-from core.risk.model import Family, RiskEntry, State
+from core.risk.columns import SnapshotBase, sections_of, shard_of
+from core.risk.model import RiskEntry, RiskSource, RiskState
 from core.risk.records import WIDTHS
-from core.risk.risk_shards import MOST_SHARD, StoredBase, decode_shard, digest_of, encode_base, pack
-from core.risk.snapshot import Coverage, Draft, Head, RiskSnapshot
+from core.risk.snapshot import Coverage, Head, RiskSnapshot, SnapshotDraft
 from core.risk.snapshot_storage import (
     DIGEST_KEY,
     HEAD_KEY,
+    MOST_SHARD,
     SECRET_NAMES,
+    StoredBase,
     StoredHead,
+    build_head,
     decode_head,
+    decode_shard,
+    digest_of,
+    encode_base,
     encode_head,
-    head_of,
     is_newer,
+    pack_shard,
     shard_name,
     snapshot_of,
-    without_base,
+    snapshot_without_base,
 )
 from tests.unit.core.risk_samples import NOW, filled, of_every_sort, rebased
 
@@ -42,18 +47,18 @@ class _Golden(msgspec.Struct):
 def stored(snapshot: RiskSnapshot) -> tuple[dict[str, bytes], StoredBase]:
     """Store a snapshot: its base as shards, its changes in the head."""
     written = encode_base(snapshot.base.items())
-    return encode_head(head_of(snapshot, "a", written.digests)), written
+    return encode_head(build_head(snapshot, "a", written.digests)), written
 
 
 def read(data: dict[str, bytes], shards: tuple[bytes, ...]) -> RiskSnapshot:
     """Read it back."""
     head = decode_head(data)
-    return snapshot_of(head, Base(tuple(map(decode_shard, shards, head.shards))))
+    return snapshot_of(head, SnapshotBase(tuple(map(decode_shard, shards, head.shards))))
 
 
 def is_safe(found: RiskEntry) -> bool:
     """Say whether an entry says of nobody that they are at risk."""
-    return found.state not in {State.AT_RISK, State.UNKNOWN} and not found.revoked
+    return found.state not in {RiskState.AT_RISK, RiskState.UNKNOWN} and not found.revoked
 
 
 def test_a_snapshot_comes_back_as_it_was() -> None:
@@ -72,19 +77,19 @@ def test_a_snapshot_comes_back_as_it_was() -> None:
     assert (found.head, found.event_types) == (head, snapshot.event_types)
     assert dict(found.records()) == dict(snapshot.records())
     assert found.changes == snapshot.changes
-    assert list(found.entries(Family.CAEP))
-    assert dict(found.entries(Family.CAEP)) == dict(snapshot.entries(Family.CAEP))
+    assert list(found.entries(RiskSource.CAEP))
+    assert dict(found.entries(RiskSource.CAEP)) == dict(snapshot.entries(RiskSource.CAEP))
 
 
 def test_equal_snapshots_give_equal_bytes() -> None:
     """In whatever order they were filled."""
     snapshot, keys = filled(200)
     keys.sort(key=lambda each: each[::-1])
-    draft = Draft.of(RiskSnapshot(event_types=snapshot.event_types))
+    draft = SnapshotDraft.of(RiskSnapshot(event_types=snapshot.event_types))
     for key in keys:
-        found = snapshot.entry(Family.ENTRA, key)
+        found = snapshot.entry(RiskSource.ENTRA, key)
         assert found is not None
-        draft.put(Family.ENTRA, key, found)
+        draft.put(RiskSource.ENTRA, key, found)
     other = draft.finish(NOW)
     for one, two in ((snapshot, other), (rebased(snapshot), rebased(other))):
         (head, written), (other_head, other_written) = stored(one), stored(two)
@@ -93,8 +98,8 @@ def test_equal_snapshots_give_equal_bytes() -> None:
 
 def test_nothing_at_all_can_be_stored() -> None:
     """The empty snapshot, which has no shards."""
-    data = encode_head(head_of(RiskSnapshot(), "", ()))
-    found = snapshot_of(decode_head(data), Base())
+    data = encode_head(build_head(RiskSnapshot(), "", ()))
+    found = snapshot_of(decode_head(data), SnapshotBase())
     assert list(found.records()) == []
     assert found.head.users.as_of is None
 
@@ -150,7 +155,9 @@ def test_a_bomb_is_not_unpacked() -> None:
 @pytest.mark.parametrize(("written", "readable"), [(0, True), (1, True), (2, True), (3, False)])
 def test_the_next_format_is_read_and_the_one_after_is_not(written: int, *, readable: bool) -> None:
     """With fields that this release does not know; what it cannot read says which release can."""
-    head = msgspec.json.decode(encode_head(head_of(of_every_sort(), "a", ("0" * 64,) * 16))["head"])
+    head = msgspec.json.decode(
+        encode_head(build_head(of_every_sort(), "a", ("0" * 64,) * 16))["head"]
+    )
     content = msgspec.json.encode(head | {"format": written, "later": [1]})
     data = {HEAD_KEY: content, DIGEST_KEY: digest_of(content).encode()}
     assert is_newer(data) is (written > 2)
@@ -166,7 +173,7 @@ def test_longer_rows_and_new_sorts_of_a_later_release_are_read_over() -> None:
     snapshot, _ = filled(20)
     later = dict(WIDTHS) | {0: WIDTHS[0] + 3, 9: 2}
     longer = [(key, record[:22] + b"xyz" + record[22:]) for key, record in snapshot.records()]
-    packed = pack(sections_of([*longer, (b"\x09" + bytes(16), b"abc")], later))
+    packed = pack_shard(sections_of([*longer, (b"\x09" + bytes(16), b"abc")], later))
     found = decode_shard(packed, digest_of(packed))
     assert set(found) == {0}
     assert sorted(found[0].items()) == sorted((k[1:], r) for k, r in snapshot.records())
@@ -175,9 +182,9 @@ def test_longer_rows_and_new_sorts_of_a_later_release_are_read_over() -> None:
 def test_when_there_is_no_room_those_not_at_risk_go_first() -> None:
     """The ones that changed the longest ago; nobody at risk, revoked or unknown is left out."""
     snapshot, _ = filled(3000, risky=0.2)
-    draft = Draft.of(snapshot)
-    draft.put(Family.ENTRA, b"r" * 16, RiskEntry(updated=1, revoked=NOW))
-    draft.put(Family.ENTRA, b"u" * 16, RiskEntry(updated=1, state=State.UNKNOWN))
+    draft = SnapshotDraft.of(snapshot)
+    draft.put(RiskSource.ENTRA, b"r" * 16, RiskEntry(updated=1, revoked=NOW))
+    draft.put(RiskSource.ENTRA, b"u" * 16, RiskEntry(updated=1, state=RiskState.UNKNOWN))
     snapshot = draft.finish(NOW)
     most = max(map(len, encode_base(snapshot.records()).shards)) // 2
     written = encode_base(snapshot.records(), most)
@@ -185,11 +192,13 @@ def test_when_there_is_no_room_those_not_at_risk_go_first() -> None:
     assert max(map(len, written.shards)) <= most
     kept = RiskSnapshot(base=written.base, event_types=snapshot.event_types)
     assert set(written.base) | written.left_out == {key for key, _ in snapshot.records()}
-    entries = dict(snapshot.entries(Family.ENTRA))
+    entries = dict(snapshot.entries(RiskSource.ENTRA))
     for number in range(16):
         shard = [key for key in entries if shard_of(b"\0" + key) == number]
-        spared = [key for key in shard if kept.entry(Family.ENTRA, key) and is_safe(entries[key])]
-        gone = [key for key in shard if kept.entry(Family.ENTRA, key) is None]
+        spared = [
+            key for key in shard if kept.entry(RiskSource.ENTRA, key) and is_safe(entries[key])
+        ]
+        gone = [key for key in shard if kept.entry(RiskSource.ENTRA, key) is None]
         assert all(is_safe(entries[key]) for key in gone)
         newest = max((entries[key].updated for key in gone), default=0)
         assert all(entries[key].updated >= newest for key in spared)
@@ -209,11 +218,11 @@ def test_without_its_shards_the_changes_and_the_table_are_kept() -> None:
         head=Head(version=5, written=1.0, users=Coverage(as_of=1.0), table="t", tenant="x"),
     )
     data, _ = stored(snapshot)
-    found = without_base(data, 3)
+    found = snapshot_without_base(data, 3)
     assert found.head == Head(version=5, written=1.0, table="t", tenant="x")
-    assert dict(found.entries(Family.CAEP)) == dict(snapshot.entries(Family.CAEP))
-    assert list(found.entries(Family.ENTRA)) == []
-    broken = without_base({HEAD_KEY: b"{}"}, 3)
+    assert dict(found.entries(RiskSource.CAEP)) == dict(snapshot.entries(RiskSource.CAEP))
+    assert list(found.entries(RiskSource.ENTRA)) == []
+    broken = snapshot_without_base({HEAD_KEY: b"{}"}, 3)
     assert (broken.head, list(broken.records())) == (Head(version=3), [])
 
 

@@ -6,7 +6,7 @@ from random import Random
 import msgspec
 
 from core.weights.pod_lifecycle import LifeEvent, PodLife, decode_change, encode_change
-from core.weights.roll_calls import roll_call, roll_calls
+from core.weights.roll_calls import build_roll_call, read_roll_calls
 
 AT_MS = 1_790_000_000_000
 TIME = "2026-09-21T14:13:20.000Z"
@@ -39,10 +39,12 @@ def life(uid: str, **changes: object) -> PodLife:
 def test_whoever_does_not_answer_has_ended_by_then() -> None:
     """Over several parts, in whatever order they are read; the end is not sure."""
     alive, gone = uids(45_000), str(uuid.uuid4())
-    parts = [decode_change(encode_change(each)) for each in roll_call("c-1", alive, AT_MS, "")]
+    parts = [
+        decode_change(encode_change(each)) for each in build_roll_call("c-1", alive, AT_MS, "")
+    ]
     assert len(parts) == 3
     assert max(len(encode_change(each)) for each in parts) < 256 * 1024
-    (called,) = roll_calls(reversed(parts))
+    (called,) = read_roll_calls(reversed(parts))
     assert all(called.end_of(life(each)) is None for each in alive[::1000])
     end = called.end_of(life(gone))
     assert end is not None
@@ -53,21 +55,21 @@ def test_whoever_does_not_answer_has_ended_by_then() -> None:
 
 def test_a_roll_that_lacks_a_part_is_none() -> None:
     """Its Pods would be taken for dead."""
-    parts = roll_call("c-1", uids(45_000), AT_MS, "")
-    assert roll_calls(parts[:2]) == []
+    parts = build_roll_call("c-1", uids(45_000), AT_MS, "")
+    assert read_roll_calls(parts[:2]) == []
     broken = msgspec.structs.replace(parts[0], spec={**parts[0].spec, "uids": "?"})
-    assert roll_calls([broken, *parts[1:]]) == []
+    assert read_roll_calls([broken, *parts[1:]]) == []
 
 
 def test_an_empty_cluster_answers_too() -> None:
     """Then all are gone."""
-    (called,) = roll_calls(roll_call("c-1", [], AT_MS, ""))
+    (called,) = read_roll_calls(build_roll_call("c-1", [], AT_MS, ""))
     assert called.end_of(life(str(uuid.uuid4()))) is not None
 
 
 def test_it_says_nothing_of_others() -> None:
     """Pods of another cluster, those that were made later, and those whose end is known."""
-    (called,) = roll_calls(roll_call("c-1", [], AT_MS, ""))
+    (called,) = read_roll_calls(build_roll_call("c-1", [], AT_MS, ""))
     uid = str(uuid.uuid4())
     assert called.end_of(life(uid, cluster="c-2")) is None
     assert called.end_of(life(uid, time="2026-09-21T14:13:20.001Z")) is None

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core.base import names
 from core.decision.namespaces import Mode, Namespace
-from core.decision.rollout import STRICTNESS, Modes, enforce_from, read_moment
+from core.decision.rollout import STRICTNESS, Modes, enforce_from, parse_moment
 
 SINCE = dt.datetime(2026, 12, 1, tzinfo=dt.UTC)
 STAGED = Modes(default=Mode.AUDIT, new=Mode.ENFORCE, new_since=SINCE)
@@ -72,6 +72,6 @@ def test_nothing_undercuts_the_least_mode(label: str | None, default: Mode, leas
 )
 def test_moments_are_days_or_times_with_a_zone(text: str, read: dt.datetime | None) -> None:
     """A time of an unknown zone is no moment; a day begins in UTC."""
-    assert read_moment(text) == read
+    assert parse_moment(text) == read
     assert enforce_from(place(announced=text)) == (text if read else "")
     assert enforce_from(place()) == ""

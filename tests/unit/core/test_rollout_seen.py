@@ -6,7 +6,12 @@ import pytest
 
 from core.decision.decision import Running, Verdict
 from core.decision.document import TracedRoot
-from core.decision.rollout_seen import Outlook, asker_of, outlook, workload_of
+from core.decision.rollout import (
+    Outlook,
+    document_requester,
+    document_workload,
+    enforcement_outlook,
+)
 from tests.unit.audit.store.documents import document
 
 
@@ -28,7 +33,7 @@ def test_what_enforcing_would_make_of_it(
     verdict: Verdict, fields: dict[str, Any], expected: Outlook
 ) -> None:
     """Warnings of earlier releases count as refusals; what no mode admits does not count."""
-    assert outlook(document(verdict=verdict, **fields)) is expected
+    assert enforcement_outlook(document(verdict=verdict, **fields)) is expected
 
 
 ROOT = TracedRoot(kind="Deployment", name="web", uid="u", requester="user:2bd806c97f0e00af")
@@ -50,4 +55,4 @@ def test_workloads_are_what_people_submit(
 ) -> None:
     """Pods count as their root; of what runs nothing says who asked for it."""
     made = document(**fields)
-    assert (workload_of(made), asker_of(made)) == (workload, asker)
+    assert (document_workload(made), document_requester(made)) == (workload, asker)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.kubernetes.schemas import DEEPEST, find_pod_templates, hides_fields
-from core.kubernetes.shapes import find_shaped
+from core.kubernetes.crds import DEEPEST, find_pod_templates, hides_fields
+from core.kubernetes.pod_templates import find_templates_by_shape
 
 Schema = dict[str, Any]
 
@@ -107,7 +107,7 @@ def test_what_a_schema_has_is_found_in_objects_of_it(ways: list[list[str]], bare
                 part, below = an_object(inner=part), {"inner": below}
         schema["properties"][f"way{number}"] = part
         value[f"way{number}"] = below
-    found = [each.path for each in find_shaped(value)]
+    found = [each.path for each in find_templates_by_shape(value)]
     assert len(find_pod_templates(schema)) == len(found) == len(ways)
 
 

@@ -11,13 +11,13 @@ from core.kubernetes.label_selectors import (
     Operator,
     Requirement,
     Requirements,
+    build_selector,
     implies,
     is_label_key,
     is_label_value,
     matches,
-    ordered,
     requirements_of,
-    written,
+    sort_requirements,
 )
 
 KEYS = st.sampled_from(["a", "b"])
@@ -35,7 +35,7 @@ def requirement(draw: st.DrawFn) -> Requirement:
     return Requirement(draw(KEYS), operator, values)
 
 
-DEMANDS = st.lists(requirement(), max_size=3).map(ordered)
+DEMANDS = st.lists(requirement(), max_size=3).map(sort_requirements)
 
 
 @given(DEMANDS, DEMANDS, LABELS)
@@ -58,7 +58,7 @@ def test_each_implies_itself_and_everything(demands: Requirements) -> None:
 @given(DEMANDS, LABELS)
 def test_what_is_written_is_read_again(demands: Requirements, labels: dict[str, str]) -> None:
     """As matchExpressions; the empty selector for no demands."""
-    found = written(demands).get("matchExpressions", [])
+    found = build_selector(demands).get("matchExpressions", [])
     selector = LabelSelector(match_expressions=[Expression(**each) for each in found])
     again = requirements_of(selector, field="f", what="w")
     assert again == demands

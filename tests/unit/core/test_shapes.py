@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.kubernetes.shapes import DEEPEST, MOST_PARTS, find_shaped
+from core.kubernetes.pod_templates import DEEPEST, MOST_PARTS, find_templates_by_shape
 
 TEMPLATE: dict[str, Any] = {"spec": {"containers": [{"name": "main"}]}}
 
@@ -67,7 +67,7 @@ TEMPLATE: dict[str, Any] = {"spec": {"containers": [{"name": "main"}]}}
 )
 def test_templates_of_a_kind(value: dict[str, Any], paths: list[str]) -> None:
     """Each by its path, in the order in which they stand."""
-    found = find_shaped(value)
+    found = find_templates_by_shape(value)
     assert [each.path for each in found] == paths
     assert all(each.pod["spec"] == TEMPLATE["spec"] for each in found)
     assert all(each.partial for each in found)
@@ -93,7 +93,7 @@ def test_images_tell_pod_specs_whatever_their_field_is_called(
     value: dict[str, Any], path: str, place: str
 ) -> None:
     """A bare Pod spec, or a template in a field that is not called so; with the places of both."""
-    (found,) = find_shaped(value)
+    (found,) = find_templates_by_shape(value)
     assert (found.path, found.place("spec.hostPID")) == (path, place)
     assert found.pod["spec"] == SPEC
 
@@ -103,10 +103,10 @@ def test_what_lies_too_deep_or_too_far_is_not_looked_at() -> None:
     deep: dict[str, Any] = {"template": TEMPLATE}
     for _ in range(DEEPEST + 1):
         deep = {"a": deep}
-    assert find_shaped(deep) == []
+    assert find_templates_by_shape(deep) == []
     wide = {"a": [[] for _ in range(MOST_PARTS)], "template": TEMPLATE}
-    assert find_shaped(wide) == []
-    assert len(find_shaped({"a": [[] for _ in range(1000)], "template": TEMPLATE})) == 1
+    assert find_templates_by_shape(wide) == []
+    assert len(find_templates_by_shape({"a": [[] for _ in range(1000)], "template": TEMPLATE})) == 1
 
 
 _json = st.recursive(
@@ -124,5 +124,5 @@ _json = st.recursive(
 @given(st.dictionaries(st.sampled_from(["spec", "template", "x"]), _json, max_size=3))
 def test_any_object_can_be_searched(value: dict[str, Any]) -> None:
     """Whatever the shape: what is found has containers that have names."""
-    for template in find_shaped(value):
+    for template in find_templates_by_shape(value):
         assert all("name" in container for container in template.pod["spec"]["containers"])

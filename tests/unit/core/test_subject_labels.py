@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.people.subject import Subject, service_account
+from core.people.subject import Subject, service_account_subject
 
 OID = "0c7f6f0e-5a3c-4c0e-9c1d-6f6f2b1f0a11"
 # An "@" is in no label, so a name that has one can only be there because it leaked.
@@ -62,7 +62,7 @@ def test_labels_differ_where_names_do(one: str, other: str) -> None:
 
 def test_service_account_is_the_subject_that_its_pods_are() -> None:
     """User name and groups are those that kube-apiserver gives a service account."""
-    assert service_account("train", "trainer") == Subject(
+    assert service_account_subject("train", "trainer") == Subject(
         username="system:serviceaccount:train:trainer",
         groups=[
             "system:serviceaccounts",

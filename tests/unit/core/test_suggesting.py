@@ -5,7 +5,14 @@ from hypothesis import strategies as st
 
 from core.decision.decision import Need
 from core.profiles.privileges import PatternSet
-from core.profiles.suggestion import FOLD_FROM, MOST_PLACES, Examined, Line, fold, suggest
+from core.profiles.suggestion import (
+    FOLD_FROM,
+    MOST_PLACES,
+    ExaminedObject,
+    SuggestedLine,
+    fold_lines,
+    suggest_privileges,
+)
 
 _families = st.sampled_from(
     [
@@ -28,7 +35,7 @@ privileges = st.builds(
 )
 examined = st.lists(
     st.builds(
-        lambda needed, number: Examined(
+        lambda needed, number: ExaminedObject(
             f"Pod p{number}", "", [Need("rule", p, f"spec.{p}") for p in needed]
         ),
         st.lists(privileges, max_size=20),
@@ -38,7 +45,7 @@ examined = st.lists(
 )
 
 
-def needed(objects: list[Examined]) -> set[str]:
+def needed(objects: list[ExaminedObject]) -> set[str]:
     """Give all privileges that the objects need."""
     return {need.privilege for one in objects for need in one.needs}
 
@@ -46,9 +53,13 @@ def needed(objects: list[Examined]) -> set[str]:
 def test_evidence_is_kept_and_counted() -> None:
     """The first places in full, of a template with its path; the others as a number."""
     many = [Need("r", "host/network", "spec.hostNetwork") for _ in range(MOST_PLACES + 3)]
-    first = Examined("Deployment a", "spec.template", [Need("r", "host/pid", "spec.hostPID", "c")])
-    pid, network = sorted(suggest([first, Examined("Pod b", "", many)]), key=_by_name)[::-1]
-    assert pid == Line("host/pid", pid.places)
+    first = ExaminedObject(
+        "Deployment a", "spec.template", [Need("r", "host/pid", "spec.hostPID", "c")]
+    )
+    pid, network = sorted(
+        suggest_privileges([first, ExaminedObject("Pod b", "", many)]), key=_by_name
+    )[::-1]
+    assert pid == SuggestedLine("host/pid", pid.places)
     assert (pid.places[0].object, pid.places[0].path) == (
         "Deployment a",
         "spec.template.spec.hostPID",
@@ -57,22 +68,22 @@ def test_evidence_is_kept_and_counted() -> None:
     assert (len(network.places), network.more_places) == (MOST_PLACES, 3)
 
 
-def _by_name(line: Line) -> str:
+def _by_name(line: SuggestedLine) -> str:
     return line.privilege
 
 
 @given(examined)
-def test_a_suggestion_is_exactly_what_is_needed(objects: list[Examined]) -> None:
+def test_a_suggestion_is_exactly_what_is_needed(objects: list[ExaminedObject]) -> None:
     """A line for each privilege that some object needs, and no other; sorted."""
-    lines = [line.privilege for line in suggest(objects)]
+    lines = [line.privilege for line in suggest_privileges(objects)]
     assert lines == sorted(needed(objects))
 
 
 @given(examined)
-def test_a_folded_suggestion_covers_all_and_needs_each_line(objects: list[Examined]) -> None:
+def test_a_folded_suggestion_covers_all_and_needs_each_line(objects: list[ExaminedObject]) -> None:
     """Whatever was folded is still covered; without any one line something is not."""
     wanted = needed(objects)
-    lines = fold(suggest(objects))
+    lines = fold_lines(suggest_privileges(objects))
     assert all(PatternSet(line.privilege for line in lines).covers(p) for p in wanted)
     for line in lines:
         others = PatternSet(each.privilege for each in lines if each is not line)
@@ -80,10 +91,10 @@ def test_a_folded_suggestion_covers_all_and_needs_each_line(objects: list[Examin
 
 
 @given(examined)
-def test_a_fold_says_for_what_it_stands(objects: list[Examined]) -> None:
+def test_a_fold_says_for_what_it_stands(objects: list[ExaminedObject]) -> None:
     """Each pattern lists what it folds, all of it needed; each other line is a privilege."""
     wanted = needed(objects)
-    for line in fold(suggest(objects)):
+    for line in fold_lines(suggest_privileges(objects)):
         if line.folds:
             assert len(line.folds) >= FOLD_FROM
             assert set(line.folds) <= wanted
@@ -93,9 +104,9 @@ def test_a_fold_says_for_what_it_stands(objects: list[Examined]) -> None:
 
 
 @given(examined)
-def test_a_fold_is_never_wide(objects: list[Examined]) -> None:
+def test_a_fold_is_never_wide(objects: list[ExaminedObject]) -> None:
     """No capability, nothing that leads up, not a whole node, registry or system folder."""
-    for line in fold(suggest(objects)):
+    for line in fold_lines(suggest_privileges(objects)):
         if line.folds:
             spelt = line.privilege.rstrip("*").rstrip("/")
             assert not spelt.startswith("capability")
@@ -108,6 +119,6 @@ def test_the_narrowest_pattern_is_taken() -> None:
     """Twelve paths below one folder become that folder's pattern, and leave the others alone."""
     paths = [f"volume/hostPath:ro/var/log/{name}" for name in "abcdefghijkl"]
     ports = [f"host/port/{port}" for port in (80, 443, 8080)]
-    objects = [Examined("Pod p", "", [Need("r", p, "spec") for p in paths + ports])]
-    lines = [line.privilege for line in fold(suggest(objects))]
+    objects = [ExaminedObject("Pod p", "", [Need("r", p, "spec") for p in paths + ports])]
+    lines = [line.privilege for line in fold_lines(suggest_privileges(objects))]
     assert lines == [*sorted(ports), "volume/hostPath:ro/var/log/*"]

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from core.base.deadline import within
+from core.base.deadline import with_deadline
 
 
 async def test_what_does_not_wait_gives_its_result() -> None:
@@ -13,7 +13,7 @@ async def test_what_does_not_wait_gives_its_result() -> None:
     async def work() -> int:
         return 7
 
-    assert await within(0.0, work()) == 7
+    assert await with_deadline(0.0, work()) == 7
 
 
 async def test_what_waits_is_cut_off_in_time() -> None:
@@ -27,7 +27,7 @@ async def test_what_waits_is_cut_off_in_time() -> None:
             cancelled.set()
 
     with pytest.raises(TimeoutError):
-        await within(0.05, work())
+        await with_deadline(0.05, work())
     assert cancelled.is_set()
 
 
@@ -40,9 +40,9 @@ async def test_what_waits_in_time_gives_its_result() -> None:
             raise ValueError("as it is")
         return 7
 
-    assert await within(5.0, work(fails=False)) == 7
+    assert await with_deadline(5.0, work(fails=False)) == 7
     with pytest.raises(ValueError, match="as it is"):
-        await within(5.0, work(fails=True))
+        await with_deadline(5.0, work(fails=True))
 
 
 async def test_limits_within_limits_hold_each() -> None:
@@ -50,18 +50,18 @@ async def test_limits_within_limits_hold_each() -> None:
 
     async def outer() -> str:
         try:
-            await within(0.02, asyncio.sleep(30))
+            await with_deadline(0.02, asyncio.sleep(30))
         except TimeoutError:
             await asyncio.sleep(0.01)
             return "went on"
         return "never"
 
-    assert await within(5.0, outer()) == "went on"
+    assert await with_deadline(5.0, outer()) == "went on"
 
 
 async def test_a_cancellation_from_outside_goes_through() -> None:
     """It is no TimeoutError."""
-    task = asyncio.create_task(within(30.0, asyncio.sleep(30)))
+    task = asyncio.create_task(with_deadline(30.0, asyncio.sleep(30)))
     await asyncio.sleep(0.01)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from core.people.subject import Subject
 from core.people.two_person import (
     Approvable,
+    ApprovalTerms,
     Approved,
     AtRisk,
     Consent,
     Person,
-    Terms,
-    approved,
+    judge_approval,
     person_of,
 )
 
@@ -82,10 +82,10 @@ class Model:
         del person, account
         self.now += 4 * content
 
-    def verdict(self, holders: Sequence[str], terms: Terms) -> bool:
+    def verdict(self, holders: Sequence[str], terms: ApprovalTerms) -> bool:
         """Ask the rule."""
         what = Approvable(str(self.uid), str(self.content), self.author, self.editors)
-        return isinstance(approved(what, self.consents, holders, self.now, terms), Approved)
+        return isinstance(judge_approval(what, self.consents, holders, self.now, terms), Approved)
 
     def independent(self) -> set[int]:
         """Give those who did not write it and have agreed to what it says, not too long ago."""
@@ -124,7 +124,7 @@ def test_fewer_than_two_independent_people_approve_nothing(
     """Whatever is created, edited and approved, in whatever order and by whatever accounts."""
     model = _play(events)
     everyone = [each.approval for each in model.consents]
-    assert not model.verdict(everyone, Terms()) or len(model.independent()) >= 2
+    assert not model.verdict(everyone, ApprovalTerms()) or len(model.independent()) >= 2
 
 
 @given(_events, st.integers(0, PEOPLE - 1), st.data())
@@ -136,9 +136,9 @@ def test_taking_rights_and_raising_risk_never_approve(
     everyone = [each.approval for each in model.consents]
     some = [each for each in everyone if data.draw(st.booleans())]
     risky = person_of(accounts(person)[0])
-    at_risk = Terms(at_risk=lambda marks: AtRisk() if risky & set(marks) else None)
-    for verdict in (model.verdict(some, Terms()), model.verdict(everyone, at_risk)):
-        assert not verdict or model.verdict(everyone, Terms())
+    at_risk = ApprovalTerms(at_risk=lambda marks: AtRisk() if risky & set(marks) else None)
+    for verdict in (model.verdict(some, ApprovalTerms()), model.verdict(everyone, at_risk)):
+        assert not verdict or model.verdict(everyone, ApprovalTerms())
 
 
 @given(_events)
@@ -148,4 +148,4 @@ def test_two_independent_people_by_their_first_accounts_approve(
     """The rule is not only strict: whoever has one account and has agreed is counted."""
     model = _play([(event, person, 0, content) for event, person, _, content in events])
     everyone = [each.approval for each in model.consents]
-    assert model.verdict(everyone, Terms()) is (len(model.independent()) >= 2)
+    assert model.verdict(everyone, ApprovalTerms()) is (len(model.independent()) >= 2)

@@ -5,23 +5,23 @@ from typing import Any
 
 import pytest
 
-from core.people.subject import Subject, service_account
+from core.people.subject import Subject, service_account_subject
 from core.people.two_person import (
     Approvable,
+    ApprovalTerms,
     Approved,
     AtRisk,
     Consent,
     NotApproved,
-    Terms,
-    approved,
-    may_activate,
-    may_approve,
+    is_writer,
+    judge_approval,
     person_of,
     read_people,
     read_person,
+    why_may_not_activate,
+    why_may_not_approve,
     write_people,
     write_person,
-    writes,
 )
 
 OID = "00000000-0000-4000-8000-00000000000"
@@ -46,11 +46,11 @@ def ask(
     what: Approvable = WHAT,
     holders: Collection[str] | None = None,
     now: float = 0.0,
-    terms: Terms | None = None,
+    terms: ApprovalTerms | None = None,
 ) -> Approved | NotApproved:
     """Ask the rule; without `holders` all may approve still."""
     held = {each.approval for each in consents} if holders is None else holders
-    return approved(what, consents, held, now, terms or Terms())
+    return judge_approval(what, consents, held, now, terms or ApprovalTerms())
 
 
 def reasons(answer: Approved | NotApproved) -> Sequence[str]:
@@ -113,7 +113,7 @@ def test_an_editor_counts_for_nothing() -> None:
         (consent(BEN, digest="sha256:0"), "before it changed"),
         (consent(BEN, expires=0.0), "has expired"),
         (consent(BEN, withdrawn=True), "withdrawn"),
-        (consent(service_account("ns", "bot")), "service account"),
+        (consent(service_account_subject("ns", "bot")), "service account"),
         (consent(Subject("system:admin")), "identity of the cluster"),
         (consent(Subject("dev", groups=["system:masters"])), "system:masters"),
         (consent(Subject("masterclient")), "shared account"),
@@ -132,11 +132,11 @@ def test_an_approval_that_does_not_count_says_why(second: Consent, why: str) -> 
 
 def test_an_application_is_no_person() -> None:
     """However clean it is: nobody knows who holds its key. Whoever has another name is one."""
-    assert "application of Entra ID" in may_approve(APPLICATION, Terms())
-    assert "application of Entra ID" in may_activate(APPLICATION, Terms())
+    assert "application of Entra ID" in why_may_not_approve(APPLICATION, ApprovalTerms())
+    assert "application of Entra ID" in why_may_not_activate(APPLICATION, ApprovalTerms())
     for person in (ANN, Subject(f"{OID}a"), Subject(f"{OID}b", extra=APPLICATION.extra)):
-        assert not may_approve(person, Terms())
-        assert not may_activate(person, Terms())
+        assert not why_may_not_approve(person, ApprovalTerms())
+        assert not why_may_not_activate(person, ApprovalTerms())
 
 
 def test_an_approval_of_another_object_is_not_looked_at() -> None:
@@ -164,9 +164,11 @@ def test_the_right_is_asked_now() -> None:
 def test_someone_at_risk_does_not_count_until_the_risk_is_gone(mark: str) -> None:
     """By any mark, also by one that another of their accounts alone has."""
     both = (consent(ANN), consent(BEN))
-    answer = ask(*both, terms=Terms(at_risk=lambda marks: AtRisk() if mark in marks else None))
+    answer = ask(
+        *both, terms=ApprovalTerms(at_risk=lambda marks: AtRisk() if mark in marks else None)
+    )
     assert "is at risk now" in str(reasons(answer))
-    assert isinstance(ask(*both, terms=Terms(at_risk=lambda _: None)), Approved)
+    assert isinstance(ask(*both, terms=ApprovalTerms(at_risk=lambda _: None)), Approved)
 
 
 def test_without_an_author_nothing_is_approved() -> None:
@@ -177,12 +179,12 @@ def test_without_an_author_nothing_is_approved() -> None:
 
 def test_shared_accounts_are_the_installations() -> None:
     """An operator's own list holds too, whatever the case."""
-    terms = Terms(shared_accounts=frozenset({"ann@example.com"}))
-    assert may_approve(Subject("Ann@Example.com"), terms)
-    assert not may_approve(BEN, terms)
+    terms = ApprovalTerms(shared_accounts=frozenset({"ann@example.com"}))
+    assert why_may_not_approve(Subject("Ann@Example.com"), terms)
+    assert not why_may_not_approve(BEN, terms)
 
 
-@pytest.mark.parametrize("people", [(), (ANN,), (ANN, CID, service_account("a", "b"))])
+@pytest.mark.parametrize("people", [(), (ANN,), (ANN, CID, service_account_subject("a", "b"))])
 def test_people_are_read_as_they_were_written(people: tuple[Subject, ...]) -> None:
     """Annotations hold marks, never a person's name."""
     written = write_people(map(person_of, people))
@@ -194,5 +196,5 @@ def test_people_are_read_as_they_were_written(people: tuple[Subject, ...]) -> No
 
 def test_writers_are_found_by_any_mark() -> None:
     """The author without the object id is the author still."""
-    assert writes(person_of(Subject("author@example.com")), WHAT)
-    assert not writes(person_of(ANN), WHAT)
+    assert is_writer(person_of(Subject("author@example.com")), WHAT)
+    assert not is_writer(person_of(ANN), WHAT)

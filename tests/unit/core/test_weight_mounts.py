@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from core.base.errors import InvalidObjectError
-from core.kubernetes.blob_volumes import Mount
+from core.kubernetes.blob_volumes import BlobMount
 from core.kubernetes.persistent_volumes import PersistentVolume, parse_persistent_volume
 from core.kubernetes.pod import Pod, decode_pod
-from core.weights.pod_mounts import mounts, volume_mounts
+from core.weights.pod_mounts import find_mounts, volume_mounts
 
 Spec = dict[str, Any]
 
@@ -47,7 +47,7 @@ def none(_claim: str, _volume: str) -> tuple[PersistentVolume, ...]:
     return ()
 
 
-def places(found: tuple[Mount, ...]) -> list[str]:
+def places(found: tuple[BlobMount, ...]) -> list[str]:
     """Give what is mounted."""
     return [each.place for each in found]
 
@@ -173,7 +173,7 @@ def test_a_fuse_sidecar_only_hints(place: str) -> None:
         "command": ["blobfuse2", "mount", "/w", "--container-name=prod"],
         "env": [{"name": "AZURE_STORAGE_ACCOUNT", "value": "Llama"}],
     }
-    found = mounts(pod(**{place: [sidecar]}), none)
+    found = find_mounts(pod(**{place: [sidecar]}), none)
     assert [(each.place, each.certain) for each in found] == [("llama/prod", False)]
 
 
@@ -185,7 +185,7 @@ def test_other_volumes_mount_nothing() -> None:
         {"name": "c", "persistentVolumeClaim": {"claimName": "c"}},
         {"name": "d", "emptyDir": {}},
     ]
-    assert not mounts(pod(*others), none)
+    assert not find_mounts(pod(*others), none)
 
 
 def test_a_volume_of_the_wrong_shape_is_refused_with_its_field() -> None:

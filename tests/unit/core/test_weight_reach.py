@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.approvals.store_narrowing import digest_of, narrowings
-from core.kubernetes.blob_volumes import Mount
-from core.weights.access_paths import HIDDEN, Stores
+from core.approvals.store_narrowing import narrowings, store_digest
+from core.kubernetes.blob_volumes import BlobMount
+from core.weights.access_paths import HIDDEN_CLIENT, WeightStoreSet
 from core.weights.stores import WeightStore, parse_store
 
 Spec = dict[str, Any]
@@ -33,31 +33,31 @@ def store(**spec: Any) -> WeightStore:
 
 def test_an_identity_reaches_the_stores_that_it_opens() -> None:
     """With its rights; one that is hidden may be any; another opens nothing."""
-    stores = Stores([store()])
+    stores = WeightStoreSet([store()])
     assert [way.rights for way in stores.signing_in(CLIENT, "p")] == [{"read", "write"}]
-    assert [way.shown for way in stores.signing_in(HIDDEN, "p")] == [""]
+    assert [way.shown for way in stores.signing_in(HIDDEN_CLIENT, "p")] == [""]
     assert not list(stores.signing_in(OTHER, "p"))
-    assert not list(Stores([store(identities=None)]).signing_in(HIDDEN, "p"))
+    assert not list(WeightStoreSet([store(identities=None)]).signing_in(HIDDEN_CLIENT, "p"))
 
 
 @pytest.mark.parametrize(
     ("mount", "reaches"),
     [
-        (Mount(account="llamaweights", container="prod"), True),
-        (Mount(account="llamaweights"), True),
-        (Mount(account="llamaweights", container="scratch"), False),
-        (Mount(account="other", container="prod"), False),
-        (Mount(container="prod"), True),
-        (Mount(container="scratch"), False),
-        (Mount(), True),
-        (Mount(container="prod", certain=False), False),
-        (Mount(account="export", container="prod", server="10.1.0.5", certain=False), True),
-        (Mount(account="export", container="prod", server="10.1.0.6", certain=False), False),
+        (BlobMount(account="llamaweights", container="prod"), True),
+        (BlobMount(account="llamaweights"), True),
+        (BlobMount(account="llamaweights", container="scratch"), False),
+        (BlobMount(account="other", container="prod"), False),
+        (BlobMount(container="prod"), True),
+        (BlobMount(container="scratch"), False),
+        (BlobMount(), True),
+        (BlobMount(container="prod", certain=False), False),
+        (BlobMount(account="export", container="prod", server="10.1.0.5", certain=False), True),
+        (BlobMount(account="export", container="prod", server="10.1.0.6", certain=False), False),
     ],
 )
-def test_a_volume_reaches_by_account_or_address(mount: Mount, *, reaches: bool) -> None:
+def test_a_volume_reaches_by_account_or_address(mount: BlobMount, *, reaches: bool) -> None:
     """A hidden account may be any; another container of the account holds no weights."""
-    assert bool(list(Stores([store()]).mounting([mount]))) is reaches
+    assert bool(list(WeightStoreSet([store()]).mounting([mount]))) is reaches
 
 
 @pytest.mark.parametrize(
@@ -74,10 +74,10 @@ def test_a_volume_reaches_by_account_or_address(mount: Mount, *, reaches: bool) 
 )
 def test_a_route_past_the_private_endpoint_is_told(server: str, around: str) -> None:
     """Its addresses and the account's own names are no way around; every other host is."""
-    mount = Mount(account="llamaweights", container="prod", server=server)
-    assert [way.public for way in Stores([store()]).mounting([mount])] == [around]
+    mount = BlobMount(account="llamaweights", container="prod", server=server)
+    assert [way.public for way in WeightStoreSet([store()]).mounting([mount])] == [around]
     open_to_all = store(privateEndpoints=None)
-    assert [way.public for way in Stores([open_to_all]).mounting([mount])] == [""]
+    assert [way.public for way in WeightStoreSet([open_to_all]).mounting([mount])] == [""]
 
 
 @pytest.mark.parametrize(
@@ -113,5 +113,5 @@ def test_what_guards_less_is_told_from_what_guards_more(change: Spec, *, narrowe
 def test_removing_a_store_is_narrowing_and_has_a_digest_of_its_own() -> None:
     """What is approved is that it goes: never taken for an approval of a change."""
     assert narrowings(store(), None)
-    assert digest_of("llama", None) != digest_of("llama", store())
-    assert digest_of("llama", None) != digest_of("other", None)
+    assert store_digest("llama", None) != store_digest("llama", store())
+    assert store_digest("llama", None) != store_digest("other", None)

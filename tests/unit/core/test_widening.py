@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.approvals.profile_widening import digest_of, proposed_by, widenings
+from core.approvals.profile_widening import profile_digest, profile_proposal, widenings
 from core.profiles.container_profiles import (
     ContainerProfile,
     ProfileSpec,
@@ -186,9 +186,9 @@ def test_a_digest_is_of_what_is_meant() -> None:
     """Not of how it is written: kube-apiserver fills in and leaves out; another name is another."""
     one = profile(description="", relaxations=[], includes=[], defaults=None)
     other = profile(description=None, relaxations=None, includes=None, defaults=None, rank=5.0)
-    assert digest_of(one) == digest_of(other)
-    digests = {digest_of(profile(**changed)) for changed, _ in WIDER.values()}
+    assert profile_digest(one) == profile_digest(other)
+    digests = {profile_digest(profile(**changed)) for changed, _ in WIDER.values()}
     assert len(digests) == len(WIDER)
-    assert digest_of(profile("other")) != digest_of(profile())
-    assert proposed_by(one, "", frozenset()).uid == "profile:none"
-    assert proposed_by(one, "0b1c", frozenset()).uid == "profile:0b1c"
+    assert profile_digest(profile("other")) != profile_digest(profile())
+    assert profile_proposal(one, "", frozenset()).uid == "profile:none"
+    assert profile_proposal(one, "0b1c", frozenset()).uid == "profile:0b1c"

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
-from core.kubernetes.workload import Workload
-from core.kubernetes.workload_kinds import OWNERS, WORKLOADS, workload_of
+from core.kubernetes.workload_kinds import OWNERS, WORKLOADS, WorkloadKind, workload_of
 from core.kubernetes.workload_pods import templates_of
 from tests.harness.evidence import ROOT
 
@@ -48,7 +47,7 @@ def test_every_kind_that_is_promised_is_in_it() -> None:
 
 
 @pytest.mark.parametrize("workload", WORKLOADS.values(), ids=lambda each: each.kind)
-def test_the_docs_speak_of_each(workload: Workload) -> None:
+def test_the_docs_speak_of_each(workload: WorkloadKind) -> None:
     """By kind, with what is left to its Pods."""
     page = (ROOT / "docs" / "operate" / "workloads.md").read_text()
     rows = [line for line in page.splitlines() if line.startswith(f"| {workload.kind} ")]
@@ -59,7 +58,7 @@ def test_the_docs_speak_of_each(workload: Workload) -> None:
 
 @pytest.mark.parametrize("configuration", ["Validating", "Mutating"])
 @pytest.mark.parametrize("workload", WORKLOADS.values(), ids=lambda each: each.kind)
-def test_a_webhook_is_asked_about_each(workload: Workload, configuration: str) -> None:
+def test_a_webhook_is_asked_about_each(workload: WorkloadKind, configuration: str) -> None:
     """In all versions, when created and changed; a PodTemplate alone has nobody to be noted for."""
     found = [
         rule

@@ -7,7 +7,7 @@ from typing import Final
 from hypothesis import strategies as st
 
 from core.base import names
-from core.base.networks import Network, any_holds, collapse, single
+from core.base.networks import Network, any_holds, collapse, single_address_network
 from core.egress.destinations import PortRange
 from core.kubernetes.label_selectors import Requirement
 from egress.openings import Addresses, Backend, Block, Meaning, Name, Opening, Pods, Service
@@ -42,9 +42,9 @@ _RESERVED: Final = st.sampled_from(
     [ip_network(each) for each in ("169.254.169.254/32", "169.254.0.0/16", "168.63.129.16/32")]
 )
 NETWORKS: Final = st.one_of(_FOUR, _SIX, _RESERVED)
-SINGLE: Final = st.lists(NETWORKS.map(lambda each: single(each[0])), max_size=4).map(
-    lambda found: tuple(collapse(found))
-)
+SINGLE: Final = st.lists(
+    NETWORKS.map(lambda each: single_address_network(each[0])), max_size=4
+).map(lambda found: tuple(collapse(found)))
 
 
 @st.composite
@@ -141,6 +141,6 @@ def addresses_of(found: Iterable[Opening]) -> list[Network]:
     edges: set[Network] = set()
     for network in networks:
         for edge in (network[0], network[-1]):
-            edges.add(single(edge))
-            edges |= {single(edge + step) for step in (-1, 1)}
+            edges.add(single_address_network(edge))
+            edges |= {single_address_network(edge + step) for step in (-1, 1)}
     return sorted(edges, key=lambda each: (each.version, int(each[0])))

@@ -9,7 +9,7 @@ import msgspec
 from core.base import names
 from core.base.networks import Network
 from core.egress.destinations import PortRange
-from core.egress.pod_labels import label_of, workload_label
+from core.egress.pod_labels import label_value, workload_label
 from core.kubernetes.label_selectors import Requirement
 from egress.known import Known, KnownService, Resolved
 from egress.meaning import meaning_of
@@ -210,8 +210,8 @@ def test_author_selectors_only_narrow() -> None:
 def test_names_too_long_for_a_label_are_told_apart() -> None:
     """Two accounts whose first characters are equal have different labels."""
     one, other = "a" * 200, "a" * 199 + "b"
-    assert label_of(one) != label_of(other)
-    assert len(label_of(one)) <= 63
+    assert label_value(one) != label_value(other)
+    assert len(label_value(one)) <= 63
 
 
 def test_everywhere_is_without_the_clusters_own_ranges() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.base.networks import Address, Network, any_holds, single
+from core.base.networks import Address, Network, any_holds, single_address_network
 from egress.carving import ALWAYS_RESERVED
 from egress.known import NameSource, Resolved
 from egress.names import UNASKED, Learnt, NamesSettings, Reply, learn
@@ -162,13 +162,16 @@ def test_nothing_reserved_or_outside_is_open(these: list[Address], within: list[
     """Open is what lies in `within`, and reserved only where that names the range."""
     found = usable(these, within, RESERVED)
     for network in found.addresses:
-        assert any_holds([single(each) for each in these], network) or network.num_addresses > 1
+        assert (
+            any_holds([single_address_network(each) for each in these], network)
+            or network.num_addresses > 1
+        )
         if within:
             assert any_holds(within, network) or network.num_addresses > 1
         for closed in RESERVED:
             if closed.version == network.version and closed.overlaps(network):
                 inside = [each for each in within if any_holds([closed], each)]
-                assert all(any_holds(inside, single(each)) for each in network)
+                assert all(any_holds(inside, single_address_network(each)) for each in network)
 
 
 @given(st.lists(addresses, max_size=8), st.lists(nets, max_size=3))
@@ -177,7 +180,7 @@ def test_every_address_is_open_or_told(these: list[Address], within: list[Networ
     found = usable(these, within, RESERVED)
     for address in these:
         told = any(text.startswith(f"{address} ") for text in found.dropped)
-        assert told != any_holds(found.addresses, single(address))
+        assert told != any_holds(found.addresses, single_address_network(address))
 
 
 def names(**learnt: Learnt) -> NameSource:

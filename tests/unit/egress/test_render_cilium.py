@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.base import names
-from core.base.networks import single
+from core.base.networks import single_address_network
 from core.egress.destinations import PortRange
 from core.egress.dns_names import matches_name
 from core.kubernetes.label_selectors import Requirement
@@ -272,7 +272,7 @@ def test_what_old_versions_lack_is_refused_or_said() -> None:
 
 def test_an_allowlist_beyond_the_policy_map_is_refused_whole() -> None:
     """By itself; of several together it is a warning: removing one must not open another."""
-    blocks = tuple(Block(single(each)) for each in ip_network("198.18.0.0/18"))
+    blocks = tuple(Block(single_address_network(each)) for each in ip_network("198.18.0.0/18"))
     spread = blocks[::2]
     assert len(spread) == MAP_ENTRIES // 2
     half = _opening(Addresses(spread))

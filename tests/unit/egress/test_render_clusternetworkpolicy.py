@@ -3,7 +3,7 @@
 from ipaddress import ip_network
 
 from core.base import names
-from core.base.networks import single
+from core.base.networks import single_address_network
 from core.egress.destinations import PortRange
 from core.kubernetes.label_selectors import Requirement
 from egress.carving import ALWAYS_RESERVED
@@ -90,7 +90,7 @@ def test_what_is_not_named_does_not_pass() -> None:
 
 def test_many_named_addresses_are_cut() -> None:
     """No list is longer than the CRD has it; together they have every address once."""
-    every_other = [single(each) for each in ip_network("169.254.0.0/20")][::2]
+    every_other = [single_address_network(each) for each in ip_network("169.254.0.0/20")][::2]
     found = passes(meaning([_opening(*map(str, every_other))]))
     peers = [peer for item in found for rule in item["spec"]["egress"] for peer in rule["to"]]
     assert all(len(item["spec"]["egress"][0]["to"]) <= MAX_ITEMS for item in found)

@@ -4,7 +4,14 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.base.networks import Network, any_holds, collapse, holds, network_of, single
+from core.base.networks import (
+    Network,
+    any_holds,
+    collapse,
+    holds,
+    network_of,
+    single_address_network,
+)
 from egress.openings import Block
 from egress.render.splitting import Item, Ports, block_items, item_of, pack, rules
 from tests.unit.egress.opened import NETWORKS, PORTS, blocks
@@ -83,7 +90,7 @@ def test_collapsing_keeps_the_meaning(
     ]
     networks = [*tried, *(block.network for _, block in found)]
     networks += [each for _, block in found for each in block.excepts]
-    for edge in {single(each[place]) for each in networks for place in (0, -1)}:
+    for edge in {single_address_network(each[place]) for each in networks for place in (0, -1)}:
         opened = {ports for ports, block in after if _opens(block, edge)}
         assert opened == {ports for ports, block in found if _opens(block, edge)}
 

@@ -4,7 +4,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.base.networks import merged
+from core.base.networks import merge_spans
 from core.egress.allowlists import EgressAllowlist
 from egress.breadth import Limits, addresses_of, breadth, too_many
 from egress.known import NO_TAGS
@@ -78,8 +78,8 @@ def test_what_stays_open_is_never_too_much(chosen: list[list[tuple[int, int]]]) 
     small = [each for each in found if not breadth(each.spec.to, LIMITS, NO_TAGS)]
     opened = [each for each in small if each.meta.uid not in shut]
     spans = [span for each in opened for span in addresses_of(each.spec.to, NO_TAGS)]
-    assert not [*too_many(merged(spans), LIMITS)]
+    assert not [*too_many(merge_spans(spans), LIMITS)]
     for each in small:
         if each.meta.uid in shut:
             more = [*spans, *addresses_of(each.spec.to, NO_TAGS)]
-            assert [*too_many(merged(more), LIMITS)]
+            assert [*too_many(merge_spans(more), LIMITS)]

@@ -5,7 +5,7 @@ from ipaddress import ip_address
 from typing import Final
 
 from core.base import names
-from core.base.networks import collapse, network_of, single
+from core.base.networks import collapse, network_of, single_address_network
 from core.decision.namespaces import Namespace
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
 from core.egress.destinations import PortRange
@@ -73,5 +73,7 @@ def world(  # noqa: PLR0913 (what a cluster is made of)
 def service(address: str, port: int, number: int, **selector: str) -> KnownService:
     """Make a Service with one Pod: its port, and the Pod's."""
     chosen = tuple(Requirement(key, "In", (value,)) for key, value in selector.items())
-    backend = Backend((PortRange("TCP", number, number),), (single(ip_address(address)),))
+    backend = Backend(
+        (PortRange("TCP", number, number),), (single_address_network(ip_address(address)),)
+    )
     return KnownService(chosen, ports={PortRange("TCP", port, port): (backend,)})

@@ -9,15 +9,15 @@ from core.people.subject import Subject
 from core.risk.model import (
     Application,
     ApplicationKind,
-    Family,
-    Level,
     PrincipalKind,
     RiskEntry,
+    RiskLevel,
+    RiskSource,
+    RiskState,
     Role,
-    State,
-    key_of,
+    identity_key,
 )
-from core.risk.snapshot import Coverage, Draft, Head, RiskSnapshot
+from core.risk.snapshot import Coverage, Head, RiskSnapshot, SnapshotDraft
 from identity.risk.principals import (
     Nature,
     Principal,
@@ -41,7 +41,7 @@ FRESHNESS = Freshness(tenant=TENANT)
 
 def person(oid: str = PERSON, role: Role = Role.REQUESTER, **other: object) -> Principal:
     """Give a member of the tenant, who asks or who is noted."""
-    found = Principal(role=role, who=f"oid:{oid}", key=key_of(oid), nature=Nature.PERSON)
+    found = Principal(role=role, who=f"oid:{oid}", key=identity_key(oid), nature=Nature.PERSON)
     return msgspec.structs.replace(found, **other)
 
 
@@ -67,7 +67,9 @@ def outside() -> Principal:
     return person("", who=Subject("local").label, key=b"o" * 16, nature=Nature.OUTSIDE)
 
 
-def entry(level: Level = Level.NONE, state: State = State.NONE, **other: object) -> RiskEntry:
+def entry(
+    level: RiskLevel = RiskLevel.NONE, state: RiskState = RiskState.NONE, **other: object
+) -> RiskEntry:
     """Give what a family says, as of an hour ago."""
     found = RiskEntry(level=level, state=state, updated=int(NOW) - 3600)
     return msgspec.structs.replace(found, **other)
@@ -79,20 +81,20 @@ def head(users: Coverage = FRESH, service_principals: Coverage = FRESH) -> Head:
 
 
 def snapshot(
-    entries: Mapping[tuple[Family, str], RiskEntry] | None = None,
+    entries: Mapping[tuple[RiskSource, str], RiskEntry] | None = None,
     applications: Mapping[str, Application] | None = None,
     guests: frozenset[str] = frozenset(),
     of: Head | None = None,
 ) -> RiskSnapshot:
     """Give a snapshot that says this, by family and object id, and nothing else."""
-    draft = Draft.of(RiskSnapshot())
+    draft = SnapshotDraft.of(RiskSnapshot())
     draft.head = of or head()
     for (family, oid), each in (entries or {}).items():
-        draft.put(family, key_of(oid), each)
+        draft.put(family, identity_key(oid), each)
     for client_id, application in (applications or {}).items():
         draft.put_application(client_id, application)
     for oid in guests:
-        draft.put_guest(key_of(oid), is_guest=True)
+        draft.put_guest(identity_key(oid), is_guest=True)
     return draft.finish(NOW)
 
 
@@ -108,8 +110,8 @@ coverages = st.builds(
 entries = st.builds(
     RiskEntry,
     kind=st.sampled_from(PrincipalKind),
-    level=st.sampled_from(Level),
-    state=st.sampled_from(State),
+    level=st.sampled_from(RiskLevel),
+    state=st.sampled_from(RiskState),
     deleted=st.booleans(),
     updated=st.integers(int(NOW) - 10_000, int(NOW)),
     since=st.sampled_from([0, int(NOW) - 100]),
@@ -127,7 +129,7 @@ applications = st.dictionaries(
 snapshots = st.builds(
     snapshot,
     st.dictionaries(
-        st.tuples(st.sampled_from(Family), st.sampled_from([PERSON, OTHER, CLIENT, PRINCIPAL])),
+        st.tuples(st.sampled_from(RiskSource), st.sampled_from([PERSON, OTHER, CLIENT, PRINCIPAL])),
         entries,
         max_size=5,
     ),

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from core.base.errors import EntraError
 from core.base.times import time_text
-from core.risk.model import Level, RiskEntry, State, key_of
+from core.risk.model import RiskEntry, RiskLevel, RiskState, identity_key
 from core.risk.snapshot import Coverage
 from identity.entra.graph_objects import PageRead, Risky
 from identity.entra.graph_resources import Resource
@@ -34,8 +34,8 @@ def known() -> dict[Resource, Coverage]:
 
 def item(object_id: str, updated: float) -> Risky:
     """Give a risky user as Graph told of it."""
-    entry = RiskEntry(level=Level.HIGH, state=State.AT_RISK, updated=int(updated))
-    return Risky(key_of(object_id), entry, time_text(updated), object_id)
+    entry = RiskEntry(level=RiskLevel.HIGH, state=RiskState.AT_RISK, updated=int(updated))
+    return Risky(identity_key(object_id), entry, time_text(updated), object_id)
 
 
 @dataclass(frozen=True)

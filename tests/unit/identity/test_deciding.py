@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.risk.model import Assessed, Effect, Family, Level, OperationClass, Role, Standing, State
+from core.risk.model import (
+    AssessedIdentity,
+    Effect,
+    OperationClass,
+    RiskLevel,
+    RiskSource,
+    RiskState,
+    Role,
+    Standing,
+)
 from core.risk.snapshot import Coverage, RiskSnapshot
 from identity.risk.deciding import NOWHERE, ROW_OF_NAMESPACE, Place, decide
 from identity.risk.principals import Principal
@@ -60,11 +69,11 @@ def _decide(
     found: RiskSnapshot,
     place: Place = NOWHERE,
     table: Table = SHIPPED,
-) -> tuple[Assessed, ...]:
+) -> tuple[AssessedIdentity, ...]:
     return decide(asked, operation, place, found, table, FRESHNESS, NOW)
 
 
-def _severity(assessed: Sequence[Assessed]) -> int:
+def _severity(assessed: Sequence[AssessedIdentity]) -> int:
     return max((each.effect.severity for each in assessed), default=-1)
 
 
@@ -75,9 +84,11 @@ def test_without_identities_nothing_is_decided() -> None:
 
 def test_what_it_says_is_what_it_rests_on() -> None:
     """Role, label, standing, effect, row, events, age and since: all that the record keeps."""
-    said = entry(Level.HIGH, State.AT_RISK, event_id="e", event_type="leaked", since=7)
-    (found,) = _decide([person()], OperationClass.EXEC, snapshot({(Family.ENTRA, PERSON): said}))
-    assert found == Assessed(
+    said = entry(RiskLevel.HIGH, RiskState.AT_RISK, event_id="e", event_type="leaked", since=7)
+    (found,) = _decide(
+        [person()], OperationClass.EXEC, snapshot({(RiskSource.ENTRA, PERSON): said})
+    )
+    assert found == AssessedIdentity(
         role=Role.REQUESTER,
         who=f"oid:{PERSON}",
         standing=Standing.HIGH,
@@ -93,8 +104,8 @@ def test_what_it_says_is_what_it_rests_on() -> None:
 def test_the_worse_of_human_and_workload_decides() -> None:
     """Who asks is clean, the author low, the workload high: the workload's row comes first."""
     said = {
-        (Family.ENTRA, OTHER): entry(Level.LOW, State.AT_RISK),
-        (Family.ENTRA, PRINCIPAL): entry(Level.HIGH, State.AT_RISK),
+        (RiskSource.ENTRA, OTHER): entry(RiskLevel.LOW, RiskState.AT_RISK),
+        (RiskSource.ENTRA, PRINCIPAL): entry(RiskLevel.HIGH, RiskState.AT_RISK),
     }
     asked = [person(), author(f"oid:{OTHER}"), workload()]
     found = _decide(asked, OperationClass.CREATE_WORKLOAD, snapshot(said, REGISTERED))
@@ -107,7 +118,9 @@ def test_the_worse_of_human_and_workload_decides() -> None:
 
 def test_each_standing_that_holds_is_told() -> None:
     """At risk and stale: whoever relaxes the one still sees the other."""
-    found = snapshot({(Family.ENTRA, PERSON): entry(Level.MEDIUM, State.AT_RISK)}, of=OLD)
+    found = snapshot(
+        {(RiskSource.ENTRA, PERSON): entry(RiskLevel.MEDIUM, RiskState.AT_RISK)}, of=OLD
+    )
     place = Place(when_stale=Effect.DENY)
     decided = _decide([person()], OperationClass.CREATE_WORKLOAD, found, place)
     assert [(each.standing, each.effect, each.row) for each in decided] == [
@@ -203,5 +216,5 @@ def test_outside_entra_nothing_changes(
     assert (decided.effect, decided.row) == (Effect.ALLOW, "shipped/outside")
 
 
-def _key(assessed: Assessed) -> tuple[Role, str, Standing, str]:
+def _key(assessed: AssessedIdentity) -> tuple[Role, str, Standing, str]:
     return assessed.role, assessed.who, assessed.standing, assessed.row

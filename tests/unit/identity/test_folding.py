@@ -8,14 +8,14 @@ import pytest
 from core.risk.model import (
     Application,
     ApplicationKind,
-    Family,
-    Level,
     PrincipalKind,
     RiskEntry,
-    State,
-    key_of,
+    RiskLevel,
+    RiskSource,
+    RiskState,
+    identity_key,
 )
-from core.risk.snapshot import Coverage, Draft, Head, RiskSnapshot
+from core.risk.snapshot import Coverage, Head, RiskSnapshot, SnapshotDraft
 from identity.entra.application_ids import BY_CLIENT, BY_OBJECT, Asking, Waiting
 from identity.entra.folding import Heard, Listed, belongs, fold, fold_listed, forget_unused
 from identity.entra.graph_objects import Guest, Known, Risky
@@ -25,32 +25,32 @@ from identity.risk.merging import Merged, merge
 
 NOW = 1_795_000_000
 ONE, TWO, THREE = (str(uuid.UUID(int=each)) for each in (1, 2, 3))
-ENTRA, CAEP = Family.ENTRA, Family.CAEP
+ENTRA, CAEP = RiskSource.ENTRA, RiskSource.CAEP
 
 
-def risky(object_id: str, updated: int, state: State = State.AT_RISK, **more: Any) -> Risky:
+def risky(object_id: str, updated: int, state: RiskState = RiskState.AT_RISK, **more: Any) -> Risky:
     """Give a risky user, or what `more` says."""
-    level = Level.HIGH if state is State.AT_RISK else Level.NONE
+    level = RiskLevel.HIGH if state is RiskState.AT_RISK else RiskLevel.NONE
     kind = more.pop("kind", PrincipalKind.USER)
     entry = RiskEntry(kind=kind, level=level, state=state, updated=updated)
-    return Risky(key_of(object_id), entry, "", object_id, **more)
+    return Risky(identity_key(object_id), entry, "", object_id, **more)
 
 
 def with_entries(*items: Risky) -> RiskSnapshot:
     """Give a snapshot that knows of these."""
-    draft = Draft.of(RiskSnapshot())
+    draft = SnapshotDraft.of(RiskSnapshot())
     fold(draft, Heard(Resource.USERS, items, NOW))
     return draft.finish(NOW)
 
 
-def entry_of(draft: Draft, object_id: str, family: Family = ENTRA) -> RiskEntry | None:
+def entry_of(draft: SnapshotDraft, object_id: str, family: RiskSource = ENTRA) -> RiskEntry | None:
     """Give what is known."""
-    return draft.entry(family, key_of(object_id))
+    return draft.entry(family, identity_key(object_id))
 
 
 def test_pages_are_merged_and_counted() -> None:
     """What is of the future is refused, and stops nothing."""
-    draft = Draft.of(RiskSnapshot())
+    draft = SnapshotDraft.of(RiskSnapshot())
     items = [risky(ONE, NOW + 1000), risky(TWO, NOW), risky(TWO, NOW - 5)]
     counts = fold(draft, Heard(Resource.USERS, items, NOW))
     assert counts == {Merged.FUTURE: 1, Merged.CHANGED: 1, Merged.OLDER: 1}
@@ -60,66 +60,74 @@ def test_pages_are_merged_and_counted() -> None:
 
 def test_a_time_that_cannot_be_read_hides_nobody() -> None:
     """It counts as changed now, once; the same again changes nothing."""
-    draft = Draft.of(RiskSnapshot())
+    draft = SnapshotDraft.of(RiskSnapshot())
     fold(draft, Heard(Resource.USERS, [risky(ONE, 0)], NOW))
     first = entry_of(draft, ONE)
     assert first is not None
-    assert (first.state, first.updated) == (State.AT_RISK, NOW)
+    assert (first.state, first.updated) == (RiskState.AT_RISK, NOW)
     counts = fold(draft, Heard(Resource.USERS, [risky(ONE, 0)], NOW + 100))
     assert counts == {Merged.SAME: 1}
-    fold(draft, Heard(Resource.USERS, [risky(ONE, 0, State.DISMISSED)], NOW + 200))
+    fold(draft, Heard(Resource.USERS, [risky(ONE, 0, RiskState.DISMISSED)], NOW + 200))
     last = entry_of(draft, ONE)
     assert last is not None
-    assert (last.state, last.updated) == (State.DISMISSED, NOW + 200)
+    assert (last.state, last.updated) == (RiskState.DISMISSED, NOW + 200)
 
 
 def test_of_one_second_graphs_word_stands_once_it_is_settled() -> None:
     """A remediation of the very second of the detection is taken in a minute later."""
-    draft = Draft.of(with_entries(risky(ONE, NOW)))
-    gone = risky(ONE, NOW, State.REMEDIATED)
+    draft = SnapshotDraft.of(with_entries(risky(ONE, NOW)))
+    gone = risky(ONE, NOW, RiskState.REMEDIATED)
     fold(draft, Heard(Resource.USERS, [gone], NOW + 59))
-    assert entry_of(draft, ONE) == entry_of(Draft.of(draft.before), ONE)
+    assert entry_of(draft, ONE) == entry_of(SnapshotDraft.of(draft.before), ONE)
     fold(draft, Heard(Resource.USERS, [gone], NOW + 61))
     entry = entry_of(draft, ONE)
     assert entry is not None
-    assert entry.state is State.REMEDIATED
+    assert entry.state is RiskState.REMEDIATED
 
 
 @pytest.mark.parametrize(
     ("graph", "pushed"),
-    [(State.AT_RISK, State.DISMISSED), (State.DISMISSED, State.AT_RISK)],
+    [(RiskState.AT_RISK, RiskState.DISMISSED), (RiskState.DISMISSED, RiskState.AT_RISK)],
     ids=["clears somebody", "accuses somebody"],
 )
-def test_what_only_the_event_hub_told_does_not_last(graph: State, pushed: State) -> None:
+def test_what_only_the_event_hub_told_does_not_last(graph: RiskState, pushed: RiskState) -> None:
     """Whoever may write there can be believed for hours; then Graph's word of now stands."""
-    draft = Draft.of(with_entries(risky(ONE, NOW, graph)))
-    merge(draft, ENTRA, key_of(ONE), risky(ONE, NOW + 1, pushed).entry, NOW + 1)
+    draft = SnapshotDraft.of(with_entries(risky(ONE, NOW, graph)))
+    merge(draft, ENTRA, identity_key(ONE), risky(ONE, NOW + 1, pushed).entry, NOW + 1)
     for passed, stands in ((6 * 3600, pushed), (6 * 3600 + 1, graph)):
         fold(draft, Heard(Resource.USERS, [risky(ONE, NOW, graph)], NOW + passed))
         entry = entry_of(draft, ONE)
         assert entry is not None
         assert entry.state is stands
-    merge(draft, ENTRA, key_of(ONE), risky(ONE, NOW + 1, State.DISMISSED).entry, NOW + 30_000)
+    merge(
+        draft,
+        ENTRA,
+        identity_key(ONE),
+        risky(ONE, NOW + 1, RiskState.DISMISSED).entry,
+        NOW + 30_000,
+    )
     assert entry_of(draft, ONE) == entry
 
 
 LONG_AGO = NOW - 100_000
 
 
-def listed(draft: Draft, *ids: str, missed: frozenset[bytes] = frozenset()) -> frozenset[bytes]:
+def listed(
+    draft: SnapshotDraft, *ids: str, missed: frozenset[bytes] = frozenset()
+) -> frozenset[bytes]:
     """Take in a pass over all users that told of these."""
-    keys = frozenset(key_of(each) for each in ids)
+    keys = frozenset(identity_key(each) for each in ids)
     return fold_listed(draft, Listed(Resource.USERS, keys, NOW, missed))
 
 
 def test_who_is_not_listed_any_more_is_forgotten() -> None:
     """At once where there was no risk; one at risk only when two passes do not list them."""
-    before = with_entries(risky(ONE, LONG_AGO, State.REMEDIATED), risky(TWO, LONG_AGO))
-    draft = Draft.of(before)
+    before = with_entries(risky(ONE, LONG_AGO, RiskState.REMEDIATED), risky(TWO, LONG_AGO))
+    draft = SnapshotDraft.of(before)
     missed = listed(draft, THREE)
     assert entry_of(draft, ONE) is None
     assert entry_of(draft, TWO) is not None
-    assert missed == {key_of(TWO)}
+    assert missed == {identity_key(TWO)}
     assert listed(draft, THREE, missed=missed) == frozenset()
     assert entry_of(draft, TWO) is None
 
@@ -127,36 +135,38 @@ def test_who_is_not_listed_any_more_is_forgotten() -> None:
 @pytest.mark.parametrize("updated", [NOW - 299, NOW + 5])
 def test_who_changed_while_all_were_read_is_kept(updated: int) -> None:
     """They may have moved to a page that was read before."""
-    draft = Draft.of(with_entries(risky(ONE, updated, State.REMEDIATED)))
+    draft = SnapshotDraft.of(with_entries(risky(ONE, updated, RiskState.REMEDIATED)))
     listed(draft, THREE)
     assert entry_of(draft, ONE) is not None
 
 
 def test_a_pass_over_users_forgets_users_of_entra_alone() -> None:
     """Not service principals, not what another transmitter said."""
-    draft = Draft.of(with_entries(risky(ONE, LONG_AGO, kind=PrincipalKind.SERVICE_PRINCIPAL)))
-    draft.put(CAEP, key_of(TWO), RiskEntry(updated=LONG_AGO))
-    listed(draft, THREE, missed=frozenset({key_of(ONE), key_of(TWO)}))
+    draft = SnapshotDraft.of(
+        with_entries(risky(ONE, LONG_AGO, kind=PrincipalKind.SERVICE_PRINCIPAL))
+    )
+    draft.put(CAEP, identity_key(TWO), RiskEntry(updated=LONG_AGO))
+    listed(draft, THREE, missed=frozenset({identity_key(ONE), identity_key(TWO)}))
     assert entry_of(draft, ONE) is not None
     assert entry_of(draft, TWO, CAEP) is not None
 
 
 def test_guests_come_and_go_with_the_lists() -> None:
     """Who is not listed is no guest."""
-    draft = Draft.of(RiskSnapshot())
-    fold(draft, Heard(Resource.GUESTS, [Guest(key_of(ONE)), Guest(key_of(TWO))], NOW))
+    draft = SnapshotDraft.of(RiskSnapshot())
+    fold(draft, Heard(Resource.GUESTS, [Guest(identity_key(ONE)), Guest(identity_key(TWO))], NOW))
     snapshot = draft.finish(NOW)
-    draft = Draft.of(snapshot)
-    fold_listed(draft, Listed(Resource.GUESTS, frozenset({key_of(TWO)}), NOW))
+    draft = SnapshotDraft.of(snapshot)
+    fold_listed(draft, Listed(Resource.GUESTS, frozenset({identity_key(TWO)}), NOW))
     after = draft.finish(NOW)
-    assert not after.is_guest(key_of(ONE))
-    assert after.is_guest(key_of(TWO))
+    assert not after.is_guest(identity_key(ONE))
+    assert after.is_guest(identity_key(TWO))
 
 
 def test_applications_are_known_by_the_id_that_was_asked_for() -> None:
     """By client id, by object id; only what is neither is missing."""
     known = Known(ONE, Application(ApplicationKind.APPLICATION, TWO))
-    draft = Draft.of(RiskSnapshot())
+    draft = SnapshotDraft.of(RiskSnapshot())
     fold(draft, Heard(Resource.APPLICATIONS, [known], NOW, Asking(BY_CLIENT, (ONE, THREE))))
     snapshot = draft.finish(NOW)
     assert snapshot.application(ONE) == known.application
@@ -169,9 +179,9 @@ def test_applications_are_known_by_the_id_that_was_asked_for() -> None:
 
 def test_a_service_principal_that_was_made_again_is_followed() -> None:
     """Its risk is looked up by the object id that it has now."""
-    draft = Draft.of(RiskSnapshot())
+    draft = SnapshotDraft.of(RiskSnapshot())
     draft.put_application(ONE, Application(ApplicationKind.APPLICATION, TWO))
-    draft = Draft.of(draft.finish(NOW))
+    draft = SnapshotDraft.of(draft.finish(NOW))
     again = risky(THREE, NOW, kind=PrincipalKind.SERVICE_PRINCIPAL, client_id=ONE)
     fold(draft, Heard(Resource.SERVICE_PRINCIPALS, [again], NOW))
     assert draft.finish(NOW).application(ONE) == Application(ApplicationKind.APPLICATION, THREE)
@@ -183,23 +193,23 @@ def test_an_application_at_risk_is_known_before_anything_signs_in_as_it() -> Non
     before = RiskSnapshot()
     nobody_uses_it = Waiting(Times())
     for state, known in (
-        (State.REMEDIATED, None),
-        (State.AT_RISK, Application(ApplicationKind.APPLICATION, TWO)),
-        (State.REMEDIATED, None),
+        (RiskState.REMEDIATED, None),
+        (RiskState.AT_RISK, Application(ApplicationKind.APPLICATION, TWO)),
+        (RiskState.REMEDIATED, None),
     ):
-        draft = Draft.of(before)
+        draft = SnapshotDraft.of(before)
         item = risky(TWO, NOW + before.head.version, state, **service)
         fold(draft, Heard(Resource.SERVICE_PRINCIPALS, [item], NOW))
         forget_unused(draft, nobody_uses_it)
         before = draft.finish(NOW)
-        draft = Draft.of(before)
+        draft = SnapshotDraft.of(before)
         forget_unused(draft, nobody_uses_it)
         assert draft.application(ONE) == known
 
 
 def test_what_an_application_at_risk_is_stays_known() -> None:
     """Another tenant's stays so, though it is told of in the same write."""
-    draft = Draft.of(RiskSnapshot())
+    draft = SnapshotDraft.of(RiskSnapshot())
     foreign = Application(ApplicationKind.FOREIGN, TWO)
     fold(draft, Heard(Resource.APPLICATIONS, [Known(ONE, foreign)], NOW, Asking(BY_CLIENT, (ONE,))))
     service = risky(TWO, NOW, kind=PrincipalKind.SERVICE_PRINCIPAL, client_id=ONE)
@@ -209,10 +219,10 @@ def test_what_an_application_at_risk_is_stays_known() -> None:
 
 def test_ids_that_nobody_uses_are_forgotten() -> None:
     """The others stay."""
-    draft = Draft.of(RiskSnapshot())
+    draft = SnapshotDraft.of(RiskSnapshot())
     for each in (ONE, TWO):
         draft.put_application(each, Application(ApplicationKind.MISSING))
-    draft = Draft.of(draft.finish(NOW))
+    draft = SnapshotDraft.of(draft.finish(NOW))
     waiting = Waiting(Times())
     waiting.use([TWO], (), 0.0)
     forget_unused(draft, waiting)
@@ -222,22 +232,22 @@ def test_ids_that_nobody_uses_are_forgotten() -> None:
 def test_what_another_tenants_entra_said_is_forgotten() -> None:
     """What other transmitters said stays, and so does the site's table."""
     head = Head(tenant="old", users=Coverage(as_of=1.0, through="x", full=1.0), table="t")
-    draft = Draft.of(RiskSnapshot(head))
-    fold(draft, Heard(Resource.USERS, [risky(ONE, NOW), Guest(key_of(TWO))], NOW))
-    draft.put(CAEP, key_of(ONE), RiskEntry(updated=NOW))
+    draft = SnapshotDraft.of(RiskSnapshot(head))
+    fold(draft, Heard(Resource.USERS, [risky(ONE, NOW), Guest(identity_key(TWO))], NOW))
+    draft.put(CAEP, identity_key(ONE), RiskEntry(updated=NOW))
     draft.put_application(ONE, Application(ApplicationKind.MISSING))
-    draft = Draft.of(draft.finish(NOW))
+    draft = SnapshotDraft.of(draft.finish(NOW))
     belongs(draft, "new")
     after = draft.finish(NOW)
-    assert after.entry(ENTRA, key_of(ONE)) is None
-    assert after.entry(CAEP, key_of(ONE)) is not None
-    assert not after.is_guest(key_of(TWO))
+    assert after.entry(ENTRA, identity_key(ONE)) is None
+    assert after.entry(CAEP, identity_key(ONE)) is not None
+    assert not after.is_guest(identity_key(TWO))
     assert list(after.applications()) == []
     assert (after.head.tenant, after.head.users, after.head.table) == ("new", Coverage(), "t")
 
 
 def test_the_same_tenant_changes_nothing() -> None:
     """At the beginning of each term it is looked at."""
-    draft = Draft.of(RiskSnapshot(Head(tenant="same")))
+    draft = SnapshotDraft.of(RiskSnapshot(Head(tenant="same")))
     belongs(draft, "same")
     assert not draft.changed

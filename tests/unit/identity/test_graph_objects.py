@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.risk.model import ApplicationKind, Level, PrincipalKind, State, key_of
+from core.risk.model import ApplicationKind, PrincipalKind, RiskLevel, RiskState, identity_key
 from identity.entra.graph_objects import (
     Detected,
     Guest,
@@ -63,9 +63,13 @@ def test_a_risky_user() -> None:
     found = read(Resource.USERS, user(), link="https://next")
     [item] = found.items
     assert isinstance(item, Risky)
-    assert item.key == key_of(ONE)
+    assert item.key == identity_key(ONE)
     entry = item.entry
-    assert (entry.level, entry.state, entry.kind) == (Level.HIGH, State.AT_RISK, PrincipalKind.USER)
+    assert (entry.level, entry.state, entry.kind) == (
+        RiskLevel.HIGH,
+        RiskState.AT_RISK,
+        PrincipalKind.USER,
+    )
     assert entry.updated == 1_795_334_400
     assert item.written == "2026-11-22T08:00:00.1234567Z"
     assert found.next_link == "https://next"
@@ -99,8 +103,8 @@ def test_levels_and_states_of_a_release_to_come_are_unknown(word: str | None) ->
     """Never clean."""
     [item] = read(Resource.USERS, user(riskLevel=word, riskState=word)).items
     assert isinstance(item, Risky)
-    assert item.entry.level is Level.UNKNOWN
-    assert item.entry.state is State.UNKNOWN
+    assert item.entry.level is RiskLevel.UNKNOWN
+    assert item.entry.state is RiskState.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -196,7 +200,7 @@ def test_detections() -> None:
     }
     [item] = read(Resource.USER_EVENTS, raw).items
     assert isinstance(item, Detected)
-    assert item.key == key_of(ONE)
+    assert item.key == identity_key(ONE)
     assert item.detection.event_id == "a" * 64
     assert item.detection.active == 1_795_330_800
     assert item.written == "2026-11-22T08:00:00Z"
@@ -229,4 +233,4 @@ def test_a_type_that_nobody_knows_stays_unidentified() -> None:
 
 def test_guests() -> None:
     """Their ids alone."""
-    assert read(Resource.GUESTS, {"id": ONE, **CANARY}).items == (Guest(key_of(ONE)),)
+    assert read(Resource.GUESTS, {"id": ONE, **CANARY}).items == (Guest(identity_key(ONE)),)

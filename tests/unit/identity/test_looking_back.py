@@ -7,20 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.ids import uuid7
-from core.risk.look_back import Act, Sort
+from core.risk.look_back import RecordedAct, Sort
 from core.risk.model import (
     LATEST_DETECTION_S,
     Application,
     ApplicationKind,
-    Family,
-    Level,
     PrincipalKind,
     RiskEntry,
+    RiskLevel,
+    RiskSource,
+    RiskState,
     Standing,
-    State,
-    key_of,
+    identity_key,
 )
-from core.risk.snapshot import Draft, RiskSnapshot
+from core.risk.snapshot import RiskSnapshot, SnapshotDraft
 from identity.look_back.look_back_subjects import asked_of
 from identity.look_back.looking_back import (
     DAY_S,
@@ -45,23 +45,25 @@ ALICE = "oid:11111111-2222-4333-8444-555555555501"
 CLIENT = "99999999-2222-4333-8444-555555555501"
 
 
-def snapshot_of(*entries: tuple[str, Family, RiskEntry]) -> RiskSnapshot:
+def snapshot_of(*entries: tuple[str, RiskSource, RiskEntry]) -> RiskSnapshot:
     """Give a snapshot of these entries."""
-    draft = Draft.of(RiskSnapshot())
+    draft = SnapshotDraft.of(RiskSnapshot())
     for label, family, entry in entries:
-        draft.put(family, key_of(label), entry)
+        draft.put(family, identity_key(label), entry)
     return draft.finish(NOW)
 
 
-def risky(level: Level = Level.MEDIUM, since: int = NOW, **more: object) -> RiskEntry:
+def risky(level: RiskLevel = RiskLevel.MEDIUM, since: int = NOW, **more: object) -> RiskEntry:
     """Give an entry that says at risk."""
-    fields = {"level": level, "state": State.AT_RISK, "updated": since, "since": since, **more}
+    fields = {"level": level, "state": RiskState.AT_RISK, "updated": since, "since": since, **more}
     return RiskEntry(**fields)  # type: ignore[arg-type]
 
 
-def act(kind: str, operation: str = "CREATE", group: str = "", subresource: str = "") -> Act:
+def act(
+    kind: str, operation: str = "CREATE", group: str = "", subresource: str = ""
+) -> RecordedAct:
     """Give an act on an object."""
-    return Act(
+    return RecordedAct(
         id=uuid7(NOW * 1000),
         operation=operation,
         kind=kind,
@@ -74,7 +76,7 @@ def act(kind: str, operation: str = "CREATE", group: str = "", subresource: str 
 
 def risen(since: int = NOW, level: Standing = Standing.MEDIUM, begin: int = LATELY) -> Risen:
     """Give somebody at risk."""
-    return Risen(key_of(ALICE), (ALICE,), level, since, begin)
+    return Risen(identity_key(ALICE), (ALICE,), level, since, begin)
 
 
 def test_a_detection_that_is_47_hours_late_reaches_46_hours_back() -> None:
@@ -100,26 +102,34 @@ def test_the_window_covers_late_detections_and_has_its_limit(
     assert not active or begin <= max(active - MARGIN_S, limit)
 
 
-@given(st.sampled_from(Level), st.sampled_from(State))
-def test_whoever_counts_as_at_risk_is_looked_back_on(level: Level, state: State) -> None:
+@given(st.sampled_from(RiskLevel), st.sampled_from(RiskState))
+def test_whoever_counts_as_at_risk_is_looked_back_on(level: RiskLevel, state: RiskState) -> None:
     """The same identities whose approvals do not count (`identity.risk.standing.at_risk`)."""
     entry = RiskEntry(level=level, state=state, updated=NOW, since=NOW)
-    snapshot = snapshot_of((ALICE, Family.ENTRA, entry))
-    expected = standing.at_risk(snapshot, key_of(ALICE))
+    snapshot = snapshot_of((ALICE, RiskSource.ENTRA, entry))
+    expected = standing.at_risk(snapshot, identity_key(ALICE))
     assert (standing_of_entry(entry) is not None) is expected
-    assert (key_of(ALICE) in list(at_risk(snapshot))) is expected
+    assert (identity_key(ALICE) in list(at_risk(snapshot))) is expected
 
 
 def test_families_are_joined_the_worse_level_the_earlier_risk() -> None:
     """One that knows less takes nothing back."""
     snapshot = snapshot_of(
-        (ALICE, Family.ENTRA, risky(Level.LOW, NOW - 5000, event_id="a", event_type="riskyIP")),
-        (ALICE, Family.CAEP, risky(Level.HIGH, NOW - 100, event_id="b", active=NOW - 9 * DAY_S)),
+        (
+            ALICE,
+            RiskSource.ENTRA,
+            risky(RiskLevel.LOW, NOW - 5000, event_id="a", event_type="riskyIP"),
+        ),
+        (
+            ALICE,
+            RiskSource.CAEP,
+            risky(RiskLevel.HIGH, NOW - 100, event_id="b", active=NOW - 9 * DAY_S),
+        ),
     )
-    found = risen_of(snapshot, key_of(ALICE), NOW, 14, {})
+    found = risen_of(snapshot, identity_key(ALICE), NOW, 14, {})
     assert found == Risen(
-        key=key_of(ALICE),
-        labels=labels_of(key_of(ALICE)),
+        key=identity_key(ALICE),
+        labels=labels_of(identity_key(ALICE)),
         standing=Standing.HIGH,
         since=NOW - 5000,
         begin=NOW - 9 * DAY_S - MARGIN_S,
@@ -131,12 +141,12 @@ def test_families_are_joined_the_worse_level_the_earlier_risk() -> None:
 def test_a_service_principal_has_its_client_ids() -> None:
     """So Pods that can sign in as it are found."""
     service = "oid:aaaaaaaa-2222-4333-8444-555555555501"
-    draft = Draft.of(RiskSnapshot())
-    draft.put(Family.ENTRA, key_of(service), risky(kind=PrincipalKind.SERVICE_PRINCIPAL))
+    draft = SnapshotDraft.of(RiskSnapshot())
+    draft.put(RiskSource.ENTRA, identity_key(service), risky(kind=PrincipalKind.SERVICE_PRINCIPAL))
     application = Application(ApplicationKind.APPLICATION, service.removeprefix("oid:"))
     draft.put_application(CLIENT, application)
     snapshot = draft.finish(NOW)
-    found = risen_of(snapshot, key_of(service), NOW, 14, clients_of(snapshot))
+    found = risen_of(snapshot, identity_key(service), NOW, 14, clients_of(snapshot))
     assert found is not None
     assert found.client_ids == {CLIENT}
     assert found.kind is PrincipalKind.SERVICE_PRINCIPAL
@@ -144,7 +154,7 @@ def test_a_service_principal_has_its_client_ids() -> None:
 
 def test_an_application_asks_under_its_object_id_as_a_user_name_too() -> None:
     """Where kube-apiserver is told no `oid`, the user name's digest is what is recorded."""
-    labels = labels_of(key_of(ALICE))
+    labels = labels_of(identity_key(ALICE))
     assert labels[0] == ALICE
     assert labels[1].startswith("user:")
 
@@ -176,7 +186,7 @@ def test_an_application_asks_under_its_object_id_as_a_user_name_too() -> None:
         (act("Approval", group="sallyport.dev"), Sort.APPROVAL, ("sallyport.dev", "Approval")),
     ],
 )
-def test_acts_are_told_apart(what: Act, sort: Sort, kind: tuple[str, str]) -> None:
+def test_acts_are_told_apart(what: RecordedAct, sort: Sort, kind: tuple[str, str]) -> None:
     """By what they left behind, and of which kind that is."""
     assert target_of(what) == (sort, kind)
 
@@ -190,7 +200,7 @@ def test_acts_are_told_apart(what: Act, sort: Sort, kind: tuple[str, str]) -> No
         act("SomethingOptions", "CONNECT"),
     ],
 )
-def test_what_leaves_nothing_behind_is_left_out(what: Act) -> None:
+def test_what_leaves_nothing_behind_is_left_out(what: RecordedAct) -> None:
     """Deletions, reports of status, scaling."""
     assert target_of(what) is None
 
@@ -235,13 +245,13 @@ def test_an_object_id_is_taken_however_it_is_typed(typed: str) -> None:
 def test_a_client_id_leads_to_its_service_principal() -> None:
     """By the snapshot; without one the client id alone is looked for."""
     service = str(uuid.uuid4())
-    draft = Draft.of(RiskSnapshot())
+    draft = SnapshotDraft.of(RiskSnapshot())
     draft.put_application(CLIENT, Application(ApplicationKind.APPLICATION, service))
     asked = asked_of(f"client:{CLIENT.upper()}")
     assert asked is not None
     found = asked(draft.finish(NOW))
     assert found.labels[:2] == (f"client:{CLIENT}", f"oid:{service}")
-    assert found.key == key_of(service)
+    assert found.key == identity_key(service)
     assert asked(None).labels == (f"client:{CLIENT}",)
     assert asked(None).client_ids == {CLIENT}
 

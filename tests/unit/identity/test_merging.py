@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.risk.model import Family, Level, RiskEntry, State, key_of
-from core.risk.snapshot import Draft, RiskSnapshot
+from core.risk.model import RiskEntry, RiskLevel, RiskSource, RiskState, identity_key
+from core.risk.snapshot import RiskSnapshot, SnapshotDraft
 from identity.risk.merging import (
     MOST_AHEAD_S,
     Detection,
@@ -19,30 +19,32 @@ from identity.risk.merging import (
 )
 from identity.risk.standing import says_at_risk
 
-KEY = key_of("8d1d8d2c-1a9f-4c7e-9a57-5bb2b1a4a001")
+KEY = identity_key("8d1d8d2c-1a9f-4c7e-9a57-5bb2b1a4a001")
 NOW = 1_795_000_000
-ENTRA, CAEP = Family.ENTRA, Family.CAEP
+ENTRA, CAEP = RiskSource.ENTRA, RiskSource.CAEP
 
 ENTRIES = st.builds(
     RiskEntry,
-    level=st.sampled_from(Level),
-    state=st.sampled_from(State),
+    level=st.sampled_from(RiskLevel),
+    state=st.sampled_from(RiskState),
     deleted=st.booleans(),
     updated=st.integers(NOW - 3, NOW),
 )
 
 
-def draft() -> Draft:
+def draft() -> SnapshotDraft:
     """Begin with nothing."""
-    return Draft.of(RiskSnapshot())
+    return SnapshotDraft.of(RiskSnapshot())
 
 
-def risk(updated: int, state: State = State.AT_RISK, level: Level = Level.HIGH) -> RiskEntry:
+def risk(
+    updated: int, state: RiskState = RiskState.AT_RISK, level: RiskLevel = RiskLevel.HIGH
+) -> RiskEntry:
     """Give an entry."""
     return RiskEntry(level=level, state=state, updated=updated)
 
 
-def known(made: Draft, family: Family = ENTRA) -> RiskEntry:
+def known(made: SnapshotDraft, family: RiskSource = ENTRA) -> RiskEntry:
     """Give what is known, which must be something."""
     entry = made.entry(family, KEY)
     assert entry is not None
@@ -58,11 +60,14 @@ def test_a_later_word_replaces_an_earlier_one_and_not_the_other_way_round() -> N
     """Older data never overwrites newer data; the same again changes nothing."""
     made = draft()
     assert merge(made, ENTRA, KEY, risk(NOW - 10), NOW) is Merged.CHANGED
-    assert merge(made, ENTRA, KEY, risk(NOW, State.REMEDIATED, Level.NONE), NOW) is Merged.CHANGED
+    assert (
+        merge(made, ENTRA, KEY, risk(NOW, RiskState.REMEDIATED, RiskLevel.NONE), NOW)
+        is Merged.CHANGED
+    )
     assert merge(made, ENTRA, KEY, risk(NOW - 10), NOW) is Merged.OLDER
-    again = risk(NOW, State.REMEDIATED, Level.NONE)
+    again = risk(NOW, RiskState.REMEDIATED, RiskLevel.NONE)
     assert merge(made, ENTRA, KEY, again, NOW) is Merged.SAME
-    assert known(made).state is State.REMEDIATED
+    assert known(made).state is RiskState.REMEDIATED
 
 
 @pytest.mark.parametrize("field", ["updated", "revoked", "active"])
@@ -81,18 +86,18 @@ def test_families_leave_one_another_alone() -> None:
     """That Entra knows of no risk takes nothing back that another transmitter said."""
     made = draft()
     merge(made, CAEP, KEY, risk(NOW - 10), NOW)
-    merge(made, ENTRA, KEY, risk(NOW, State.NONE, Level.NONE), NOW)
-    assert known(made, CAEP).state is State.AT_RISK
-    assert known(made).state is State.NONE
+    merge(made, ENTRA, KEY, risk(NOW, RiskState.NONE, RiskLevel.NONE), NOW)
+    assert known(made, CAEP).state is RiskState.AT_RISK
+    assert known(made).state is RiskState.NONE
 
 
 def test_since_is_kept_while_the_risk_goes_on() -> None:
     """A level that rises is the same risk; one that comes back after it was gone is a new one."""
     made = draft()
-    merge(made, ENTRA, KEY, risk(NOW - 40, level=Level.LOW), NOW)
+    merge(made, ENTRA, KEY, risk(NOW - 40, level=RiskLevel.LOW), NOW)
     merge(made, ENTRA, KEY, risk(NOW - 30), NOW)
     assert known(made).since == NOW - 40
-    merge(made, ENTRA, KEY, risk(NOW - 20, State.DISMISSED, Level.NONE), NOW)
+    merge(made, ENTRA, KEY, risk(NOW - 20, RiskState.DISMISSED, RiskLevel.NONE), NOW)
     assert known(made).since == 0
     merge(made, ENTRA, KEY, risk(NOW - 10), NOW)
     assert known(made).since == NOW - 10
@@ -102,11 +107,11 @@ def test_of_two_words_of_one_second_the_worse_stands_until_its_source_is_asked_a
     """Polling and push may cross; long after, what the source says now holds."""
     made = draft()
     merge(made, ENTRA, KEY, risk(NOW), NOW)
-    gone = risk(NOW, State.REMEDIATED, Level.NONE)
+    gone = risk(NOW, RiskState.REMEDIATED, RiskLevel.NONE)
     assert merge(made, ENTRA, KEY, gone, NOW) is Merged.SAME
-    assert known(made).state is State.AT_RISK
+    assert known(made).state is RiskState.AT_RISK
     assert merge(made, ENTRA, KEY, gone, NOW + 61, settled=True) is Merged.CHANGED
-    assert known(made).state is State.REMEDIATED
+    assert known(made).state is RiskState.REMEDIATED
 
 
 @given(st.lists(ENTRIES, min_size=1, max_size=4))
@@ -143,13 +148,13 @@ def test_what_is_replayed_changes_nothing(entries: list[RiskEntry]) -> None:
     for entry in entries:
         merge(made, ENTRA, KEY, entry, NOW)
     before = made.finish(NOW)
-    again = Draft.of(before)
+    again = SnapshotDraft.of(before)
     for entry in entries:
         assert merge(again, ENTRA, KEY, entry, NOW) is not Merged.CHANGED
     assert not again.changed
 
 
-def detection(active: int, event: str = "a", state: State = State.AT_RISK) -> Detection:
+def detection(active: int, event: str = "a", state: RiskState = RiskState.AT_RISK) -> Detection:
     """Give a detection."""
     return Detection(event * 64, "unfamiliarFeatures", active, state)
 
@@ -178,7 +183,7 @@ def test_the_latest_activity_is_cited_and_what_is_no_risk_is_not() -> None:
     assert merge_detection(made, ENTRA, KEY, detection(NOW - 90, "b"), NOW) is Merged.CHANGED
     assert merge_detection(made, ENTRA, KEY, detection(NOW - 60, "c"), NOW) is Merged.CHANGED
     assert merge_detection(made, ENTRA, KEY, detection(NOW - 90, "b"), NOW) is Merged.OLDER
-    dismissed = detection(NOW - 10, "d", State.DISMISSED)
+    dismissed = detection(NOW - 10, "d", RiskState.DISMISSED)
     assert merge_detection(made, ENTRA, KEY, dismissed, NOW) is Merged.SAME
     future = detection(NOW + MOST_AHEAD_S + 1, "e")
     assert merge_detection(made, ENTRA, KEY, future, NOW) is Merged.FUTURE
@@ -198,7 +203,7 @@ def test_a_new_risk_does_not_cite_what_an_old_one_rested_on() -> None:
     made = draft()
     merge_detection(made, ENTRA, KEY, detection(NOW - 90 * 3600), NOW)
     merge(made, ENTRA, KEY, risk(NOW - 89 * 3600), NOW)
-    merge(made, ENTRA, KEY, risk(NOW - 80 * 3600, State.REMEDIATED, Level.NONE), NOW)
+    merge(made, ENTRA, KEY, risk(NOW - 80 * 3600, RiskState.REMEDIATED, RiskLevel.NONE), NOW)
     assert known(made).event_id
     merge(made, ENTRA, KEY, risk(NOW), NOW)
     assert known(made).event_id == ""
@@ -216,7 +221,7 @@ def test_revocations_keep_the_latest_time_and_level_and_state() -> None:
     late = (NOW + MOST_AHEAD_S + 1, "c", "x", NOW)
     assert merge_revocation(made, CAEP, KEY, *late) is Merged.FUTURE
     assert known(made, CAEP).revoked == NOW - 10
-    assert known(made, CAEP).state is State.AT_RISK
+    assert known(made, CAEP).state is RiskState.AT_RISK
     assert known(made, CAEP).event_id == ""
-    merge(made, CAEP, KEY, risk(NOW, State.NONE, Level.NONE), NOW)
+    merge(made, CAEP, KEY, risk(NOW, RiskState.NONE, RiskLevel.NONE), NOW)
     assert known(made, CAEP).revoked == NOW - 10

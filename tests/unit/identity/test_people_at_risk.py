@@ -4,20 +4,27 @@ import msgspec
 import pytest
 
 from core.people.two_person import AtRisk
-from core.risk.model import LATEST_DETECTION_S, Family, Level, RiskEntry, State, key_of
-from core.risk.snapshot import Draft, RiskSnapshot
+from core.risk.model import (
+    LATEST_DETECTION_S,
+    RiskEntry,
+    RiskLevel,
+    RiskSource,
+    RiskState,
+    identity_key,
+)
+from core.risk.snapshot import RiskSnapshot, SnapshotDraft
 from identity.risk.people_at_risk import PeopleAtRisk
 
 OID = "6e4b8f0a-1c2d-4e5f-8a9b-0c1d2e3f4a5b"
 SINCE = 1_790_000_000
-RISKY = RiskEntry(level=Level.LOW, state=State.AT_RISK, updated=SINCE, since=SINCE)
+RISKY = RiskEntry(level=RiskLevel.LOW, state=RiskState.AT_RISK, updated=SINCE, since=SINCE)
 
 
 def with_entries(**entries: RiskEntry) -> RiskSnapshot:
     """Give a snapshot in which families (`entra`, `caep`) say this of one person."""
-    draft = Draft.of(RiskSnapshot())
+    draft = SnapshotDraft.of(RiskSnapshot())
     for family, entry in entries.items():
-        draft.put(Family[family.upper()], key_of(OID), entry)
+        draft.put(RiskSource[family.upper()], identity_key(OID), entry)
     return draft.finish(SINCE)
 
 
@@ -39,16 +46,20 @@ def test_a_person_is_known_by_any_mark() -> None:
     assert ask(snapshot, "user:0123456789abcdef") is None
 
 
-@pytest.mark.parametrize("level", [Level.LOW, Level.MEDIUM, Level.HIGH, Level.HIDDEN])
-def test_any_level_counts_and_no_age_takes_it_away(level: Level) -> None:
+@pytest.mark.parametrize(
+    "level", [RiskLevel.LOW, RiskLevel.MEDIUM, RiskLevel.HIGH, RiskLevel.HIDDEN]
+)
+def test_any_level_counts_and_no_age_takes_it_away(level: RiskLevel) -> None:
     """The snapshot was never complete: whoever was last known at risk stays so."""
     snapshot = with_entries(entra=msgspec.structs.replace(RISKY, level=level))
     assert snapshot.head.users.as_of is None
     assert ask(snapshot) is not None
 
 
-@pytest.mark.parametrize("state", [State.REMEDIATED, State.DISMISSED, State.CONFIRMED_SAFE])
-def test_a_risk_that_is_gone_is_gone(state: State) -> None:
+@pytest.mark.parametrize(
+    "state", [RiskState.REMEDIATED, RiskState.DISMISSED, RiskState.CONFIRMED_SAFE]
+)
+def test_a_risk_that_is_gone_is_gone(state: RiskState) -> None:
     """Unless another family says otherwise."""
     gone = msgspec.structs.replace(RISKY, state=state, since=0)
     assert ask(with_entries(entra=gone)) is None
@@ -73,7 +84,7 @@ def test_a_revocation_later_than_the_risk_takes_nothing_back() -> None:
 @pytest.mark.parametrize(
     "entry",
     [
-        msgspec.structs.replace(RISKY, state=State.CONFIRMED_COMPROMISED),
+        msgspec.structs.replace(RISKY, state=RiskState.CONFIRMED_COMPROMISED),
         msgspec.structs.replace(RISKY, since=0),
     ],
     ids=["confirmed to be compromised", "nobody knows since when"],

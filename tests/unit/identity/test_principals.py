@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.people.subject import Subject, service_account
-from core.risk.model import Role, key_of, key_of_subject
+from core.people.subject import Subject, service_account_subject
+from core.risk.model import Role, identity_key, subject_key
 from identity.risk.principals import (
     Nature,
     principal_of,
@@ -26,7 +26,7 @@ def _person(username: str, oid: str = PERSON) -> Subject:
 @pytest.mark.parametrize(
     "subject",
     [
-        service_account("train", "default"),
+        service_account_subject("train", "default"),
         Subject("system:kube-scheduler"),
         Subject("system:anonymous"),
         Subject("system:node:n1", extra={"oid": [PERSON]}),
@@ -67,7 +67,7 @@ def test_who_asks_is_told_apart_by_user_name_and_object_id(
     found = principal_of(subject)
     assert found is not None
     assert (found.nature, found.is_guest, found.role) == (nature, is_guest, Role.REQUESTER)
-    assert (found.who, found.key) == (subject.label, key_of_subject(subject))
+    assert (found.who, found.key) == (subject.label, subject_key(subject))
 
 
 def test_groups_are_object_ids_in_lower_case() -> None:
@@ -89,7 +89,7 @@ def test_a_note_names_its_author(label: str, nature: Nature) -> None:
     """An object id is a person's of Entra; anything else is outside, and knows no groups."""
     found = principal_of_note(label)
     assert found is not None
-    assert (found.role, found.who, found.key) == (Role.AUTHOR, label, key_of(label))
+    assert (found.role, found.who, found.key) == (Role.AUTHOR, label, identity_key(label))
     assert (found.nature, found.groups) == (nature, frozenset())
 
 
@@ -103,7 +103,11 @@ def test_a_client_id_is_compared_without_case() -> None:
     """Entra compares them so; the label and the tenant are in lower case."""
     found = principal_of_client(CLIENT.upper(), TENANT.upper())
     assert found == principal_of_client(CLIENT, TENANT)
-    assert (found.who, found.tenant, found.key) == (f"client:{CLIENT}", TENANT, key_of(CLIENT))
+    assert (found.who, found.tenant, found.key) == (
+        f"client:{CLIENT}",
+        TENANT,
+        identity_key(CLIENT),
+    )
 
 
 @given(st.text(max_size=40) | st.uuids().map(lambda each: "{" + str(each) + "}"))

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.risk.model import Family, Level, PrincipalKind, State, key_of
-from core.risk.snapshot import Draft, RiskSnapshot
+from core.risk.model import PrincipalKind, RiskLevel, RiskSource, RiskState, identity_key
+from core.risk.snapshot import RiskSnapshot, SnapshotDraft
 from identity.push.records import MOST_BYTES, MOST_RECORDS, Detected, Refusal, Told, read_message
 from identity.risk.merging import Merged
 from tests.harness.entra_records import (
@@ -43,8 +43,8 @@ def told(record: dict[str, Any]) -> Told:
 def test_a_risky_user_is_told_by_id_level_state_and_time() -> None:
     """As Entra ID sends it; nothing else of the record is kept."""
     found = told(USER)
-    assert found.key == key_of(PERSON)
-    assert (found.entry.level, found.entry.state) == (Level.MEDIUM, State.AT_RISK)
+    assert found.key == identity_key(PERSON)
+    assert (found.entry.level, found.entry.state) == (RiskLevel.MEDIUM, RiskState.AT_RISK)
     assert (found.entry.updated, found.entry.deleted) == (UPDATED, False)
     assert found.entry.kind is PrincipalKind.USER
 
@@ -53,10 +53,10 @@ def test_a_detection_is_what_a_risk_rests_on() -> None:
     """Its id, its type, and when the activity was; its level is not its user's."""
     (found,) = read(DETECTION)
     assert isinstance(found, Detected)
-    assert found.key == key_of(PERSON)
+    assert found.key == identity_key(PERSON)
     detection = found.detection
     assert (detection.event_id, detection.event_type) == (EVENT, "anonymizedIPAddress")
-    assert (detection.active, detection.state) == (ACTIVE, State.AT_RISK)
+    assert (detection.active, detection.state) == (ACTIVE, RiskState.AT_RISK)
 
 
 def test_service_principals_are_told_the_same_way() -> None:
@@ -69,7 +69,7 @@ def test_service_principals_are_told_the_same_way() -> None:
     assert isinstance(second, Detected)
     assert first.entry.kind is PrincipalKind.SERVICE_PRINCIPAL
     assert second.detection.kind is PrincipalKind.SERVICE_PRINCIPAL
-    assert first.key == second.key == key_of(PERSON)
+    assert first.key == second.key == identity_key(PERSON)
 
 
 def test_no_name_or_address_of_a_record_reaches_what_is_read() -> None:
@@ -97,18 +97,18 @@ def test_an_hour_of_one_digit_is_read() -> None:
 @pytest.mark.parametrize(
     ("level", "state", "wanted"),
     [
-        ("medium", "atRisk", (Level.MEDIUM, State.AT_RISK)),
-        ("Medium", "AtRisk", (Level.MEDIUM, State.AT_RISK)),
-        ("high", "ConfirmedCompromised", (Level.HIGH, State.CONFIRMED_COMPROMISED)),
-        ("none", "confirmedSafe", (Level.NONE, State.CONFIRMED_SAFE)),
-        ("Hidden", "Dismissed", (Level.HIDDEN, State.DISMISSED)),
-        ("none", "remediated", (Level.NONE, State.REMEDIATED)),
-        ("catastrophic", "possessed", (Level.UNKNOWN, State.UNKNOWN)),
-        ("", "", (Level.UNKNOWN, State.UNKNOWN)),
+        ("medium", "atRisk", (RiskLevel.MEDIUM, RiskState.AT_RISK)),
+        ("Medium", "AtRisk", (RiskLevel.MEDIUM, RiskState.AT_RISK)),
+        ("high", "ConfirmedCompromised", (RiskLevel.HIGH, RiskState.CONFIRMED_COMPROMISED)),
+        ("none", "confirmedSafe", (RiskLevel.NONE, RiskState.CONFIRMED_SAFE)),
+        ("Hidden", "Dismissed", (RiskLevel.HIDDEN, RiskState.DISMISSED)),
+        ("none", "remediated", (RiskLevel.NONE, RiskState.REMEDIATED)),
+        ("catastrophic", "possessed", (RiskLevel.UNKNOWN, RiskState.UNKNOWN)),
+        ("", "", (RiskLevel.UNKNOWN, RiskState.UNKNOWN)),
     ],
 )
 def test_words_are_read_in_both_spellings_and_none_that_is_unknown_is_clean(
-    level: str, state: str, wanted: tuple[Level, State]
+    level: str, state: str, wanted: tuple[RiskLevel, RiskState]
 ) -> None:
     """Graph's lower camel case, and the logs' capitals."""
     entry = told(changed(USER, riskLevel=level, riskState=state)).entry
@@ -233,18 +233,18 @@ def test_an_event_type_that_is_new_is_kept() -> None:
 def test_a_level_and_its_detection_meet_in_one_entry_in_either_order() -> None:
     """What arrives first waits for the other."""
     for order in ((USER, DETECTION), (DETECTION, USER)):
-        draft = Draft.of(RiskSnapshot())
+        draft = SnapshotDraft.of(RiskSnapshot())
         said = [each for each in read(*order) if not isinstance(each, Refusal)]
         assert [each.merge_into(draft, NOW) for each in said] == [Merged.CHANGED] * 2
-        entry = draft.entry(Family.ENTRA, key_of(PERSON))
+        entry = draft.entry(RiskSource.ENTRA, identity_key(PERSON))
         assert entry is not None
-        assert (entry.level, entry.event_id, entry.active) == (Level.MEDIUM, EVENT, ACTIVE)
-        assert draft.entry(Family.CAEP, key_of(PERSON)) is None
+        assert (entry.level, entry.event_id, entry.active) == (RiskLevel.MEDIUM, EVENT, ACTIVE)
+        assert draft.entry(RiskSource.CAEP, identity_key(PERSON)) is None
 
 
 def test_what_lies_ahead_or_is_known_already_changes_nothing() -> None:
     """More than 300 seconds ahead, the same again, and something older."""
-    draft = Draft.of(RiskSnapshot())
+    draft = SnapshotDraft.of(RiskSnapshot())
     assert told(USER).merge_into(draft, NOW) is Merged.CHANGED
     before = draft.finish(NOW)
     ahead = changed(USER, riskLastUpdatedDateTime="2022-08-22T21:00:00Z", riskLevel="high")
@@ -254,7 +254,7 @@ def test_what_lies_ahead_or_is_known_already_changes_nothing() -> None:
         (USER, NOW, Merged.SAME),
         (older, NOW, Merged.OLDER),
     ):
-        draft = Draft.of(before)
+        draft = SnapshotDraft.of(before)
         assert told(record).merge_into(draft, now) is wanted
         assert not draft.changed
 

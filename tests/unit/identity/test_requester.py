@@ -6,30 +6,35 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.kubernetes.requester_notes import NO_NOTES, Notes
+from core.kubernetes.requester_notes import NO_NOTES, RequesterNotes
 from identity.requester import Change, NoteChange, notes_due, wrong_notes
 
 ANN: Final = "oid:11111111-2222-3333-4444-555555555555"
 BEN: Final = "user:0123456789abcdef"
-MINE: Final = Notes(ANN, "net")
-THEIRS: Final = Notes(BEN, "wide")
+MINE: Final = RequesterNotes(ANN, "net")
+THEIRS: Final = RequesterNotes(BEN, "wide")
 
 REQUESTER: Final = ("notes/requester", "metadata.annotations[sallyport.dev/requester]")
 PROFILE: Final = ("notes/profile", "metadata.annotations[sallyport.dev/profile]")
 OWNER: Final = ("notes/owner", "metadata.ownerReferences")
 
 
-def renewed(new: Notes, old: Notes = NO_NOTES, **more: Any) -> NoteChange:
+def renewed(new: RequesterNotes, old: RequesterNotes = NO_NOTES, **more: Any) -> NoteChange:
     """Give the change of an object that ANN creates, or whose templates she changes."""
     return NoteChange(Change.RENEWED, ANN, new, old, **more)
 
 
-def kept(new: Notes, old: Notes, **more: Any) -> NoteChange:
+def kept(new: RequesterNotes, old: RequesterNotes, **more: Any) -> NoteChange:
     """Give the change of an object that ANN updates otherwise."""
     return NoteChange(Change.KEPT, ANN, new, old, **more)
 
 
-def made(new: Notes, root: Notes = NO_NOTES, old: Notes = NO_NOTES, **more: Any) -> NoteChange:
+def made(
+    new: RequesterNotes,
+    root: RequesterNotes = NO_NOTES,
+    old: RequesterNotes = NO_NOTES,
+    **more: Any,
+) -> NoteChange:
     """Give the change of what a configured controller makes."""
     return NoteChange(Change.MADE, "system:controller", new, old, root=root, **more)
 
@@ -40,38 +45,38 @@ def made(new: Notes, root: Notes = NO_NOTES, old: Notes = NO_NOTES, **more: Any)
         # Created, or its templates changed.
         (renewed(MINE), "net", []),
         (renewed(MINE, THEIRS), "net", []),
-        (renewed(Notes(ANN)), None, []),
+        (renewed(RequesterNotes(ANN)), None, []),
         (renewed(NO_NOTES), "net", [REQUESTER, PROFILE]),
-        (renewed(Notes(None, "net")), "net", [REQUESTER]),
-        (renewed(Notes(ANN)), "net", [PROFILE]),
-        (renewed(Notes(BEN, "net")), "net", [REQUESTER]),
+        (renewed(RequesterNotes(None, "net")), "net", [REQUESTER]),
+        (renewed(RequesterNotes(ANN)), "net", [PROFILE]),
+        (renewed(RequesterNotes(BEN, "net")), "net", [REQUESTER]),
         (renewed(THEIRS, THEIRS), "wide", [REQUESTER]),
         # A Pod must only not be wrong.
         (renewed(NO_NOTES, workload=False), "net", []),
-        (renewed(Notes(None, "net"), workload=False), "net", []),
-        (renewed(Notes(BEN), workload=False), "net", [REQUESTER]),
+        (renewed(RequesterNotes(None, "net"), workload=False), "net", []),
+        (renewed(RequesterNotes(BEN), workload=False), "net", [REQUESTER]),
         # Updated without a change of templates.
         (kept(MINE, MINE), None, []),
         (kept(THEIRS, THEIRS), None, []),
         (kept(NO_NOTES, NO_NOTES), None, []),
         (kept(MINE, THEIRS), None, [REQUESTER, PROFILE]),
-        (kept(Notes(ANN, "wide"), THEIRS), None, [REQUESTER]),
-        (kept(Notes(BEN, "net"), THEIRS), None, [PROFILE]),
+        (kept(RequesterNotes(ANN, "wide"), THEIRS), None, [REQUESTER]),
+        (kept(RequesterNotes(BEN, "net"), THEIRS), None, [PROFILE]),
         (kept(MINE, NO_NOTES), None, [REQUESTER, PROFILE]),
         (kept(NO_NOTES, THEIRS), None, [REQUESTER, PROFILE]),
-        (kept(Notes(BEN), Notes(ANN), workload=False), None, [REQUESTER]),
-        (kept(NO_NOTES, Notes(BEN), workload=False), None, []),
-        (kept(Notes(None, "wide"), Notes(None, "net"), workload=False), None, []),
+        (kept(RequesterNotes(BEN), RequesterNotes(ANN), workload=False), None, [REQUESTER]),
+        (kept(NO_NOTES, RequesterNotes(BEN), workload=False), None, []),
+        (kept(RequesterNotes(None, "wide"), RequesterNotes(None, "net"), workload=False), None, []),
         # Put under somebody else's controller.
         (kept(MINE, MINE, taken=True), None, []),
         (kept(NO_NOTES, NO_NOTES, taken=True), None, [OWNER]),
         # Made by a controller.
         (made(NO_NOTES, MINE), None, []),
         (made(MINE, MINE), None, []),
-        (made(Notes(None, "wide"), MINE), None, []),
+        (made(RequesterNotes(None, "wide"), MINE), None, []),
         (made(THEIRS, MINE), None, [REQUESTER]),
-        (made(Notes(ANN, "wide"), MINE), None, [REQUESTER]),
-        (made(Notes(ANN), MINE), None, [REQUESTER]),
+        (made(RequesterNotes(ANN, "wide"), MINE), None, [REQUESTER]),
+        (made(RequesterNotes(ANN), MINE), None, [REQUESTER]),
         (made(THEIRS), None, [REQUESTER]),
         (made(THEIRS, MINE, THEIRS), None, []),
         (made(THEIRS, MINE, copied=True), None, []),
@@ -94,7 +99,7 @@ def test_nothing_is_missed_on_what_is_refused_anyway() -> None:
 
 
 NOTE = st.one_of(st.none(), st.sampled_from([ANN, BEN, "net", "wide"]))
-NOTES = st.builds(Notes, NOTE, NOTE)
+NOTES = st.builds(RequesterNotes, NOTE, NOTE)
 CHANGES = st.builds(
     NoteChange,
     st.sampled_from(Change),
@@ -110,7 +115,7 @@ CHANGES = st.builds(
 def after(change: NoteChange, profile: str | None) -> NoteChange:
     """Give the change as the validating pass sees it, after the mutating one."""
     due = notes_due(change, profile)
-    new = Notes(
+    new = RequesterNotes(
         due.get("sallyport.dev/requester", change.new.requester),
         due.get("sallyport.dev/profile", change.new.profile),
     )

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.errors import SettingsError
-from core.risk.model import Family, Level, State, key_of
-from core.risk.snapshot import Draft, RiskSnapshot
+from core.risk.model import RiskLevel, RiskSource, RiskState, identity_key
+from core.risk.snapshot import RiskSnapshot, SnapshotDraft
 from identity.entra.event_ids import kept_event_id
 from identity.push.security_events import (
     ReadToken,
@@ -61,23 +61,23 @@ def events_of(**changes: Any) -> tuple[RiskLevelChange | SessionRevoked, ...]:
 @pytest.mark.parametrize(
     ("word", "level", "state"),
     [
-        ("LOW", Level.LOW, State.REMEDIATED),
-        ("MEDIUM", Level.MEDIUM, State.AT_RISK),
-        ("HIGH", Level.HIGH, State.AT_RISK),
+        ("LOW", RiskLevel.LOW, RiskState.REMEDIATED),
+        ("MEDIUM", RiskLevel.MEDIUM, RiskState.AT_RISK),
+        ("HIGH", RiskLevel.HIGH, RiskState.AT_RISK),
     ],
 )
 def test_a_risk_level_change_sets_the_level_of_a_person(
-    word: str, level: Level, state: State
+    word: str, level: RiskLevel, state: RiskState
 ) -> None:
     """In the family CAEP, with the token's id; LOW clears, since CAEP knows nothing below it."""
     (event,) = events_of(event=LEVEL | {"current_level": word})
-    draft = Draft.of(RiskSnapshot())
+    draft = SnapshotDraft.of(RiskSnapshot())
     assert event.merge_into(draft, NOW) is Merged.CHANGED
-    entry = draft.entry(Family.CAEP, key_of(PERSON))
+    entry = draft.entry(RiskSource.CAEP, identity_key(PERSON))
     assert entry is not None
     assert (entry.level, entry.state, entry.updated) == (level, state, int(NOW) - 5)
     assert (entry.event_id, entry.event_type) == (JTI, "risk-level-change")
-    assert draft.entry(Family.ENTRA, key_of(PERSON)) is None
+    assert draft.entry(RiskSource.ENTRA, identity_key(PERSON)) is None
 
 
 def test_a_revocation_and_a_level_meet_in_either_order() -> None:
@@ -85,11 +85,11 @@ def test_a_revocation_and_a_level_meet_in_either_order() -> None:
     revoked = {"events": {f"{CAEP}session-revoked": {"event_timestamp": int(NOW) - 60}}}
     (revocation,), (level,) = events_of(**revoked), events_of()
     for order in ((revocation, level), (level, revocation)):
-        draft = Draft.of(RiskSnapshot())
+        draft = SnapshotDraft.of(RiskSnapshot())
         assert [each.merge_into(draft, NOW) for each in order] == [Merged.CHANGED] * 2
-        entry = draft.entry(Family.CAEP, key_of(PERSON))
+        entry = draft.entry(RiskSource.CAEP, identity_key(PERSON))
         assert entry is not None
-        assert (entry.revoked, entry.level) == (int(NOW) - 60, Level.HIGH)
+        assert (entry.revoked, entry.level) == (int(NOW) - 60, RiskLevel.HIGH)
         assert entry.event_type == "risk-level-change", "what made them risky is cited"
 
 
@@ -106,7 +106,7 @@ def test_a_revocation_and_a_level_meet_in_either_order() -> None:
 def test_a_person_is_named_by_an_object_id(subject: dict[str, Any]) -> None:
     """In the formats of RFC 9493, and in a complex subject's user."""
     (event,) = events_of(sub_id=subject)
-    assert event.key == key_of(PERSON)
+    assert event.key == identity_key(PERSON)
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,14 @@ from core.risk.model import (
     AT_RISK,
     Application,
     ApplicationKind,
-    Family,
-    Level,
     RiskEntry,
+    RiskLevel,
+    RiskSource,
+    RiskState,
     Standing,
-    State,
-    key_of,
+    identity_key,
 )
-from core.risk.snapshot import Coverage, Draft, RiskSnapshot
+from core.risk.snapshot import Coverage, RiskSnapshot, SnapshotDraft
 from identity.risk.principals import Principal
 from identity.risk.standing import AHEAD_S, Freshness, at_risk, standing_of
 from tests.unit.identity.risks import (
@@ -39,8 +39,8 @@ from tests.unit.identity.risks import (
     workload,
 )
 
-ENTRA = (Family.ENTRA, PERSON)
-CAEP = (Family.CAEP, PERSON)
+ENTRA = (RiskSource.ENTRA, PERSON)
+CAEP = (RiskSource.CAEP, PERSON)
 
 
 def _of(principal: Principal, found: RiskSnapshot, now: float = NOW) -> tuple[Standing, ...]:
@@ -51,20 +51,20 @@ def _of(principal: Principal, found: RiskSnapshot, now: float = NOW) -> tuple[St
     ("said", "expected"),
     [
         (entry(), Standing.CLEAN),
-        (entry(Level.LOW, State.AT_RISK), Standing.LOW),
-        (entry(Level.MEDIUM, State.AT_RISK), Standing.MEDIUM),
-        (entry(Level.HIGH, State.AT_RISK), Standing.HIGH),
-        (entry(Level.HIDDEN, State.AT_RISK), Standing.HIDDEN),
-        (entry(Level.HIDDEN), Standing.HIDDEN),
-        (entry(Level.UNKNOWN, State.AT_RISK), Standing.UNKNOWN),
-        (entry(Level.NONE, State.AT_RISK), Standing.UNKNOWN),
-        (entry(Level.LOW, State.UNKNOWN), Standing.UNKNOWN),
-        (entry(Level.HIGH), Standing.HIGH),
-        (entry(Level.NONE, State.CONFIRMED_SAFE), Standing.CONFIRMED_SAFE),
-        (entry(Level.NONE, State.REMEDIATED), Standing.REMEDIATED),
-        (entry(Level.NONE, State.DISMISSED), Standing.DISMISSED),
-        (entry(Level.HIGH, State.CONFIRMED_COMPROMISED), Standing.COMPROMISED),
-        (entry(Level.NONE, State.CONFIRMED_COMPROMISED), Standing.COMPROMISED),
+        (entry(RiskLevel.LOW, RiskState.AT_RISK), Standing.LOW),
+        (entry(RiskLevel.MEDIUM, RiskState.AT_RISK), Standing.MEDIUM),
+        (entry(RiskLevel.HIGH, RiskState.AT_RISK), Standing.HIGH),
+        (entry(RiskLevel.HIDDEN, RiskState.AT_RISK), Standing.HIDDEN),
+        (entry(RiskLevel.HIDDEN), Standing.HIDDEN),
+        (entry(RiskLevel.UNKNOWN, RiskState.AT_RISK), Standing.UNKNOWN),
+        (entry(RiskLevel.NONE, RiskState.AT_RISK), Standing.UNKNOWN),
+        (entry(RiskLevel.LOW, RiskState.UNKNOWN), Standing.UNKNOWN),
+        (entry(RiskLevel.HIGH), Standing.HIGH),
+        (entry(RiskLevel.NONE, RiskState.CONFIRMED_SAFE), Standing.CONFIRMED_SAFE),
+        (entry(RiskLevel.NONE, RiskState.REMEDIATED), Standing.REMEDIATED),
+        (entry(RiskLevel.NONE, RiskState.DISMISSED), Standing.DISMISSED),
+        (entry(RiskLevel.HIGH, RiskState.CONFIRMED_COMPROMISED), Standing.COMPROMISED),
+        (entry(RiskLevel.NONE, RiskState.CONFIRMED_COMPROMISED), Standing.COMPROMISED),
         (entry(deleted=True), Standing.DELETED),
     ],
 )
@@ -76,7 +76,7 @@ def test_each_level_and_state_has_a_standing(said: RiskEntry, expected: Standing
 @given(said=entries)
 def test_nothing_that_is_not_known_to_be_clean_is(said: RiskEntry) -> None:
     """Only no level with no state, or nothing at all, comes to clean."""
-    clean = (said.level, said.state, said.deleted) == (Level.NONE, State.NONE, False)
+    clean = (said.level, said.state, said.deleted) == (RiskLevel.NONE, RiskState.NONE, False)
     revoked = said.revoked > NOW - FRESHNESS.revoked_s
     found = _of(person(), snapshot({ENTRA: said}))
     assert (found == (Standing.CLEAN,)) == (clean and not revoked)
@@ -116,7 +116,7 @@ def test_an_empty_snapshot_makes_everybody_stale() -> None:
 
 def test_who_was_at_risk_stays_so_however_old_it_is() -> None:
     """That Graph cannot be reached must not clear anybody."""
-    said = {ENTRA: entry(Level.HIGH, State.AT_RISK)}
+    said = {ENTRA: entry(RiskLevel.HIGH, RiskState.AT_RISK)}
     found = snapshot(said, of=head(users=Coverage(as_of=NOW - 10**6)))
     assert _of(person(), found) == (Standing.HIGH, Standing.STALE)
 
@@ -126,13 +126,13 @@ def test_without_a_licence_nobody_is_clean() -> None:
     of = head(users=Coverage(unlicensed=True), service_principals=Coverage(unlicensed=True))
     assert _of(person(), snapshot(of=of)) == (Standing.HIDDEN,)
     assert _of(workload(), snapshot(applications=REGISTERED, of=of)) == (Standing.HIDDEN,)
-    found = snapshot({CAEP: entry(Level.HIGH, State.AT_RISK)}, of=of)
+    found = snapshot({CAEP: entry(RiskLevel.HIGH, RiskState.AT_RISK)}, of=of)
     assert _of(person(), found) == (Standing.HIGH, Standing.HIDDEN)
 
 
 def test_a_revocation_counts_until_old_tokens_have_ended() -> None:
     """For `revoked_s` seconds, and not from then on; a risk besides stays."""
-    said = {CAEP: entry(revoked=int(NOW)), ENTRA: entry(Level.LOW, State.AT_RISK)}
+    said = {CAEP: entry(revoked=int(NOW)), ENTRA: entry(RiskLevel.LOW, RiskState.AT_RISK)}
     found, end = snapshot(said), int(NOW) + FRESHNESS.revoked_s
     fresh = Freshness(max_age_s=10**6, tenant=TENANT)
     before = standing_of(person(), found, fresh, end - 1).standings
@@ -171,7 +171,7 @@ def test_an_application_that_nobody_has_looked_up_is_unidentified() -> None:
 
 def test_a_service_principals_risk_is_found_by_its_client_id() -> None:
     """Client id, service principal's object id, risky service principal."""
-    said = {(Family.ENTRA, PRINCIPAL): entry(Level.HIGH, State.AT_RISK, event_id="e")}
+    said = {(RiskSource.ENTRA, PRINCIPAL): entry(RiskLevel.HIGH, RiskState.AT_RISK, event_id="e")}
     found = snapshot(said, REGISTERED)
     known = standing_of(workload(), found, FRESHNESS, NOW)
     assert (known.standings, known.events) == ((Standing.HIGH,), ("e",))
@@ -183,7 +183,7 @@ def test_a_service_principals_risk_is_found_by_its_client_id() -> None:
 @pytest.mark.parametrize(("tenant", "foreign"), [("", False), (TENANT, False), (ELSEWHERE, True)])
 def test_another_tenant_is_foreign_and_hides_nothing(tenant: str, *, foreign: bool) -> None:
     """Whoever names another tenant keeps every standing that they had without it."""
-    said = {(Family.ENTRA, PRINCIPAL): entry(Level.HIGH, State.AT_RISK)}
+    said = {(RiskSource.ENTRA, PRINCIPAL): entry(RiskLevel.HIGH, RiskState.AT_RISK)}
     old = head(service_principals=Coverage(as_of=1.0))
     for found in (snapshot(said, REGISTERED), snapshot(applications=REGISTERED, of=old)):
         without = set(_of(workload(), found))
@@ -198,7 +198,7 @@ def test_guests_are_known_by_their_name_or_from_the_tenants_list() -> None:
     listed = snapshot(guests=frozenset({PERSON}), of=of)
     for principal in (person(), author(), application_that_asks(PERSON)):
         assert _of(principal, listed) == (Standing.GUEST,)
-    said = {ENTRA: entry(Level.LOW, State.AT_RISK)}
+    said = {ENTRA: entry(RiskLevel.LOW, RiskState.AT_RISK)}
     found = _of(person(is_guest=True), snapshot(said))
     assert found == (Standing.LOW, Standing.GUEST)
 
@@ -212,8 +212,8 @@ def test_outside_entra_nothing_is_known_and_nothing_grows_old() -> None:
 def test_what_it_rests_on_is_told() -> None:
     """The events of both families, their types, the age, and since when."""
     said = {
-        ENTRA: entry(Level.LOW, State.AT_RISK, event_id="a", event_type="x", since=50),
-        CAEP: entry(Level.HIGH, State.AT_RISK, event_id="b", since=40),
+        ENTRA: entry(RiskLevel.LOW, RiskState.AT_RISK, event_id="a", event_type="x", since=50),
+        CAEP: entry(RiskLevel.HIGH, RiskState.AT_RISK, event_id="b", since=40),
     }
     known = standing_of(person(), snapshot(said), FRESHNESS, NOW)
     assert (known.standing, known.events) == (Standing.HIGH, ("a", "b"))
@@ -226,8 +226,10 @@ def test_one_family_takes_nothing_back_that_another_says(
 ) -> None:
     """What holds by one family's word holds whatever the other one says; clean alone gives way."""
     before = set(standing_of(principal, found, FRESHNESS, NOW).standings) - {Standing.CLEAN}
-    silent = [oid for oid in (PERSON, PRINCIPAL) if not found.entry(Family.CAEP, key_of(oid))]
-    draft_of = {(Family.CAEP, oid): said for oid in silent}
+    silent = [
+        oid for oid in (PERSON, PRINCIPAL) if not found.entry(RiskSource.CAEP, identity_key(oid))
+    ]
+    draft_of = {(RiskSource.CAEP, oid): said for oid in silent}
     merged = _with(found, draft_of)
     assert before <= set(standing_of(principal, merged, FRESHNESS, NOW).standings)
 
@@ -244,19 +246,19 @@ def test_to_know_less_takes_nothing_back(found: RiskSnapshot, principal: Princip
 @given(found=snapshots)
 def test_at_risk_is_whoever_a_standing_calls_so(found: RiskSnapshot) -> None:
     """Everybody of a standing in AT_RISK, by the key of the label; also whose level is hidden."""
-    key = key_of(f"oid:{PERSON}")
+    key = identity_key(f"oid:{PERSON}")
     standings = standing_of(person(), found, FRESHNESS, NOW).standings
-    said = [found.entry(family, key) for family in Family]
+    said = [found.entry(family, key) for family in RiskSource]
     states = {each.state for each in said if each}
     if AT_RISK.intersection(standings):
         assert at_risk(found, key)
-    elif states.isdisjoint({State.AT_RISK, State.UNKNOWN}):
+    elif states.isdisjoint({RiskState.AT_RISK, RiskState.UNKNOWN}):
         assert not at_risk(found, key)
-    assert at_risk(found, key) or State.AT_RISK not in states
+    assert at_risk(found, key) or RiskState.AT_RISK not in states
 
 
-def _with(found: RiskSnapshot, said: dict[tuple[Family, str], RiskEntry]) -> RiskSnapshot:
-    draft = Draft.of(found)
+def _with(found: RiskSnapshot, said: dict[tuple[RiskSource, str], RiskEntry]) -> RiskSnapshot:
+    draft = SnapshotDraft.of(found)
     for (family, oid), each in said.items():
-        draft.put(family, key_of(oid), each)
+        draft.put(family, identity_key(oid), each)
     return draft.finish(NOW)

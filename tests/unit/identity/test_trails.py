@@ -3,9 +3,17 @@
 from typing import Any
 
 from core.base.ids import uuid7
-from core.kubernetes.workload import GroupKind
-from core.risk.look_back import MOST_ITEMS, Act, Item, LiveObject, LookBackDocument, Sort, State
-from core.risk.model import Standing, key_of
+from core.kubernetes.workload_kinds import GroupKind
+from core.risk.look_back import (
+    MOST_ITEMS,
+    Item,
+    LiveObject,
+    LookBackDocument,
+    RecordedAct,
+    Sort,
+    State,
+)
+from core.risk.model import Standing, identity_key
 from identity.look_back.look_back_report import document_of
 from identity.look_back.looking_back import Risen
 from identity.look_back.trails import MOST_OBJECTS, Room, Trail, Trails
@@ -19,16 +27,16 @@ CLIENT = "99999999-2222-4333-8444-555555555501"
 
 def trail(label: str = ALICE, **more: object) -> Trail:
     """Give the trail of somebody at risk."""
-    return Trail(Risen(key_of(label), (label,), Standing.HIGH, NOW, BEGIN, **more))  # type: ignore[arg-type]
+    return Trail(Risen(identity_key(label), (label,), Standing.HIGH, NOW, BEGIN, **more))  # type: ignore[arg-type]
 
 
-def act(at: int, operation: str = "CREATE", **fields: str) -> Act:
+def act(at: int, operation: str = "CREATE", **fields: str) -> RecordedAct:
     """Give an act at a time, on a Deployment unless told otherwise."""
     what = {"kind": "Deployment", "group": "apps", "namespace": "train", "name": "web", "uid": "u1"}
-    return Act(id=uuid7(at * 1000), operation=operation, **{**what, **fields})
+    return RecordedAct(id=uuid7(at * 1000), operation=operation, **{**what, **fields})
 
 
-def entered(at: int, name: str, uid: str = "") -> Act:
+def entered(at: int, name: str, uid: str = "") -> RecordedAct:
     """Give an exec into a Pod."""
     fields = {"kind": "PodExecOptions", "group": "", "subresource": "exec"}
     return act(at, "CONNECT", name=name, uid=uid, **fields)

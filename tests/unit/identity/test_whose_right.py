@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.kubernetes.pod import ObjectMeta, OwnerReference, Pod, PodSpec
-from core.people.subject import Subject, service_account
+from core.people.subject import Subject, service_account_subject
 from identity.subjects import (
     Controllers,
     configured,
@@ -15,12 +15,12 @@ from identity.subjects import (
 )
 
 ALICE = Subject("alice@example.com", groups=["researchers"])
-PIPELINE = service_account("ci", "runner")
-OPERATOR = service_account("kubeflow", "training-operator")
-REPLICASETS = service_account("kube-system", "replicaset-controller")
-JOBS = service_account("kube-system", "job-controller")
+PIPELINE = service_account_subject("ci", "runner")
+OPERATOR = service_account_subject("kubeflow", "training-operator")
+REPLICASETS = service_account_subject("kube-system", "replicaset-controller")
+JOBS = service_account_subject("kube-system", "job-controller")
 MANAGER = Subject("system:kube-controller-manager", groups=["system:authenticated"])
-TRAINER = service_account("train", "trainer")
+TRAINER = service_account_subject("train", "trainer")
 
 BUILT_IN = Controllers()
 CONFIGURED = configured([f"{OPERATOR.username}=PyTorchJob.kubeflow.org"])
@@ -53,9 +53,15 @@ def test_bare_pod_is_its_makers(requester: Subject) -> None:
     [
         (REPLICASETS, REPLICASET),
         (JOBS, ("batch/v1", "Job")),
-        (service_account("kube-system", "daemon-set-controller"), ("apps/v1", "DaemonSet")),
-        (service_account("kube-system", "statefulset-controller"), ("apps/v1", "StatefulSet")),
-        (service_account("kube-system", "replication-controller"), ("v1", "ReplicationController")),
+        (service_account_subject("kube-system", "daemon-set-controller"), ("apps/v1", "DaemonSet")),
+        (
+            service_account_subject("kube-system", "statefulset-controller"),
+            ("apps/v1", "StatefulSet"),
+        ),
+        (
+            service_account_subject("kube-system", "replication-controller"),
+            ("v1", "ReplicationController"),
+        ),
         (MANAGER, REPLICASET),
         (MANAGER, ("batch/v1", "Job")),
     ],
@@ -158,7 +164,7 @@ def test_service_account_defaults_as_kubernetes_does(
 ) -> None:
     """`serviceAccountName`, else the older `serviceAccount`, else `default`; of the namespace."""
     pod = Pod(spec=PodSpec(service_account_name=name, service_account=older_name))
-    assert pod_service_account(pod, "other") == service_account("other", expected)
+    assert pod_service_account(pod, "other") == service_account_subject("other", expected)
 
 
 SUBJECTS = st.sampled_from([ALICE, PIPELINE, OPERATOR, REPLICASETS, JOBS, MANAGER])
@@ -180,12 +186,12 @@ def test_nobody_but_a_configured_controller_is_ever_left_out(
         assert found in ((requester,), (requester, TRAINER))
 
 
-OTHER = service_account("train", "other")
+OTHER = service_account_subject("train", "other")
 
 
 def test_all_accounts_of_a_workload_count_once() -> None:
     """Of what a controller makes; a requester who is one of them is not asked twice."""
-    deployments = service_account("kube-system", "deployment-controller")
+    deployments = service_account_subject("kube-system", "deployment-controller")
     owner = OwnerReference("apps/v1", "Deployment", "d", "u", controller=True)
     accounts = (TRAINER, OTHER)
     assert subjects_of(deployments, (owner,), accounts, BUILT_IN) == accounts

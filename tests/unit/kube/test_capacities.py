@@ -10,7 +10,7 @@ import yaml
 from structlog.testing import capture_logs
 
 from core.base.errors import InvalidObjectError
-from core.sandbox.capacity import Capacity, Shape, encode_capacity
+from core.sandbox.capacity import Capacity, NodeShape, encode_capacity
 from kube.capacities import NAME, OLDEST_S, WatchedCapacities, parse_capacities
 from kube.connection import Connection
 from kube.folder import FolderCluster
@@ -18,7 +18,7 @@ from kube.settings import LiveSettings
 from tests.unit.kube.scripted import ScriptedServer, eventually, reply, stream
 
 NOW = 1_800_000_000.0
-POOL = Capacity(NOW, 1, (Shape(1, {"cpu": 1}, {"cpu": 1}),))
+POOL = Capacity(NOW, 1, (NodeShape(1, {"cpu": 1}, {"cpu": 1}),))
 
 
 def written(**data: str) -> dict[str, Any]:

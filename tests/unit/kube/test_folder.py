@@ -7,7 +7,7 @@ from structlog.testing import capture_logs
 
 from core.base.errors import InvalidObjectError, SettingsError
 from core.cluster import SignIn
-from core.people.subject import Subject, service_account
+from core.people.subject import Subject, service_account_subject
 from core.profiles.container_profiles import ContainerProfile, ProfileSpec
 from kube.folder import FolderCluster, read_profiles
 
@@ -64,7 +64,7 @@ async def test_a_folder_answers_as_a_cluster(tmp_path: Path) -> None:
     train = await cluster.namespace("train")
     assert train.labels == {"sallyport.dev/mode": "warn", "kubernetes.io/metadata.name": "train"}
     assert train.ceiling == frozenset({"a", "b"})
-    trainer = service_account("train", "default")
+    trainer = service_account_subject("train", "default")
     question = ("use", "containerprofiles", "own")
     assert await cluster.allowed(trainer, *question, "train")
     assert not await cluster.allowed(trainer, *question, "other")

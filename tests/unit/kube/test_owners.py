@@ -8,25 +8,25 @@ import yaml
 
 from core.base.errors import ClusterError, OwnerUnknownError
 from core.kubernetes.pod import OwnerReference
-from core.kubernetes.requester_notes import Notes, Owned
+from core.kubernetes.requester_notes import OwnerObject, RequesterNotes
 from core.kubernetes.workload_kinds import WORKLOADS
 from kube.owners import METADATA_ONLY, OwnerCache, OwnerGets
 from kube.settings import LiveSettings
 
 JOB = OwnerReference(api_version="batch/v1", kind="Job", name="j", uid="u1", controller=True)
-FOUND = Owned(group="batch", kind="Job", name="j", uid="u1")
+FOUND = OwnerObject(group="batch", kind="Job", name="j", uid="u1")
 
 
 class Asked:
     """Answers with an owner, and counts."""
 
-    def __init__(self, answer: Owned | None = FOUND, delay: float = 0.0) -> None:
+    def __init__(self, answer: OwnerObject | None = FOUND, delay: float = 0.0) -> None:
         self.answer = answer
         self.delay = delay
         self.fails = False
         self.count = 0
 
-    async def __call__(self, namespace: str, reference: OwnerReference) -> Owned | None:
+    async def __call__(self, namespace: str, reference: OwnerReference) -> OwnerObject | None:
         """Answer, or fail."""
         del namespace, reference
         self.count += 1
@@ -131,7 +131,11 @@ async def test_only_metadata_is_asked_for() -> None:
     server = Server({path: body})
     found = await gets(server).get("train", JOB)
     assert found is not None
-    assert (found.uid, found.notes, found.owner and found.owner.uid) == ("u1", Notes("oid:x"), "u2")
+    assert (found.uid, found.notes, found.owner and found.owner.uid) == (
+        "u1",
+        RequesterNotes("oid:x"),
+        "u2",
+    )
     assert server.asked == [(path, METADATA_ONLY)]
 
 

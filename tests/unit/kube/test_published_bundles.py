@@ -16,9 +16,9 @@ from core.policy_bundles import (
     MOST_PARTS,
     PART_BYTES,
     SLOTS,
-    Announcement,
-    Head,
-    Stored,
+    BundleHead,
+    GateAnnouncement,
+    PublishedBundle,
     decode_head,
     part_name,
 )
@@ -47,12 +47,12 @@ def published(cluster: Cluster) -> PublishedBundles:
     return PublishedBundles(cluster, settings, lambda: None)  # type: ignore[arg-type]  # As above.
 
 
-def of(number: int) -> Stored:
+def of(number: int) -> PublishedBundle:
     """Say what is published."""
-    return Stored(f"{number:012x}", "", 0, 1)
+    return PublishedBundle(f"{number:012x}", "", 0, 1)
 
 
-async def publish(store: BundleStore, number: int, packed: bytes) -> Head:
+async def publish(store: BundleStore, number: int, packed: bytes) -> BundleHead:
     """Publish a bundle, and have it wanted."""
     before = await store.publish(await store.read(), packed, of(number))
     await store.write(before, before.head)
@@ -142,7 +142,7 @@ async def test_who_publish_at_once_never_mix_bundles(
         each = [publish(store, one, bytes([one]) * size) for one in range(number, number + 3)]
         for result in await asyncio.gather(*each, return_exceptions=True):
             told += isinstance(result, ClusterError) and "say it again" in str(result)
-            turns += isinstance(result, Head)
+            turns += isinstance(result, BundleHead)
         head = (await store.read()).head
         for found in head.bundles:
             held, one = await published.fetch(found), int(found.revision, 16)
@@ -156,7 +156,7 @@ async def test_what_a_publisher_left_half_way_is_written_over(
 ) -> None:
     """Its claim keeps nobody out, and its bundle is not there."""
     before = await store.read()
-    left = Stored("f" * 12, "", 0, 2)
+    left = PublishedBundle("f" * 12, "", 0, 2)
     await store.write(before, msgspec.structs.replace(before.head, claim=left))
     for number in range(1, 9):
         head = await publish(store, number, str(number).encode())
@@ -223,7 +223,7 @@ def test_a_broken_head_is_said_to_be(text: str, why: str) -> None:
 
 def test_an_empty_head_is_that_of_nothing_published() -> None:
     """As one that somebody made by hand."""
-    assert parse_head(b"{}") == Head()
+    assert parse_head(b"{}") == BundleHead()
 
 
 async def test_what_cannot_be_read_of_a_gate_has_loaded_nothing(
@@ -232,7 +232,7 @@ async def test_what_cannot_be_read_of_a_gate_has_loaded_nothing(
     """It is waited for: no place is no gate."""
     assert await store.gates() is None
     await store.make_place()
-    said = Announcement("base", "r", ("base",), beat=7)
+    said = GateAnnouncement("base", "r", ("base",), beat=7)
     data = {"gate-0": msgspec.json.encode(said).decode(), "gate-1": "{"}
     cluster.kept[f"{PATH}/{GATES_NAME}"]["data"] = data
-    assert await store.gates() == {"gate-0": said, "gate-1": Announcement("", "")}
+    assert await store.gates() == {"gate-0": said, "gate-1": GateAnnouncement("", "")}

@@ -5,7 +5,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from core.people.subject import Subject, service_account
+from core.people.subject import Subject, service_account_subject
 from kube.rbac import Question, Rbac, applies_to, rule_allows
 from kube.rbac_aggregation import selects
 from kube.rbac_objects import Binding, BindingSubject, LabelSelector, PolicyRule, Role
@@ -63,7 +63,7 @@ def test_a_rule(given: PolicyRule, question: Question, *, allowed: bool) -> None
 
 
 ALICE = Subject("alice", groups=["team"])
-TRAINER = service_account("train", "trainer")
+TRAINER = service_account_subject("train", "trainer")
 
 
 @pytest.mark.parametrize(

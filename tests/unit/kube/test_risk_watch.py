@@ -9,10 +9,9 @@ import pytest
 import yaml
 
 from core.base.errors import InvalidObjectError
-from core.risk.model import Family
-from core.risk.risk_shards import encode_base
+from core.risk.model import RiskSource
 from core.risk.snapshot import RiskSnapshot
-from core.risk.snapshot_storage import HEAD_NAME, encode_head, head_of, shard_name
+from core.risk.snapshot_storage import HEAD_NAME, build_head, encode_base, encode_head, shard_name
 from kube.connection import Connection
 from kube.folder import FolderCluster
 from kube.risk_watch import WatchedRisk, is_older
@@ -35,7 +34,7 @@ def secrets(snapshot: RiskSnapshot) -> list[dict[str, Any]]:
     """Give the Secrets of a snapshot."""
     written = encode_base(snapshot.base.items())
     return [
-        secret(HEAD_NAME, encode_head(head_of(snapshot, "a", written.digests))),
+        secret(HEAD_NAME, encode_head(build_head(snapshot, "a", written.digests))),
         *(
             secret(shard_name("a", number), {"shard": content})
             for number, content in enumerate(written.shards)
@@ -48,7 +47,7 @@ async def test_it_stays_in_use_while_kube_apiserver_is_away(
 ) -> None:
     """However long: it says itself as of when it is."""
     snapshot, _ = filled(5)
-    head = secret(HEAD_NAME, encode_head(head_of(snapshot, "", ())))
+    head = secret(HEAD_NAME, encode_head(build_head(snapshot, "", ())))
     listed = {"metadata": {"resourceVersion": "7"}, "items": [head]}
     server.answers = [reply(listed), stream(), reply({"message": "not now"}, 503)]
     settings = LiveSettings(
@@ -88,7 +87,7 @@ def test_older_is_what_is_behind_by_version_and_by_time(
     """A lower version that was written later is taken: `control` goes on with a backup."""
     held = RiskSnapshot(type(RiskSnapshot().head)(version=3, written=9.0))
     head = type(held.head)(version=version, written=written)
-    assert is_older(head_of(RiskSnapshot(head), "", ()), held) is older
+    assert is_older(build_head(RiskSnapshot(head), "", ()), held) is older
 
 
 def test_a_folder_can_hold_a_snapshot(tmp_path: Path) -> None:
@@ -99,8 +98,8 @@ def test_a_folder_can_hold_a_snapshot(tmp_path: Path) -> None:
     (tmp_path / "risk.yaml").write_text(yaml.safe_dump_all([*whole, other]))
     found = FolderCluster(tmp_path).risk()
     assert found is not None
-    assert dict(found.entries(Family.CAEP)) == dict(snapshot.entries(Family.CAEP))
-    assert len(list(found.entries(Family.ENTRA))) == 39
+    assert dict(found.entries(RiskSource.CAEP)) == dict(snapshot.entries(RiskSource.CAEP))
+    assert len(list(found.entries(RiskSource.ENTRA))) == 39
     (tmp_path / "risk.yaml").write_text(yaml.safe_dump(other))
     assert FolderCluster(tmp_path).risk() is None
 

@@ -5,7 +5,14 @@ from typing import Any
 import pytest
 
 from core.base.errors import InvalidObjectError
-from core.weights.store_access import FORMAT, Ability, Difference, Differing, Holder, StoreAccess
+from core.weights.store_access import (
+    FORMAT,
+    Ability,
+    AccessDifference,
+    DifferenceKind,
+    Holder,
+    StoreAccess,
+)
 from kube.connection import Connection
 from kube.objects import Objects
 from kube.store_access import MOST_BYTES, NAME, body_of, read_accesses
@@ -43,7 +50,9 @@ def access(name: str, holders: int) -> StoreAccess:
             for number in range(holders)
         ],
         differing=[
-            Differing(difference=Difference.SHARED_KEY, detail="it takes keys", remedy="Stop it.")
+            AccessDifference(
+                difference=DifferenceKind.SHARED_KEY, detail="it takes keys", remedy="Stop it."
+            )
         ],
     )
 

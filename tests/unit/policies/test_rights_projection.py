@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from core.base.errors import InvalidObjectError
 from core.kubernetes.roles import RoleRule
-from core.people.subject import Subject, unnamed
+from core.people.subject import Subject, pseudonymous_user
 from policies.kinds import project_object
 from policies.projecting.rights import MAX_RULES, MAX_WORDS, PROVIDERS
 from policies.projection import encode
@@ -98,9 +98,11 @@ def test_people_whom_a_rule_lets_impersonate_have_no_names(
 @given(st.text(), st.text())
 def test_two_users_never_share_a_name(one: str, other: str) -> None:
     """A privilege means one user: nobody is called like another's pseudonym."""
-    assert (unnamed(one) == unnamed(other)) is (one == other)
-    assert unnamed(unnamed(one)) == unnamed(one) or unnamed(one).startswith("user:")
-    assert unnamed(f"user:{one}") != f"user:{one}"
+    assert (pseudonymous_user(one) == pseudonymous_user(other)) is (one == other)
+    assert pseudonymous_user(pseudonymous_user(one)) == pseudonymous_user(one) or pseudonymous_user(
+        one
+    ).startswith("user:")
+    assert pseudonymous_user(f"user:{one}") != f"user:{one}"
 
 
 def test_a_binding_shows_its_role_once_it_is_known() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.decision.decision import Need
-from core.sandbox.decision import Counted, Signal
+from core.sandbox.decision import Signal, WeighedSignal
 from sandbox.weighing import UNKNOWN_POINTS, Weighed, weigh
 
 
@@ -41,8 +41,8 @@ def test_signals_add_up_the_heaviest_first() -> None:
     """Each with its points, its place and its rule's message."""
     assert weigh((INSTALLS, NOTEBOOK), (), RULES, {}) == Weighed(
         (
-            Counted(NOTEBOOK.rule, 40, NOTEBOOK.path, "runs jupyter"),
-            Counted(INSTALLS.rule, 20, INSTALLS.path, "runs pip"),
+            WeighedSignal(NOTEBOOK.rule, 40, NOTEBOOK.path, "runs jupyter"),
+            WeighedSignal(INSTALLS.rule, 20, INSTALLS.path, "runs pip"),
         ),
         60,
     )

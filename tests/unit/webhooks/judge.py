@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from core.decision.decision import Action, Decision, Finding, Unrecorded, Verdict
+from core.decision.decision import Action, Decision, Finding, Verdict, WhenUnrecorded
 from core.decision.request import Request
 
 BAD = b'"privileged"'
@@ -20,7 +20,7 @@ class PrivilegedJudge:
     lacks: list[str] = field(default_factory=list)
     delay: float = 0.0
     error: Exception | None = None
-    when_unrecorded: Unrecorded = Unrecorded.REFUSE
+    when_unrecorded: WhenUnrecorded = WhenUnrecorded.REFUSE
     early: bool = False
     """Whether the mutating pass refuses already."""
     budgets: list[float] = field(default_factory=list)

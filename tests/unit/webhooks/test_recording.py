@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from core.base.errors import NotRecordedError
-from core.decision.decision import Decision, Unrecorded
-from core.decision.document import Source
+from core.decision.decision import Decision, WhenUnrecorded
+from core.decision.document import DecisionSource
 from core.decision.request import Request
 from tests.unit.webhooks.gate import Gate, running_gate
 from tests.unit.webhooks.judge import PrivilegedJudge
@@ -26,11 +26,11 @@ class Records:
     """Keeps what it is given, unless it is full."""
 
     full: bool = False
-    kept: list[tuple[Source, str, list[Mapping[str, Any]]]] = field(default_factory=list)
+    kept: list[tuple[DecisionSource, str, list[Mapping[str, Any]]]] = field(default_factory=list)
 
     def record(
         self,
-        source: Source,
+        source: DecisionSource,
         request: Request,
         decision: Decision,
         patches: Sequence[Mapping[str, Any]],
@@ -104,7 +104,7 @@ async def test_what_cannot_be_recorded_is_refused_as_an_error(tmp_path: Path) ->
 
 async def test_a_namespace_may_admit_and_count(tmp_path: Path) -> None:
     """The label `when-unrecorded: admit`: it is admitted as it would have been."""
-    judge = PrivilegedJudge(when_unrecorded=Unrecorded.ADMIT)
+    judge = PrivilegedJudge(when_unrecorded=WhenUnrecorded.ADMIT)
     async with running_gate(tmp_path, judge, recorder=Records(full=True)) as gate:
         response = await answered(gate, "/validate", GOOD)
         metrics = await gate.scrape()
@@ -112,8 +112,10 @@ async def test_a_namespace_may_admit_and_count(tmp_path: Path) -> None:
     assert 'sallyport_unrecorded_decisions_total{outcome="admitted"} 1.0' in metrics
 
 
-@pytest.mark.parametrize("rule", Unrecorded)
-async def test_a_denial_that_cannot_be_recorded_stays_one(tmp_path: Path, rule: Unrecorded) -> None:
+@pytest.mark.parametrize("rule", WhenUnrecorded)
+async def test_a_denial_that_cannot_be_recorded_stays_one(
+    tmp_path: Path, rule: WhenUnrecorded
+) -> None:
     """It is not turned into an error, and not into an admission."""
     judge = PrivilegedJudge(when_unrecorded=rule)
     async with running_gate(tmp_path, judge, recorder=Records(full=True)) as gate:

@@ -3,7 +3,7 @@
 import msgspec
 from prometheus_client import CollectorRegistry, generate_latest
 
-from core.risk.snapshot import Coverage, Draft, RiskSnapshot
+from core.risk.snapshot import Coverage, RiskSnapshot, SnapshotDraft
 from webhooks.risk_metrics import RiskCollector
 
 NOW = 1_790_000_000.0
@@ -18,7 +18,7 @@ def shown(snapshot: RiskSnapshot | None) -> str:
 
 def test_ages_are_as_old_as_what_is_known() -> None:
     """Of users and of service principals, by the snapshot in force."""
-    draft = Draft.of(RiskSnapshot())
+    draft = SnapshotDraft.of(RiskSnapshot())
     draft.head = msgspec.structs.replace(
         draft.head,
         users=Coverage(as_of=NOW - 20),

@@ -2,14 +2,14 @@
 
 import pytest
 
-from core.decision.decision import Evidence, Traced
+from core.decision.decision import Evidence, TraceOutcome
 from tests.unit.webhooks.judge import approval
 from tests.unit.webhooks.test_answers import request
 from webhooks.metrics import Metrics
 
 
-@pytest.mark.parametrize("traced", list(Traced))
-def test_each_traced_decision_is_counted_once(traced: Traced) -> None:
+@pytest.mark.parametrize("traced", list(TraceOutcome))
+def test_each_traced_decision_is_counted_once(traced: TraceOutcome) -> None:
     """By the validating pass alone; the mutating one sees the same object before."""
     metrics = Metrics("0")
     decision = approval(evidence=Evidence(traced=traced))
@@ -17,9 +17,9 @@ def test_each_traced_decision_is_counted_once(traced: Traced) -> None:
     metrics.count_decision("validate", request(), decision, 0.0)
     found = {
         each: metrics.registry.get_sample_value("sallyport_traced_total", {"result": each.value})
-        for each in Traced
+        for each in TraceOutcome
     }
-    assert found == {each: float(each is traced) for each in Traced}
+    assert found == {each: float(each is traced) for each in TraceOutcome}
 
 
 def test_what_was_not_traced_is_not_counted() -> None:
@@ -28,6 +28,6 @@ def test_what_was_not_traced_is_not_counted() -> None:
     metrics.count_decision("validate", request(), approval(), 0.0)
     values = {
         metrics.registry.get_sample_value("sallyport_traced_total", {"result": each.value})
-        for each in Traced
+        for each in TraceOutcome
     }
     assert values == {0.0}

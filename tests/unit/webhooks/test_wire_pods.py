@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.errors import InvalidReviewError
-from core.decision.request import ReadPod, Request
+from core.decision.request import DecodedPod, Request
 from core.kubernetes.pod import decode_pod
 from tests.harness.pods import pods
 from tests.unit.webhooks.reviews import review
@@ -61,7 +61,7 @@ def test_a_pod_is_read_together_with_its_review() -> None:
     """Its JSON is the very part of the body; a body to be patched is read as all others."""
     body = as_sent(review())
     request = decode_review(body)
-    assert isinstance(request.submitted, ReadPod)
+    assert isinstance(request.submitted, DecodedPod)
     assert request.object is not None
     assert bytes(request.object) in body
     assert request.submitted.pod == decode_pod(request.object)
@@ -73,7 +73,7 @@ def test_both_ways_give_the_same_pod(pod: Any) -> None:
     """Whatever the Pod holds."""
     body = as_sent(review(object=pod))
     request = decode_review(body)
-    assert isinstance(request.submitted, ReadPod)
+    assert isinstance(request.submitted, DecodedPod)
     assert request.submitted.pod == decode_pod(as_sent(pod))
     assert outcome(body, patched=False) == outcome(body, patched=True)
 

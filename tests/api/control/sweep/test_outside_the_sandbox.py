@@ -12,7 +12,7 @@ from audit.ledger.frames import FrameKind
 from audit.ledger.store.store import Store
 from cli.flags import read_flags
 from cli.sandbox_report import Report, read_report
-from core.decision.document import DecisionDocument, decode_document, unix_ms
+from core.decision.document import DecisionDocument, decode_document, uuid7_unix_ms
 from tests.api.control.sweep.conftest import SWEEP, SweptCluster
 from tests.api.control.sweep.swept import Swept
 from tests.harness.client import Client, Json
@@ -68,7 +68,7 @@ def pod_of(name: str, namespace: str = BOXED, **spec: Any) -> Json:
 async def report_of(swept: Swept, folder: Path) -> Report:
     """Give what the command reports of what was recorded."""
     url = f"sqlite:///{folder / 'ledger.db'}"
-    async with Store(url, lambda: unix_ms(SWEEP) / 1000) as store:
+    async with Store(url, lambda: uuid7_unix_ms(SWEEP) / 1000) as store:
         await store.deliver(CLUSTER, swept.frames.kept)
     return await read_report(read_flags(None, ledger=url), None, None)
 
@@ -184,7 +184,7 @@ async def test_an_owner_that_cannot_be_read_is_an_error_of_its_pods(
     )
     await admin.apply([BOXING])
     await until_known(swept, "swept-boxing")
-    later = swept.later(LATER).at(unix_ms(LATER) / 1000)
+    later = swept.later(LATER).at(uuid7_unix_ms(LATER) / 1000)
     await later.run()
     await admin.delete(BOXING)
     report = await report_of(later, tmp_path)

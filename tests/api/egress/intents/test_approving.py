@@ -7,7 +7,7 @@ import pytest
 
 from core.approvals.approvals import CLUSTER_KIND, parse_approval
 from core.egress.allowlists import parse_allowlist, parse_destinations
-from core.people.two_person import Approved, NotApproved, Terms, approved
+from core.people.two_person import ApprovalTerms, Approved, NotApproved, judge_approval
 from tests.api.egress.intents.people import (
     ANN,
     API,
@@ -37,7 +37,7 @@ async def counted(admin: Client, item: Json) -> Approved | NotApproved:
     found = [parse_approval(msgspec.json.encode(each), kind=kind) for each in listed["items"]]
     consents = [each.consent for each in found if each.consent]
     everyone = {each.approval for each in consents}
-    return approved(what.approvable, consents, everyone, 0.0, Terms())
+    return judge_approval(what.approvable, consents, everyone, 0.0, ApprovalTerms())
 
 
 @pytest.mark.parametrize("cluster", [False, True])

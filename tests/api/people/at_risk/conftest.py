@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from core.risk.model import Family
-from core.risk.snapshot import Coverage, Draft, Head
+from core.risk.model import RiskSource
+from core.risk.snapshot import Coverage, Head, SnapshotDraft
 from core.risk.snapshot_storage import HEAD_NAME
 from kube.connection import Connection
 from kube.objects import Objects
@@ -21,7 +21,7 @@ SYSTEM = "sallyport-system"
 TENANT = "0a6c4b1e-8a4e-4e0e-9e51-5d2f0c8f4b11"
 
 
-def _clean(draft: Draft) -> None:
+def _clean(draft: SnapshotDraft) -> None:
     """Say that all is known, and that nobody is at risk."""
     complete = Coverage(as_of=time.time())
     draft.head = Head(
@@ -82,8 +82,8 @@ async def store(installation: Installation) -> AsyncIterator[RiskStore]:
     await connection.open()
     found = RiskStore(Objects(connection), SYSTEM)
 
-    def forget(draft: Draft) -> None:
-        for family in Family:
+    def forget(draft: SnapshotDraft) -> None:
+        for family in RiskSource:
             for key, _ in list(draft.before.entries(family)):
                 draft.drop(family, key)
 

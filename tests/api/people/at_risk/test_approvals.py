@@ -4,8 +4,8 @@ import asyncio
 import time
 
 from core.people.subject import Subject
-from core.risk.model import Family, Level, RiskEntry, State, key_of
-from core.risk.snapshot import Draft
+from core.risk.model import RiskEntry, RiskLevel, RiskSource, RiskState, identity_key
+from core.risk.snapshot import SnapshotDraft
 from kube.risk_store import RiskStore
 from tests.api.admission.objects import new_namespace, privileged
 from tests.api.people.breaking_glass import glass
@@ -33,17 +33,17 @@ async def put_at_risk(store: RiskStore, who: str, since: float | None = None) ->
     """Say that somebody is at risk, since now."""
     at = int(since or time.time())
 
-    def change(draft: Draft) -> None:
-        entry = RiskEntry(level=Level.LOW, state=State.AT_RISK, updated=at, since=at)
-        draft.put(Family.ENTRA, key_of(Subject(who).label), entry)
+    def change(draft: SnapshotDraft) -> None:
+        entry = RiskEntry(level=RiskLevel.LOW, state=RiskState.AT_RISK, updated=at, since=at)
+        draft.put(RiskSource.ENTRA, identity_key(Subject(who).label), entry)
 
     await store.update(change)
 
 
 async def clear(store: RiskStore, who: str) -> None:
     """Say that the risk is gone."""
-    key = key_of(Subject(who).label)
-    await store.update(lambda draft: draft.drop(Family.ENTRA, key))
+    key = identity_key(Subject(who).label)
+    await store.update(lambda draft: draft.drop(RiskSource.ENTRA, key))
 
 
 async def becomes(client: Client, name: str, status: int, *words: str) -> str:

@@ -13,7 +13,7 @@ from admission.judge import Judge
 from core.decision.decision import Verdict
 from core.decision.request import Kind, Operation, Request
 from core.people.subject import Subject
-from core.people.two_person import AtRisk, Terms
+from core.people.two_person import ApprovalTerms, AtRisk
 from identity.subjects import Controllers
 from kube.live import LiveCluster
 from policies import BUILT_IN_BUNDLE
@@ -155,7 +155,7 @@ async def test_an_approver_who_is_at_risk_counts_no_more(
         engine = EmbeddedEngine(read_bundle(BUILT_IN_BUNDLE))
         for at_risk, verdict in ((False, Verdict.ALLOW), (True, Verdict.DENY)):
             risky = {Subject(BEN).label} if at_risk else frozenset()
-            terms = Terms(at_risk=partial(_known, risky))
+            terms = ApprovalTerms(at_risk=partial(_known, risky))
             judge = Judge(Gatherer(cluster, engine, Controllers(), terms=terms))
             end = time.monotonic() + 60
             while (decision := await judge.validate(asked, budget=5)).verdict is not verdict:

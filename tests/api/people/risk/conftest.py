@@ -9,8 +9,16 @@ from typing import Final
 import msgspec
 import pytest
 
-from core.risk.model import Application, ApplicationKind, Family, Level, RiskEntry, State, key_of
-from core.risk.snapshot import Coverage, Draft
+from core.risk.model import (
+    Application,
+    ApplicationKind,
+    RiskEntry,
+    RiskLevel,
+    RiskSource,
+    RiskState,
+    identity_key,
+)
+from core.risk.snapshot import Coverage, SnapshotDraft
 from kube.connection import Connection
 from kube.objects import Objects
 from kube.risk_store import RiskStore
@@ -98,20 +106,22 @@ class Risks:
 
     store: RiskStore
 
-    async def put(self, *people: str, level: Level = Level.HIGH, client: bool = False) -> None:
+    async def put(
+        self, *people: str, level: RiskLevel = RiskLevel.HIGH, client: bool = False
+    ) -> None:
         """Let these be at risk and nobody else; CLIENT too, if so."""
         now = int(time.time())
         entry = RiskEntry(
-            level=level, state=State.AT_RISK, updated=now, since=now - 60, event_id=EVENT
+            level=level, state=RiskState.AT_RISK, updated=now, since=now - 60, event_id=EVENT
         )
-        risky = {key_of(each) for each in (*people, *([PRINCIPAL] if client else []))}
+        risky = {identity_key(each) for each in (*people, *([PRINCIPAL] if client else []))}
 
-        def change(draft: Draft) -> None:
-            for key, _ in list(draft.before.entries(Family.ENTRA)):
+        def change(draft: SnapshotDraft) -> None:
+            for key, _ in list(draft.before.entries(RiskSource.ENTRA)):
                 if key not in risky:
-                    draft.drop(Family.ENTRA, key)
+                    draft.drop(RiskSource.ENTRA, key)
             for key in risky:
-                draft.put(Family.ENTRA, key, entry)
+                draft.put(RiskSource.ENTRA, key, entry)
 
         await self.store.update(change)
 
@@ -119,7 +129,7 @@ class Risks:
         """Say since when everything is known; None for never."""
         coverage = Coverage(as_of=as_of)
 
-        def change(draft: Draft) -> None:
+        def change(draft: SnapshotDraft) -> None:
             draft.head = msgspec.structs.replace(
                 draft.head, tenant=TENANT, users=coverage, service_principals=coverage
             )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.risk.model import Level
+from core.risk.model import RiskLevel
 from tests.api.people.risk.asking import SOON_S, admitted, enter, refused, until
 from tests.api.people.risk.conftest import (
     ANN,
@@ -69,7 +69,7 @@ async def test_who_is_at_high_risk_creates_and_enters_nothing(
 
 async def test_who_is_at_low_risk_is_warned(risks: Risks, ann: Client) -> None:
     """As kubectl prints it."""
-    await risks.put(ANN, level=Level.LOW)
+    await risks.put(ANN, level=RiskLevel.LOW)
 
     async def warned() -> Any:
         ann.warnings.clear()
@@ -82,7 +82,7 @@ async def test_who_is_at_low_risk_is_warned(risks: Risks, ann: Client) -> None:
 
 async def test_who_is_at_medium_risk_runs_in_a_sandbox(risks: Risks, ann: Client) -> None:
     """The class is set where nobody else asks for one; what it cannot run is refused."""
-    await risks.put(ANN, level=Level.MEDIUM)
+    await risks.put(ANN, level=RiskLevel.MEDIUM)
     found = await until(
         lambda: ann.dry_run(pod("contained")),
         lambda a: a.body.get("spec", {}).get("runtimeClassName") == "gvisor",
@@ -104,7 +104,7 @@ async def test_pods_of_a_workload_whose_author_came_to_be_at_risk(
     try:
         first = await _pods_of(admin, "lasting", 1)
         assert "runtimeClassName" not in first[0]["spec"]
-        await risks.put(ANN, level=Level.MEDIUM)
+        await risks.put(ANN, level=RiskLevel.MEDIUM)
         await until(lambda: enter(ann), lambda a: a.outcome is Outcome.DENIED)
         await admin.patch(made, {"spec": {"replicas": 2}})
         both = await _pods_of(admin, "lasting", 2)
@@ -198,7 +198,7 @@ async def test_a_token_for_entra_counts_as_its_account(risks: Risks, ben: Client
 
 async def test_who_is_at_risk_approves_nothing(risks: Risks, ann: Client) -> None:
     """At whatever level; the words name the risk beside what else is wrong with it."""
-    await risks.put(ANN, level=Level.LOW)
+    await risks.put(ANN, level=RiskLevel.LOW)
     found = await until(lambda: ann.dry_run(APPROVAL), lambda a: "rule identity/risk" in a.message)
     assert found.outcome is Outcome.DENIED
 

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Any, Final
 
-from core.approvals.profile_widening import digest_of
+from core.approvals.profile_widening import profile_digest
 from core.profiles.container_profiles import parse_profile
 from tests.harness.client import ApiStatusError, Client, Json
 from tests.harness.rbac import binding, grant, rule, user
@@ -59,7 +59,9 @@ def profile(name: str, **spec: Any) -> Json:
 
 def consent(of: Json, by: str, *, uid: str = "", days: float = 1, **wanted: Any) -> Json:
     """Give a ClusterApproval of a profile as it is to be."""
-    digest = digest_of(parse_profile(json.dumps({**of, "metadata": {"name": _name(of)}}).encode()))
+    digest = profile_digest(
+        parse_profile(json.dumps({**of, "metadata": {"name": _name(of)}}).encode())
+    )
     ends = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + days * 86_400))
     what = {"kind": "ContainerProfile", "name": _name(of), "digest": digest, **wanted}
     return {

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.approvals.store_narrowing import digest_of
+from core.approvals.store_narrowing import store_digest
 from core.weights.stores import parse_store
 from tests.api.weights.granting.conftest import (
     ANN,
@@ -67,7 +67,7 @@ async def test_a_store_is_narrowed_only_as_two_people_approved_it(admin: Client)
     less["spec"]["containers"] = [{"name": "more"}]
     status, answer = await put(dave, less)
     assert (status, "no longer guards prod/" in answer["message"]) == (403, True), answer
-    digest = digest_of(name, parse_store(json.dumps(less).encode()))
+    digest = store_digest(name, parse_store(json.dumps(less).encode()))
     for who in (ANN, BEN):
         await human(admin, who).create(proposal(name, uid, digest, who))
     other = deepcopy(made)
@@ -82,7 +82,7 @@ async def test_a_store_is_narrowed_only_as_two_people_approved_it(admin: Client)
 
     await soon(narrow)
     await refused(partial(dave.delete, made), "is removed; not approved")
-    gone = digest_of(name, None)
+    gone = store_digest(name, None)
     for who in (ANN, BEN):
         await human(admin, who).create(proposal(name, uid, gone, who))
     await soon(partial(dave.delete, made))
@@ -92,7 +92,7 @@ async def test_who_proposes_it_does_not_count_among_the_two(admin: Client) -> No
     """Carol may approve, and writes it: then it takes two others."""
     carol = human(admin, CAROL)
     made = await carol.create(another("proposed"))
-    gone = digest_of("proposed", None)
+    gone = store_digest("proposed", None)
     for who in (CAROL, ANN):
         await human(admin, who).create(proposal("proposed", made["metadata"]["uid"], gone, who))
     await refused(partial(carol.delete, made), "1 of 2 people")

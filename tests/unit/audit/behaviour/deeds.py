@@ -9,7 +9,7 @@ import msgspec
 
 from audit.behaviour.acts import Act, Doing
 from audit.behaviour.cluster import ClusterHabits
-from core.risk.model import Behaviour, key_of
+from core.risk.model import Behaviour, identity_key
 
 DAY = 86_400.0
 HOUR = 3600.0
@@ -25,7 +25,7 @@ def act(at: float, **changes: Any) -> Act:
         cluster="prod-1",
         number=next(NUMBERS),
         at=at,
-        who=key_of(changes.pop("label", WHO)),
+        who=identity_key(changes.pop("label", WHO)),
         is_machine=False,
         namespace="team-a",
         profile="restricted",

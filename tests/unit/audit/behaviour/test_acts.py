@@ -8,7 +8,7 @@ import pytest
 from audit.behaviour.acts import Doing, act_of, act_of_document
 from audit.ledger.frames import Frame, FrameKind
 from core.people.subject import Subject
-from core.risk.model import key_of
+from core.risk.model import identity_key
 from tests.unit.audit.behaviour.deeds import AFTER, WHO, document
 
 
@@ -20,7 +20,7 @@ def of(**changes: Any) -> Any:
 def test_an_act_is_who_when_where_and_what() -> None:
     """The time is that of the decision's id; whose key is that by which gates know them."""
     found = of()
-    assert (found.cluster, found.at, found.who) == ("prod-1", AFTER, key_of(WHO))
+    assert (found.cluster, found.at, found.who) == ("prod-1", AFTER, identity_key(WHO))
     assert (found.namespace, found.profile, found.refused) == ("team-a", "restricted", "")
     assert found.doing is Doing.CREATE
     assert not found.is_machine
@@ -80,7 +80,7 @@ def test_a_denial_names_what_was_refused() -> None:
 def test_a_recorded_name_is_known_by_the_label_of_it() -> None:
     """Where the operator keeps names, gates still ask by `Subject.label`."""
     name = "jane@example.com"
-    assert of(requester=name).who == key_of(Subject(name).label)
+    assert of(requester=name).who == identity_key(Subject(name).label)
 
 
 @pytest.mark.parametrize(

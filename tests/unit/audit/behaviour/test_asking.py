@@ -11,7 +11,7 @@ from audit.clients.behaviour import BehaviourClient
 from audit.clients.channel import AuditorChannel
 from audit.ledger.serving import BadQuestionError, Question
 from core.base.errors import LedgerError
-from core.risk.model import key_of
+from core.risk.model import identity_key
 from tests.unit.audit.auditor import Memory, running_auditor
 from tests.unit.audit.behaviour.deeds import WHO, document
 from tests.unit.audit.behaviour.learners import (
@@ -78,7 +78,7 @@ async def test_control_asks_over_mutual_tls(tmp_path: Path) -> None:
         )
         try:
             answer = await BehaviourClient(channel, "prod-1").ask("")
-            assert words(answer) == {key_of(WHO).hex(): {"new-namespace"}}
+            assert words(answer) == {identity_key(WHO).hex(): {"new-namespace"}}
             with pytest.raises(LedgerError, match="403"):
                 await BehaviourClient(channel, "prod-2").ask("")
             again = await BehaviourClient(channel, "prod-1").ask(answer.cursor)
@@ -131,5 +131,5 @@ async def test_metrics_count_and_name_nobody() -> None:
     assert "sallyport_behaviour_unusual 1.0" in text
     assert 'sallyport_behaviour_acts_total{result="learnt"} 271.0' in text
     assert 'sallyport_questions_total{status="200"} 3.0' in text
-    assert key_of(WHO).hex() not in text
+    assert identity_key(WHO).hex() not in text
     assert WHO.removeprefix("oid:") not in text

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from audit.behaviour.acts import Act, Doing
 from audit.behaviour.cluster import ClusterHabits
 from audit.behaviour.habits import MOST_NAMESPACES, MOST_PROFILES
-from core.risk.model import Behaviour, key_of
+from core.risk.model import Behaviour, identity_key
 from tests.unit.audit.behaviour.deeds import AFTER, DAY, HOUR, MONDAY, WHO, act, learnt, used, weeks
 
 MORNING = AFTER + 10 * HOUR
@@ -76,7 +76,7 @@ def test_a_flood_of_newcomers_leaves_room_for_who_does_more() -> None:
     learnt(*[act(MORNING + each, doing=Doing.ENTER) for each in range(60)], habits=habits)
     flood = [act(MORNING + 60 + n / 10, label=f"user:{n}") for n in range(3000)]
     learnt(*flood, habits=habits)
-    assert habits.acting.of(key_of(WHO)).keys() == {Behaviour.EXEC_BURST}
+    assert habits.acting.of(identity_key(WHO)).keys() == {Behaviour.EXEC_BURST}
     assert (len(habits.acting), habits.acting.dropped) == (1001, 2000)
 
 

@@ -8,7 +8,7 @@ import pytest
 from audit.behaviour.learning import Learning
 from audit.ledger.store.store import Store
 from core.base.errors import LedgerError
-from core.risk.model import Behaviour, key_of
+from core.risk.model import Behaviour, identity_key
 from tests.unit.audit.auditor import Memory
 from tests.unit.audit.behaviour.deeds import DAY, HOUR, MONDAY, WHO, document
 from tests.unit.audit.behaviour.learners import (
@@ -34,7 +34,7 @@ async def test_what_is_recorded_is_told_once_it_is_unusual() -> None:
         assert (empty.unusual, empty.learning, empty.more) == ([], "", False)
         await learning.deliver("prod-1", [elsewhere(MORNING)])
         told = await ask(learning, empty.cursor)
-        key = key_of(WHO).hex()
+        key = identity_key(WHO).hex()
         assert told.unusual[0].until == {"new-namespace": int(MORNING + 12 * HOUR)}
         assert words(told) == {key: {"new-namespace"}}
         assert (await ask(learning, told.cursor)).unusual == []
@@ -97,7 +97,7 @@ async def test_until_all_is_learnt_it_says_why_nothing_is_told(
     async with asyncio.timeout(10):
         while not learning.is_ready:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
-    assert words(await ask(learning)) == {key_of(WHO).hex(): {"new-namespace"}}
+    assert words(await ask(learning)) == {identity_key(WHO).hex(): {"new-namespace"}}
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
 
@@ -128,7 +128,7 @@ async def test_a_restart_goes_on_where_it_was_saved(tmp_path: Path) -> None:
         ]
         await learning.deliver("prod-1", again)
         assert len((await ask(learning)).unusual) == 2
-        assert learning.clusters["prod-1"].acting.of(key_of(WHO)).keys() == {
+        assert learning.clusters["prod-1"].acting.of(identity_key(WHO)).keys() == {
             Behaviour.NEW_NAMESPACE
         }
 
@@ -153,5 +153,5 @@ async def test_two_auditors_of_one_ledger_each_know_what_they_took(tmp_path: Pat
             strange = elsewhere(MORNING)
             await one.deliver("prod-1", [strange])
             await other.deliver("prod-1", [strange])
-            assert words(await ask(one)) == {key_of(WHO).hex(): {"new-namespace"}}
+            assert words(await ask(one)) == {identity_key(WHO).hex(): {"new-namespace"}}
             assert (await ask(other)).unusual == []

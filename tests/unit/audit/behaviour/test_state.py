@@ -21,7 +21,7 @@ from audit.behaviour.state import (
     write_state,
 )
 from core.base.errors import LedgerError
-from core.risk.model import Behaviour, key_of
+from core.risk.model import Behaviour, identity_key
 from tests.unit.audit.behaviour.deeds import AFTER, DAY, HOUR, WHO, act, learnt, used
 
 MORNING = AFTER + 10 * HOUR
@@ -48,7 +48,7 @@ def test_what_is_read_back_goes_on_as_before() -> None:
     read = decode_state(stored())["prod-1"]
     original = used()
     learnt(*[act(MORNING + each, doing=Doing.ENTER) for each in range(60)], habits=original)
-    assert read.acting.of(key_of(WHO)).keys() == {Behaviour.EXEC_BURST}
+    assert read.acting.of(identity_key(WHO)).keys() == {Behaviour.EXEC_BURST}
     later = [
         act(MORNING + HOUR, namespace="team-b"),
         act(MORNING + 17 * HOUR),

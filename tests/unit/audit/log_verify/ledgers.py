@@ -22,7 +22,7 @@ from audit.ledger.store.tables_log import heads, leaves, log, tiles
 from audit.ledger.store.tables_weights import BY_KIND
 from audit.ledger.store.verifying import verify_ledger
 from audit.ledger.store.walking import opening_of
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from core.decision.decision import Verdict as Judged
 from tests.unit.audit.log_verify.scene import DAY_MS, KEY, TERMS
 from tests.unit.audit.store.documents import CLUSTER, NOW_MS, document, frame
@@ -53,7 +53,7 @@ class Clock:
 def decision(number: int, at_ms: int, **changes: Any) -> Frame:
     """Give the frame of a decision, the same each time."""
     verdict = Judged.DENY if number % 5 == 0 else Judged.ALLOW
-    made = document(at_ms, verdict, id=same_id(at_ms, "decision", str(number)), **changes)
+    made = document(at_ms, verdict, id=stable_id(at_ms, "decision", str(number)), **changes)
     return frame(made)
 
 

@@ -36,7 +36,7 @@ from audit.ledger.log.problems import Where
 from audit.ledger.log.retention import Prefix, Retention, encode_retention, first_kept
 from audit.ledger.log.verdict import Verdict, verdict_of
 from audit.ledger.log.verifying import Terms, Trust
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from core.decision.document import encode_document
 from tests.unit.audit.store.documents import CLUSTER, NOW_MS, document
 
@@ -79,7 +79,7 @@ class Record:
 
 def decision(at_ms: int, number: int, **changes: Any) -> Record:
     """Give a decision whose id is the same in each run."""
-    made = document(id=same_id(at_ms, "decision", str(number)), **changes)
+    made = document(id=stable_id(at_ms, "decision", str(number)), **changes)
     return Record(FrameKind.DECISION, made.id, encode_document(made), made.cluster)
 
 
@@ -88,7 +88,7 @@ def retention(at_ms: int, keep_days: int, kept: str = "", prefix: Prefix | None 
     day = (dt.datetime.fromtimestamp(at_ms // 1000, dt.UTC)).date()
     made = Retention(
         format=1,
-        id=same_id(at_ms, "retention"),
+        id=stable_id(at_ms, "retention"),
         time=document(at_ms).time,
         keep_days=keep_days,
         first_kept_day=kept or first_kept(day, keep_days).isoformat(),

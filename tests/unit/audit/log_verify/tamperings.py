@@ -8,7 +8,7 @@ from typing import Final
 
 from audit.ledger.frames import FrameKind
 from audit.ledger.log.problems import Wrong
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from tests.unit.audit.log_verify.scene import (
     ANCHORED,
     DAY_MS,
@@ -58,7 +58,7 @@ from tests.unit.audit.store.documents import NOW_MS
 
 LATE: Final = decision(NOW_MS - 9 * DAY_MS, 9000)
 NAME: Final = "caf\u00e9"
-NEW_ID: Final = same_id(time_at(AT), "decision", "another")
+NEW_ID: Final = stable_id(time_at(AT), "decision", "another")
 
 CONTENTS: Final = [
     Tampering(

@@ -10,7 +10,7 @@ from audit.ledger.log.anchor_file import FileAnchor
 from audit.ledger.log.problems import Wrong
 from audit.ledger.log.verdict import Verdict
 from audit.ledger.store.store import Store
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from tests.unit.audit.log_verify import ledgers
 from tests.unit.audit.log_verify.ledgers import Clock, publish
 from tests.unit.audit.log_verify.scene import (
@@ -31,7 +31,7 @@ COUNT = 4 * EVERY
 
 def adoption(at_ms: int, records: int, *, last: bool = False) -> Record:
     """Give the record that so many leaves are taken in."""
-    made = adoption_of(same_id(at_ms, "adoption"), at_ms, records, last=last)
+    made = adoption_of(stable_id(at_ms, "adoption"), at_ms, records, last=last)
     return Record(FrameKind.ADOPTION, made.id, encode_adoption(made), "")
 
 

@@ -13,7 +13,7 @@ from audit.reports.periods import DAY_MS, Period, month, time_text
 from audit.reports.reading import read_tallies
 from audit.reports.sealing import read_ledger
 from audit.reports.telling import tell
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from core.decision.decision import Verdict
 from core.decision.document import FORMAT as DECISION_FORMAT
 from core.decision.document import Asked, DecisionDocument, encode_document
@@ -55,7 +55,7 @@ def access(unix_ms: int, number: int = 0, **fields: Any) -> Encoded:
     exact = Attribution(confidence=Confidence.EXACT, why="one Pod", among=1, pods=[pod])
     given: dict[str, Any] = {
         "format": 1,
-        "id": same_id(unix_ms, "access", str(number)),
+        "id": stable_id(unix_ms, "access", str(number)),
         "time": time_text(unix_ms),
         "cluster": CLUSTER,
         "account": "prod",
@@ -97,7 +97,7 @@ def leaked(unix_ms: int, number: int = 0, **fields: Any) -> Encoded:
 def intake(unix_ms: int, **fields: Any) -> Encoded:
     """Give a stretch that was taken in."""
     given: dict[str, Any] = {"source": "logs", "begin": "", "end": "9", "read": 0} | fields
-    made = Intake(format=FORMAT, id=same_id(unix_ms, "intake"), cluster=CLUSTER, **given)
+    made = Intake(format=FORMAT, id=stable_id(unix_ms, "intake"), cluster=CLUSTER, **given)
     return FrameKind.INTAKE, made.id, encode_intake(made)
 
 
@@ -105,7 +105,7 @@ def refused(unix_ms: int, number: int = 0, reason: str = "is no JSON") -> Encode
     """Give a record in quarantine."""
     made = RefusedRecord(
         format=FORMAT,
-        id=same_id(unix_ms, "refused", str(number)),
+        id=stable_id(unix_ms, "refused", str(number)),
         cluster=CLUSTER,
         source="logs",
         place=f"file:{number}",
@@ -121,7 +121,7 @@ def gap(begin_ms: int, end_ms: int, log: str = "storage", subject: str = "prod r
     """Give a gap of a log."""
     made = LogGap(
         format=1,
-        id=same_id(end_ms, "gap", log, subject),
+        id=stable_id(end_ms, "gap", log, subject),
         cluster=CLUSTER,
         log=log,
         subject=subject,
@@ -137,7 +137,7 @@ def change(unix_ms: int, event: str, kind: str = "AccessGrant", **fields: Any) -
     given: dict[str, Any] = {"namespace": "train", "name": "frontier", "uid": "uid-1"} | fields
     made = ObjectChange(
         format=1,
-        id=same_id(unix_ms, "change", kind, event, given["name"]),
+        id=stable_id(unix_ms, "change", kind, event, given["name"]),
         time=time_text(unix_ms),
         cluster=CLUSTER,
         event=event,
@@ -151,7 +151,7 @@ def life(unix_ms: int, number: int, decision: str = "", **fields: Any) -> Encode
     """Give a Pod that was seen to begin."""
     made = PodLife(
         format=1,
-        id=same_id(unix_ms, "life", str(number)),
+        id=stable_id(unix_ms, "life", str(number)),
         time=time_text(unix_ms),
         cluster=CLUSTER,
         event=LifeEvent.SEEN,
@@ -171,7 +171,7 @@ def decision(unix_ms: int, number: int, verdict: Verdict = Verdict.ALLOW, **ask:
     asked = {"uid": "r", "operation": "CREATE", "kind": "Pod", "version": "v1"} | ask
     made = DecisionDocument(
         format=DECISION_FORMAT,
-        id=same_id(unix_ms, "decision", str(number)),
+        id=stable_id(unix_ms, "decision", str(number)),
         time=time_text(unix_ms),
         cluster=CLUSTER,
         source="validate",
@@ -198,7 +198,7 @@ def finding(unix_ms: int, number: int = 0, **fields: Any) -> Encoded:
     } | fields
     made = Finding(
         format=1,
-        id=same_id(unix_ms, "finding", str(number)),
+        id=stable_id(unix_ms, "finding", str(number)),
         time=time_text(unix_ms),
         first=time_text(unix_ms),
         cluster=CLUSTER,
@@ -211,7 +211,7 @@ def activity(unix_ms: int) -> Encoded:
     """Give the listing of an account's keys."""
     made = Activity(
         format=1,
-        id=same_id(unix_ms, "activity"),
+        id=stable_id(unix_ms, "activity"),
         time=time_text(unix_ms),
         cluster=CLUSTER,
         log=Log.AZURE,

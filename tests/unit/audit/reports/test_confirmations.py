@@ -6,7 +6,7 @@ from audit.ledger.frames import FrameKind
 from audit.reports.html import html
 from audit.reports.periods import time_text
 from audit.reports.population import Lives
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from core.decision.decision import Verdict
 from core.weights.events import Activity, Log, Topic, encode_event
 from tests.unit.audit.reports.records import (
@@ -41,7 +41,7 @@ def seen(unix_ms: int, of: str) -> Encoded:
     """Give what kube-apiserver's audit log says of a decision."""
     made = Activity(
         format=1,
-        id=same_id(unix_ms, "seen", of),
+        id=stable_id(unix_ms, "seen", of),
         time=time_text(unix_ms),
         cluster=CLUSTER,
         log=Log.KUBERNETES,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from audit.ledger.frames import Frame, FrameKind
 from core.base.ids import uuid7
 from core.decision.decision import Verdict
-from core.decision.document import encode_document, time_of
+from core.decision.document import encode_document, uuid7_time
 from tests.unit.audit.store.documents import NOW_MS, document
 
 BATCH = 2000
@@ -64,7 +64,7 @@ def _frame(model: bytes, at_ms: int, job: int) -> Frame:
     decision_id = uuid7(at_ms)
     payload = (
         model.replace(_MODEL_ID.encode(), decision_id.encode(), 1)
-        .replace(time_of(_MODEL_ID).encode(), time_of(decision_id).encode(), 1)
+        .replace(uuid7_time(_MODEL_ID).encode(), uuid7_time(decision_id).encode(), 1)
         .replace(_MODEL_JOB.encode(), f"job-{job:07}".encode(), 1)
     )
     return Frame(FrameKind.DECISION, uuid.UUID(decision_id).bytes, payload)

@@ -17,7 +17,7 @@ from core.decision.document import (
     SweepDocument,
     TriedProfile,
     encode_document,
-    time_of,
+    uuid7_time,
 )
 
 CLUSTER = "5f0c3c1e-6f0b-4c39-9d0e-2a5c7c4f9f10"
@@ -40,7 +40,7 @@ def document(at_ms: int = NOW_MS, verdict: Verdict = Verdict.ALLOW, **changes: A
     made = DecisionDocument(
         format=FORMAT,
         id=decision_id,
-        time=time_of(decision_id),
+        time=uuid7_time(decision_id),
         cluster=CLUSTER,
         source="validate",
         request=Asked(

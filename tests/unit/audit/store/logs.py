@@ -8,7 +8,7 @@ from audit.ledger.frames import Frame, FrameKind
 from audit.ledger.log.merkle import root_of
 from audit.ledger.store.records import Entry
 from audit.ledger.store.store import Store
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from core.weights.access import FORMAT, Access, Act, SignedBy
 from core.weights.events import Finding, Severity, encode_event
 from core.weights.pod_lifecycle import LifeEvent, PodLife, encode_life
@@ -21,7 +21,7 @@ def access(number: int, at_ms: int = NOW_MS, **changes: Any) -> Access:
     """Give a read of weights; the same number and time give the same id."""
     made = Access(
         format=FORMAT,
-        id=same_id(at_ms + number, "access", str(number)),
+        id=stable_id(at_ms + number, "access", str(number)),
         time="2026-11-21T12:00:00.000Z",
         cluster=CLUSTER,
         account="weightsprod",
@@ -45,7 +45,7 @@ def finding(number: int, at_ms: int = NOW_MS) -> Frame:
     """Give the frame of a finding."""
     made = Finding(
         format=1,
-        id=same_id(at_ms + number, "finding", str(number)),
+        id=stable_id(at_ms + number, "finding", str(number)),
         detection="mass-read",
         time="2026-11-21T12:00:00.000Z",
         first="2026-11-21T11:00:00.000Z",
@@ -63,7 +63,7 @@ def life(number: int, at_ms: int = NOW_MS) -> Frame:
     """Give the frame of a Pod that is seen, which has been there since a time."""
     made = PodLife(
         format=1,
-        id=same_id(at_ms, "life", str(number)),
+        id=stable_id(at_ms, "life", str(number)),
         time="2026-11-21T12:00:00.000Z",
         cluster=CLUSTER,
         event=LifeEvent.SEEN,

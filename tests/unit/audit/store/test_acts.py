@@ -16,7 +16,7 @@ from audit.ledger.serving import BadQuestionError, Question
 from audit.ledger.store.store import Store
 from core.base.errors import LedgerError
 from core.decision.decision import Verdict
-from core.risk.look_back import Act
+from core.risk.look_back import RecordedAct
 from tests.unit.audit.auditor import running_auditor
 from tests.unit.audit.store.documents import CLUSTER, NOW_MS, document, frame
 
@@ -41,9 +41,9 @@ async def asking(folder: Path, store: Store, cluster: str = CLUSTER) -> AsyncIte
 
 async def acts_of(
     source: AuditorActs, label: str, since_ms: int = 0, until_ms: int = NOW_MS + HOUR_MS
-) -> list[Act]:
+) -> list[RecordedAct]:
     """Give all acts, page by page."""
-    found: list[Act] = []
+    found: list[RecordedAct] = []
     after = ""
     while True:
         page = await source.page(label, since_ms, until_ms, after)
@@ -71,7 +71,7 @@ async def test_an_exec_of_46_hours_ago_is_given(store: Store, tmp_path: Path) ->
     await store.deliver(CLUSTER, [frame(entered)])
     async with asking(tmp_path, store) as source:
         assert await acts_of(source, ALICE, NOW_MS - 48 * HOUR_MS) == [
-            Act(
+            RecordedAct(
                 id=entered.id,
                 operation="CONNECT",
                 kind="PodExecOptions",

@@ -22,7 +22,7 @@ from core.base.errors import LedgerError
 from core.base.ids import uuid7
 from core.base.times import milli_text
 from core.risk.look_back import StoreReads
-from core.risk.model import key_of
+from core.risk.model import identity_key
 from core.weights.access import (
     Access,
     AccessedBy,
@@ -93,7 +93,7 @@ async def keep(store: Store, *accesses: Access, cluster: str = CLUSTER) -> None:
 
 def risen(*labels: str, begin_ms: int = 0, clients: frozenset[str] = frozenset()) -> Risen:
     """Give somebody who is looked back on."""
-    key = key_of(labels[0].removeprefix("oid:"))
+    key = identity_key(labels[0].removeprefix("oid:"))
     return Risen(key, labels, None, 0, begin_ms // 1000, client_ids=clients)
 
 

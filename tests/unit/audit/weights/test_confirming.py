@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from audit.weights.attribution.confirming import MOST_FIRST, PATIENCE_S, Confirmed, confirm
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from core.base.times import milli_text
 from core.decision.document import DecisionDocument
 from core.weights.events import Activity, Log, LogGap, Topic
@@ -25,7 +25,7 @@ def uid_of(number: int) -> str:
 def decided(number: int, at_s: float = 0.0, **changes: Any) -> DecisionDocument:
     """Give that Pod `number` was admitted."""
     ms = START_MS + round((at_s or number) * 1000)
-    chosen = {"id": same_id(ms, "decision", str(number)), "object_uid": uid_of(number), **changes}
+    chosen = {"id": stable_id(ms, "decision", str(number)), "object_uid": uid_of(number), **changes}
     made: DecisionDocument = document(ms, **chosen)
     return made
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from control.sweep.progress import decision_id
 from core.base.ids import uuid7
-from core.decision.document import unix_ms
+from core.decision.document import uuid7_unix_ms
 from tests.unit.control.sweep.made import SWEEP
 
 
@@ -17,7 +17,7 @@ def test_ids_are_those_of_sweep_and_object(one: uuid.UUID, other: uuid.UUID) -> 
     made = decision_id(SWEEP, str(one))
     assert made == decision_id(SWEEP, str(one))
     assert (made == decision_id(SWEEP, str(other))) is (one == other)
-    assert made != decision_id(uuid7(unix_ms(SWEEP)), str(one))
+    assert made != decision_id(uuid7(uuid7_unix_ms(SWEEP)), str(one))
 
 
 @given(st.text())
@@ -25,7 +25,7 @@ def test_ids_are_uuids_of_version_7_at_the_sweeps_beginning(object_uid: str) -> 
     """They sort and are kept with everything else."""
     made = uuid.UUID(decision_id(SWEEP, object_uid))
     assert (made.version, made.variant) == (7, uuid.RFC_4122)
-    assert unix_ms(str(made)) == unix_ms(SWEEP)
+    assert uuid7_unix_ms(str(made)) == uuid7_unix_ms(SWEEP)
 
 
 def test_an_id_stays_what_it_is() -> None:

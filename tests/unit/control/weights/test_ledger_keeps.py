@@ -11,7 +11,7 @@ from control.weights.gaps import EVER, gap
 from control.weights.living import Living
 from control.weights.noticing import Noticing
 from control.weights.telling import Signs, Teller
-from core.weights.roll_calls import roll_call
+from core.weights.roll_calls import build_roll_call
 from kube.pod_lives import LivedPod
 from kube.recorded_objects import RecordedObject
 
@@ -50,7 +50,9 @@ async def test_all_of_it_is_stored_once_however_old_it_is(tmp_path: Path) -> Non
     store = RecordedObject("WeightStore", "", "s", "u", "sha256:a", now - YEARS_S, now - YEARS_S)
     for _, _, change in Noticing("c-1", now).compared({}, {"s": store}, "WeightStore"):
         recorder.record_change(change)
-    for part in roll_call("c-1", [str(uuid.uuid4()) for _ in range(25_000)], round(now * 1000), ""):
+    for part in build_roll_call(
+        "c-1", [str(uuid.uuid4()) for _ in range(25_000)], round(now * 1000), ""
+    ):
         recorder.record_change(part)
     recorder.record_gap(gap("c-1", "pods", "Pod", EVER, now, "nobody recorded Pods before"))
     async with Store(f"sqlite:///{tmp_path}/ledger.db") as ledger:

@@ -9,7 +9,7 @@ import pytest
 
 from control.weights.reading_access import AccessReader
 from core.base.errors import EntraError, NotLeaderError
-from core.weights.store_access import Difference, StoreAccess
+from core.weights.store_access import DifferenceKind, StoreAccess
 from core.weights.stores import WeightStore
 from identity.azure_roles.differing import Granted
 from identity.azure_roles.shapes import AUTHORIZATION
@@ -66,7 +66,7 @@ def test_effective_assignments_are_read_over_pages(azure: FakeResourceManager) -
     trainer = next(one for one in found.holders if one.principal == TRAINER)
     assert (trainer.client_id, trainer.kind) == (TRAINER_CLIENT, "ServicePrincipal")
     about_alice = {one.difference for one in found.differing if one.principal == ALICE}
-    assert about_alice == {Difference.ROUNDABOUT}
+    assert about_alice == {DifferenceKind.ROUNDABOUT}
 
 
 @pytest.mark.parametrize(
@@ -82,8 +82,8 @@ def test_what_may_not_be_read_is_a_gap(azure: FakeResourceManager, kind: str) ->
     assert "may not" in found.gaps[0]
     assert "canary" not in str(found)
     differing = {one.difference for one in found.differing}
-    assert Difference.SHARED_KEY in differing
-    absent = Difference.ABSENT in differing
+    assert DifferenceKind.SHARED_KEY in differing
+    absent = DifferenceKind.ABSENT in differing
     assert absent is (kind != "roleassignments")
 
 

@@ -17,9 +17,9 @@ from core.base.errors import EntraError
 from core.cluster import SignIn
 from core.people.two_person import Approved, Consent, NotApproved
 from core.weights.access_grants import AccessGrant
-from core.weights.access_paths import Stores
+from core.weights.access_paths import WeightStoreSet
 from core.weights.pod_lifecycle import ObjectChange
-from core.weights.store_access import Difference, StoreAccess
+from core.weights.store_access import DifferenceKind, StoreAccess
 from core.weights.stores import WeightStore
 from identity.clients.resource_manager import ResourceManager
 from kube.lease import Leadership
@@ -58,7 +58,9 @@ class Scene:
     changes: list[ObjectChange] = field(default_factory=list)
     told: list[StoreAccess] = field(default_factory=list)
     registry: CollectorRegistry = field(default_factory=CollectorRegistry)
-    stores: Stores = field(default_factory=lambda: Stores([store(identities=[LISTED])]))
+    stores: WeightStoreSet = field(
+        default_factory=lambda: WeightStoreSet([store(identities=[LISTED])])
+    )
     ties: bool = True
     shown: dict[str, StoreAccess] = field(default_factory=dict)
 
@@ -162,7 +164,7 @@ def test_roles_of_others_stay(scene: Scene) -> None:
     scene.run()
     assert scene.principals() == [ALICE]
     differences = {one.difference for one in scene.told[0].differing if one.principal == ALICE}
-    assert differences == {Difference.UNLISTED, Difference.UNGRANTED}
+    assert differences == {DifferenceKind.UNLISTED, DifferenceKind.UNGRANTED}
 
 
 def test_nothing_is_written_unless_asked_for(scene: Scene) -> None:
@@ -185,7 +187,7 @@ def test_one_store_that_fails_keeps_no_other_from_being_read(scene: Scene) -> No
     """The failure is the loop's all the same."""
     other = ACCOUNT.replace("weights", "second")
     second = store(resourceId=other, account="second")
-    scene.stores = Stores([store(), second])
+    scene.stores = WeightStoreSet([store(), second])
     scene.ties = False
     scene.azure.put_account(other)
     scene.azure.faults.append((503, {}))

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from core.people.approvable import read_written
+from core.people.approvable import read_object
 from core.weights.store_access import Ability, Holder
 from core.weights.stores import WeightStore, store_of
 from identity.azure_roles.evaluating import Rules, holders_of
@@ -70,4 +70,4 @@ def store(**spec: Any) -> WeightStore:
         **spec,
     }
     raw = {"kind": "WeightStore", "metadata": {"name": "big", "uid": "u"}, "spec": whole}
-    return store_of(read_written(msgspec.json.encode(raw), "WeightStore"))
+    return store_of(read_object(msgspec.json.encode(raw), "WeightStore"))

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from core.weights.store_access import Ability, Difference, Differing
+from core.weights.store_access import Ability, AccessDifference, DifferenceKind
 from identity.azure_roles.differing import Around, Granted, differences
 from identity.azure_roles.shapes import Account, Diagnostic
 from tests.unit.identity.azure_roles.roles import (
@@ -41,7 +41,7 @@ def diagnostic(**properties: Any) -> Diagnostic:
     return msgspec.convert({"properties": properties}, Diagnostic)
 
 
-def kinds(found: list[Differing]) -> list[tuple[Difference, str]]:
+def kinds(found: list[AccessDifference]) -> list[tuple[DifferenceKind, str]]:
     """Give what differs, and of whom."""
     return [(one.difference, one.principal) for one in found]
 
@@ -61,7 +61,7 @@ def test_nothing_differs_where_all_is_as_written() -> None:
 def test_who_is_not_listed_is_told_and_so_is_who_has_no_grant() -> None:
     """Both are said of the same person, each with its remedy."""
     found = differences(store(), held(READER, assignment(ALICE)), NOBODY, Around())
-    assert kinds(found) == [(Difference.UNLISTED, ALICE), (Difference.UNGRANTED, ALICE)]
+    assert kinds(found) == [(DifferenceKind.UNLISTED, ALICE), (DifferenceKind.UNGRANTED, ALICE)]
     assert found[0].abilities == [Ability.READ]
     assert "R at" in found[0].detail
 
@@ -70,7 +70,7 @@ def test_a_grant_of_a_person_or_an_identity_counts() -> None:
     """Whoever is granted is not said to be ungranted."""
     holders = held(READER, assignment(ALICE))
     found = differences(store(), holders, Granted(people=frozenset({ALICE})), Around())
-    assert kinds(found) == [(Difference.UNLISTED, ALICE)]
+    assert kinds(found) == [(DifferenceKind.UNLISTED, ALICE)]
 
 
 def test_more_than_is_listed_is_wider() -> None:
@@ -78,22 +78,22 @@ def test_more_than_is_listed_is_wider() -> None:
     holders = held(DATA_OWNER, assignment(TRAINER))
     granted = Granted(people=frozenset({TRAINER}))
     found = differences(store(identities=[LISTED]), holders, granted, Around())
-    assert (Difference.WIDER, TRAINER) in kinds(found)
-    wider = next(one for one in found if one.difference is Difference.WIDER)
+    assert (DifferenceKind.WIDER, TRAINER) in kinds(found)
+    wider = next(one for one in found if one.difference is DifferenceKind.WIDER)
     assert wider.abilities == [Ability.WRITE, Ability.DELETE]
 
 
 def test_who_gets_at_keys_is_told() -> None:
     """Contributor opens no blob, and lists the account's keys."""
     found = differences(store(), held(CONTRIBUTOR, assignment(ALICE)), NOBODY, Around())
-    assert kinds(found) == [(Difference.ROUNDABOUT, ALICE)]
+    assert kinds(found) == [(DifferenceKind.ROUNDABOUT, ALICE)]
     assert Ability.KEYS in found[0].abilities
 
 
 def test_who_is_listed_without_a_role_is_told() -> None:
     """The list says more than Azure gives."""
     found = differences(store(identities=[LISTED]), [], NOBODY, Around())
-    assert kinds(found) == [(Difference.ABSENT, TRAINER)]
+    assert kinds(found) == [(DifferenceKind.ABSENT, TRAINER)]
 
 
 def test_a_role_on_another_container_is_of_no_concern() -> None:
@@ -106,11 +106,11 @@ def test_an_open_account_is_told_as_azure_defaults_it() -> None:
     """What an account does not say is open: keys, the public endpoint, no private one."""
     found = differences(store(), [], NOBODY, Around(account(allowBlobPublicAccess=True), []))
     assert [one.difference for one in found] == [
-        Difference.SHARED_KEY,
-        Difference.ANONYMOUS,
-        Difference.PUBLIC_NETWORK,
-        Difference.NO_PRIVATE_ENDPOINT,
-        Difference.UNLOGGED,
+        DifferenceKind.SHARED_KEY,
+        DifferenceKind.ANONYMOUS,
+        DifferenceKind.PUBLIC_NETWORK,
+        DifferenceKind.NO_PRIVATE_ENDPOINT,
+        DifferenceKind.UNLOGGED,
     ]
 
 
@@ -119,5 +119,8 @@ def test_logs_in_the_account_itself_are_told() -> None:
     logs = [{"enabled": True, "category": name} for name in ("StorageRead", "StorageWrite")]
     own = diagnostic(storageAccountId=ACCOUNT, logs=logs)
     found = differences(store(), [], NOBODY, Around(account(**CLOSED), [own]))
-    assert [one.difference for one in found] == [Difference.LOG_IN_REACH, Difference.UNLOGGED]
+    assert [one.difference for one in found] == [
+        DifferenceKind.LOG_IN_REACH,
+        DifferenceKind.UNLOGGED,
+    ]
     assert "storagedelete" in found[1].detail

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from core.people.approvable import read_written
+from core.people.approvable import read_object
 from core.weights.access_grants import AccessGrant, grant_of
 from identity.azure_roles.just_in_time import (
     CONTRIBUTOR,
@@ -35,7 +35,7 @@ def grant(**spec: Any) -> AccessGrant:
     }
     meta = {"name": "eval", "namespace": "train", "uid": "u1"}
     raw = {"kind": "AccessGrant", "metadata": meta, "spec": whole}
-    return grant_of(read_written(msgspec.json.encode(raw), "AccessGrant"))
+    return grant_of(read_object(msgspec.json.encode(raw), "AccessGrant"))
 
 
 def asked(what: AccessGrant, cluster: str = "c", **spec: Any) -> list[Wanted]:

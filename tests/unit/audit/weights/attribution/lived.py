@@ -8,7 +8,7 @@ from audit.ledger.frames import FrameKind
 from audit.weights.attribution.attributing import Found, attribute
 from audit.weights.attribution.histories import Histories
 from audit.weights.attribution.rules import ORDINARY, Rules
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from core.base.times import second_text
 from core.weights.access import Access, Act, Caller, SignedBy
 from core.weights.events import LogGap, encode_event
@@ -35,7 +35,7 @@ def life(name: str = "train-0", **fields: Any) -> PodLife:
     began, ended = fields.pop("began", NOON - 3600), fields.pop("ended", None)
     given = {
         "format": 1,
-        "id": same_id(int(began * 1000), "life", CLUSTER, name, event.value),
+        "id": stable_id(int(began * 1000), "life", CLUSTER, name, event.value),
         "time": text(ended or began),
         "cluster": CLUSTER,
         "event": event,
@@ -58,7 +58,7 @@ def change(
     kind: str, name: str, event: str, at: float = NOON - 7200, **fields: Any
 ) -> ObjectChange:
     """Give a change of an object."""
-    identity = same_id(int(at * 1000), "change", kind, name, event)
+    identity = stable_id(int(at * 1000), "change", kind, name, event)
     given = {"namespace": "team", "uid": f"uid-{name}", **fields}
     return ObjectChange(
         format=1,
@@ -76,7 +76,7 @@ def decision(uid: str, **fields: Any) -> bytes:
     """Give the document of a decision that admitted a Pod."""
     given = {
         "format": 1,
-        "id": same_id((NOON - 3600) * 1000, "decision", uid),
+        "id": stable_id((NOON - 3600) * 1000, "decision", uid),
         "time": text(NOON - 3600),
         "cluster": CLUSTER,
         "source": "validate",
@@ -100,7 +100,7 @@ def decision(uid: str, **fields: Any) -> bytes:
 
 def gap(log: str, begin: float, end: float) -> LogGap:
     """Give a gap of a record."""
-    identity = same_id(int(end * 1000), "gap", log)
+    identity = stable_id(int(end * 1000), "gap", log)
     return LogGap(
         format=1,
         id=identity,
@@ -133,7 +133,7 @@ def access(at: float = NOON, **fields: Any) -> Access:
     """Give a read of weights from the Pod's own address, unless `fields` say otherwise."""
     given = {
         "format": 1,
-        "id": same_id(int(at * 1000), "access", "a"),
+        "id": stable_id(int(at * 1000), "access", "a"),
         "time": text(at),
         "cluster": CLUSTER,
         "account": "weightsprod",

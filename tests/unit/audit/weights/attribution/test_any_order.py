@@ -9,7 +9,7 @@ import pytest
 from audit.ledger.frames import FrameKind
 from audit.weights.attribution.histories import Histories
 from audit.weights.attribution.standing import Standings
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from core.weights.pod_lifecycle import LifeEvent, encode_life
 from tests.unit.audit.weights.attribution.lived import (
     ALICE,
@@ -95,7 +95,7 @@ def test_a_beginning_that_comes_after_the_end_was_forgotten() -> None:
 
 def _told(at: float, standing: str) -> bytes:
     return json.dumps(
-        {"id": same_id(int(at * 1000), standing), "subject": "oid:a", "standing": standing}
+        {"id": stable_id(int(at * 1000), standing), "subject": "oid:a", "standing": standing}
     ).encode()
 
 

@@ -10,7 +10,7 @@ from audit.weights.attribution.attributing import attribute
 from audit.weights.attribution.histories import Histories
 from core.weights.access import Confidence
 from core.weights.pod_lifecycle import ObjectChange, PodLife, encode_change
-from core.weights.roll_calls import roll_call
+from core.weights.roll_calls import build_roll_call
 from tests.unit.audit.weights.attribution.lived import CLUSTER, NOON, access, history, life
 
 GONE = str(uuid.UUID(int=1 << 100))
@@ -20,7 +20,7 @@ CALLED = NOON - 600
 
 def called(*there: str, at: float = CALLED) -> list[ObjectChange]:
     """Give the parts of a roll call."""
-    return roll_call(CLUSTER, there, int(at * 1000), "control was away")
+    return build_roll_call(CLUSTER, there, int(at * 1000), "control was away")
 
 
 def pods(**fields: Any) -> tuple[PodLife, PodLife]:

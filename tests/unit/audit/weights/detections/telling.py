@@ -9,7 +9,7 @@ import msgspec
 from audit.weights.detecting import DAY_S, HOUR_S, Event
 from audit.weights.engine import Engine
 from audit.weights.findings import stamp
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from core.weights.access import (
     FORMAT,
     Access,
@@ -119,7 +119,7 @@ def access(when: float, **over: Any) -> Access:
     words = [str(told[name]) for name in ("blob", "operation", "principal", "address")]
     told.setdefault("correlation", f"{when}-{'-'.join(words)}")
     count = str(told.get("operation_count", 0))
-    made = same_id(round(when * 1000), "access", told["correlation"], count)
+    made = stable_id(round(when * 1000), "access", told["correlation"], count)
     return Access(**{"format": FORMAT, "id": made, "time": stamp(when), "cluster": "east", **told})
 
 
@@ -158,7 +158,7 @@ def activity(when: float, topic: Topic, **over: Any) -> Activity:
     }
     told |= over
     words = [str(told["principal"]), str(told["facts"]), str(told.get("resource"))]
-    made = same_id(round(when * 1000), "activity", topic.value, str(told["account"]), *words)
+    made = stable_id(round(when * 1000), "activity", topic.value, str(told["account"]), *words)
     return Activity(
         **{"format": FORMAT, "id": made, "time": stamp(when), "cluster": "east", **told}
     )
@@ -168,7 +168,7 @@ def gap(
     begin: float, end: float, log: str = "storage", subject: str = "weightsa/StorageRead"
 ) -> LogGap:
     """Make a gap."""
-    made = same_id(round(end * 1000), "gap", log, subject)
+    made = stable_id(round(end * 1000), "gap", log, subject)
     told = {"begin": stamp(begin), "end": stamp(end), "why": "an hour's blob is missing"}
     return LogGap(format=FORMAT, id=made, cluster="east", log=log, subject=subject, **told)
 

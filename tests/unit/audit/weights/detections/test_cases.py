@@ -12,7 +12,7 @@ from audit.weights.cases import Case, cases_of
 from audit.weights.catalogue import DETECTIONS
 from audit.weights.findings import stamp
 from audit.weights.phases import PHASE_OF, PHASES, phase_of
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from core.weights.events import FORMAT, Finding, Severity
 from tests.unit.audit.weights.detections.telling import ANN, BOB, SHARD, at, shown
 from tests.unit.audit.weights.detections.test_engine import story
@@ -34,7 +34,7 @@ def finding(day: float, detection: str = "ungranted", **over: Any) -> Finding:
         "first": stamp(at(day)),
         **over,
     }
-    made = same_id(round(at(day) * 1000), "finding", detection, str(told))
+    made = stable_id(round(at(day) * 1000), "finding", detection, str(told))
     time: dict[str, Any] = {"id": made, "time": stamp(at(day)), "cluster": "east", "format": FORMAT}
     return Finding(**time, detection=detection, **told)
 

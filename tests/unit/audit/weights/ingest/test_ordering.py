@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.weights.ingest.ordering import LEADERS, Ordering
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from core.weights.events import LogGap
 
 
 def event(number: int) -> LogGap:
     """Give an event; which one does not matter here."""
     word = str(number)
-    identity = same_id(number, "gap", word)
+    identity = stable_id(number, "gap", word)
     return LogGap(
         format=1, id=identity, cluster="c", log="pods", subject=word, begin="", end="", why=""
     )

@@ -8,7 +8,7 @@ import pytest
 from audit.ledger.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.store.store import Store
 from audit.weights.ingest.past import NAME
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from core.weights.pod_lifecycle import encode_life
 from tests.harness.storage_logs import BEGIN_MS, application
 from tests.unit.audit.weights.attribution import lived
@@ -27,7 +27,7 @@ def pod(day: int, *, ended: bool) -> Frame:
         f"train-{day}",
         began=at,
         **end,
-        id=same_id((at + 2 * DAY_S * ended) * 1000, "life", str(day)),
+        id=stable_id((at + 2 * DAY_S * ended) * 1000, "life", str(day)),
         service_account="sa-1",
         addresses=[OLD],
         client_ids=[application(1)],
@@ -38,7 +38,7 @@ def pod(day: int, *, ended: bool) -> Frame:
 def decision(day: int) -> Frame:
     """Give the record of the decision that admitted a day's Pod."""
     at = BEGIN_MS // 1000 + day * DAY_S
-    identity = same_id(at * 1000, "decision", str(day))
+    identity = stable_id(at * 1000, "decision", str(day))
     document = lived.decision(f"uid-train-{day}", id=identity, time=lived.text(at))
     return Frame(FrameKind.DECISION, decision_frame_id(identity), document)
 

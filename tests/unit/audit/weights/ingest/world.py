@@ -17,7 +17,7 @@ from audit.weights.ingest.state import Options
 from audit.weights.records.callers import CallerNetworks, Callers
 from audit.weights.records.reading import Reader
 from audit.weights.sources.stretch import Record, Stretch
-from core.base.ids import same_id
+from core.base.ids import stable_id
 from core.base.networks import network_of
 from core.base.times import second_text
 from core.weights.pod_lifecycle import LifeEvent, ObjectChange, PodLife, encode_change, encode_life
@@ -47,7 +47,7 @@ def life(who: int, place: int = 0, **fields: Any) -> Frame:
     }
     document = PodLife(
         format=1,
-        id=same_id(BEFORE_S * 1000, "life", given["uid"], event.value),
+        id=stable_id(BEFORE_S * 1000, "life", given["uid"], event.value),
         cluster=CLUSTER,
         event=event,
         namespace="team",
@@ -62,7 +62,7 @@ def life(who: int, place: int = 0, **fields: Any) -> Frame:
 
 def change(kind: str, name: str, event: str, at: float = BEFORE_S, **fields: Any) -> Frame:
     """Give the record of a change."""
-    identity = same_id(int(at * 1000), "change", kind, name, event)
+    identity = stable_id(int(at * 1000), "change", kind, name, event)
     document = ObjectChange(
         format=1,
         id=identity,
