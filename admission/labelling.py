@@ -3,7 +3,7 @@
 Policies select Pods by labels, and whoever may write a Pod writes its labels; so those under
 `egress.sallyport.dev/` are demanded to the letter where they are due, and refused everywhere else,
 whoever asks (docs/adr/0030). It reads the namespace and where the Pod was traced to; in an enrolled
-namespace also whether it is closed, which is in memory (`kube.default_denies`).
+namespace also whether it is closed, which is in memory (`kube.egress.generated_policies`).
 """
 
 from collections.abc import Iterator, Mapping

@@ -6,7 +6,7 @@ from core.policy_bundles import BundleHead, GateAnnouncement, PublishedBundle
 
 
 class Published(Protocol):
-    """What is published in the cluster. Implemented by `kube.bundles`."""
+    """What is published in the cluster. Implemented by `kube.bundles.watch`."""
 
     @property
     def head(self) -> BundleHead | None:

@@ -24,7 +24,7 @@ from typing import Final
 import aiohttp
 
 from bench.rig import say
-from kube.connector import Connector
+from kube.client.connector import Connector
 from tests.api.chaos.cluster import Cluster
 from tests.api.chaos.load import TRAIN
 from tests.harness import rbac

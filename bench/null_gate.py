@@ -11,11 +11,11 @@ import uvloop
 from core.decision.decision import Decision, Verdict
 from core.decision.request import Request
 from webhooks.app import AdmissionApp
-from webhooks.logs import LogSettings, configure_logs, get_logger
+from webhooks.health import build_status_app
+from webhooks.log import LogSettings, configure_logs, get_logger
 from webhooks.metrics import Metrics
 from webhooks.readiness import Readiness
 from webhooks.server import Served, ServerSettings, serve
-from webhooks.status import build_status_app
 from webhooks.tls import PairWatcher, TlsSettings
 
 _ALLOW = Decision(id="null", verdict=Verdict.ALLOW, allowed=True)

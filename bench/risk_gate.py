@@ -17,11 +17,11 @@ from core.risk.snapshot_storage import (
     encode_head,
     shard_name,
 )
-from kube.connection import Connection
-from kube.objects import Objects
-from kube.risk_secrets import RiskSecrets
-from kube.risk_watch import WatchedRisk
-from kube.settings import LiveSettings
+from kube.client.connection import Connection
+from kube.client.objects import Objects
+from kube.client.settings import LiveSettings
+from kube.risk.risk_secrets import RiskSecrets
+from kube.risk.watch import WatchedRisk
 
 
 class Stored(Connection):

@@ -29,15 +29,15 @@ from core.decision.document_builder import build_document
 from core.decision.request import Request
 from core.kubernetes.pod import decode_pod
 from core.profiles.container_profiles import ProfileSet
-from kube.folder import FolderCluster, read_profiles
+from kube.cluster.folder import FolderCluster, read_profiles
 from policies import BUILT_IN_BUNDLE, SHIPPED_PROFILES
 from policies.bundle import read_bundle
 from policies.engine.embedded import EmbeddedEngine
 from policies.engine.remembered import RememberingEngine
 from policies.projection import encode, project
 from webhooks.answer import encode_answer
-from webhooks.logs import LogSettings, configure_logs, get_logger, log_decision
-from webhooks.wire import decode_review
+from webhooks.log import LogSettings, configure_logs, get_logger, log_decision
+from webhooks.review_codec import decode_review
 
 _TIMES: Final = 1000
 _BUDGET_S: Final = 5.0

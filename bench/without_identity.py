@@ -4,7 +4,7 @@ from typing import Any
 from unittest.mock import patch
 
 from cli.main import main
-from kube.folder import FolderCluster
+from kube.cluster.folder import FolderCluster
 
 
 def _nothing(_: Any) -> None:

@@ -38,9 +38,9 @@ from core.egress.allowlists import EgressAllowlist, EgressDestinations
 from core.people.two_person import write_people, write_person
 from core.weights import stores
 from core.weights.access_grants import AccessGrant
-from kube.break_glasses import CLUSTER_APPROVALS_PATH
-from kube.connection import Connection
-from kube.objects import Objects
+from kube.approvals.break_glasses import CLUSTER_APPROVALS_PATH
+from kube.client.connection import Connection
+from kube.client.objects import Objects
 
 _DAY_S: Final = 86_400
 _PAGE: Final = 500

@@ -13,8 +13,8 @@ from core.base.errors import SettingsError
 from core.people.two_person import Approvable
 from core.profiles.container_profiles import ContainerProfile, parse_profile
 from core.profiles.privileges import PatternSet, find_uncovered
-from kube.live import PROFILES_PATH
-from kube.objects import Objects
+from kube.client.objects import Objects
+from kube.cluster.live import PROFILES_PATH
 
 PROFILE_CALLED: Final = ("profile", "containerprofile", "containerprofiles")
 """What a person may call the kind."""

@@ -13,9 +13,9 @@ from core.base import names
 from core.base.errors import SettingsError
 from core.people.two_person import Approvable
 from core.weights.stores import KIND, WeightStore, parse_store
-from kube.manifests import read_paths
-from kube.objects import Objects
-from kube.weight_grants import STORES_PATH
+from kube.client.objects import Objects
+from kube.manifests.reader import read_paths
+from kube.weights.watch import STORES_PATH
 
 STORE_CALLED: Final = ("store", "weightstore", "weightstores", "wst")
 """What a person may call a change of the kind; its name is a file."""

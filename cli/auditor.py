@@ -29,11 +29,11 @@ from cli.kept_ledger import KeptLedger, open_kept_ledger
 from cli.settings import Settings
 from cli.settings_errors import name_setting
 from core.base.errors import SettingsError
-from webhooks.logs import LogSettings, configure_logs, get_logger
+from webhooks.health import build_status_app
+from webhooks.log import LogSettings, configure_logs, get_logger
 from webhooks.metrics import process_registry
 from webhooks.readiness import Readiness
 from webhooks.server import Served, ServerSettings, serve
-from webhooks.status import build_status_app
 from webhooks.tls import PairWatcher, TlsSettings
 
 

@@ -15,7 +15,7 @@ from cli.settings_errors import name_setting
 from control.loops.bundle_source import Image, Taking
 from core.base.errors import SettingsError
 from core.policy_bundles import GateAnnouncement, PublishedBundle
-from kube.objects import Objects
+from kube.client.objects import Objects
 from policies.clients.oci import Reference, Registry, fetch, parse_reference, resolve
 from policies.confining.confined import Confined
 

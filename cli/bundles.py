@@ -12,9 +12,9 @@ from admission.following import Following
 from admission.in_force import InForce, MakeJudge
 from cli.parts import limits_of, load_engine
 from cli.settings import Settings
-from kube.bundles import PublishedBundles
-from kube.connection import Connection
-from kube.settings import LiveSettings
+from kube.bundles.watch import PublishedBundles
+from kube.client.connection import Connection
+from kube.client.settings import LiveSettings
 from policies import BUILT_IN_BUNDLE
 from policies.bundle import Bundle, read_bundle
 from policies.confining.confined import Confined

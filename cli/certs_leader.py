@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from certs.standing import Trouble
-from kube.objects import Objects
+from kube.client.objects import Objects
 
 _LEASE: Final = "sallyport-control"
 _LONGEST: Final = dt.timedelta(minutes=2)

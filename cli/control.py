@@ -49,21 +49,21 @@ from control.sweep.settings import SweepSettings
 from control.sweep.sweep import Sweep
 from core.base.errors import SettingsError
 from identity.subjects import configured
-from kube.accessreview import AccessReviews
-from kube.connection import Connection
-from kube.egress_world import EgressWorld
-from kube.election import LeaseElection
-from kube.lease import LeaseSettings
-from kube.live import LiveCluster
-from kube.objects import Objects
-from kube.settings import LiveSettings
+from kube.client.connection import Connection
+from kube.client.objects import Objects
+from kube.client.settings import LiveSettings
+from kube.cluster.accessreview import AccessReviews
+from kube.cluster.live import LiveCluster
+from kube.egress.watch import EgressWorld
+from kube.leader.election import LeaseElection
+from kube.leader.lease import LeaseSettings
 from policies.engine import Engine
 from webhooks.bundle_metrics import BundleCollector
-from webhooks.logs import LogSettings, configure_logs, get_logger
+from webhooks.health import build_status_app
+from webhooks.log import LogSettings, configure_logs, get_logger
 from webhooks.metrics import process_registry
 from webhooks.readiness import Readiness
 from webhooks.server import serve_status
-from webhooks.status import build_status_app
 
 LEASE: Final = "sallyport-control"
 

@@ -35,9 +35,9 @@ from egress.known import Known
 from egress.openings import Meaning
 from egress.render import clusternetworkpolicy, render
 from egress.render.target import Target
-from kube.access import Ask
-from kube.egress_world import EgressWorld
-from kube.objects import Objects
+from kube.client.objects import Objects
+from kube.cluster.access_reviews import Ask
+from kube.egress.watch import EgressWorld
 
 OPEN: Final = "open"
 

@@ -9,7 +9,7 @@ from egress.aiming import aim_of
 from egress.explaining import Explanation, explain
 from egress.overlaying import Intents
 from egress.world import Site, World
-from kube.egress_pods import SeenPod
+from kube.egress.pods import SeenPod
 
 
 async def answer(settings: Settings, pod: tuple[str | None, str], to: str) -> Explanation:

@@ -14,8 +14,8 @@ from egress.openings import Meaning
 from egress.render import render
 from egress.render.naming import DEFAULT_DENY
 from egress.tags import parse_service_tags
-from kube.policies import digest_of
-from kube.settings import DefaultDeny
+from kube.client.settings import DefaultDeny
+from kube.egress.network_policies import digest_of
 
 _WITHOUT_NAMES: Final = "networkpolicy"
 _CONTROL: Final = "sallyport-control"

@@ -13,9 +13,9 @@ from cli.settings import Settings
 from cli.text import safe_line
 from core.base import names
 from core.base.errors import ClusterError, SettingsError
-from kube.egress_world import intent_path
-from kube.objects import Objects
-from kube.paging import each, open_objects
+from kube.client.objects import Objects
+from kube.client.paging import each, open_objects
+from kube.egress.watch import intent_path
 
 FORMAT: Final = 1
 

@@ -21,8 +21,8 @@ from egress.overlaying import Intents
 from egress.probe_script import NO_TOOL, command_of, read_answers
 from egress.verifying import Tried, judged, probes_of, representatives, untried_of, works
 from egress.world import World, beside_it
-from kube.egress_pods import SeenPod
-from kube.pod_exec import PodExec
+from kube.client.pod_exec import PodExec
+from kube.egress.pods import SeenPod
 
 FORMAT: Final = 1
 

@@ -19,18 +19,18 @@ from egress.overlaying import Intents
 from egress.pods_behind import known_service
 from egress.references import references_of
 from egress.world import Rights, Site, World
-from kube.access import AccessQuestion
-from kube.accessreview import AccessReviews
-from kube.connection import Connection
-from kube.egress_look import read_cluster, read_folder
-from kube.egress_snapshot import Snapshot, allowlist_of, destinations_of
-from kube.folder import read_rbac
-from kube.live_pods import LivePod
-from kube.manifests import Manifest, read_paths, read_stream
-from kube.namespaces import parse_namespace
-from kube.objects import Objects
-from kube.rbac import Question, Rbac
-from kube.settings import LiveSettings
+from kube.client.connection import Connection
+from kube.client.objects import Objects
+from kube.client.settings import LiveSettings
+from kube.cluster.access_reviews import AccessQuestion
+from kube.cluster.accessreview import AccessReviews
+from kube.cluster.folder import read_rbac
+from kube.egress.egress_look import read_cluster, read_folder
+from kube.egress.snapshot import Snapshot, allowlist_of, destinations_of
+from kube.manifests.reader import Manifest, read_paths, read_stream
+from kube.rbac.authorizer import Question, Rbac
+from kube.resources.live_pods import LivePod
+from kube.resources.namespaces import parse_namespace
 
 Ask = Callable[[Subject, str, str, str, str], Awaitable[bool]]
 """Whether a subject may do a verb on a resource of Sallyport's, by name, in a namespace."""

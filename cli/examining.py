@@ -21,8 +21,8 @@ from core.decision.request import Kind, Operation, Request
 from core.kubernetes.pod_templates import find_templates_by_shape, holds_containers
 from core.kubernetes.workload_kinds import WORKLOADS, workload_of
 from core.kubernetes.workload_pods import templates_of
-from kube.manifests import SUFFIXES
-from kube.paging import each, open_objects
+from kube.client.paging import each, open_objects
+from kube.manifests.reader import SUFFIXES
 from policies.rights import KINDS as RIGHTS
 
 _POD: Final = Kind("Pod", "v1")

@@ -31,7 +31,7 @@ from core.decision.decision import Decision, Verdict
 from core.decision.document import DecisionDocument, decode_document
 from core.decision.document_builder import build_document
 from core.decision.request import Request
-from kube.manifests import Manifest
+from kube.manifests.reader import Manifest
 
 _ID: Final = re.compile(r"[0-9a-fA-F]{8}[0-9a-fA-F-]{0,28}")
 _SHORT_ID: Final = re.compile(r"[0-9a-fA-F-]{1,8}")

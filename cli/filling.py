@@ -16,7 +16,7 @@ from core.kubernetes.pod_templates import PodTemplate, template_at
 from core.kubernetes.workload_pods import templates_of
 from core.profiles.container_profiles import ProfileSet
 from core.profiles.defaults import Defaults
-from kube.manifests import Manifest
+from kube.manifests.reader import Manifest
 
 _INDEX: Final = re.compile(r"/(\d+)(?=/|$)")
 

@@ -21,7 +21,7 @@ from cli.settings import Settings
 from cli.settings_anchors import AnchorPlace
 from cli.state import state_folder
 from core.base.errors import SettingsError
-from webhooks.logs import LogSettings, get_logger
+from webhooks.log import LogSettings, get_logger
 from webhooks.server import Addresses
 
 _EXAMPLES: Final = Path(__file__).parents[1] / "examples"

@@ -8,7 +8,7 @@ from cli.output import STANDARD_INPUT, as_unicode
 from cli.results import Result, Reviewed
 from core.base.errors import InvalidObjectError, SettingsError
 from core.decision.decision import Action, Finding, Verdict
-from kube.manifests import Manifest, find_files, read_paths, read_stream
+from kube.manifests.reader import Manifest, find_files, read_paths, read_stream
 
 
 def read_manifests(paths: Sequence[str]) -> Iterator[Manifest | Result]:

@@ -14,7 +14,7 @@ from cli.settings_rollout import Rollout
 from core.base.errors import ClusterError
 from core.decision.namespaces import Mode
 from core.decision.rollout import Modes
-from kube.objects import Objects
+from kube.client.objects import Objects
 
 _CONFIG: Final = "sallyport-gate"
 _FILE: Final = "config.yaml"

@@ -20,11 +20,11 @@ from core.people.two_person import SHARED_ACCOUNTS, ApprovalTerms
 from identity.risk.people_at_risk import PeopleAtRisk
 from identity.risk.standing import Freshness
 from identity.subjects import configured
-from kube.connection import Connection
-from kube.folder import FolderCluster, read_profiles
-from kube.live import NAMESPACES_PATH, PROFILES_PATH, LiveCluster
-from kube.settings import DefaultDeny, LiveSettings
-from kube.volumes import VOLUMES_PATH
+from kube.client.connection import Connection
+from kube.client.settings import DefaultDeny, LiveSettings
+from kube.cluster.folder import FolderCluster, read_profiles
+from kube.cluster.live import NAMESPACES_PATH, PROFILES_PATH, LiveCluster
+from kube.resources.persistent_volumes import VOLUMES_PATH
 from policies import BUILT_IN_BUNDLE, SHIPPED_PROFILES
 from policies.bundle import Bundle, read_bundle, wording_refusals
 from policies.engine import Engine

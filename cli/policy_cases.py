@@ -26,8 +26,8 @@ from core.decision.request import Operation, Request
 from core.people.subject import Subject
 from core.profiles.container_profiles import ContainerProfile
 from identity.subjects import configured
-from kube.folder import FolderCluster, read_profiles
-from kube.manifests import Manifest
+from kube.cluster.folder import FolderCluster, read_profiles
+from kube.manifests.reader import Manifest
 from policies import SHIPPED_PROFILES
 from policies.authoring.cases import Case, Expected
 from policies.authoring.comparing import difference

@@ -12,8 +12,8 @@ from cli.settings_errors import name_setting
 from core.base.errors import SettingsError
 from core.base.times import milliseconds_of, time_text
 from core.policy_bundles import CONTROL, GONE_S, GateAnnouncement
-from kube.bundle_store import BundleStore
-from kube.paging import open_objects
+from kube.bundles.store import BundleStore
+from kube.client.paging import open_objects
 
 FORMAT: Final = 1
 

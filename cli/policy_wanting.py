@@ -12,7 +12,7 @@ from cli.policy_published import heard
 from cli.settings import Settings
 from core.base.errors import BundleRefusedError, ClusterError, SettingsError
 from core.policy_bundles import BASE, CONTROL, BundleHead
-from kube.bundle_store import BundleStore, activated, reckoned, wanting
+from kube.bundles.store import BundleStore, activated, reckoned, wanting
 from policies.archive import read_packed
 
 _LOOK_S: Final = 0.5

@@ -16,7 +16,7 @@ from cli.text import safe_line
 from core.base.errors import SettingsError
 from core.profiles.container_profiles import ContainerProfile, ProfileSet
 from core.profiles.privileges import PatternSet, find_uncovered
-from kube.manifests import SUFFIXES
+from kube.manifests.reader import SUFFIXES
 from policies import SHIPPED_PROFILES
 
 DIFFERENT: Final = 1

@@ -5,7 +5,7 @@ from pathlib import Path
 from core.base import names
 from core.base.errors import SettingsError
 from core.profiles.container_profiles import ContainerProfile, parse_profile
-from kube.manifests import read_paths
+from kube.manifests.reader import read_paths
 
 
 def read_profile(path: Path) -> ContainerProfile:

@@ -23,13 +23,13 @@ from control.weights.reached import ReachedStore
 from control.weights.revisions import BUNDLE, RISK_TABLE, WithRevisions
 from control.weights.signs import SignsOf
 from core.people.two_person import Approvable, Approved, Consent, NotApproved
-from kube.connection import Connection
-from kube.following import Following
-from kube.live import LiveCluster
-from kube.objects import Objects
-from kube.pod_lives import PODS_PATH
-from kube.recorded_objects import RecordedObjects
-from kube.settings import LiveSettings
+from kube.approvals.recorded_objects import RecordedObjects
+from kube.client.connection import Connection
+from kube.client.objects import Objects
+from kube.client.settings import LiveSettings
+from kube.cluster.live import LiveCluster
+from kube.watch.change_stream import Following
+from kube.weights.pod_lifecycle import PODS_PATH
 
 WATCHES: Final = LiveSettings(watch_min_s=15.0, watch_max_s=25.0)
 """Of Pods: between two watches it is stored how far all is recorded, also where nothing happens."""

@@ -21,7 +21,7 @@ from cli.settings import Settings
 from cli.subjects import Terms
 from core.base.errors import SettingsError
 from core.decision.decision import Verdict
-from kube.manifests import Manifest
+from kube.manifests.reader import Manifest
 
 
 async def review(settings: Settings, paths: Sequence[str], terms: Terms) -> Report:

@@ -20,7 +20,7 @@ from cli.settings import Settings
 from cli.subjects import Terms
 from cli.text import safe_line
 from core.decision.decision import Action, Finding, Verdict
-from kube.manifests import Manifest
+from kube.manifests.reader import Manifest
 
 _Key = tuple[str, str, str, str]
 

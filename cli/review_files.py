@@ -17,10 +17,10 @@ from core.kubernetes import crds
 from core.kubernetes.crds import CustomResourceDefinition
 from core.kubernetes.pod_templates import find_templates_by_shape
 from core.kubernetes.workload_kinds import may_carry
-from kube.beside import BesideFiles, FileRoles
-from kube.folder import FolderCluster
-from kube.folder_reading import read_kind
-from kube.manifests import Manifest
+from kube.cluster.folder import FolderCluster
+from kube.cluster.folder_reading import read_kind
+from kube.cluster.overlay import BesideFiles, FileRoles
+from kube.manifests.reader import Manifest
 from policies.known_kinds import in_no_namespace
 from policies.rights import BINDINGS, RBAC
 from policies.site.fields import kind_name

@@ -12,7 +12,7 @@ from cli.subjects import Terms, account_of_pod
 from core.decision.request import Kind, Operation, Request
 from core.kubernetes.workload_kinds import WORKLOADS
 from core.people.subject import Subject
-from kube.manifests import Manifest
+from kube.manifests.reader import Manifest
 
 _POD = ("", "Pod")
 

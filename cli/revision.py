@@ -12,7 +12,7 @@ from cli.manifest_files import unreadable
 from cli.output import STANDARD_INPUT
 from cli.results import Result
 from core.base.errors import InvalidObjectError, SettingsError
-from kube.manifests import SUFFIXES, Manifest, read_stream
+from kube.manifests.reader import SUFFIXES, Manifest, read_stream
 
 REVISION: Final = "git:"
 """What marks a revision in `--diff git:origin/main`."""
@@ -124,6 +124,6 @@ class _Repository:
 
 
 def _is_manifest(name: str) -> bool:
-    """Say whether a folder's reader would take the file (`kube.manifests.find_files`)."""
+    """Say whether a folder's reader would take the file (`kube.manifests.reader.find_files`)."""
     path = Path(name)
     return path.suffix.lower() in SUFFIXES and not any(p.startswith(".") for p in path.parts)

@@ -39,9 +39,9 @@ from control.sweep.judging import Judge
 from identity.clients.event_hub import EventHub
 from identity.clients.signing_keys import SigningKeys
 from identity.clients.tokens import SignIn, Tokens
-from kube.live import LiveCluster
-from kube.objects import Objects
-from kube.risk_store import RiskStore
+from kube.client.objects import Objects
+from kube.cluster.live import LiveCluster
+from kube.risk.store import RiskStore
 from webhooks.beside import serve_beside
 from webhooks.server import Served
 from webhooks.tls import PairWatcher, TlsSettings

@@ -12,9 +12,9 @@ from identity.risk.principals import GUID
 from identity.risk.standing import Freshness
 from identity.risk.table import CONFIG_MAP, SHIPPED, Table, parse_table
 from identity.risk.table_reading import LABEL_VALUE
-from kube.folder import FolderCluster
-from kube.paging import open_objects
-from kube.risk_store import RiskStore
+from kube.client.paging import open_objects
+from kube.cluster.folder import FolderCluster
+from kube.risk.store import RiskStore
 
 SITES_TABLE: Final = f"ConfigMap {CONFIG_MAP}"
 """Whose table is the site's, for people."""

@@ -37,9 +37,9 @@ from identity.risk.principals import (
 )
 from identity.risk.standing import Freshness, standing_of
 from identity.risk.table import Table
-from kube.folder import FolderCluster
-from kube.paging import open_objects
-from kube.service_accounts import parse_written, sign_in_of
+from kube.client.paging import open_objects
+from kube.cluster.folder import FolderCluster
+from kube.resources.service_accounts import parse_written, sign_in_of
 
 _OBJECT_ID: Final = "oid:"
 _CLIENT: Final = "client:"

@@ -12,9 +12,9 @@ from cli.settings import Settings
 from core.base.errors import ClusterError, SettingsError
 from core.decision.namespaces import Namespace
 from core.decision.rollout import Modes, parse_moment
-from kube.namespaces import parse_namespace
-from kube.objects import Objects
-from kube.paging import each
+from kube.client.objects import Objects
+from kube.client.paging import each
+from kube.resources.namespaces import parse_namespace
 
 _WEBHOOKS: Final = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/sallyport"
 _JUDGING: Final = "validate.sallyport.dev"

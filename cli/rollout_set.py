@@ -17,7 +17,7 @@ from core.base import names
 from core.base.errors import ClusterError, SettingsError
 from core.decision.namespaces import Mode, Namespace
 from core.decision.rollout import STRICTNESS, enforce_from, parse_moment, stricter_mode
-from kube.objects import Objects
+from kube.client.objects import Objects
 
 FORMAT: Final = 1
 

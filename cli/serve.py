@@ -27,13 +27,13 @@ from core.cluster import Cluster
 from policies.engine.remembered import RememberingEngine
 from webhooks.app import AdmissionApp, AppSettings
 from webhooks.bundle_metrics import BundleCollector
+from webhooks.health import build_status_app
 from webhooks.lines import LineWriter
-from webhooks.logs import LogSettings, configure_logs, get_logger
+from webhooks.log import LogSettings, configure_logs, get_logger
 from webhooks.metrics import Metrics, Sources
 from webhooks.readiness import Readiness
 from webhooks.risk_metrics import RiskCollector
 from webhooks.server import Addresses, Served, ServerSettings, serve
-from webhooks.status import build_status_app
 from webhooks.tls import PairWatcher, TlsSettings
 
 OpenDestination = Callable[[Settings], AbstractAsyncContextManager[Destination | None]]

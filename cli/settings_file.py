@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from core.base.errors import SettingsError
-from kube.strict_yaml import YamlError, load_all
+from kube.manifests.strict_yaml import YamlError, load_all
 
 
 def read_file(file: Path) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from cli.settings_anchors import AnchorPlace
 from cli.settings_engine import Opa
 from core.decision.decision import WhenUnrecorded
-from kube.settings import LiveSettings
+from kube.client.settings import LiveSettings
 from policies.engine.embedded import Limits
 from policies.engine.remembered import MOST_ENTRIES
 from sandbox.choosing import HANDLERS, THRESHOLD

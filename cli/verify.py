@@ -18,9 +18,9 @@ from cli.verify_objects import MARKS, deployment, pod
 from core.base import names
 from core.base.errors import ClusterError, SettingsError
 from core.decision.namespaces import Mode, Namespace
-from kube.connection import Connection
-from kube.namespaces import parse_namespace
-from kube.objects import Objects
+from kube.client.connection import Connection
+from kube.client.objects import Objects
+from kube.resources.namespaces import parse_namespace
 
 FORMAT: Final = 1
 

@@ -12,8 +12,8 @@ from cli import exits
 from cli.text import safe_line
 from core.base.errors import ClusterError, SettingsError
 from core.weights.store_access import Ability, Holder, StoreAccess
-from kube.paging import open_objects
-from kube.store_access import read_accesses
+from kube.client.paging import open_objects
+from kube.weights.store_access import read_accesses
 
 FORMAT: Final = 1
 """Version of what programs read."""

@@ -25,7 +25,7 @@ from core.weights.access_grants import AccessGrant
 from core.weights.pod_lifecycle import ObjectChange
 from identity.clients.resource_manager import ManagerSettings, ResourceManager
 from identity.clients.tokens import CredentialKind, SignIn, Tokens
-from kube.live import LiveCluster
+from kube.cluster.live import LiveCluster
 
 
 @dataclass

@@ -18,8 +18,8 @@ from core.cluster import Cluster
 from core.people.subject import Subject
 from identity.rights.holders import ANONYMOUS, Holder, as_subject, groups_of, holder_of
 from identity.rights.who_can import EVERYWHERE, Reach, who_can_use
-from kube.paging import open_objects
-from kube.rbac_live import RbacObjects, read_folder_rbac, read_live_rbac
+from kube.client.paging import open_objects
+from kube.cluster.rbac_snapshot import RbacObjects, read_folder_rbac, read_live_rbac
 
 _SAMPLE: Final = 10
 """Of those who can and of those who cannot, so many are asked about, to know the authorizer."""

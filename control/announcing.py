@@ -11,8 +11,8 @@ from control.event_body import WARNING, event_body
 from core.base import names
 from core.base.errors import ClusterError
 from core.people.approvable import Metadata
-from kube.lease import Leadership
-from kube.objects import Objects
+from kube.client.objects import Objects
+from kube.leader.lease import Leadership
 
 LATE_S: Final = 3000.0
 """So late an Event is still written. Kubernetes keeps Events for an hour, and by its name a second

@@ -4,8 +4,8 @@ from http import HTTPStatus
 from typing import Any
 
 from core.base.errors import ClusterError
-from kube.live_pods import LivePod
-from kube.objects import Objects
+from kube.client.objects import Objects
+from kube.resources.live_pods import LivePod
 
 
 async def evict(objects: Objects, namespace: str, pod: LivePod) -> str:

@@ -12,7 +12,7 @@ import structlog
 from control.metrics import LoopMetrics
 from core.base.errors import NotLeaderError, SallyportError
 from core.safe_text import traceback_places
-from kube.lease import Leadership
+from kube.leader.lease import Leadership
 
 FIRST_RETRY_S: Final = 1.0
 """Seconds until a loop that failed is tried again; doubled each time, up to its interval."""

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 from control.loop import Loop, RunningLoop
 from control.metrics import LoopMetrics
-from kube.election import LeaseElection
-from kube.lease import Leadership
+from kube.leader.election import LeaseElection
+from kube.leader.lease import Leadership
 
 
 class Runner:

@@ -1,6 +1,6 @@
 """What a review may ask of the cluster: the one seam between judging and Kubernetes.
 
-`kube.live` answers from a real kube-apiserver, `kube.folder` from a folder of YAML.
+`kube.cluster.live` answers from a real kube-apiserver, `kube.cluster.folder` from a folder of YAML.
 """
 
 from collections.abc import Mapping

@@ -44,11 +44,11 @@ from control.weights.life_metrics import LifeMetrics
 from core.base import names
 from core.policy_bundles import BASE, GateAnnouncement
 from core.risk.snapshot import RiskSnapshot
-from kube.break_glasses import BreakGlasses
-from kube.connection import Connection
-from kube.exceptions import Exceptions
-from kube.objects import Objects
-from kube.risk_store import RiskStore
+from kube.approvals.break_glasses import BreakGlasses
+from kube.approvals.watch import Exceptions
+from kube.client.connection import Connection
+from kube.client.objects import Objects
+from kube.risk.store import RiskStore
 from webhooks.bundle_metrics import BundleCollector
 from webhooks.metrics import Metrics, Sources
 from webhooks.risk_metrics import RiskCollector

@@ -14,7 +14,7 @@ from core.egress.dns_names import matches_name
 from core.kubernetes.label_selectors import matches
 from egress.openings import Addresses, Block, Name, Opening, Pods, Service
 from egress.world import World
-from kube.egress_pods import SeenPod
+from kube.egress.pods import SeenPod
 
 _TARGET: Final = re.compile(
     r"(?:\[(?P<six>[^\]]+)\]|(?P<host>[^\[\]:]+)):(?P<port>\d+)(?:/(?P<protocol>\w+))?"

@@ -18,7 +18,7 @@ from egress.meaning import meaning_of
 from egress.openings import Opening
 from egress.saying import networks_shown, ports_shown, set_of, subjects_of
 from egress.world import World, beside_it
-from kube.egress_pods import SeenPod
+from kube.egress.pods import SeenPod
 
 FORMAT: Final = 1
 

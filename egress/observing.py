@@ -17,7 +17,7 @@ from egress.aiming import Aim, End, is_dns, pods_entry, reached
 from egress.flows import Answer, Flow, Passed, Read, Unread
 from egress.tags import ServiceTags
 from egress.world import World
-from kube.egress_pods import SeenPod
+from kube.egress.pods import SeenPod
 
 _MOST_TAGS = 3
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from core.base.errors import SettingsError
 from core.decision.namespaces import Namespace
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
-from kube.egress_snapshot import Snapshot
+from kube.egress.snapshot import Snapshot
 
 
 @dataclass(frozen=True)

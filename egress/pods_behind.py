@@ -13,8 +13,8 @@ from core.egress.destinations import PortRange
 from core.kubernetes.label_selectors import Requirement, sort_requirements
 from egress.known import KnownService
 from egress.openings import Backend
-from kube.endpoint_slices import Endpoint, ServicePort, ServiceShape
-from kube.live_pods import LivePod
+from kube.egress.service_endpoints import Endpoint, ServicePort, ServiceShape
+from kube.resources.live_pods import LivePod
 
 _SHOWN: Final = 8
 

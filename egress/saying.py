@@ -15,7 +15,7 @@ from core.egress.dns_names import ANY, readable_name
 from core.egress.pod_labels import NO_WORKLOAD
 from core.kubernetes.label_selectors import Requirement, Requirements, sort_requirements
 from egress.openings import Addresses, Block, Name, Opening, Peer, Pods, Service
-from kube.egress_snapshot import Snapshot
+from kube.egress.snapshot import Snapshot
 
 MOST: Final = 4
 """Networks that are shown of one peer; the others are counted."""

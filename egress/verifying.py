@@ -19,7 +19,7 @@ from egress.explaining import explain
 from egress.openings import Addresses, Name, Opening, Pods, Service
 from egress.saying import destination_of, ports_shown
 from egress.world import World
-from kube.egress_pods import SeenPod
+from kube.egress.pods import SeenPod
 
 METADATA: Final = "169.254.169.254:80"
 WIRE_SERVER: Final = "168.63.129.16:80"

@@ -24,8 +24,8 @@ from egress.openings import Meaning, Opening, Problem
 from egress.render import render
 from egress.render.target import Rendered, Target
 from egress.together import beyond_together
-from kube.egress_pods import SeenPod
-from kube.egress_snapshot import Snapshot
+from kube.egress.pods import SeenPod
+from kube.egress.snapshot import Snapshot
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import msgspec
 from core.base.errors import InvalidReviewError
 from core.decision.decision import Decision, Finding, Patch, Verdict
 from core.decision.request import Request
-from webhooks.wire import API_VERSION, KIND
+from webhooks.review_codec import API_VERSION, KIND
 
 WARNING_LENGTH = 120
 """k8s.io/api/admission/v1: warnings should not exceed 120 characters."""

@@ -46,11 +46,11 @@ from webhooks.asgi import (
 from webhooks.bodies import BodyBudget, BodyShare, NoRoomError
 from webhooks.deadline import MARGIN_SECONDS, budget_of_query
 from webhooks.judge import Judge
-from webhooks.logs import log_decision, warn_of_break_glass
+from webhooks.log import log_decision, warn_of_break_glass
 from webhooks.metrics import Metrics
 from webhooks.readiness import Readiness
 from webhooks.recorder import Recorder, Shadow
-from webhooks.wire import decode_review
+from webhooks.review_codec import decode_review
 
 REJECTION_LOG_SECONDS = 1.0
 """At most one line in this time says that a request was no review: a flood is counted only."""

@@ -16,8 +16,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.server import ServerState
 
 from webhooks.asgi import HttpRequest, refuse
+from webhooks.client_certs import is_stranger, turned_away
 from webhooks.exchange import Answering, Exchange, render, split_target
-from webhooks.strangers import is_stranger, turned_away
 
 MAX_HEAD_BYTES = 64 * 1024
 """Request line and headers; kube-apiserver's take about 400 bytes."""

@@ -22,7 +22,7 @@ from audit.ledger.log.anchors import MOST_LINE, lines_of
 from audit.ledger.log.heads import TreeHead
 from audit.ledger.log.leaves import MARK_BYTES
 from core.base.errors import LedgerError, SettingsError, SourceError
-from kube.foreign import describe
+from kube.client.errors import describe
 
 SCOPE: Final = "https://storage.azure.com/.default"
 """What a token is asked for."""

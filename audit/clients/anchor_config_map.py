@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from audit.ledger.log.heads import TreeHead, decode_head, encode_head
 from core.base.errors import ClusterError, LedgerError
-from kube.connection import Connection
-from kube.objects import Objects
+from kube.client.connection import Connection
+from kube.client.objects import Objects
 
 KEY: Final = "heads.jsonl"
 """Of the ConfigMap's `data`: a head a line, the newest last."""

@@ -15,8 +15,8 @@ import msgspec
 
 from audit.ledger.wire import CLUSTER_HEADER, FORMAT, FORMAT_HEADER
 from core.base.errors import LedgerError, SettingsError
-from kube.connector import Connector
-from kube.foreign import describe
+from kube.client.connector import Connector
+from kube.client.errors import describe
 
 _LOOK_EVERY_S: Final = 3.0
 """How often the pair's content is looked at. Secret volumes swap a symlink: no mtime."""

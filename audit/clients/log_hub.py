@@ -21,8 +21,14 @@ from aiokafka.errors import KafkaConnectionError, KafkaError  # type: ignore[imp
 from audit.clients.log_hub_partitions import Partitions
 from audit.weights.sources.stretch import MOST_STRETCH, Places, Stretch
 from core.base.errors import SallyportError, SettingsError, SourceError
-from kube.event_hubs import by_connection_string, by_token, consuming, scope_of, stop_consumer
-from kube.foreign import describe
+from kube.client.errors import describe
+from kube.client.event_hubs import (
+    by_connection_string,
+    by_token,
+    consuming,
+    scope_of,
+    stop_consumer,
+)
 
 GetToken = Callable[[str], Awaitable[str]]
 

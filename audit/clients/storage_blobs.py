@@ -16,7 +16,7 @@ import aiohttp
 import yarl
 
 from core.base.errors import SettingsError, SourceError
-from kube.foreign import describe
+from kube.client.errors import describe
 
 SCOPE: Final = "https://storage.azure.com/.default"
 """What a token is asked for."""

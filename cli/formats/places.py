@@ -8,7 +8,7 @@ from typing import Final
 
 import yaml
 
-from kube.strict_yaml import MAX_DEPTH
+from kube.manifests.strict_yaml import MAX_DEPTH
 
 Steps = tuple[str | int, ...]
 """A way into a stream: the document's number from 1, then keys and indices."""

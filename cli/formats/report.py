@@ -11,7 +11,7 @@ from cli.formats.places import Place, Steps, find_places, steps_to
 from cli.output import STANDARD_INPUT
 from cli.results import Result, Reviewed
 from core.decision.decision import Finding
-from kube.manifests import MAX_BYTES
+from kube.manifests.reader import MAX_BYTES
 from policies.bundle import Rule
 
 _INDEX: Final = re.compile(r"\[\d+\]")

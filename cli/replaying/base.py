@@ -10,11 +10,11 @@ from tempfile import TemporaryDirectory
 from cli.settings import Settings
 from core.base.errors import BundleRefusedError, ClusterError
 from core.policy_bundles import BASE, BundleHead, PublishedBundle
-from kube.bundle_store import BundleStore
-from kube.bundles import PublishedBundles
-from kube.connection import Connection
-from kube.objects import Objects
-from kube.settings import LiveSettings
+from kube.bundles.store import BundleStore
+from kube.bundles.watch import PublishedBundles
+from kube.client.connection import Connection
+from kube.client.objects import Objects
+from kube.client.settings import LiveSettings
 from policies.bundle import parse_bundle
 from policies.signing import read_keys
 

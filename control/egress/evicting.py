@@ -10,10 +10,10 @@ from core.base import names
 from core.egress.allowlists import EgressAllowlist
 from core.kubernetes.label_selectors import matches
 from egress.meaning import selects_of
-from kube.egress_world import Condition, Intent
-from kube.lease import Leadership
-from kube.live_pods import live_pods
-from kube.objects import Objects
+from kube.client.objects import Objects
+from kube.egress.watch import Condition, Intent
+from kube.leader.lease import Leadership
+from kube.resources.live_pods import live_pods
 
 _SHOWN: Final = 5
 

@@ -16,11 +16,11 @@ from core.people.subject import service_account_subject
 from egress.known import KnownService
 from egress.pods_behind import known_service
 from egress.references import References, Right, ServiceKey
-from kube.access import AccessQuestion, Ask
-from kube.egress_world import EgressWorld
-from kube.endpoint_slices import endpoints_of
-from kube.live_pods import live_pods
-from kube.objects import Objects
+from kube.client.objects import Objects
+from kube.cluster.access_reviews import AccessQuestion, Ask
+from kube.egress.service_endpoints import endpoints_of
+from kube.egress.watch import EgressWorld
+from kube.resources.live_pods import live_pods
 
 SERVICE_AGE_S: Final = 50.0
 """The Pods behind a Service are looked at again after so long, though no slice has changed."""

@@ -9,7 +9,7 @@ from control.egress.state import CLUSTER, State
 from control.egress.wanting import Wanting
 from control.egress.writing import NameTakenError, Writer
 from core.base.errors import ClusterError
-from kube.lease import Leadership
+from kube.leader.lease import Leadership
 
 
 @dataclass

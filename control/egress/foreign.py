@@ -16,7 +16,7 @@ from control.egress.telling import event
 from core.base.errors import InvalidObjectError
 from egress.reach import beyond, cases
 from egress.reading import KIND, Rule, read_rules
-from kube.policies import LivePolicy
+from kube.egress.network_policies import LivePolicy
 
 REASON = "OpensMore"
 DELETED = "Deleted"

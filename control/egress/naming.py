@@ -12,7 +12,7 @@ from control.loop import Loop
 from core.base.networks import Network
 from egress.names import Learnt, NamesSettings, Reply, due, keep, learn
 from egress.names_usable import LearntNames
-from kube.lease import Leadership
+from kube.leader.lease import Leadership
 
 INTERVAL_S: Final = 0.5
 SAVE_S: Final = 60.0

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from core.base import names
 from egress.render.naming import DEFAULT_DENY, DNS
-from kube.policies import LivePolicy, digest_of
+from kube.egress.network_policies import LivePolicy, digest_of
 
 Json = dict[str, Any]
 

@@ -17,9 +17,9 @@ from control.egress.writing import NameTakenError, Writer
 from core.base import names
 from core.base.errors import ClusterError
 from egress.known import Known
-from kube.egress_world import Condition, Intent, IntentStatus
-from kube.lease import Leadership
-from kube.policies import LivePolicy
+from kube.egress.network_policies import LivePolicy
+from kube.egress.watch import Condition, Intent, IntentStatus
+from kube.leader.lease import Leadership
 
 
 @dataclass(frozen=True)

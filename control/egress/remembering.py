@@ -9,10 +9,10 @@ from core.base import names
 from core.base.errors import ClusterError
 from egress.names import Learnt
 from egress.names_stored import decode_names, encode_names
-from kube.egress_snapshot import NAMES_PREFIX
-from kube.lease import Leadership
-from kube.objects import Objects
-from kube.policies import FIELD_MANAGER
+from kube.client.objects import Objects
+from kube.egress.network_policies import FIELD_MANAGER
+from kube.egress.snapshot import NAMES_PREFIX
+from kube.leader.lease import Leadership
 
 MOST_SHARDS: Final = 64
 """ConfigMaps, of 256 KiB each: about 50,000 names with 10 addresses."""

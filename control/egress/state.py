@@ -12,8 +12,8 @@ from control.egress.planning import Key
 from core.decision.namespaces import Namespace
 from core.egress.allowlists import EgressDestinations
 from egress.references import NOTHING, References
-from kube.egress_world import BrokenSet, EgressWorld, Intent, IntentStatus, Place
-from kube.policies import LivePolicy
+from kube.egress.network_policies import LivePolicy
+from kube.egress.watch import BrokenSet, EgressWorld, Intent, IntentStatus, Place
 
 _log = structlog.get_logger(__name__)
 

@@ -12,7 +12,7 @@ from core.base import names
 from core.base.times import time_text
 from core.egress.allowlists import KIND
 from egress.openings import Addresses, Meaning, Name, Opening, Problem, Service
-from kube.egress_world import Condition, Intent, IntentStatus
+from kube.egress.watch import Condition, Intent, IntentStatus
 
 READY: Final = "Ready"
 APPROVED: Final = "Approved"

@@ -18,7 +18,7 @@ from egress.openings import Meaning, Problem
 from egress.references import NOTHING, References, references_of
 from egress.render.target import Rendered
 from egress.together import beyond_together
-from kube.egress_world import Intent
+from kube.egress.watch import Intent
 
 CONSIDER_S: Final = 30.0
 """What needs approval is asked for again after so long: who may approve may lose the right."""

@@ -14,9 +14,9 @@ from core.cluster import WeightSource
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
 from core.weights.egress_openings import WeightOpening, encode_openings
 from egress.weights import openings_to_weights
-from kube.lease import Leadership
-from kube.objects import Objects
-from kube.weight_openings import KIND, NAME
+from kube.client.objects import Objects
+from kube.leader.lease import Leadership
+from kube.weights.weight_openings import KIND, NAME
 
 
 @dataclass

@@ -12,10 +12,8 @@ from control.egress.planning import Apply, Delete, Step, key_of
 from core.base import names
 from core.base.errors import ClusterError
 from core.egress.allowlists import KIND
-from kube.egress_world import Intent, IntentStatus
-from kube.lease import Leadership
-from kube.objects import Objects
-from kube.policies import (
+from kube.client.objects import Objects
+from kube.egress.network_policies import (
     FIELD_MANAGER,
     LivePolicy,
     digest_of,
@@ -23,6 +21,8 @@ from kube.policies import (
     managers,
     policy_path,
 )
+from kube.egress.watch import Intent, IntentStatus
+from kube.leader.lease import Leadership
 
 _UNWRITTEN: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND})
 """An Event that is there already, or that nobody may write, or whose namespace is gone."""

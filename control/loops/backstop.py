@@ -23,8 +23,8 @@ from core.decision.rollout import Modes
 from core.kubernetes.workload_kinds import GroupKind
 from core.people.two_person import Consent
 from core.profiles.container_profiles import ProfileSet
-from kube.lease import Leadership
-from kube.objects import Objects
+from kube.client.objects import Objects
+from kube.leader.lease import Leadership
 from policies.backstop.parameters import Known, Parameters, parameters
 from policies.backstop.policy import KIND, PARAMETERS
 

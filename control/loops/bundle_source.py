@@ -25,10 +25,10 @@ from core.base.errors import (
 )
 from core.base.times import time_text
 from core.policy_bundles import LONGEST_PROBLEM, BundleHead, PublishedBundle
-from kube.bundle_store import BundleStore, Read
-from kube.bundles import in_parts
-from kube.lease import Leadership
-from kube.objects import Objects
+from kube.bundles.store import BundleStore, Read
+from kube.bundles.watch import in_parts
+from kube.client.objects import Objects
+from kube.leader.lease import Leadership
 
 _LONGEST_S: Final = 300.0
 

@@ -20,9 +20,9 @@ from control.loop import Loop
 from core.base.errors import ClusterError
 from core.base.times import time_text
 from core.policy_bundles import CONTROL, GONE_S, HEAD_NAME, BundleHead, GateAnnouncement
-from kube.bundle_store import BundleStore, Read, activated
-from kube.lease import Leadership
-from kube.objects import Objects
+from kube.bundles.store import BundleStore, Read, activated
+from kube.client.objects import Objects
+from kube.leader.lease import Leadership
 
 INTERVAL_S: Final = 2.0
 

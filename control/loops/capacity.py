@@ -32,10 +32,10 @@ from core.base import names
 from core.base.errors import InvalidObjectError
 from core.sandbox.capacity import Capacity, decode_capacity, encode_capacity
 from core.sandbox.decision import RuntimeClass
-from kube.capacities import NAME
-from kube.lease import Leadership
-from kube.objects import Objects
-from kube.paging import each
+from kube.client.objects import Objects
+from kube.client.paging import each
+from kube.leader.lease import Leadership
+from kube.resources.sandbox_capacity import NAME
 
 FIELD_MANAGER: Final = "sallyport-capacity"
 

@@ -17,8 +17,8 @@ from certs.standing import Standing, fingerprint, is_overdue
 from control.event_body import NORMAL, WARNING, event_body
 from control.loops.certificate_store import AUTHORITIES
 from core.base.errors import ClusterError
-from kube.lease import Leadership
-from kube.objects import Objects
+from kube.client.objects import Objects
+from kube.leader.lease import Leadership
 
 _DIGITS: Final = 16
 

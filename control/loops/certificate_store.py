@@ -14,8 +14,8 @@ from certs.rotation import Authority, Leaf, State
 from certs.standing import Seen
 from core.base.errors import ClusterError
 from core.base.names import process_uri
-from kube.objects import Objects
-from kube.secrets import Secret, Secrets
+from kube.client.objects import Objects
+from kube.resources.secrets import Secret, Secrets
 
 AUTHORITIES: Final = "sallyport-ca"
 WEBHOOKS: Final = "sallyport"

@@ -25,9 +25,9 @@ from control.loops.certificate_store import (
     write_record,
 )
 from core.base.errors import ClusterError
-from kube.lease import Leadership, wall_time
-from kube.objects import Objects
-from kube.secrets import OPAQUE, TLS, Secrets
+from kube.client.objects import Objects
+from kube.leader.lease import Leadership, wall_time
+from kube.resources.secrets import OPAQUE, TLS, Secrets
 
 INTERVAL_S: Final = 30.0
 

@@ -8,8 +8,8 @@ from prometheus_client import CollectorRegistry, Gauge
 
 from control.loop import Loop
 from core.base import names
-from kube.lease import Leadership
-from kube.objects import Objects
+from kube.client.objects import Objects
+from kube.leader.lease import Leadership
 
 INTERVAL_S: Final = 60.0
 

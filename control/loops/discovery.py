@@ -30,8 +30,8 @@ from control.loops.discovered import (
     webhook_of,
 )
 from core.base.errors import ClusterError, InvalidObjectError
-from kube.lease import Leadership, wall_time
-from kube.objects import Objects
+from kube.client.objects import Objects
+from kube.leader.lease import Leadership, wall_time
 
 INTERVAL_S: Final = 4.0
 """With a run and what kube-apiserver takes to follow, less than ten seconds."""

@@ -24,7 +24,7 @@ from control.loop import Loop, describe
 from core.base.errors import NotLeaderError, NotSyncedError, SallyportError
 from core.safe_text import traceback_places
 from egress.known import Known
-from kube.lease import Leadership
+from kube.leader.lease import Leadership
 
 INTERVAL_S: Final = 0.2
 FACTS_S: Final = 0.25

@@ -18,8 +18,8 @@ from core.approvals.exceptions import PolicyException
 from core.base import names
 from core.base.times import time_text
 from core.people.two_person import PEOPLE_NEEDED, Consent
-from kube.lease import Leadership, wall_time
-from kube.objects import Objects
+from kube.client.objects import Objects
+from kube.leader.lease import Leadership, wall_time
 
 INTERVAL_S: Final = 15.0
 

@@ -9,9 +9,9 @@ import msgspec
 from certs.signing import PublicKey, SigningKeys, SigningSettings, key_id, plan_signing
 from control.loop import Loop
 from core.base.errors import ClusterError
-from kube.lease import Leadership, wall_time
-from kube.objects import Objects
-from kube.secrets import OPAQUE, Secret, Secrets
+from kube.client.objects import Objects
+from kube.leader.lease import Leadership, wall_time
+from kube.resources.secrets import OPAQUE, Secret, Secrets
 
 SECRET: Final = "sallyport-ledger-signing"  # noqa: S105 (its name)
 INTERVAL_S: Final = 3600.0

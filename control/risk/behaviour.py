@@ -13,7 +13,7 @@ from control.loop import Loop
 from core.base.errors import LedgerError
 from core.risk.model import Behaviour, BehaviourEntry
 from core.risk.snapshot import RiskSnapshot, SnapshotDraft
-from kube.lease import Leadership
+from kube.leader.lease import Leadership
 
 INTERVAL_S: Final = 10.0
 
@@ -46,7 +46,7 @@ class Asks(Protocol):
 
 
 class Stores(Protocol):
-    """Writes the risk snapshot (`kube.risk_store.RiskStore`)."""
+    """Writes the risk snapshot (`kube.risk.store.RiskStore`)."""
 
     async def update(
         self, change: Callable[[SnapshotDraft], None], leadership: Leadership | None = None

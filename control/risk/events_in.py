@@ -18,8 +18,8 @@ from core.risk.snapshot import SnapshotDraft
 from identity.clients.event_hub import Batch, EventHub
 from identity.push.records import Detected, Refusal, Told, read_message
 from identity.risk.merging import Merged
-from kube.lease import Leadership
-from kube.risk_store import RiskStore
+from kube.leader.lease import Leadership
+from kube.risk.store import RiskStore
 
 INTERVAL_S: Final = 0.1
 """Between two runs; messages that arrive then wait for so long."""

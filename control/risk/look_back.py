@@ -27,8 +27,8 @@ from identity.look_back.look_back_report import document_of
 from identity.look_back.looking_back import Risen
 from identity.look_back.trails import Room, Trail, Trails
 from identity.risk.workload_identity import client_ids_of
-from kube.left_behind import Listing, Pace, find_listing, raw_pages, read_live
-from kube.objects import Objects
+from kube.client.objects import Objects
+from kube.risk.metadata_pages import Listing, Pace, find_listing, raw_pages, read_live
 
 MOST_ACTS: Final = 200_000
 """Acts read of one identity; of more the latest are missing, and the document says so."""

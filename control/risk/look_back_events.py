@@ -15,8 +15,8 @@ import structlog
 from core.base import names
 from core.base.errors import ClusterError
 from core.risk.look_back import LookBackDocument, Sort
-from kube.lease import Leadership
-from kube.objects import Objects
+from kube.client.objects import Objects
+from kube.leader.lease import Leadership
 
 REASON: Final = "IdentityAtRisk"
 

@@ -18,9 +18,9 @@ import structlog
 from core.base.ids import uuid7
 from core.decision.document import uuid7_unix_ms
 from identity.look_back.looking_back import Risen
-from kube.lease import Leadership
-from kube.objects import Objects
-from kube.secrets import OPAQUE, Secret, Secrets
+from kube.client.objects import Objects
+from kube.leader.lease import Leadership
+from kube.resources.secrets import OPAQUE, Secret, Secrets
 
 NAME: Final = "sallyport-look-backs"
 

@@ -24,8 +24,8 @@ from identity.entra.folding import (
 from identity.entra.graph_resources import Resource
 from identity.risk.merging import Merged
 from identity.risk.standing import says_at_risk
-from kube.lease import Leadership
-from kube.risk_store import RiskStore
+from kube.leader.lease import Leadership
+from kube.risk.store import RiskStore
 
 
 @dataclass

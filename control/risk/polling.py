@@ -25,8 +25,8 @@ from identity.entra.graph_objects import read_page
 from identity.entra.graph_resources import Resource
 from identity.entra.passes import Pass
 from identity.entra.polling import FIRST, Plan
-from kube.lease import Leadership
-from kube.risk_store import RiskStore
+from kube.leader.lease import Leadership
+from kube.risk.store import RiskStore
 
 ROUND_S: Final = 60.0
 """So long one run of the loop goes on."""

@@ -36,7 +36,7 @@ from identity.push.security_events import (
     read_claims,
 )
 from identity.risk.merging import Merged
-from kube.risk_store import RiskStore
+from kube.risk.store import RiskStore
 
 PATH: Final = "/v1/security-events"
 CONTENT_TYPE: Final = "application/secevent+jwt"

@@ -17,9 +17,9 @@ from core.base.errors import InvalidObjectError
 from core.risk.snapshot import SnapshotDraft
 from identity.risk.table import CONFIG_MAP, CONFIG_MAP_KEY
 from identity.risk.table_reading import read_rows, write_rows
-from kube.lease import Leadership
-from kube.objects import Objects
-from kube.risk_store import RiskStore
+from kube.client.objects import Objects
+from kube.leader.lease import Leadership
+from kube.risk.store import RiskStore
 
 INTERVAL_S: Final = 10.0
 

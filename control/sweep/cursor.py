@@ -14,7 +14,7 @@ from control.sweep.progress import Progress
 from core.base import names
 from core.base.errors import InvalidObjectError
 from core.decision.document import SweepDocument, uuid7_time
-from kube.objects import Objects
+from kube.client.objects import Objects
 
 NAME: Final = "sallyport-sweep"
 

@@ -20,7 +20,7 @@ from core.base.errors import (
 )
 from core.decision.decision import Decision, Running
 from core.decision.request import Request
-from kube.objects import Objects
+from kube.client.objects import Objects
 
 _PASSING: Final = frozenset(
     {NotSyncedError.kind, AccessReviewError.kind, DeadlineError.kind, OwnerUnknownError.kind}

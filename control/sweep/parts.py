@@ -11,7 +11,7 @@ from control.sweep.metrics import SweepMetrics
 from control.sweep.publish import ReportWriter
 from control.sweep.settings import SweepSettings
 from core.base.ids import uuid7
-from kube.objects import Objects
+from kube.client.objects import Objects
 
 
 def _at_once() -> bool:

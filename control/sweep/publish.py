@@ -10,8 +10,8 @@ import structlog
 from control.sweep.metrics import SweepMetrics
 from control.sweep.reports import API_PATH, LABELS, is_outdated, report_path
 from core.base.errors import ClusterError
-from kube.lease import Leadership
-from kube.objects import FIELD_MANAGER, Objects
+from kube.client.objects import FIELD_MANAGER, Objects
+from kube.leader.lease import Leadership
 
 _PAGE: Final = 20
 """Reports listed at once: each may have 200 KiB."""

@@ -23,8 +23,8 @@ from core.decision.decision import Decision, Verdict
 from core.decision.document import Revisions, SweepDocument
 from core.decision.namespaces import Mode
 from core.sandbox.decision import lacks_sandbox
-from kube.lease import Leadership
-from kube.objects import Page
+from kube.client.objects import Page
+from kube.leader.lease import Leadership
 
 _RECORD_AGAIN_S: Final = 1.0
 _SETTLED_S: Final = 0.02

@@ -9,7 +9,7 @@ from control.sweep.parts import SweepParts
 from control.sweep.progress import Progress
 from control.sweep.run import SweepRun, begin
 from core.decision.document import uuid7_unix_ms
-from kube.lease import Leadership
+from kube.leader.lease import Leadership
 
 _log = structlog.get_logger(__name__)
 

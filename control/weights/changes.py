@@ -24,9 +24,9 @@ from core.base.times import milli_text
 from core.people.two_person import PEOPLE_NEEDED, Approvable, Approved, Consent, NotApproved
 from core.weights.events import LogGap
 from core.weights.pod_lifecycle import ObjectChange
-from kube.lease import Leadership
-from kube.recorded_objects import RecordedObject
-from kube.service_accounts import KIND as ACCOUNT
+from kube.approvals.recorded_objects import RecordedObject
+from kube.leader.lease import Leadership
+from kube.resources.service_accounts import KIND as ACCOUNT
 
 INTERVAL_S: Final = 5.0
 
@@ -34,7 +34,7 @@ _log = structlog.get_logger(__name__)
 
 
 class Followed(Protocol):
-    """The objects: `kube.recorded_objects.RecordedObjects`."""
+    """The objects: `kube.approvals.recorded_objects.RecordedObjects`."""
 
     @property
     def kinds(self) -> tuple[str, ...]:

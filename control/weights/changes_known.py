@@ -12,8 +12,8 @@ import structlog
 from control.weights.noticing import Known
 from core.base import names
 from core.base.errors import ClusterError
-from kube.lease import Leadership
-from kube.objects import Objects
+from kube.client.objects import Objects
+from kube.leader.lease import Leadership
 
 PREFIX: Final = "sallyport-recorded-"
 """Of their names; the kind in lower case follows."""

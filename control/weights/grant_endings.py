@@ -21,9 +21,9 @@ from core.base.times import time_text
 from core.people.approvable import parse_time
 from core.people.two_person import PEOPLE_NEEDED
 from core.weights.access_grants import KIND, AccessGrant
-from kube.lease import Leadership
-from kube.live_pods import LivePod, live_pods
-from kube.objects import Objects
+from kube.client.objects import Objects
+from kube.leader.lease import Leadership
+from kube.resources.live_pods import LivePod, live_pods
 
 INTERVAL_S: Final = 30.0
 BEFORE: Final = (

@@ -27,9 +27,9 @@ from core.base.errors import ClusterError, NotRecordedError
 from core.weights.events import LogGap
 from core.weights.pod_lifecycle import ObjectChange, PodLife
 from core.weights.roll_calls import build_roll_call
-from kube.following import Change, Following, is_lost
-from kube.lease import Leadership
-from kube.pod_lives import LivedPod, read_lived_pod
+from kube.leader.lease import Leadership
+from kube.watch.change_stream import Change, Following, is_lost
+from kube.weights.pod_lifecycle import LivedPod, read_lived_pod
 
 INTERVAL_S: Final = 1.0
 """From the end of one watch to the next, which goes on at the same version."""

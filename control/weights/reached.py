@@ -11,8 +11,8 @@ import msgspec
 import structlog
 
 from core.base import names
-from kube.lease import Leadership
-from kube.objects import Objects
+from kube.client.objects import Objects
+from kube.leader.lease import Leadership
 
 NAME: Final = "sallyport-recorded-pods"
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from core.base.errors import NotSyncedError
-from kube.recorded_objects import RecordedObject, RecordedObjects
+from kube.approvals.recorded_objects import RecordedObject, RecordedObjects
 
 BUNDLE = "Bundle"
 RISK_TABLE = "RiskTable"

@@ -13,9 +13,9 @@ from core.base.errors import ClusterError
 from core.base.ids import stable_id
 from core.weights.store_access import StoreAccess
 from core.weights.stores import KIND, WeightStore
-from kube.lease import Leadership
-from kube.objects import Objects
-from kube.store_access import body_of, path_of
+from kube.client.objects import Objects
+from kube.leader.lease import Leadership
+from kube.weights.store_access import body_of, path_of
 
 FIELD_MANAGER: Final = "sallyport-control"
 

@@ -13,7 +13,7 @@ from core.kubernetes.persistent_volumes import PersistentVolume
 from core.kubernetes.pod import Pod, decode_pod
 from core.weights.pod_mounts import find_mounts
 from identity.risk.workload_identity import client_ids_of
-from kube.pod_lives import LivedPod
+from kube.weights.pod_lifecycle import LivedPod
 
 _NONE: Final = Signs()
 

@@ -28,7 +28,7 @@ from core.weights.store_access import StoreAccess
 from core.weights.stores import WeightStore
 from identity.azure_roles.just_in_time import Unmade, Wanted, plan, wanted_of
 from identity.azure_roles.shapes import AUTHORIZATION, Assignment, read_shape
-from kube.lease import Leadership
+from kube.leader.lease import Leadership
 
 KIND: Final = "StoreAccess"
 """Of the changes in the ledger."""

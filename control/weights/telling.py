@@ -8,7 +8,7 @@ from control.weights.living import OVER, Host, Kept, Living, Place
 from core.base.ids import stable_id
 from core.base.times import milli_text
 from core.weights.pod_lifecycle import FORMAT, LifeEvent, PodLife
-from kube.pod_lives import LivedPod
+from kube.weights.pod_lifecycle import LivedPod
 
 AGAIN_S: Final = 7 * 86_400
 """So often each Pod that lives is told again: whoever wants all that lived at a time reads the

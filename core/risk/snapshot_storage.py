@@ -224,7 +224,7 @@ class StoredHead(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
     gone: bytes = b""
     """Keys of records that are gone since."""
     rebase: str = ""
-    """Who writes the generation that is not in use: a nonce. See `kube.risk_store`."""
+    """Who writes the generation that is not in use: a nonce. See `kube.risk.store`."""
     rebase_at: float = 0.0
     """Since when, Unix seconds."""
 

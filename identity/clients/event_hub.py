@@ -23,8 +23,14 @@ from aiokafka.errors import (  # type: ignore[import-untyped]
 )
 
 from core.base.errors import EntraError, SettingsError
-from kube.event_hubs import by_connection_string, by_token, consuming, scope_of, stop_consumer
-from kube.foreign import describe
+from kube.client.errors import describe
+from kube.client.event_hubs import (
+    by_connection_string,
+    by_token,
+    consuming,
+    scope_of,
+    stop_consumer,
+)
 
 MOST_MESSAGES: Final = 200
 """Of one batch; each is one write of the snapshot at most, and at most 1 MB."""

@@ -18,8 +18,8 @@ import jwt
 from core.base.errors import SettingsError
 from identity.push.security_events import MOST_BYTES, SecurityEventSettings
 from identity.push.strict_json import strict_json
-from kube.connector import Connector
-from kube.foreign import describe
+from kube.client.connector import Connector
+from kube.client.errors import describe
 
 ALGORITHMS: Final[Mapping[str, str]] = {
     "RS256": "RSA",

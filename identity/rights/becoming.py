@@ -21,7 +21,7 @@ from identity.rights.holders import (
     accounts_of,
     groups_of,
 )
-from kube.rbac import MASTERS, Question
+from kube.rbac.authorizer import MASTERS, Question
 
 _AUTHENTICATION: Final = "authentication.k8s.io"
 _USER_INFO: Final = "impersonate:user-info"

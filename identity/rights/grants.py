@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from identity.rights.holders import Holder, group, groups_of, holder_of, is_implied
-from kube.rbac import MASTERS, Question, Rbac, rule_allows
-from kube.rbac_objects import GROUP, Binding, PolicyRule
+from kube.rbac.authorizer import MASTERS, Question, Rbac, rule_allows
+from kube.rbac.objects import GROUP, Binding, PolicyRule
 
 CLUSTER: Final = ""
 """The place of a ClusterRoleBinding: all namespaces, and what lies in none."""

@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 
 from core.people.subject import SERVICE_ACCOUNT_PREFIX, Subject, service_account_subject
-from kube.rbac_objects import BindingSubject
+from kube.rbac.objects import BindingSubject
 
 _ACCOUNTS: Final = "system:serviceaccounts"
 

@@ -25,8 +25,8 @@ from identity.rights.grants import (
     where,
 )
 from identity.rights.holders import AUTHENTICATED, Holder, groups_of, is_implied
-from kube.rbac import Question
-from kube.rbac_objects import GROUP, PolicyRule
+from kube.rbac.authorizer import Question
+from kube.rbac.objects import GROUP, PolicyRule
 
 _STRONGEST: Final = ("", "cluster-admin")
 """Tried first: who may bind it needs no other."""

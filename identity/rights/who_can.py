@@ -18,8 +18,8 @@ from identity.rights.becoming import ways_to_become
 from identity.rights.grants import CLUSTER, EVERY, Grant, Grants, given, needs_another
 from identity.rights.holders import Holder, groups_of
 from identity.rights.obtaining import Obtaining
-from kube.rbac import Question, Rbac
-from kube.rbac_objects import Binding, Role
+from kube.rbac.authorizer import Question, Rbac
+from kube.rbac.objects import Binding, Role
 
 EVERYWHERE: Final = ""
 """The namespace of who can use the profile in all namespaces."""

@@ -16,7 +16,7 @@ from core.base.errors import InvalidObjectError
 from core.risk.model import Effect, OperationClass, Role, Standing
 from identity.risk.principals import GUID
 from identity.risk.table_rows import ALL_OPERATIONS, ALL_ROLES, ALL_STANDINGS, SANDBOXED, Row
-from kube.strict_yaml import YamlError, load_all
+from kube.manifests.strict_yaml import YamlError, load_all
 
 FORMAT: Final = 1
 

@@ -11,8 +11,8 @@ import msgspec
 import yaml
 
 from core.base.errors import BundleRefusedError, InvalidObjectError, SettingsError
-from kube.manifests import Manifest, read_paths
-from kube.strict_yaml import YamlError, load_all
+from kube.manifests.reader import Manifest, read_paths
+from kube.manifests.strict_yaml import YamlError, load_all
 from policies.site.choices import Choice, Choices
 
 FOLDER: Final = "cases"

@@ -22,7 +22,7 @@ from opa_client.errors import (  # type: ignore[import-untyped]
 )
 
 from core.base.errors import EngineAwayError, EvaluationError, SettingsError
-from kube.connector import Connector
+from kube.client.connector import Connector
 from policies.engine.opa import PORTS, OpaServer
 
 MOST_CONNECTIONS: Final = 32

@@ -8,7 +8,7 @@ import msgspec
 import yaml
 
 from core.base.errors import BundleRefusedError, SettingsError
-from kube.strict_yaml import YamlError, load_all
+from kube.manifests.strict_yaml import YamlError, load_all
 
 _MOST_BYTES: Final = 8 * 1024 * 1024
 _SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})

@@ -13,7 +13,7 @@ import jsonschema
 import msgspec
 
 from core.base.errors import BundleRefusedError
-from kube.strict_yaml import YamlError, load_all
+from kube.manifests.strict_yaml import YamlError, load_all
 from policies.bundle import Rule
 from policies.engine.builtins.regexes import why_no_pattern
 from policies.site.metadata import Written

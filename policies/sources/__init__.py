@@ -1,1 +1,1 @@
-"""Where bundles come from, beside what is published in the cluster (`kube.bundles`)."""
+"""Where bundles come from, beside what is published in the cluster (`kube.bundles.watch`)."""

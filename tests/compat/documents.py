@@ -47,9 +47,9 @@ from core.risk.snapshot_storage import (
     encode_head,
     snapshot_of,
 )
-from kube.lease import LeaseSettings, unheld
-from kube.lease import read_record as read_lease
-from kube.secrets import Secret
+from kube.leader.lease import LeaseSettings, unheld
+from kube.leader.lease import read_record as read_lease
+from kube.resources.secrets import Secret
 from tests.unit.core.risk_samples import of_every_sort
 
 Json = Any

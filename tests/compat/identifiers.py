@@ -48,8 +48,8 @@ from core.weights.roll_calls import build_roll_call
 from core.weights.stores import parse_store
 from egress.render.naming import allow_name, passes_name
 from identity.entra.event_ids import kept_event_id
-from kube.policies import digest_of as policy_digest
-from kube.recorded_objects import RecordedObject
+from kube.approvals.recorded_objects import RecordedObject
+from kube.egress.network_policies import digest_of as policy_digest
 from tests.unit.audit.weights.detections import (
     examples_of_changes,
     examples_of_reads,

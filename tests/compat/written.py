@@ -40,7 +40,7 @@ from egress.suggesting import Suggested
 from identity.rights.who_can import Reach
 from policies.context import Standings
 from policies.importing.report import Imported
-from webhooks.logs import _Line
+from webhooks.log import _Line
 
 WRITTEN: Final[tuple[Any, ...]] = (
     *(kind for _, _, kind in SCHEMAS.values()),

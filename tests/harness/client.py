@@ -15,7 +15,7 @@ import aiohttp
 import yaml
 from multidict import CIMultiDict
 
-from kube.connector import Connector
+from kube.client.connector import Connector
 from tests.harness.apiserver import ADMIN, ApiServer
 
 Json = dict[str, Any]

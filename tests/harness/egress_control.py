@@ -23,13 +23,13 @@ from cli.settings import Settings
 from control.loop import RunningLoop
 from control.loops.egress import Egress
 from control.metrics import LoopMetrics
-from kube.accessreview import AccessReviews
-from kube.connection import Connection
-from kube.egress_world import EgressWorld
-from kube.lease import Leadership
-from kube.live import LiveCluster
-from kube.objects import Objects
-from kube.settings import LiveSettings
+from kube.client.connection import Connection
+from kube.client.objects import Objects
+from kube.client.settings import LiveSettings
+from kube.cluster.accessreview import AccessReviews
+from kube.cluster.live import LiveCluster
+from kube.egress.watch import EgressWorld
+from kube.leader.lease import Leadership
 from tests.harness.process import ServerProcess
 
 TIMEOUT_S: Final = 4.0

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from cli.control import LEASE
-from kube.lease import RELEASED_S
+from kube.leader.lease import RELEASED_S
 from tests.api.record.installation import Installation
 from tests.harness.client import Json, connect
 from tests.harness.dns_server import DnsServer, dns_server

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from core.people.subject import Subject, service_account_subject
-from kube.rbac import Question
+from kube.rbac.authorizer import Question
 from tests.harness import rbac
 from tests.harness.client import Json
 

@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from kube.folder import FolderCluster
+from kube.cluster.folder import FolderCluster
 from tests.harness.recorded_reviews import Answered, Frames, answer_all, keep, reviews
 from tests.harness.replay_bundles import make_bundles
 from tests.unit.admission.world import Folder

@@ -31,10 +31,10 @@ from control.sweep.settings import SweepSettings
 from control.sweep.sweep import Sweep
 from core.people.subject import Subject
 from identity.subjects import Controllers
-from kube.connection import Connection
-from kube.lease import Leadership
-from kube.live import LiveCluster
-from kube.objects import Objects
+from kube.client.connection import Connection
+from kube.client.objects import Objects
+from kube.cluster.live import LiveCluster
+from kube.leader.lease import Leadership
 from policies import BUILT_IN_BUNDLE
 from policies.bundle import read_bundle
 from policies.engine.embedded import EmbeddedEngine

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from core.decision.decision import Verdict
-from kube.folder import FolderCluster, read_profiles
+from kube.cluster.folder import FolderCluster, read_profiles
 from policies import SHIPPED_PROFILES
 from policies.bundle import read_bundle
 from policies.engine.embedded import EmbeddedEngine

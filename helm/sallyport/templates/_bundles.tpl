@@ -1,4 +1,4 @@
-{{/* Policy bundles that come while the processes run: kube/bundles.py. */}}
+{{/* Policy bundles that come while the processes run: kube/bundles/watch.py. */}}
 
 {{/* The ConfigMaps that hold the parts of published bundles (core/policy_bundles.py: SLOTS, MOST_PARTS). */}}
 {{- define "sallyport.bundleParts" -}}

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from kube.settings import LiveSettings
+from kube.client.settings import LiveSettings
 from tests.harness.evidence import record
 from tests.harness.guarded import Installation
 from tests.harness.sizes import PROOF, size

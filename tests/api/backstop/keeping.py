@@ -15,10 +15,10 @@ from control.loops.backstop import Backstop
 from core.base.errors import NotSyncedError
 from core.decision.rollout import Modes
 from identity.subjects import Controllers
-from kube.connection import Connection
-from kube.lease import Leadership
-from kube.live import LiveCluster
-from kube.objects import Objects
+from kube.client.connection import Connection
+from kube.client.objects import Objects
+from kube.cluster.live import LiveCluster
+from kube.leader.lease import Leadership
 from policies.backstop.policy import NAME, PARAMETERS
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client, Json, read_objects

@@ -13,9 +13,9 @@ from certs.rotation import RotationSettings
 from control.loops.certificate_signs import CertificateSigns
 from control.loops.certificate_store import read_leaf
 from control.loops.certificates import Certificates
-from kube.lease import wall_time
-from kube.objects import Objects
-from kube.secrets import Secret
+from kube.client.objects import Objects
+from kube.leader.lease import wall_time
+from kube.resources.secrets import Secret
 from tests.api.control.secrets import FOREVER, SECRETS, read
 from tests.harness.client import Client, Json
 

@@ -9,7 +9,7 @@ import pytest
 from certs.authority import is_issued_by, read_certificate, read_certificates
 from certs.rotation import RotationSettings
 from core.base.errors import ClusterError
-from kube.objects import Objects
+from kube.client.objects import Objects
 from tests.api.certs.scene import Scene, later
 from tests.api.control.secrets import FOREVER, SECRETS, read, versions
 from tests.api.kube.objects import new_name, wait_for

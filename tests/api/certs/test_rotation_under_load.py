@@ -15,7 +15,7 @@ from certs.authority import read_certificate, read_certificates
 from certs.rotation import RotationSettings
 from control.loops.certificates import Certificates
 from core.base.errors import ClusterError
-from kube.objects import Objects
+from kube.client.objects import Objects
 from tests.api.admission.objects import BAD, GOOD, allow_pods, new_namespace
 from tests.api.control.secrets import FOREVER, read
 from tests.api.kube.objects import wait_for

@@ -13,7 +13,7 @@ from typing import Final
 
 import aiohttp
 
-from kube.connector import Connector
+from kube.client.connector import Connector
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Json
 from tests.harness.pods import RESTRICTED

@@ -20,10 +20,10 @@ from control.loops.signing import Signing
 from control.metrics import LoopMetrics
 from control.runner import Runner
 from control.sweep.cursor import Cursor, CursorStore
-from kube.connection import Connection
-from kube.election import LeaseElection
-from kube.lease import Leadership
-from kube.objects import Objects
+from kube.client.connection import Connection
+from kube.client.objects import Objects
+from kube.leader.election import LeaseElection
+from kube.leader.lease import Leadership
 from tests.api.chart.attempts import OWN, WEBHOOKS
 from tests.api.chart.conftest import SECRETS
 from tests.harness.apiserver import ApiServer

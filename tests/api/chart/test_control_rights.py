@@ -7,8 +7,8 @@ from control.weights.changes_known import name_of
 from control.weights.reached import NAME as REACHED
 from control.weights.revisions import BUNDLE, RISK_TABLE
 from core.policy_bundles import GATES_NAME, HEAD_NAME
-from kube.recorded_objects import KINDS
-from kube.store_access import NAME as STORE_ACCESS
+from kube.approvals.recorded_objects import KINDS
+from kube.weights.store_access import NAME as STORE_ACCESS
 from tests.api.chart.attempts import LEASES, MERGE, OTHER, OWN, WEBHOOKS, rules
 from tests.api.chart.conftest import ELSEWHERE, SECRETS
 from tests.api.chart.test_gate_rights import (

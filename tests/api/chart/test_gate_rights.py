@@ -7,8 +7,8 @@ from cli.settings_egress import Egress
 from core.kubernetes.workload_kinds import WORKLOADS
 from core.people.subject import Subject
 from core.policy_bundles import GATES_NAME, HEAD_NAME, MOST_PARTS, SLOTS, part_name
-from kube.live import LiveCluster
-from kube.settings import LiveSettings
+from kube.client.settings import LiveSettings
+from kube.cluster.live import LiveCluster
 from tests.api.chart.attempts import rules
 from tests.api.chart.conftest import ELSEWHERE
 from tests.harness.apiserver import ApiServer

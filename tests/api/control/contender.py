@@ -16,10 +16,10 @@ from pathlib import Path
 import msgspec
 
 from core.base.errors import ClusterError, NotLeaderError
-from kube.connection import Connection
-from kube.election import LeaseElection
-from kube.lease import Clocks, Leadership, LeaseSettings, boot_time, wall_time
-from kube.objects import Objects
+from kube.client.connection import Connection
+from kube.client.objects import Objects
+from kube.leader.election import LeaseElection
+from kube.leader.lease import Clocks, Leadership, LeaseSettings, boot_time, wall_time
 
 ACT_S = 0.02
 ACTS_PER_COUNT = 10

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kube.lease import boot_time
+from kube.leader.lease import boot_time
 from tests.api.control.contender import Task
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client

@@ -22,8 +22,8 @@ from core.base.names import REQUESTER_ANNOTATION
 from core.risk.look_back import LookBackDocument, encode_look_back
 from core.risk.model import RiskEntry, RiskLevel, RiskSource, RiskState, identity_key
 from core.risk.snapshot import RiskSnapshot, SnapshotDraft
-from kube.lease import Leadership
-from kube.objects import Objects
+from kube.client.objects import Objects
+from kube.leader.lease import Leadership
 from tests.harness.client import Client, Json, read_objects
 from tests.harness.evidence import ROOT
 from tests.harness.pods import RESTRICTED

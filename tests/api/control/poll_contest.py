@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from kube.objects import Objects
+from kube.client.objects import Objects
 from tests.api.control.field import SETTINGS, TAKEOVER_S, through
 from tests.api.control.risk_poller import Task
 from tests.api.control.risk_polls import until

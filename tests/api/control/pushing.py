@@ -22,10 +22,10 @@ from core.risk.model import RiskEntry, RiskSource, identity_key
 from core.risk.snapshot_storage import HEAD_NAME
 from identity.clients import event_hub
 from identity.clients.event_hub import Batch, EventHub, EventHubSettings, TokenSource
-from kube.connection import Connection
-from kube.lease import Leadership
-from kube.objects import Objects
-from kube.risk_store import RiskStore
+from kube.client.connection import Connection
+from kube.client.objects import Objects
+from kube.leader.lease import Leadership
+from kube.risk.store import RiskStore
 from tests.harness.apiserver import ApiServer
 from tests.harness.entra_records import TENANT, USER, changed
 from tests.harness.kafka import CONNECTION_STRING, Kafka, TokenIssuer

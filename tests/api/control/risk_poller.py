@@ -16,11 +16,11 @@ from control.runner import Runner
 from identity.clients.graph import GraphSettings
 from identity.clients.tokens import SignIn
 from identity.entra.polling_times import Times
-from kube.connection import Connection
-from kube.election import LeaseElection
-from kube.lease import LeaseSettings
-from kube.objects import Objects
-from kube.risk_store import RiskStore
+from kube.client.connection import Connection
+from kube.client.objects import Objects
+from kube.leader.election import LeaseElection
+from kube.leader.lease import LeaseSettings
+from kube.risk.store import RiskStore
 
 
 class Task(msgspec.Struct, frozen=True):

@@ -4,8 +4,8 @@ import base64
 
 from certs.authority import is_issued_by, read_certificate, read_certificates
 from control.loops.certificates import Certificates
-from kube.lease import Leadership
-from kube.objects import Objects
+from kube.client.objects import Objects
+from kube.leader.lease import Leadership
 from tests.harness.client import Client
 
 PAIRS = "sallyport-gate-tls sallyport-auditor-tls sallyport-shipping-gate".split()

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from core.base.errors import ClusterError, NotLeaderError
-from kube.lease import Leadership
-from kube.objects import Objects
+from kube.client.objects import Objects
+from kube.leader.lease import Leadership
 from tests.api.control.secrets import FOREVER, SECRETS, certificates, read, require_sound, versions
 from tests.api.kube.objects import new_name
 from tests.harness.client import Client

@@ -13,8 +13,8 @@ from control.loops import crds
 from control.loops.crds import Definitions
 from control.loops.signing import SECRET, Signing
 from core.base.errors import ClusterError
-from kube.lease import Leadership
-from kube.objects import Objects
+from kube.client.objects import Objects
+from kube.leader.lease import Leadership
 from tests.api.kube.objects import new_name, wait_for
 from tests.harness.client import Client
 

@@ -10,7 +10,7 @@ from control.risk.look_back_state import NAME
 from core.risk.look_back import Item, LookBackDocument, Sort, State
 from core.risk.model import RiskLevel, RiskSource, identity_key
 from core.risk.snapshot import RiskSnapshot, SnapshotDraft
-from kube.objects import Objects
+from kube.client.objects import Objects
 from tests.api.control.looked_back import Died, Mortal, Scene, new_scene, only
 from tests.api.kube.objects import new_name
 from tests.harness import rbac

@@ -12,8 +12,8 @@ import pytest
 
 from core.base.names import REQUESTER_ANNOTATION
 from core.risk.model import RiskSource, identity_key
-from kube.objects import Objects
-from kube.risk_store import RiskStore
+from kube.client.objects import Objects
+from kube.risk.store import RiskStore
 from tests.api.control.looked_back import CLUSTER, Scene
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client

@@ -17,8 +17,8 @@ from core.risk.look_back import Sort, State
 from core.risk.model import Application, ApplicationKind, identity_key
 from core.risk.snapshot import SnapshotDraft
 from identity.look_back.looking_back import risen_of
-from kube.connection import Connection
-from kube.objects import Objects
+from kube.client.connection import Connection
+from kube.client.objects import Objects
 from tests.api.control.looked_back import CLUSTER, LEADER, Scene, new_scene, only
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client
@@ -95,7 +95,7 @@ async def test_the_cluster_is_read_page_by_page(
     scene: Scene, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A list goes on where the page before ended; each object is seen once."""
-    monkeypatch.setattr("kube.left_behind.PAGE", 3)
+    monkeypatch.setattr("kube.risk.metadata_pages.PAGE", 3)
     made = [await client.create(scene.pod(f"p-{number}")) for number in range(8)]
     for pod in made:
         await scene.did(1, pod)

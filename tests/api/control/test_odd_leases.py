@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from kube.connection import Connection
-from kube.election import LeaseElection
-from kube.lease import Clocks, Leadership, LeaseSettings, boot_time
-from kube.objects import Objects
+from kube.client.connection import Connection
+from kube.client.objects import Objects
+from kube.leader.election import LeaseElection
+from kube.leader.lease import Clocks, Leadership, LeaseSettings, boot_time
 from tests.api.control.field import Field
 from tests.api.kube.objects import wait_for
 from tests.harness.apiserver import ApiServer

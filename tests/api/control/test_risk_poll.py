@@ -22,7 +22,7 @@ from core.risk.snapshot import RiskSnapshot
 from identity.clients.tokens import CredentialKind
 from identity.entra.graph_resources import Resource
 from identity.entra.polling_times import Times
-from kube.objects import Objects
+from kube.client.objects import Objects
 from tests.api.control.risk_polls import QUICK, polled, quick, until
 from tests.harness.client import Client
 from tests.harness.fake_entra import FakeEntra

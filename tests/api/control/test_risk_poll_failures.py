@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from core.risk.model import RiskSource, RiskState, identity_key
 from core.risk.snapshot import RiskSnapshot
 from identity.entra.graph_resources import Resource
-from kube.objects import Objects
+from kube.client.objects import Objects
 from tests.api.control.risk_polls import Polled, polled, quick, until
 from tests.api.kube.objects import new_name
 from tests.harness.client import Client

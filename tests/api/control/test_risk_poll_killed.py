@@ -15,8 +15,8 @@ from core.risk.model import RiskEntry, RiskSource, identity_key
 from core.risk.snapshot import RiskSnapshot
 from identity.entra.graph_resources import Resource
 from identity.entra.words import level_of, seconds_of, state_of
-from kube.objects import Objects
-from kube.risk_store import RiskStore
+from kube.client.objects import Objects
+from kube.risk.store import RiskStore
 from tests.api.control.poll_contest import Contest, Pollers
 from tests.api.control.risk_polls import polled, until
 from tests.api.kube.objects import new_name

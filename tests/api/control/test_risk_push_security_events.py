@@ -9,8 +9,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from core.risk.model import RiskLevel, RiskSource, identity_key
-from kube.objects import Objects
-from kube.risk_store import RiskStore
+from kube.client.objects import Objects
+from kube.risk.store import RiskStore
 from tests.api.control.pushing import head_version, person
 from tests.api.kube.risk import connected, risky, store
 from tests.harness.apiserver import ApiServer

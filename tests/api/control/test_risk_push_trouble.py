@@ -9,7 +9,7 @@ import pytest
 
 from control.risk import events_in
 from core.base.errors import ClusterError, EntraError
-from kube.objects import Objects
+from kube.client.objects import Objects
 from tests.api.control.pushing import (
     Issued,
     connection_string_file,

@@ -13,9 +13,9 @@ from core.base.errors import NotLeaderError
 from core.risk.model import RiskEntry, RiskSource, identity_key
 from identity.risk.table import parse_table
 from identity.risk.table_reading import read_rows
-from kube.lease import Leadership
-from kube.objects import Objects
-from kube.risk_store import RiskStore
+from kube.client.objects import Objects
+from kube.leader.lease import Leadership
+from kube.risk.store import RiskStore
 
 LEADER = Leadership(1, math.inf, time.monotonic)
 OID = "00000000-0000-4000-8000-00000000000a"

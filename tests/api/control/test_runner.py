@@ -11,10 +11,10 @@ from control.loop import Loop
 from control.metrics import LoopMetrics
 from control.runner import Runner
 from core.base.errors import ClusterError
-from kube.connection import Connection
-from kube.election import LeaseElection
-from kube.lease import Leadership, LeaseSettings
-from kube.objects import Objects
+from kube.client.connection import Connection
+from kube.client.objects import Objects
+from kube.leader.election import LeaseElection
+from kube.leader.lease import Leadership, LeaseSettings
 from tests.api.control.field import Field, through
 from tests.api.kube.objects import wait_for
 from tests.harness.apiserver import ApiServer

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kube.lease import boot_time
+from kube.leader.lease import boot_time
 from tests.api.control.field import NOISE_S, SETTINGS, TAKEOVER_S, Field
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.base.errors import ClusterError
-from kube.objects import Objects
+from kube.client.objects import Objects
 from tests.api.control.secrets import FOREVER, certificates, read, require_sound
 from tests.harness.client import Client
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from core.base import names
-from kube.live import LiveCluster
-from kube.manifests import read_paths
+from kube.cluster.live import LiveCluster
+from kube.manifests.reader import read_paths
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client
 

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from core.risk.model import RiskEntry, RiskLevel, RiskSource, RiskState, identity_key
 from core.risk.snapshot import SnapshotDraft
-from kube.connection import Connection
-from kube.objects import Objects
-from kube.risk_store import Change, RiskStore
+from kube.client.connection import Connection
+from kube.client.objects import Objects
+from kube.risk.store import Change, RiskStore
 from tests.harness.apiserver import ApiServer
 
 NOW: Final = 1_790_000_000

@@ -7,8 +7,8 @@ from typing import Any
 import yaml
 
 from core.people.subject import Subject, service_account_subject
-from kube.folder import FolderCluster
-from kube.live import LiveCluster
+from kube.cluster.folder import FolderCluster
+from kube.cluster.live import LiveCluster
 from tests.api.kube.objects import new_name, wait_for
 from tests.harness import rbac
 from tests.harness.client import Client

@@ -9,8 +9,8 @@ from core.base.errors import NotSyncedError
 from core.kubernetes.workload_kinds import WORKLOADS
 from core.people.subject import Subject
 from core.risk.snapshot_storage import SECRET_NAMES
-from kube.live import LiveCluster
-from kube.manifests import read_paths
+from kube.cluster.live import LiveCluster
+from kube.manifests.reader import read_paths
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client
 from tests.harness.rbac import binding, service_account

@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Mapping
 
 from core.decision.namespaces import Namespace
-from kube.connection import Connection
-from kube.listwatch import ListWatch, Resource
-from kube.live import NAMESPACES_PATH
-from kube.namespaces import parse_namespace
-from kube.settings import LiveSettings
+from kube.client.connection import Connection
+from kube.client.settings import LiveSettings
+from kube.cluster.live import NAMESPACES_PATH
+from kube.resources.namespaces import parse_namespace
+from kube.watch.listwatch import ListWatch, Resource
 from tests.api.kube.objects import new_name, wait_for
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client

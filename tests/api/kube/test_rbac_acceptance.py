@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from core.base.errors import InvalidObjectError
-from kube.rbac_objects import Binding, Role, check_binding, check_role
+from kube.rbac.objects import Binding, Role, check_binding, check_role
 from tests.harness import rbac
 from tests.harness.client import Client, Json
 

@@ -6,8 +6,8 @@ from itertools import product
 import msgspec
 import pytest
 
-from kube.rbac_bootstrap import bootstrap_roles
-from kube.rbac_objects import GROUP, PolicyRule
+from kube.rbac.default_roles import bootstrap_roles
+from kube.rbac.objects import GROUP, PolicyRule
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client, connect
 from tests.harness.controller_manager import ControllerManager

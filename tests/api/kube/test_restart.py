@@ -10,9 +10,9 @@ from structlog.testing import capture_logs
 
 from core.base.errors import AccessReviewError, NotSyncedError
 from core.people.subject import Subject
-from kube.live import LiveCluster
-from kube.manifests import read_paths
-from kube.settings import LiveSettings
+from kube.client.settings import LiveSettings
+from kube.cluster.live import LiveCluster
+from kube.manifests.reader import read_paths
 from tests.api.kube.objects import is_answered, profile, wait_for
 from tests.api.kube.restartable import RestartableServer
 from tests.harness.client import connect

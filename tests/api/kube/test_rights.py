@@ -4,8 +4,8 @@ import pytest
 
 from core.base.errors import AccessReviewError
 from core.people.subject import Subject
-from kube.live import LiveCluster
-from kube.settings import LiveSettings
+from kube.client.settings import LiveSettings
+from kube.cluster.live import LiveCluster
 from tests.api.kube.objects import new_name, wait_for
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client

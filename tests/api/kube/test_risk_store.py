@@ -13,10 +13,10 @@ from core.risk.columns import SnapshotBase
 from core.risk.model import RiskSource, identity_key
 from core.risk.snapshot import Coverage, RiskSnapshot, SnapshotDraft
 from core.risk.snapshot_storage import HEAD_NAME, shard_name
-from kube import risk_store
-from kube.lease import Leadership
-from kube.objects import Objects
-from kube.risk_store import RiskStore
+from kube.client.objects import Objects
+from kube.leader.lease import Leadership
+from kube.risk import store as risk_store
+from kube.risk.store import RiskStore
 from tests.api.kube.risk import NOW, KilledError, Mortal, connected, many, oid, risky, store
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client

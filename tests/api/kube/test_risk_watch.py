@@ -14,14 +14,14 @@ from core.risk.columns import SnapshotBase
 from core.risk.model import RiskSource, identity_key
 from core.risk.snapshot import RiskSnapshot
 from core.risk.snapshot_storage import HEAD_NAME, SECRET_NAMES, shard_name
-from kube import risk_store
-from kube.connection import Connection
-from kube.lease import Leadership
-from kube.live import LiveCluster
-from kube.objects import Objects
-from kube.risk_store import RiskStore
-from kube.risk_watch import WatchedRisk
-from kube.settings import LiveSettings
+from kube.client.connection import Connection
+from kube.client.objects import Objects
+from kube.client.settings import LiveSettings
+from kube.cluster.live import LiveCluster
+from kube.leader.lease import Leadership
+from kube.risk import store as risk_store
+from kube.risk.store import RiskStore
+from kube.risk.watch import WatchedRisk
 from tests.api.kube.objects import wait_for
 from tests.api.kube.risk import NOW, connected, many, oid, risky, store
 from tests.harness.apiserver import ApiServer

@@ -4,7 +4,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from core.base.errors import NotSyncedError
-from kube.live import LiveCluster
+from kube.cluster.live import LiveCluster
 from tests.api.kube.objects import new_name, profile, wait_for
 from tests.api.objects.makings import persistent_volume
 from tests.harness.client import Client

@@ -14,9 +14,9 @@ from cli.who_can_use import Answer, list_users
 from core.base.errors import ClusterError, NotSyncedError
 from identity.rights.holders import Holder, as_subject
 from identity.rights.who_can import who_can_use
-from kube.live import LiveCluster
-from kube.paging import each, open_objects
-from kube.rbac_live import read_live_rbac
+from kube.client.paging import each, open_objects
+from kube.cluster.live import LiveCluster
+from kube.cluster.rbac_snapshot import read_live_rbac
 from tests.api.kube.objects import new_name, profile, wait_for
 from tests.harness import rbac
 from tests.harness.apiserver import ApiServer

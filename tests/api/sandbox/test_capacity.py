@@ -12,12 +12,12 @@ from prometheus_client import CollectorRegistry
 from control.loops.capacity import CapacitySettings, SandboxCapacity
 from control.loops.nodes import PODS, used_by
 from core.sandbox.capacity import decode_capacity
-from kube.capacities import NAME
-from kube.connection import Connection
-from kube.lease import Leadership
-from kube.live import LiveCluster
-from kube.objects import Objects
-from kube.paging import each
+from kube.client.connection import Connection
+from kube.client.objects import Objects
+from kube.client.paging import each
+from kube.cluster.live import LiveCluster
+from kube.leader.lease import Leadership
+from kube.resources.sandbox_capacity import NAME
 from tests.api.kube.objects import is_answered, wait_for
 from tests.api.sandbox.conftest import BOXED, OPEN, POOL, TOLERATION, deployment, pod_of
 from tests.harness.client import Client, Json

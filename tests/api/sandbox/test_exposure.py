@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kube.live import LiveCluster
+from kube.cluster.live import LiveCluster
 from tests.api.kube.objects import is_answered, new_name, wait_for
 from tests.api.sandbox.conftest import BOXED, OPEN
 from tests.harness.client import Client, Json

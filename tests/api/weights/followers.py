@@ -19,12 +19,12 @@ from control.weights.telling import Signs
 from core.base.errors import NotRecordedError
 from core.weights.events import LogGap, decode_gap
 from core.weights.pod_lifecycle import LifeEvent, ObjectChange, PodLife, decode_change, decode_life
-from kube.connection import Connection
-from kube.following import Following
-from kube.lease import Leadership
-from kube.objects import Objects
-from kube.pod_lives import PODS_PATH, LivedPod
-from kube.settings import LiveSettings
+from kube.client.connection import Connection
+from kube.client.objects import Objects
+from kube.client.settings import LiveSettings
+from kube.leader.lease import Leadership
+from kube.watch.change_stream import Following
+from kube.weights.pod_lifecycle import PODS_PATH, LivedPod
 from tests.api.kube.objects import wait_for
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client

@@ -17,8 +17,8 @@ from control.weights.reached import ReachedStore
 from core.base.ids import stable_id
 from core.base.times import milli_text
 from core.weights.pod_lifecycle import LifeEvent, PodLife, encode_life
-from kube.connection import Connection
-from kube.objects import Objects
+from kube.client.connection import Connection
+from kube.client.objects import Objects
 from tests.api.record.installation import PROGRAM, Installation
 from tests.api.weights.followers import term
 from tests.api.weights.granting.conftest import (

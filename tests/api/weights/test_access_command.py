@@ -20,9 +20,9 @@ from core.weights.store_access import (
     Holder,
     StoreAccess,
 )
-from kube.connection import Connection
-from kube.lease import Leadership
-from kube.objects import Objects
+from kube.client.connection import Connection
+from kube.client.objects import Objects
+from kube.leader.lease import Leadership
 from tests.api.kube.objects import new_name
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client

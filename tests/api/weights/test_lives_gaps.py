@@ -9,7 +9,7 @@ import pytest
 from control.weights.reached import Reached
 from core.weights.pod_lifecycle import LifeEvent
 from core.weights.roll_calls import read_roll_calls
-from kube.objects import Objects
+from kube.client.objects import Objects
 from tests.api.kube.objects import new_name, wait_for
 from tests.api.kube.restartable import RestartableServer
 from tests.api.weights.followers import CLUSTER, Scene, Taken, leading, pod, run_pod, scene_of

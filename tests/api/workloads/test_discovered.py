@@ -14,9 +14,9 @@ from control.loops.discovered import NAME, Wanted
 from control.loops.discovery import Discovery
 from control.metrics import LoopMetrics
 from core.base.errors import ClusterError
-from kube.connection import Connection
-from kube.lease import Leadership
-from kube.objects import Objects
+from kube.client.connection import Connection
+from kube.client.objects import Objects
+from kube.leader.lease import Leadership
 from tests.api.kube.objects import wait_for
 from tests.api.workloads.conftest import TRAIN
 from tests.api.workloads.kinds import HIDDEN, PLAIN, POD_SPEC, TEMPLATE, Kind, workers

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.decision.decision import Verdict
 from core.decision.request import Operation
-from kube.folder import FolderCluster
+from kube.cluster.folder import FolderCluster
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.world import (
     ADMIN,

@@ -19,7 +19,7 @@ from core.decision.document import encode_document
 from core.decision.document_builder import build_document
 from core.decision.request import Kind
 from core.people.subject import Subject
-from kube.folder import FolderCluster, read_profiles
+from kube.cluster.folder import FolderCluster, read_profiles
 from policies import SHIPPED_PROFILES
 from policies.engine.embedded import EmbeddedEngine
 from policies.rights import RBAC

@@ -10,7 +10,7 @@ from admission.replaying.saying import Said
 from admission.replaying.standing import End, Ground, Standing, Unknown, standing
 from core.decision.decision import Action, Finding, Isolated, Need, Verdict
 from core.decision.document import AccessAnswer, Asked, DecisionDocument, Revisions, TriedProfile
-from kube.folder import FolderCluster, read_profiles
+from kube.cluster.folder import FolderCluster, read_profiles
 from policies import SHIPPED_PROFILES
 
 ALICE = "user:2bd806c97f0e00af"

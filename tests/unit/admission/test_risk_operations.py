@@ -218,6 +218,6 @@ async def test_a_namespace_that_is_not_known_is_an_error(
         raise NotSyncedError("namespace train is unknown")
 
     everyone(folder)
-    monkeypatch.setattr("kube.folder.FolderCluster.namespace", unknown)
+    monkeypatch.setattr("kube.cluster.folder.FolderCluster.namespace", unknown)
     decision = await decide(folder, engine, snapshot(), own(approval()))
     assert (decision.verdict, decision.allowed) == (Verdict.ERROR, False)

@@ -274,7 +274,7 @@ async def test_accounts_that_are_not_known_are_an_error_for_who_signs_in_alone(
     def lost(*_: object) -> None:
         raise NotSyncedError("the ServiceAccounts have not been loaded")
 
-    monkeypatch.setattr("kube.folder.FolderCluster.service_account_sign_in", lost)
+    monkeypatch.setattr("kube.cluster.folder.FolderCluster.service_account_sign_in", lost)
     decision = await decide(folder, engine, snapshot(), request(signing_in(), DAVE))
     assert (decision.verdict, decision.error_kind) == (Verdict.ERROR, "not-synced")
     assert "not a denial" in decision.message

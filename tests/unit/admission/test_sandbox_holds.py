@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.decision.decision import Decision
-from kube.folder import FolderCluster
+from kube.cluster.folder import FolderCluster
 from policies.engine.embedded import EmbeddedEngine
 from sandbox.choosing import Site
 from tests.harness.json_patch import apply_patch

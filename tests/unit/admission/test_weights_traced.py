@@ -17,7 +17,7 @@ from core.weights.egress_openings import WeightOpening, decode_openings, encode_
 from core.weights.stores import parse_store
 from egress.openings import Addresses, Block, Meaning, Name, Opening
 from egress.weights import openings_to_weights
-from kube.folder import FolderCluster
+from kube.cluster.folder import FolderCluster
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission import risks
 from tests.unit.admission.test_tracing import owner

@@ -20,7 +20,7 @@ from core.decision.rollout import Modes
 from core.people.subject import Subject
 from core.profiles.container_profiles import ContainerProfile
 from identity.subjects import configured
-from kube.folder import FolderCluster, read_profiles
+from kube.cluster.folder import FolderCluster, read_profiles
 from policies import SHIPPED_PROFILES
 from policies.engine import Engine
 

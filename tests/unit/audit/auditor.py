@@ -15,10 +15,10 @@ from audit.ledger.receiver import Receiver, ReceiverSettings
 from audit.ledger.serving import Answering, Serving, ServingSettings
 from core.base.errors import LedgerError
 from tests.harness.pki import Authority, KeyPair
-from webhooks.logs import get_logger
+from webhooks.health import build_status_app
+from webhooks.log import get_logger
 from webhooks.readiness import Readiness
 from webhooks.server import Served, ServerSettings, Stop, serve
-from webhooks.status import build_status_app
 from webhooks.tls import PairWatcher, TlsSettings
 
 CLUSTER = "7d0f9c1e-cluster"

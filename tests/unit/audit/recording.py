@@ -24,7 +24,7 @@ from audit.ledger.spool import Spool
 from core.decision.decision import Verdict
 from core.decision.document import FORMAT, Asked, DecisionDocument, encode_document, uuid7_time
 from tests.unit.audit.auditor import CLUSTER
-from webhooks.logs import get_logger
+from webhooks.log import get_logger
 
 MOST: Final = 1 << 16
 """Appends of one run."""

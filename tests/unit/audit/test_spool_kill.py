@@ -25,7 +25,7 @@ from tests.harness.evidence import record
 from tests.harness.sizes import PROOF, size
 from tests.unit.audit.auditor import CLUSTER, Auditor, running_auditor
 from tests.unit.audit.recording import Progress, run_and_number
-from webhooks.logs import get_logger
+from webhooks.log import get_logger
 
 ROOT: Final = Path(__file__).parents[3]
 RATE: Final = 3000

@@ -11,7 +11,7 @@ from policies.bundle import read_bundle
 from policies.engine.embedded import EmbeddedEngine
 from policies.projection import encode, project
 from tests.harness.programs import require
-from webhooks.wire import decode_review
+from webhooks.review_codec import decode_review
 
 
 def privileges(bundle: Path, number: int) -> set[str]:

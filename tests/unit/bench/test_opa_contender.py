@@ -14,7 +14,7 @@ from policies.bundle import read_bundle
 from policies.engine.embedded import EmbeddedEngine
 from policies.projection import encode, project
 from tests.harness.programs import require
-from webhooks.wire import decode_review
+from webhooks.review_codec import decode_review
 
 
 @pytest.mark.parametrize(("pods", "number"), [(USUAL, 0), (USUAL, 1), (GANG, 3)])

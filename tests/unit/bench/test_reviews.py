@@ -8,7 +8,7 @@ import pytest
 from bench.reviews import GANG, USUAL, Pods, make_pod
 from core.kubernetes.pod import decode_pod
 from policies.projection import encode, project
-from webhooks.wire import decode_review
+from webhooks.review_codec import decode_review
 
 
 def objects(pods: Pods, count: int) -> list[bytes]:

@@ -20,7 +20,7 @@ from core.base.errors import LedgerError
 from tests.harness.postgres import Postgres, require_postgres
 from tests.unit.audit.store.conftest import clock
 from tests.unit.audit.store.former import write_former
-from webhooks.logs import get_logger
+from webhooks.log import get_logger
 
 CLUSTER = "c1"
 FRAMES = [Frame(FrameKind.PROJECTION, b"\0" * 32, b"{}")]

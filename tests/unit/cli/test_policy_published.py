@@ -19,7 +19,7 @@ from cli.policy_wanting import change, wait_until_active, want_previous
 from cli.settings import Settings
 from core.base.errors import BundleRefusedError, ClusterError, SettingsError
 from core.policy_bundles import BASE, CONTROL, BundleHead, GateAnnouncement, PublishedBundle
-from kube.bundle_store import BundleStore, activated
+from kube.bundles.store import BundleStore, activated
 from tests.unit.cli.conftest import Run
 from tests.unit.kube.config_maps import NAMESPACE, Cluster
 

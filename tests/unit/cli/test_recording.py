@@ -12,10 +12,10 @@ from cli import recording as module
 from cli.recording import Recording, cluster_id, known, open_recording
 from cli.settings import Settings
 from core.base.errors import NotSyncedError
-from kube.folder import FolderCluster
+from kube.cluster.folder import FolderCluster
 from tests.unit.audit.auditor import Memory
 from tests.unit.audit.test_recorder import REQUEST, decision
-from webhooks.logs import get_logger
+from webhooks.log import get_logger
 
 CLUSTER = FolderCluster(None)
 SOON_S = 60.0

@@ -13,7 +13,7 @@ from cli.parts import make_engine, make_judge
 from cli.settings import Settings, read_settings
 from cli.settings_sections import Sandbox
 from core.base.errors import SettingsError
-from kube.folder import FolderCluster
+from kube.cluster.folder import FolderCluster
 from policies import SHIPPED_PROFILES
 from tests.unit.admission.sandboxed import pod
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kube.folder import FolderCluster, read_profiles
+from kube.cluster.folder import FolderCluster, read_profiles
 from policies import SHIPPED_PROFILES
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.manifests import BAD, GOOD, cluster, pod, write

@@ -11,7 +11,7 @@ from cli.settings import Settings, read_settings
 from cli.settings_sections import MIB
 from core.base.errors import SettingsError
 from core.decision.namespaces import Mode
-from kube.settings import LiveSettings
+from kube.client.settings import LiveSettings
 from policies.engine.embedded import Limits
 from webhooks.app import AppSettings
 from webhooks.server import ServerSettings

@@ -16,14 +16,14 @@ from core.base.errors import ClusterError
 from core.risk.snapshot import RiskSnapshot, SnapshotDraft
 from identity.clients.signing_keys import SigningKeys
 from identity.push.security_events import SecurityEventSettings
-from kube.lease import Leadership
-from kube.risk_store import RiskStore
+from kube.leader.lease import Leadership
+from kube.risk.store import RiskStore
 from tests.harness.transmitter import AUDIENCE, ISSUER, Transmitter
 from tests.unit.webhooks.connection import Answer, Connection
-from webhooks.logs import get_logger
+from webhooks.health import build_status_app
+from webhooks.log import get_logger
 from webhooks.readiness import Readiness
 from webhooks.server import Served, ServerSettings, Stop, serve
-from webhooks.status import build_status_app
 from webhooks.tls import PairWatcher, TlsSettings
 
 NOW = 1_790_000_000.0
@@ -31,7 +31,7 @@ NOW = 1_790_000_000.0
 
 @dataclass
 class Memory:
-    """A store that is no cluster: `update` as `kube.risk_store.RiskStore` has it."""
+    """A store that is no cluster: `update` as `kube.risk.store.RiskStore` has it."""
 
     snapshot: RiskSnapshot = field(default_factory=RiskSnapshot)
     failing: bool = False

@@ -16,8 +16,8 @@ from cli.bundle_source import make_taking
 from cli.settings import Settings
 from control.loops.bundle_source import Taking
 from core.policy_bundles import BundleHead, PublishedBundle
-from kube.bundle_store import BundleStore
-from kube.lease import Leadership
+from kube.bundles.store import BundleStore
+from kube.leader.lease import Leadership
 from policies.bundle import signed
 from policies.signing import Signing
 from tests.harness.bundles import retitled

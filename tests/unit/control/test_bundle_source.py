@@ -24,8 +24,8 @@ from core.policy_bundles import (
     GateAnnouncement,
     PublishedBundle,
 )
-from kube.bundle_store import wanting
-from kube.lease import Leadership
+from kube.bundles.store import wanting
+from kube.leader.lease import Leadership
 from policies.bundle import signed
 from policies.signing import Signing
 from tests.harness.bundles import retitled, revision_of

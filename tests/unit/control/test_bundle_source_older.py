@@ -12,7 +12,7 @@ from cli.policy_bundles import print_standing
 from cli.policy_published import standing_of
 from cli.policy_wanting import want, want_previous
 from core.policy_bundles import BASE, CONTROL, BundleHead, GateAnnouncement
-from kube.bundle_store import activated
+from kube.bundles.store import activated
 from policies.bundle import signed
 from policies.signing import Signing
 from tests.harness.bundles import retitled, revision_of

@@ -10,8 +10,8 @@ from prometheus_client import CollectorRegistry
 from control.loops.bundles import Activating, Roll, roll_of
 from core.base.errors import InvalidObjectError
 from core.policy_bundles import BASE, CONTROL, BundleHead, GateAnnouncement
-from kube.bundle_store import BundleStore, activated, wanting
-from kube.lease import Leadership
+from kube.bundles.store import BundleStore, activated, wanting
+from kube.leader.lease import Leadership
 from tests.harness.bundles import retitled, stored
 from tests.unit.kube.config_maps import NAMESPACE, Cluster
 

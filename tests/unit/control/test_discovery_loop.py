@@ -13,9 +13,9 @@ from structlog.testing import capture_logs
 
 from control.loops.discovery import Discovery
 from core.base.errors import ClusterError
-from kube.connection import Connection
-from kube.lease import Leadership
-from kube.objects import Objects, Page
+from kube.client.connection import Connection
+from kube.client.objects import Objects, Page
+from kube.leader.lease import Leadership
 from tests.unit.control.test_discovered import CHART, WITH, definition
 
 LEADER = Leadership(1, math.inf, time.monotonic)

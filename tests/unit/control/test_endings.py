@@ -14,11 +14,11 @@ from control.loops.endings import BEFORE_S, Endings
 from core.approvals.break_glass import parse_break_glass
 from core.approvals.exceptions import parse_exception
 from core.base.errors import ClusterError, NotLeaderError
-from kube.break_glasses import BreakGlasses
-from kube.connection import Connection
-from kube.exceptions import Exceptions
-from kube.lease import Leadership
-from kube.objects import Objects
+from kube.approvals.break_glasses import BreakGlasses
+from kube.approvals.watch import Exceptions
+from kube.client.connection import Connection
+from kube.client.objects import Objects
+from kube.leader.lease import Leadership
 from tests.unit.admission.test_break_glass import sealed
 from tests.unit.admission.test_exceptions import END, written
 from tests.unit.admission.world import raw

@@ -13,7 +13,7 @@ from core.base.ids import uuid7
 from core.risk.look_back import LookBackDocument
 from core.risk.model import Standing, identity_key
 from identity.look_back.looking_back import Risen, labels_of
-from kube.objects import Objects
+from kube.client.objects import Objects
 
 NOW = 1_795_334_400
 KEY = identity_key("00000000-0000-4000-8000-00000000000a")

@@ -12,7 +12,7 @@ from control import loop as loops
 from control.loop import Loop, RunningLoop
 from control.metrics import LoopMetrics
 from core.base.errors import ClusterError, NotLeaderError
-from kube.lease import Leadership
+from kube.leader.lease import Leadership
 
 CANARY = "c4n4ry"
 

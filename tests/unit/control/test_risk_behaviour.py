@@ -13,7 +13,7 @@ from control.risk.behaviour import MOST, Behaviours, acting_of, take
 from core.base.errors import LedgerError, NotLeaderError
 from core.risk.model import Behaviour, BehaviourEntry
 from core.risk.snapshot import RiskSnapshot, SnapshotDraft
-from kube.lease import Leadership
+from kube.leader.lease import Leadership
 
 NOW = 1_760_000_000.0
 KEY = bytes(range(16))

@@ -26,9 +26,9 @@ from core.sandbox.capacity import (
     encode_capacity,
 )
 from core.sandbox.decision import RuntimeClass
-from kube.connection import Connection
-from kube.lease import Leadership
-from kube.objects import Objects, Page
+from kube.client.connection import Connection
+from kube.client.objects import Objects, Page
+from kube.leader.lease import Leadership
 from tests.unit.admission.world import raw
 
 LEADER = Leadership(1, math.inf, time.monotonic)

@@ -17,7 +17,7 @@ from control.loops.certificate_store import (
 )
 from control.loops.signing import read_keys, write_keys
 from core.base.errors import ClusterError
-from kube.secrets import Secret
+from kube.resources.secrets import Secret
 
 NOW = dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
 

@@ -79,7 +79,7 @@ def of_every_sort() -> RiskSnapshot:
 
 
 def rebased(snapshot: RiskSnapshot) -> RiskSnapshot:
-    """Give the same with everything in the base, as `kube.risk_store` writes it now and then."""
+    """Give the same with everything in the base, as `kube.risk.store` writes it now and then."""
     parts: list[list[tuple[bytes, bytes]]] = [[] for _ in range(SHARDS)]
     for key, record in snapshot.records():
         parts[shard_of(key)].append((key, record))

@@ -10,7 +10,7 @@ from core.base.errors import SettingsError
 from egress.aiming import aim_of
 from egress.explaining import Explanation, explain
 from egress.world import World
-from kube.egress_pods import SeenPod
+from kube.egress.pods import SeenPod
 from tests.unit.egress.intents import allowlist, destinations
 from tests.unit.egress.worlds import pod, service, world
 

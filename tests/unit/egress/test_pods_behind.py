@@ -5,8 +5,14 @@ from ipaddress import ip_address, ip_network
 from core.egress.destinations import PortRange
 from egress.openings import Backend
 from egress.pods_behind import known_service
-from kube.endpoint_slices import Endpoint, ServicePort, ServiceShape, read_service, read_slice
-from kube.live_pods import LivePod, read_pod
+from kube.egress.service_endpoints import (
+    Endpoint,
+    ServicePort,
+    ServiceShape,
+    read_service,
+    read_slice,
+)
+from kube.resources.live_pods import LivePod, read_pod
 
 HTTP = ServicePort("http", "TCP", 80)
 SHAPE = ServiceShape("a", "shop", (("app", "shop"),), "", (HTTP,))

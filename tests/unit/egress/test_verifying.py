@@ -18,7 +18,7 @@ from egress.verifying import (
     untried_of,
     works,
 )
-from kube.endpoint_slices import Endpoint
+from kube.egress.service_endpoints import Endpoint
 from tests.unit.egress.intents import allowlist
 from tests.unit.egress.worlds import pod, service, world
 

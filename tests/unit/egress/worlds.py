@@ -17,8 +17,8 @@ from egress.names_stored import encode_names
 from egress.openings import Backend
 from egress.render.target import Engine, EngineKind, Target
 from egress.world import Rights, Site, World
-from kube.egress_pods import SeenPod
-from kube.egress_snapshot import Snapshot
+from kube.egress.pods import SeenPod
+from kube.egress.snapshot import Snapshot
 from tests.unit.egress.intents import NOW
 
 TCP_443: Final = PortRange("TCP", 443, 443)

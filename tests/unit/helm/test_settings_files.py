@@ -9,7 +9,7 @@ from audit.ledger.spool import Spool
 from cli import recording
 from cli.settings import Settings, read_settings
 from cli.settings_identity import Identity, require_sources, require_tenant
-from kube.lease import LeaseSettings
+from kube.leader.lease import LeaseSettings
 from tests.harness.client import Json
 from tests.harness.helm import Helm, named, pod_templates
 from tests.unit.helm.switches import SECRET, SWITCHES

@@ -6,16 +6,8 @@ from collections.abc import Iterator
 from hypothesis import strategies as st
 
 from identity.rights.holders import Holder, as_subject
-from kube.rbac import Question, Rbac
-from kube.rbac_objects import (
-    GROUP,
-    Binding,
-    BindingSubject,
-    Meta,
-    PolicyRule,
-    Role,
-    RoleRef,
-)
+from kube.rbac.authorizer import Question, Rbac
+from kube.rbac.objects import GROUP, Binding, BindingSubject, Meta, PolicyRule, Role, RoleRef
 
 PROFILE = "net"
 SPACES = ("a", "b")

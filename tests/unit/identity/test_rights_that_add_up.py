@@ -1,7 +1,7 @@
 """Rights of several identities that one attacker controls, where one gives its own to another."""
 
 from identity.rights.holders import Holder
-from kube.rbac_objects import GROUP, Meta, PolicyRule, Role
+from kube.rbac.objects import GROUP, Meta, PolicyRule, Role
 from tests.unit.identity.rbac_worlds import bind
 from tests.unit.identity.test_who_can import ALICE, BOB, cluster_role, found, why
 

@@ -4,7 +4,7 @@ import pytest
 
 from identity.rights.holders import Holder
 from identity.rights.who_can import Reach, who_can_use
-from kube.rbac_objects import (
+from kube.rbac.objects import (
     GROUP,
     AggregationRule,
     Binding,

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 
 from identity.rights.holders import Holder, as_subject, groups_of
 from identity.rights.who_can import Reach, who_can_use
-from kube.rbac import Question, Rbac
-from kube.rbac_objects import Binding, Role
+from kube.rbac.authorizer import Question, Rbac
+from kube.rbac.objects import Binding, Role
 from tests.unit.identity.rbac_worlds import (
     HOLDERS,
     PROFILE,

@@ -13,7 +13,7 @@ PATH = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
 
 
 class Cluster:
-    """ConfigMaps in memory, as `kube.objects.Objects` and a connection give them."""
+    """ConfigMaps in memory, as `kube.client.objects.Objects` and a connection give them."""
 
     def __init__(self) -> None:
         self.kept: dict[str, dict[str, Any]] = {}

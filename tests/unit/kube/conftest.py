@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kube.connection import Connection
+from kube.client.connection import Connection
 from tests.unit.kube.scripted import ScriptedServer
 
 

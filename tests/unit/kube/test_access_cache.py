@@ -6,7 +6,7 @@ import pytest
 
 from core.base.errors import AccessReviewError
 from core.people.subject import Subject
-from kube.access import AccessCache, AccessQuestion
+from kube.cluster.access_reviews import AccessCache, AccessQuestion
 
 
 class Asker:

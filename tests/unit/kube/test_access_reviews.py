@@ -8,10 +8,10 @@ from aiohttp import web
 
 from core.base.errors import AccessReviewError
 from core.people.subject import Subject
-from kube.access import AccessQuestion
-from kube.accessreview import AccessReviews
-from kube.connection import Connection
-from kube.settings import LiveSettings
+from kube.client.connection import Connection
+from kube.client.settings import LiveSettings
+from kube.cluster.access_reviews import AccessQuestion
+from kube.cluster.accessreview import AccessReviews
 from tests.unit.kube.scripted import Answer, ScriptedServer, reply, stream
 
 QUESTION = AccessQuestion(

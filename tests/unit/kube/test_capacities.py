@@ -11,10 +11,10 @@ from structlog.testing import capture_logs
 
 from core.base.errors import InvalidObjectError
 from core.sandbox.capacity import Capacity, NodeShape, encode_capacity
-from kube.capacities import NAME, OLDEST_S, WatchedCapacities, parse_capacities
-from kube.connection import Connection
-from kube.folder import FolderCluster
-from kube.settings import LiveSettings
+from kube.client.connection import Connection
+from kube.client.settings import LiveSettings
+from kube.cluster.folder import FolderCluster
+from kube.resources.sandbox_capacity import NAME, OLDEST_S, WatchedCapacities, parse_capacities
 from tests.unit.kube.scripted import ScriptedServer, eventually, reply, stream
 
 NOW = 1_800_000_000.0

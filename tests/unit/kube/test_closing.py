@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from core.base.errors import ClusterError
-from kube.connection import Connection
+from kube.client.connection import Connection
 from tests.harness.silent import left_open, silent_server
 
 OK = b"HTTP/1.1 200 OK\r\n"

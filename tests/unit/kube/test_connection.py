@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from core.base.errors import ClusterError, SettingsError
-from kube.connection import Connection
+from kube.client.connection import Connection
 from tests.unit.kube.scripted import ScriptedServer, reply
 
 

@@ -12,10 +12,10 @@ import pytest
 from cli.egress_ground import default_deny_of
 from cli.settings_egress import Egress
 from core.base.errors import NotSyncedError
-from kube.connection import Connection
-from kube.default_denies import WatchedDefaultDenies
-from kube.generated import GeneratedLists
-from kube.settings import DefaultDeny, LiveSettings
+from kube.client.connection import Connection
+from kube.client.settings import DefaultDeny, LiveSettings
+from kube.egress.generated import GeneratedLists
+from kube.egress.generated_policies import WatchedDefaultDenies
 from tests.unit.kube.scripted import Answer, ScriptedServer, eventually, reply, stream
 
 WANTED = default_deny_of(Egress())

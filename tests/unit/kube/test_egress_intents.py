@@ -7,9 +7,9 @@ import pytest
 from aiohttp import web
 
 from core.base.errors import NotSyncedError
-from kube.connection import Connection
-from kube.egress_intents import IntentGets
-from kube.settings import LiveSettings
+from kube.client.connection import Connection
+from kube.client.settings import LiveSettings
+from kube.egress.allowlists import IntentGets
 from tests.unit.kube.scripted import ScriptedServer, reply
 
 SPEC: dict[str, Any] = {

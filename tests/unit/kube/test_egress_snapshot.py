@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from core.base.errors import ClusterError
-from kube.egress_look import namespaces_named, read_cluster, read_folder
-from kube.objects import Objects, Page
+from kube.client.objects import Objects, Page
+from kube.egress.egress_look import namespaces_named, read_cluster, read_folder
 from tests.unit.egress.intents import allowlist, destinations
 
 POD = {

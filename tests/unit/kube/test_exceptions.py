@@ -9,9 +9,9 @@ import pytest
 from aiohttp import web
 
 from core.base.errors import NotSyncedError
-from kube.connection import Connection
-from kube.exceptions import WatchedExceptions
-from kube.settings import LiveSettings
+from kube.approvals.watch import WatchedExceptions
+from kube.client.connection import Connection
+from kube.client.settings import LiveSettings
 from tests.unit.kube.scripted import ScriptedServer, eventually, reply, stream
 
 FAST = LiveSettings(backoff_first_s=0.01, backoff_cap_s=0.05)

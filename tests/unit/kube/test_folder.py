@@ -9,7 +9,7 @@ from core.base.errors import InvalidObjectError, SettingsError
 from core.cluster import SignIn
 from core.people.subject import Subject, service_account_subject
 from core.profiles.container_profiles import ContainerProfile, ProfileSpec
-from kube.folder import FolderCluster, read_profiles
+from kube.cluster.folder import FolderCluster, read_profiles
 
 PROFILE = """\
 apiVersion: sallyport.dev/v1alpha1

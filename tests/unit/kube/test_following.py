@@ -5,9 +5,9 @@ from http import HTTPStatus
 import pytest
 
 from core.base.errors import ClusterError
-from kube.connection import Connection
-from kube.following import Following
-from kube.settings import LiveSettings
+from kube.client.connection import Connection
+from kube.client.settings import LiveSettings
+from kube.watch.change_stream import Following
 from tests.unit.kube.scripted import ScriptedServer, event, stream
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.errors import ClusterError, NotLeaderError, SettingsError
-from kube.lease import (
+from kube.leader.lease import (
     LONGEST_S,
     Leadership,
     LeaseSettings,

@@ -11,10 +11,10 @@ from structlog.testing import capture_logs
 
 from core.base.errors import NotSyncedError
 from core.decision.namespaces import Namespace
-from kube.connection import Connection
-from kube.listwatch import ListWatch, Resource
-from kube.namespaces import parse_namespace
-from kube.settings import LiveSettings
+from kube.client.connection import Connection
+from kube.client.settings import LiveSettings
+from kube.resources.namespaces import parse_namespace
+from kube.watch.listwatch import ListWatch, Resource
 from tests.unit.kube.scripted import (
     Answer,
     ScriptedServer,

@@ -7,8 +7,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from core.base.errors import InvalidObjectError, NotSyncedError
-from kube.live import LiveCluster
-from kube.settings import LiveSettings
+from kube.client.settings import LiveSettings
+from kube.cluster.live import LiveCluster
 from tests.unit.kube.scripted import ScriptedServer, eventually, reply
 
 

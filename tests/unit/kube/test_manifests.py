@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from core.base.errors import InvalidObjectError, SettingsError
-from kube import manifests
-from kube.manifests import Manifest, read_paths, read_stream
+from kube.manifests import reader
+from kube.manifests.reader import Manifest, read_paths, read_stream
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: NAME}\n"
 
@@ -150,6 +150,6 @@ def test_what_is_refused(case: str) -> None:
 
 def test_what_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bound holds for streams, whose size is not known before."""
-    monkeypatch.setattr(manifests, "MAX_BYTES", 10)
+    monkeypatch.setattr(reader, "MAX_BYTES", 10)
     with pytest.raises(InvalidObjectError, match="is larger than 10 bytes"):
         read("a" * 11)

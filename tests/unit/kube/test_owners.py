@@ -10,8 +10,8 @@ from core.base.errors import ClusterError, OwnerUnknownError
 from core.kubernetes.pod import OwnerReference
 from core.kubernetes.requester_notes import OwnerObject, RequesterNotes
 from core.kubernetes.workload_kinds import WORKLOADS
-from kube.owners import METADATA_ONLY, OwnerCache, OwnerGets
-from kube.settings import LiveSettings
+from kube.client.settings import LiveSettings
+from kube.resources.owners import METADATA_ONLY, OwnerCache, OwnerGets
 
 JOB = OwnerReference(api_version="batch/v1", kind="Job", name="j", uid="u1", controller=True)
 FOUND = OwnerObject(group="batch", kind="Job", name="j", uid="u1")

@@ -14,7 +14,7 @@ import yaml
 from aiohttp import web
 
 from core.base.errors import ClusterError
-from kube.pod_exec import PodExec
+from kube.client.pod_exec import PodExec
 
 SUCCESS: Final = {"metadata": {}, "status": "Success"}
 PATH: Final = "/api/v1/namespaces/{namespace}/pods/{name}/exec"

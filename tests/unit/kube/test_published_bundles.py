@@ -22,9 +22,9 @@ from core.policy_bundles import (
     decode_head,
     part_name,
 )
-from kube.bundle_store import BundleStore, activated
-from kube.bundles import PublishedBundles, in_parts, parse_head, read_part
-from kube.settings import LiveSettings
+from kube.bundles.store import BundleStore, activated
+from kube.bundles.watch import PublishedBundles, in_parts, parse_head, read_part
+from kube.client.settings import LiveSettings
 from tests.unit.kube.config_maps import NAMESPACE, PATH, Cluster
 
 

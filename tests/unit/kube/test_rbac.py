@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from core.people.subject import Subject, service_account_subject
-from kube.rbac import Question, Rbac, applies_to, rule_allows
-from kube.rbac_aggregation import selects
-from kube.rbac_objects import Binding, BindingSubject, LabelSelector, PolicyRule, Role
+from kube.rbac.authorizer import Question, Rbac, applies_to, rule_allows
+from kube.rbac.objects import Binding, BindingSubject, LabelSelector, PolicyRule, Role
+from kube.rbac.rbac_aggregation import selects
 
 AGGREGATE: Final = "rbac.authorization.k8s.io/aggregate-to-"
 USE = Question("use", "sallyport.dev", "containerprofiles", "small", "train")

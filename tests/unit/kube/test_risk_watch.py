@@ -12,10 +12,10 @@ from core.base.errors import InvalidObjectError
 from core.risk.model import RiskSource
 from core.risk.snapshot import RiskSnapshot
 from core.risk.snapshot_storage import HEAD_NAME, build_head, encode_base, encode_head, shard_name
-from kube.connection import Connection
-from kube.folder import FolderCluster
-from kube.risk_watch import WatchedRisk, is_older
-from kube.settings import LiveSettings
+from kube.client.connection import Connection
+from kube.client.settings import LiveSettings
+from kube.cluster.folder import FolderCluster
+from kube.risk.watch import WatchedRisk, is_older
 from tests.unit.core.risk_samples import filled, of_every_sort, rebased
 from tests.unit.kube.scripted import ScriptedServer, eventually, reply, stream
 

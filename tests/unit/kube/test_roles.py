@@ -4,9 +4,9 @@ import pytest
 
 from core.base.errors import RoleUnknownError
 from core.kubernetes.roles import RoleRule
-from kube.connection import Connection
-from kube.roles import RoleGets
-from kube.settings import LiveSettings
+from kube.client.connection import Connection
+from kube.client.settings import LiveSettings
+from kube.resources.roles import RoleGets
 from tests.unit.kube.scripted import Answer, ScriptedServer, reply, stream
 
 RULE = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"], "later": True}

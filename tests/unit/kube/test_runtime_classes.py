@@ -8,7 +8,7 @@ import pytest
 from core.base.errors import InvalidObjectError
 from core.sandbox.capacity import Toleration
 from core.sandbox.decision import RuntimeClass
-from kube.runtime_classes import parse_runtime_class
+from kube.resources.runtime_classes import parse_runtime_class
 
 
 def test_what_is_read_of_a_runtime_class() -> None:

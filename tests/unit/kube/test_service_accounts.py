@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.base.errors import InvalidObjectError
 from core.cluster import SignIn
-from kube.service_accounts import made_of, parse_account, parse_written, sign_in_of
+from kube.resources.service_accounts import made_of, parse_account, parse_written, sign_in_of
 
 CLIENT, TENANT = "azure.workload.identity/client-id", "azure.workload.identity/tenant-id"
 MADE = "2026-01-02T03:04:05Z"

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
 from core.base.errors import InvalidObjectError, NotSyncedError
-from kube.connection import Connection
-from kube.services import Exposing, Services, WatchedServices, parse_exposing
-from kube.settings import LiveSettings
+from kube.client.connection import Connection
+from kube.client.settings import LiveSettings
+from kube.resources.exposed_services import Exposing, Services, WatchedServices, parse_exposing
 from tests.unit.kube.scripted import ScriptedServer, eventually, reply, stream
 
 AZURE = {"service.beta.kubernetes.io/azure-load-balancer-internal": "true"}

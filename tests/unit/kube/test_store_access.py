@@ -13,9 +13,9 @@ from core.weights.store_access import (
     Holder,
     StoreAccess,
 )
-from kube.connection import Connection
-from kube.objects import Objects
-from kube.store_access import MOST_BYTES, NAME, body_of, read_accesses
+from kube.client.connection import Connection
+from kube.client.objects import Objects
+from kube.weights.store_access import MOST_BYTES, NAME, body_of, read_accesses
 
 
 class Stored(Objects):

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kube.strict_yaml import YamlError, load_all, resolve
+from kube.manifests.strict_yaml import YamlError, load_all, resolve
 
 SCALARS = {
     "yes": True,

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.kubernetes.persistent_volumes import PersistentVolume
-from kube.volumes import Volumes
+from kube.resources.persistent_volumes import Volumes
 
 NAMES = st.sampled_from(["a", "b", "c"])
 CLAIMS = st.sampled_from(["", "x/1", "x/2", "y/1"])

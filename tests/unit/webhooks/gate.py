@@ -16,13 +16,13 @@ from certs.selfsigned import PairFiles, make_pair
 from tests.unit.webhooks.connection import Answer, Connection
 from tests.unit.webhooks.judge import PrivilegedJudge
 from webhooks.app import AdmissionApp, AppSettings
+from webhooks.health import build_status_app
 from webhooks.lines import LineWriter
-from webhooks.logs import LogSettings, configure_logs, get_logger
+from webhooks.log import LogSettings, configure_logs, get_logger
 from webhooks.metrics import Metrics, Sources
 from webhooks.readiness import Readiness
 from webhooks.recorder import Recorder
 from webhooks.server import Addresses, Served, ServerSettings, Stop, serve
-from webhooks.status import build_status_app
 from webhooks.tls import PairWatcher, TlsSettings
 
 

@@ -22,11 +22,11 @@ from certs.selfsigned import make_pair
 from tests.unit.webhooks.connection import Connection
 from tests.unit.webhooks.judge import PrivilegedJudge
 from webhooks.app import AdmissionApp
-from webhooks.logs import LogSettings, configure_logs, get_logger
+from webhooks.health import build_status_app
+from webhooks.log import LogSettings, configure_logs, get_logger
 from webhooks.metrics import Metrics
 from webhooks.readiness import Readiness
 from webhooks.server import Addresses, Served, ServerSettings, serve
-from webhooks.status import build_status_app
 from webhooks.tls import PairWatcher, TlsSettings
 
 ROOT = Path(__file__).parents[3]

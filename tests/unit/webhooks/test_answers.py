@@ -20,7 +20,7 @@ from webhooks.answer import (
     mutation_patches,
     no_patches,
 )
-from webhooks.wire import decode_review
+from webhooks.review_codec import decode_review
 
 
 def request(metadata: Any = None, **changes: Any) -> Request:

@@ -18,7 +18,7 @@ from tests.harness.pki import Authority
 from tests.unit.webhooks.connection import Connection
 from tests.unit.webhooks.gate import Gate, running_gate
 from tests.unit.webhooks.reviews import encode, review
-from webhooks.logs import get_logger
+from webhooks.log import get_logger
 from webhooks.tls import PairWatcher, TlsSettings, build_context
 
 GOOD = encode(review())

@@ -11,7 +11,7 @@ from core.decision.request import Kind, Operation, Request
 from core.people.subject import Subject
 from tests.unit.webhooks.judge import approval, refusal
 from webhooks.lines import BATCH_SECONDS, LineWriter
-from webhooks.logs import LogSettings, configure_logs, get_logger, log_decision
+from webhooks.log import LogSettings, configure_logs, get_logger, log_decision
 
 F_SETPIPE_SZ = 1031
 REQUEST = Request(

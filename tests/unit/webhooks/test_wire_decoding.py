@@ -12,7 +12,7 @@ from msgspec import structs
 from core.base.errors import InvalidReviewError
 from core.decision.request import Kind, Operation
 from tests.unit.webhooks.reviews import encode, review
-from webhooks.wire import decode_review
+from webhooks.review_codec import decode_review
 
 
 def changed(path: str, value: Any) -> bytes:

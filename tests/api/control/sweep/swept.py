@@ -16,7 +16,7 @@ from core.decision.document import (
     decode_document,
     decode_sweep,
 )
-from kube.lease import Leadership
+from kube.leader.lease import Leadership
 from tests.harness.client import Client, Json
 from tests.harness.sweeper import lasting
 

@@ -13,7 +13,7 @@ from control.sweep.cursor import Cursor, decode_cursor, encode_cursor
 from control.sweep.progress import Progress, document_of
 from core.base.errors import ClusterError
 from core.base.ids import uuid7
-from kube.objects import Objects, Page
+from kube.client.objects import Objects, Page
 from tests.api.control.sweep import swept as sweeping
 from tests.api.control.sweep.conftest import SWEEP, SweptCluster
 from tests.api.control.sweep.swept import Swept

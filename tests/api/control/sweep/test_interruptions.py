@@ -13,8 +13,8 @@ from structlog.testing import capture_logs
 from audit.ledger.frames import FrameKind
 from core.base.errors import ClusterError, NotLeaderError
 from core.decision.document import DecisionDocument, SweepDocument
-from kube.lease import Leadership
-from kube.objects import Objects, Page
+from kube.client.objects import Objects, Page
+from kube.leader.lease import Leadership
 from tests.api.control.sweep.conftest import SWEEP, SweptCluster, forget
 from tests.api.control.sweep.swept import Swept, document_of, essence, said
 from tests.api.kube.restartable import RestartableServer

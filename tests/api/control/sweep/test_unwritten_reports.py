@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 from control.sweep import progress
 from control.sweep.publish import ReportWriter
 from core.base.errors import ClusterError
-from kube.objects import Objects
+from kube.client.objects import Objects
 from tests.api.control.sweep.conftest import SweptCluster
 from tests.api.control.sweep.swept import Swept, reports
 from tests.harness.client import Client, Json

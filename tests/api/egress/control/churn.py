@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from core.base import names
-from kube.connection import Connection
+from kube.client.connection import Connection
 from tests.api.egress.control.field import Field, allowlist, cidrs
 from tests.harness.client import ApiStatusError, Client, Json
 from tests.harness.sizes import PROOF

@@ -12,7 +12,7 @@ from cli.egress_render import render
 from cli.settings import Settings, read_settings
 from core.base import names
 from core.egress.pod_labels import egress_labels
-from kube.policies import digest_of
+from kube.egress.network_policies import digest_of
 from tests.api.egress.control.field import Field, allowlist
 from tests.api.egress.control.pods import pod, running
 from tests.harness import rbac

@@ -7,7 +7,7 @@ import pytest
 
 from core.base import names
 from core.base.errors import ClusterError
-from kube.lease import Leadership
+from kube.leader.lease import Leadership
 from tests.api.egress.control.field import FLOOR, OWN, PATIENCE_S, Field, cidrs
 from tests.api.kube.objects import new_name, wait_for
 from tests.harness.apiserver import ApiServer

@@ -7,8 +7,8 @@ import pytest
 from cli.egress_ground import default_deny_of
 from cli.settings_egress import Egress
 from egress.render.target import EngineKind
-from kube.live import LiveCluster
-from kube.settings import LiveSettings
+from kube.client.settings import LiveSettings
+from kube.cluster.live import LiveCluster
 from tests.api.egress.guarding.conftest import enrol, floor, pod, soon
 from tests.harness.client import ApiStatusError, Client, Json
 from tests.harness.guarded import Installation

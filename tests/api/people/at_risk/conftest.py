@@ -8,9 +8,9 @@ import pytest
 from core.risk.model import RiskSource
 from core.risk.snapshot import Coverage, Head, SnapshotDraft
 from core.risk.snapshot_storage import HEAD_NAME
-from kube.connection import Connection
-from kube.objects import Objects
-from kube.risk_store import RiskStore
+from kube.client.connection import Connection
+from kube.client.objects import Objects
+from kube.risk.store import RiskStore
 from tests.api.admission.conftest import ALLOW_AGE_S, install, shipped_by_install
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client, connect

@@ -6,7 +6,7 @@ import time
 from core.people.subject import Subject
 from core.risk.model import RiskEntry, RiskLevel, RiskSource, RiskState, identity_key
 from core.risk.snapshot import SnapshotDraft
-from kube.risk_store import RiskStore
+from kube.risk.store import RiskStore
 from tests.api.admission.objects import new_namespace, privileged
 from tests.api.people.breaking_glass import glass
 from tests.api.people.breaking_glass.glass import ADMIN, ON_CALL, OPENED

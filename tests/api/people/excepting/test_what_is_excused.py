@@ -15,7 +15,7 @@ from core.decision.request import Kind, Operation, Request
 from core.people.subject import Subject
 from core.people.two_person import ApprovalTerms, AtRisk
 from identity.subjects import Controllers
-from kube.live import LiveCluster
+from kube.cluster.live import LiveCluster
 from policies import BUILT_IN_BUNDLE
 from policies.bundle import read_bundle
 from policies.engine.embedded import EmbeddedEngine

@@ -18,7 +18,7 @@ from tests.api.people.noting.test_orphans import objects, orphan, until
 from tests.harness.client import ApiStatusError, Client, Json
 
 BELIEVED_S: Final = 10.0
-"""How long the note of an owner is believed (kube.settings, `owner_age_s`)."""
+"""How long the note of an owner is believed (kube.client.settings, `owner_age_s`)."""
 ANNS: Final = "registry.example/train:1"
 BENS: Final = "registry.example/bens:1"
 REVISIONS: Final = "apis/apps/v1/controllerrevisions"

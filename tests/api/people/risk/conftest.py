@@ -19,9 +19,9 @@ from core.risk.model import (
     identity_key,
 )
 from core.risk.snapshot import Coverage, SnapshotDraft
-from kube.connection import Connection
-from kube.objects import Objects
-from kube.risk_store import RiskStore
+from kube.client.connection import Connection
+from kube.client.objects import Objects
+from kube.risk.store import RiskStore
 from tests.api.people.noting.conftest import template, workload
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client, Json, Outcome, connect, read_objects

@@ -19,7 +19,7 @@ from audit.ledger.store.store import Store
 from core.base.errors import LedgerError
 from tests.unit.audit.auditor import Memory
 from tests.unit.audit.behaviour.deeds import AFTER, DAY, HOUR, MONDAY, WHO, document
-from webhooks.logs import get_logger
+from webhooks.log import get_logger
 
 MORNING = AFTER + 10 * HOUR
 OTHER = "user:0123456789abcdef"

@@ -22,7 +22,7 @@ from tests.unit.audit.behaviour.learners import (
     ordinary,
     words,
 )
-from webhooks.logs import get_logger
+from webhooks.log import get_logger
 
 
 async def test_what_is_recorded_is_told_once_it_is_unusual() -> None:

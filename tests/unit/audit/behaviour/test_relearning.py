@@ -19,7 +19,7 @@ from tests.harness.evidence import record
 from tests.harness.sizes import PROOF, size
 from tests.unit.audit.auditor import Memory
 from tests.unit.audit.behaviour.deeds import AFTER, DAY, MONDAY, act, document
-from webhooks.logs import get_logger
+from webhooks.log import get_logger
 
 DECISIONS = size(ci=3_000, proof=1_000_000)
 IDENTITIES = size(ci=500, proof=20_000)

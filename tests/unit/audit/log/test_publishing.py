@@ -20,7 +20,7 @@ from core.base.errors import LedgerError
 from tests.unit.audit.store.conftest import clock
 from tests.unit.audit.store.documents import CLUSTER
 from tests.unit.audit.store.logs import access
-from webhooks.logs import get_logger
+from webhooks.log import get_logger
 
 
 class Kept:

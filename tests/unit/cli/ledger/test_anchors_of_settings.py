@@ -19,7 +19,7 @@ from core.base.errors import SettingsError
 from core.base.ids import uuid7
 from tests.unit.audit.store.documents import CLUSTER, document, frame
 from tests.unit.cli.conftest import Run
-from webhooks.logs import get_logger
+from webhooks.log import get_logger
 
 
 async def test_each_kind_of_place_is_opened(tmp_path: Path) -> None:

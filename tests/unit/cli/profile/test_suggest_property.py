@@ -18,7 +18,7 @@ from cli.profile_suggest import Suggestion, suggest_for
 from cli.profile_yaml import profile_yaml
 from cli.settings import read_settings
 from core.profiles.container_profiles import Profile, build_profile_set, parse_profile
-from kube.folder import FolderCluster
+from kube.cluster.folder import FolderCluster
 from policies import SHIPPED_PROFILES
 from tests.harness.pods import pods
 from tests.harness.public_manifests import public_manifests

@@ -9,8 +9,8 @@ from cli.who_can_use import compare_with_cluster
 from core.base.errors import AccessReviewError
 from core.cluster import Cluster
 from identity.rights.who_can import who_can_use
-from kube.folder import FolderCluster
-from kube.rbac_live import read_folder_rbac
+from kube.cluster.folder import FolderCluster
+from kube.cluster.rbac_snapshot import read_folder_rbac
 from tests.harness import rbac
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.manifests import cluster, write

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.base.errors import ClusterError
-from kube.connection import Connection
-from kube.objects import FIELD_MANAGER, Objects
+from kube.client.connection import Connection
+from kube.client.objects import FIELD_MANAGER, Objects
 
 
 class Stored(Objects):

@@ -7,7 +7,7 @@ import pytest
 
 from control.egress.foreign import UNCOMPARED, opening_more
 from egress.render.naming import generated
-from kube.policies import LivePolicy, live_policy
+from kube.egress.network_policies import LivePolicy, live_policy
 
 Json = dict[str, Any]
 

@@ -14,7 +14,7 @@ from control.egress.remembering import LearntStore
 from core.base.errors import ClusterError
 from egress import names_stored
 from egress.names import Learnt, NamesSettings, Reply, Seen
-from kube.lease import Leadership
+from kube.leader.lease import Leadership
 from tests.unit.control.egress.stored import Stored
 
 LEADER = Leadership(1, math.inf, time.monotonic)

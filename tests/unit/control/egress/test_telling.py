@@ -10,7 +10,7 @@ from control.egress import telling
 from control.egress.telling import Situation, changed, event_of, status_of
 from core.egress.destinations import PortRange
 from egress.openings import Addresses, Block, Name, Opening, Problem
-from kube.egress_world import Condition, Intent, IntentStatus
+from kube.egress.watch import Condition, Intent, IntentStatus
 
 INTENT = Intent(
     namespace="a",

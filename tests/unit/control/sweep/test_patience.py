@@ -11,8 +11,8 @@ from control.sweep.progress import decision_id
 from control.sweep.settings import SweepSettings
 from core.decision.decision import Decision, Running, Verdict
 from core.decision.request import Request
-from kube.connection import Connection
-from kube.objects import Objects
+from kube.client.connection import Connection
+from kube.client.objects import Objects
 from tests.unit.control.sweep.made import SWEEP, decision, listed
 
 TRIES = 3

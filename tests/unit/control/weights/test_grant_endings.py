@@ -17,9 +17,9 @@ from core.cluster import SignIn
 from core.people.subject import Subject
 from core.people.two_person import Consent
 from core.weights.access_grants import AccessGrant
-from kube.connection import Connection
-from kube.lease import Leadership
-from kube.objects import Objects, Page
+from kube.client.connection import Connection
+from kube.client.objects import Objects, Page
+from kube.leader.lease import Leadership
 from tests.unit.identity.azure_roles.test_just_in_time import grant
 
 LEADER = Leadership(1, math.inf, time.monotonic)

@@ -12,8 +12,8 @@ from control.weights.living import Living
 from control.weights.noticing import Noticing
 from control.weights.telling import Signs, Teller
 from core.weights.roll_calls import build_roll_call
-from kube.pod_lives import LivedPod
-from kube.recorded_objects import RecordedObject
+from kube.approvals.recorded_objects import RecordedObject
+from kube.weights.pod_lifecycle import LivedPod
 
 YEARS_S = 3 * 365 * 86_400
 

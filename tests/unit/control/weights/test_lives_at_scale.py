@@ -24,8 +24,8 @@ from control.weights.reached import Reached, ReachedStore
 from control.weights.signs import SignsOf
 from core.cluster import SignIn
 from core.kubernetes.persistent_volumes import PersistentVolume
-from kube.following import Change, Following, Listed
-from kube.lease import Leadership
+from kube.leader.lease import Leadership
+from kube.watch.change_stream import Change, Following, Listed
 from tests.harness.evidence import record
 from tests.harness.sizes import PROOF, size
 

@@ -6,7 +6,7 @@ from control.weights.changes_known import Stored, decode_known, encode_known
 from control.weights.noticing import Known, Noticing, Stage, mark_of
 from core.people.subject import Subject
 from core.people.two_person import Approved, Consent, NotApproved
-from kube.recorded_objects import RecordedObject
+from kube.approvals.recorded_objects import RecordedObject
 
 NOW = 1_790_000_000.0
 NOTICING = Noticing("c-1", NOW, "noticed late")

@@ -10,7 +10,7 @@ from control.weights.telling import Signs
 from core.base.errors import NotSyncedError
 from core.cluster import SignIn
 from core.kubernetes.persistent_volumes import PersistentVolume
-from kube.pod_lives import read_lived_pod
+from kube.weights.pod_lifecycle import read_lived_pod
 
 ANNOTATED = "0b3c1d5e-1111-4222-8333-944445555666"
 NAMED = "1b3c1d5e-1111-4222-8333-944445555666"

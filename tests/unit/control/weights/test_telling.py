@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from control.weights.living import OVER, Host, Kept, Living, Place, key_of, uid_of
 from control.weights.telling import AGAIN_S, Signs, Teller, Told
 from core.weights.pod_lifecycle import LifeEvent, PodLife
-from kube.pod_lives import LivedPod, read_lived_pod
+from kube.weights.pod_lifecycle import LivedPod, read_lived_pod
 
 UID = "3f0c7d5e-1111-4222-8333-944445555666"
 NOW = 1_790_000_000.0

@@ -15,7 +15,7 @@ from cli.results import Reviewed
 from cli.review import judge_each
 from cli.settings import Settings
 from cli.subjects import Terms
-from kube.manifests import Manifest
+from kube.manifests.reader import Manifest
 from policies import BUILT_IN_REGO, LIBRARY
 from policies.build import build
 from policies.site.choices import Choice, Choices, read_choices

@@ -9,7 +9,7 @@ import pytest
 
 from core.kubernetes import pod as k8s
 from core.profiles.container_profiles import ProfileSet, build_profile_set
-from kube.folder import read_profiles
+from kube.cluster.folder import read_profiles
 from policies import SHIPPED_PROFILES
 from policies.engine import Answer
 from policies.engine.embedded import EmbeddedEngine

@@ -15,7 +15,7 @@ from core.kubernetes import pod as k8s
 from core.kubernetes.persistent_volumes import parse_persistent_volume
 from core.profiles.container_profiles import ProfileSet
 from identity.subjects import Controllers
-from kube.folder import FolderCluster
+from kube.cluster.folder import FolderCluster
 from policies.engine.embedded import EmbeddedEngine
 from policies.kinds import project_object, project_persistent
 from policies.projection import Projection, encode, project

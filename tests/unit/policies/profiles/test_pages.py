@@ -9,7 +9,7 @@ import yaml
 from core.profiles.container_profiles import ContainerProfile, ProfileSet, parse_profile
 from core.profiles.defaults import Defaults, DefaultSeccompProfile
 from core.profiles.privileges import PatternSet, validate_pattern
-from kube.folder import read_profiles
+from kube.cluster.folder import read_profiles
 from policies import SHIPPED_PROFILES
 from tests.unit.policies.profiles import changes
 from tests.unit.policies.profiles.pages import PAGES, RECOMMENDED, codes, read_page

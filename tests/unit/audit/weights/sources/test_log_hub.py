@@ -14,7 +14,7 @@ from aiokafka.structs import TopicPartition  # type: ignore[import-untyped]
 from audit.clients.log_hub import LogHub, LogHubSettings
 from audit.weights.sources.stretch import Stretch
 from core.base.errors import EntraError, SettingsError, SourceError
-from kube.event_hubs import CONNECTION_STRING_USER
+from kube.client.event_hubs import CONNECTION_STRING_USER
 from tests.harness.kafka import CONNECTION_STRING, Kafka
 from tests.unit.audit.weights.sources.hourly_blobs import told
 

@@ -1,0 +1,1 @@
+"""PolicyExceptions, BreakGlasses and approvals in memory; the objects whose changes are recorded."""

@@ -1,0 +1,1 @@
+"""Policy bundles that are published in ConfigMaps."""

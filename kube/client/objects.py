@@ -1,0 +1,200 @@
+"""Reads and writes single objects, and lists kinds page by page: what the control loops do.
+
+Paths are those of the API (`/api/v1/namespaces/x/secrets/y`). A write whose body names the
+resourceVersion that was read (`replace`, `merge`, `change`) is a conflict where somebody else wrote
+meanwhile; `delete` can name a UID. `apply` alone knows no precondition: it is for objects of which
+the last writer is right, such as reports.
+"""
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+
+from core.base.errors import ClusterError
+from kube.client.connection import Connection
+
+FIELD_MANAGER: Final = "sallyport-control"
+
+_APPLY: Final = "application/apply-patch+yaml"
+"""JSON is YAML; kube-apiserver 1.36 knows this content type for server-side apply."""
+
+_METADATA_ONLY: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+
+
+class _ListMetadata(msgspec.Struct, frozen=True):
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class _List(msgspec.Struct):
+    metadata: _ListMetadata = _ListMetadata()
+    items: list[msgspec.Raw] | None = None
+    """null in a list of metadata that is empty."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A part of a list."""
+
+    items: list[msgspec.Raw]
+    """JSON of each object; objects of a list carry no `kind` and `apiVersion`."""
+    continue_token: str
+    """Asks for the next page; empty on the last."""
+
+
+class Objects:
+    """Single objects of one cluster."""
+
+    def __init__(self, connection: Connection, timeout_s: float = 5.0) -> None:
+        self._connection = connection
+        self._timeout_s = timeout_s
+
+    @property
+    def timeout_s(self) -> float:
+        """Seconds after which a request for a single object is given up."""
+        return self._timeout_s
+
+    @property
+    def server_time(self) -> dt.datetime | None:
+        """kube-apiserver's time, to a few seconds; None before its first answer."""
+        return self._connection.server_clock.now()
+
+    async def get(self, path: str) -> dict[str, Any] | None:
+        """Give an object; None where there is none.
+
+        Raises:
+            ClusterError: kube-apiserver does not answer, or refuses.
+        """
+        try:
+            return _decode(await self._connection.get(path, self._timeout_s, {}))
+        except ClusterError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return None
+            raise
+
+    async def create(self, collection: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Create an object in a collection (`…/secrets`).
+
+        Raises:
+            ClusterError: with the status 409, it is there already.
+        """
+        return await self._write("POST", collection, body)
+
+    async def replace(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Replace an object; with `metadata.resourceVersion`, only as it was when it was read.
+
+        Raises:
+            ClusterError: with the status 409, someone changed it meanwhile.
+        """
+        return await self._write("PUT", path, body)
+
+    async def apply(
+        self, path: str, body: Mapping[str, Any], manager: str = FIELD_MANAGER
+    ) -> dict[str, Any]:
+        """Set the fields of `body` (server-side apply), and take those over that others set.
+
+        What `manager` set before and `body` leaves out is taken away. Without a precondition but
+        the UID, where `body` names it: what was written meanwhile is overwritten.
+
+        Raises:
+            ClusterError: kube-apiserver does not answer, or refuses.
+        """
+        parameters = {"fieldManager": manager, "force": "true"}
+        return await self._write("PATCH", path, body, parameters, _APPLY)
+
+    async def apply_unforced(
+        self, path: str, body: Mapping[str, Any], manager: str
+    ) -> dict[str, Any]:
+        """Set the fields of `body` (server-side apply) unless another manager set them otherwise.
+
+        Raises:
+            ClusterError: with the status 409, another one did.
+        """
+        parameters = {"fieldManager": manager, "force": "false"}
+        return await self._write("PATCH", path, body, parameters, _APPLY)
+
+    async def merge(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Change the fields of `body` (RFC 7396); with a resourceVersion, only as it was read.
+
+        Raises:
+            ClusterError: with the status 409, someone changed it meanwhile.
+        """
+        return await self._write("PATCH", path, body, None, "application/merge-patch+json")
+
+    async def change(self, path: str, operations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Change an object by the operations of a JSON Patch (RFC 6902).
+
+        Raises:
+            ClusterError: with the status 422, a `test` or a path does not fit the object.
+        """
+        return await self._write("PATCH", path, operations, None, "application/json-patch+json")
+
+    async def delete(self, path: str, uid: str = "") -> None:
+        """Delete an object; with `uid`, only the one that has it. One that is gone is no error.
+
+        Raises:
+            ClusterError: with the status 409, another one has its name now.
+        """
+        body = {"preconditions": {"uid": uid}} if uid else {}
+        try:
+            await self._connection.send("DELETE", path, self._timeout_s, body=body)
+        except ClusterError as error:
+            if error.status != HTTPStatus.NOT_FOUND:
+                raise
+
+    async def page(
+        self,
+        collection: str,
+        limit: int,
+        continue_token: str = "",
+        parameters: Mapping[str, str] | None = None,
+        *,
+        metadata_only: bool = False,
+    ) -> Page:
+        """Give a page of a list; with `metadata_only` nothing else of its objects.
+
+        Raises:
+            ClusterError: with the status 410, the token is too old; `continue_token` of the error
+                goes on at the same place, in the cluster as it is now.
+        """
+        query = {**(parameters or {}), "limit": str(limit)}
+        if continue_token:
+            query["continue"] = continue_token
+        accept = _METADATA_ONLY if metadata_only else "application/json"
+        timeout_s = max(self._timeout_s, 30.0)
+        body = await self._connection.get(collection, timeout_s, query, accept=accept)
+        try:
+            found = msgspec.json.decode(body, type=_List)
+        except msgspec.DecodeError as error:
+            raise ClusterError(f"GET {collection}: the answer is no list: {error}") from None
+        return Page(found.items or [], found.metadata.continue_)
+
+    async def _write(
+        self,
+        method: str,
+        path: str,
+        body: object,
+        parameters: Mapping[str, str] | None = None,
+        content_type: str = "application/json",
+    ) -> dict[str, Any]:
+        query = {"fieldManager": FIELD_MANAGER} if parameters is None else parameters
+        return _decode(
+            await self._connection.send(
+                method,
+                path,
+                self._timeout_s,
+                body=body,
+                parameters=query,
+                content_type=content_type,
+            )
+        )
+
+
+def _decode(body: bytes) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(body, type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise ClusterError(f"the answer is no object: {error}") from None

@@ -1,0 +1,131 @@
+"""Remembering for a few seconds who may do what, so that a gang of Pods asks once."""
+
+import hashlib
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+
+import msgspec
+
+from core.people.subject import Subject
+from kube.client.singleflight import Shared
+
+Key = tuple[bytes, str, str, str, str]
+"""A digest of the subject; verb, resource, name and namespace."""
+
+
+def digest_of(subject: Subject) -> bytes:
+    """Give a digest of a subject; the order of groups is not of it."""
+    groups, extra = sorted(set(subject.groups)), sorted(subject.extra.items())
+    whole = msgspec.json.encode((subject.username, subject.uid, groups, extra))
+    return hashlib.sha256(whole).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class AccessQuestion:
+    """May `subject` do `verb` on `resource`/`name` of the group sallyport.dev?"""
+
+    subject: Subject
+    verb: str
+    resource: str
+    name: str
+    namespace: str
+
+    @property
+    def key(self) -> Key:
+        """All that the answer depends on; the order of groups is not of it."""
+        return self.key_with(digest_of(self.subject))
+
+    def key_with(self, digest: bytes) -> Key:
+        """Give the key; `digest` is the subject's."""
+        return digest, self.verb, self.resource, self.name, self.namespace
+
+
+Ask = Callable[[AccessQuestion], Awaitable[bool]]
+"""Puts a question to the cluster; raises AccessReviewError when it did not say."""
+
+
+class AccessCache:
+    """Answers of an asker, each remembered for a while from the moment it was asked.
+
+    Identical questions that are asked at the same time are put once (`kube.client.singleflight`).
+    """
+
+    def __init__(
+        self,
+        ask: Ask,
+        *,
+        size: int = 20_000,
+        allow_age_s: float = 10.0,
+        deny_age_s: float = 2.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Keep at most `size` answers, those used last."""
+        self._ask = ask
+        self._size = size
+        self._ages = {True: allow_age_s, False: deny_age_s}
+        self._clock = clock
+        self._answers: OrderedDict[Key, tuple[bool, float]] = OrderedDict()
+        self._last: Subject | None = None
+        self._digest = b""
+        self._asking = Shared[Key, bool]()
+        self.hits = 0
+        """Questions answered from memory, or by a question already on its way."""
+        self.misses = 0
+        """Questions put to the cluster."""
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    @property
+    def errors(self) -> int:
+        """Of the questions put to the cluster, those that it did not answer."""
+        return self._asking.errors
+
+    def known(self, question: AccessQuestion) -> bool | None:
+        """Answer from memory; None where that is not possible."""
+        return self._remembered(self._key(question))
+
+    def _key(self, question: AccessQuestion) -> Key:
+        """Give the key: one review asks about many profiles for one subject with many groups."""
+        if question.subject is not self._last:
+            self._last, self._digest = question.subject, digest_of(question.subject)
+        return question.key_with(self._digest)
+
+    def _remembered(self, key: Key) -> bool | None:
+        answer, until = self._answers.get(key, (False, 0.0))
+        if self._clock() >= until:
+            return None
+        self._answers.move_to_end(key)
+        self.hits += 1
+        return answer
+
+    async def allowed(self, question: AccessQuestion) -> bool:
+        """Answer from memory, or ask.
+
+        Raises:
+            AccessReviewError: the cluster did not say.
+        """
+        key = self._key(question)
+        if (answer := self._remembered(key)) is not None:
+            return answer
+        if key in self._asking:
+            self.hits += 1
+        else:
+            self.misses += 1
+        return await self._asking.answer(key, partial(self._ask_cluster, key, question))
+
+    async def close(self) -> None:
+        """Stop all that is being asked."""
+        await self._asking.close()
+
+    async def _ask_cluster(self, key: Key, question: AccessQuestion) -> bool:
+        asked = self._clock()
+        answer = await self._ask(question)
+        self._answers[key] = (answer, asked + self._ages[answer])
+        self._answers.move_to_end(key)
+        if len(self._answers) > self._size:
+            self._answers.popitem(last=False)
+        return answer

@@ -1,0 +1,1 @@
+"""What egress depends on in a cluster: allowlists, network policies, Services and Pods."""

@@ -1,0 +1,184 @@
+"""What egress depends on, as one look at a cluster or a folder of YAML found it.
+
+`kube.egress.egress_look` looks; `kube.egress.watch` watches the same for the controller.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+from core.approvals.approvals import CLUSTER_KIND, Approval, parse_approval
+from core.approvals.approvals import KIND as APPROVAL
+from core.base import names
+from core.base.errors import ClusterError, InvalidObjectError
+from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.decision.namespaces import Namespace
+from core.egress.allowlists import (
+    KIND,
+    SET_KIND,
+    EgressAllowlist,
+    EgressDestinations,
+    parse_allowlist,
+    parse_destinations,
+)
+from kube.egress.pods import SeenPod, read_pod
+from kube.egress.service_endpoints import (
+    SERVICE_LABEL,
+    Endpoint,
+    ServiceShape,
+    read_service,
+    read_slice,
+)
+from kube.manifests.reader import Manifest
+from kube.resources.namespaces import parse_namespace
+
+NAMES_PREFIX: Final = "sallyport-egress-names-"
+"""ConfigMaps that begin so, in Sallyport's namespace, hold what was learnt of DNS names."""
+
+_DEFAULT: Final = "default"
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What was seen."""
+
+    namespaces: Mapping[str, Namespace] = field(default_factory=dict)
+    pods: tuple[SeenPod, ...] = ()
+    allowlists: Mapping[str, EgressAllowlist] = field(default_factory=dict)
+    """By `namespace/name`."""
+    sets: Mapping[str, EgressDestinations] = field(default_factory=dict)
+    services: Mapping[tuple[str, str], ServiceShape] = field(default_factory=dict)
+    endpoints: Mapping[tuple[str, str], tuple[Endpoint, ...]] = field(default_factory=dict)
+    """Of each Service, by its EndpointSlices."""
+    approvals: tuple[Approval, ...] = ()
+    learnt: Mapping[str, bytes] = field(default_factory=dict)
+    """What was learnt of DNS names, by ConfigMap."""
+    broken: tuple[str, ...] = ()
+    """What could not be read, and is left out; for people."""
+
+
+class _Meta(msgspec.Struct, frozen=True):
+    name: str
+
+
+class _ConfigMap(msgspec.Struct, frozen=True, rename="camel"):
+    metadata: _Meta
+    data: dict[str, str] | None = None
+    binary_data: dict[str, bytes] | None = None
+
+
+_CONFIG_MAP: Final = msgspec.json.Decoder(_ConfigMap)
+_HEAD: Final = msgspec.json.Decoder(dict[str, Any])
+
+
+class Looking:
+    """What has been seen so far; broken objects are told, and take nothing else with them."""
+
+    def __init__(self) -> None:
+        self._namespaces: dict[str, Namespace] = {}
+        self._pods: list[SeenPod] = []
+        self._allowlists: dict[str, EgressAllowlist] = {}
+        self._sets: dict[str, EgressDestinations] = {}
+        self._services: dict[tuple[str, str], ServiceShape] = {}
+        self._endpoints: dict[tuple[str, str], tuple[Endpoint, ...]] = {}
+        self._approvals: list[Approval] = []
+        self._learnt: dict[str, bytes] = {}
+        self._broken: list[str] = []
+
+    @property
+    def seen(self) -> Snapshot:
+        """All of it."""
+        return Snapshot(
+            self._namespaces,
+            tuple(self._pods),
+            self._allowlists,
+            self._sets,
+            self._services,
+            self._endpoints,
+            tuple(self._approvals),
+            self._learnt,
+            tuple(self._broken),
+        )
+
+    def take(self, kind: str, raw: bytes | msgspec.Raw, where: str = "") -> None:
+        """Take in an object, if it is of a kind that counts; `where` is for messages."""
+        try:
+            self._take(kind, raw)
+        except (InvalidObjectError, ClusterError) as error:
+            self._broken.append(f"{where}: {error}" if where else str(error))
+
+    def _take(self, kind: str, raw: bytes | msgspec.Raw) -> None:
+        match kind:
+            case "Namespace":
+                namespace = parse_namespace(raw)
+                self._namespaces[namespace.name] = namespace
+            case "Pod":
+                pod = read_pod(raw)
+                self._pods += [pod] if pod else []
+            case "Service":
+                service = read_service(raw)
+                self._services[service.namespace, service.name] = service
+            case "EndpointSlice":
+                self._take_slice(raw)
+            case "ConfigMap":
+                self._learnt.update(_learnt_in(raw))
+            case _:
+                self._take_intent(kind, raw)
+
+    def _take_intent(self, kind: str, raw: bytes | msgspec.Raw) -> None:
+        if kind == KIND:
+            allowlist = allowlist_of(raw)
+            self._allowlists[allowlist.key] = allowlist
+        elif kind == SET_KIND:
+            found = destinations_of(raw)
+            self._sets[found.meta.name] = found
+        elif kind in {APPROVAL, CLUSTER_KIND}:
+            self._approvals.append(parse_approval(raw, kind=kind))
+
+    def _take_slice(self, raw: bytes | msgspec.Raw) -> None:
+        metadata = _HEAD.decode(raw).get("metadata") or {}
+        service = (metadata.get("labels") or {}).get(SERVICE_LABEL, "")
+        if service:
+            key = (str(metadata.get("namespace") or _DEFAULT), str(service))
+            self._endpoints[key] = (*self._endpoints.get(key, ()), *read_slice(raw))
+
+
+def is_intent(manifest: Manifest) -> bool:
+    """Say whether a manifest is an allowlist or a set of destinations."""
+    return manifest.group == names.GROUP and manifest.kind in {KIND, SET_KIND}
+
+
+def allowlist_of(raw: bytes | msgspec.Raw) -> EgressAllowlist:
+    """Read an allowlist; one that was never stored gets a UID that no stored one has.
+
+    Raises:
+        InvalidObjectError: it is broken.
+    """
+    found = parse_allowlist(raw, _DEFAULT)
+    meta = msgspec.structs.replace(found.meta, uid=found.meta.uid or f"file:{found.key}")
+    return msgspec.structs.replace(found, meta=meta)
+
+
+def destinations_of(raw: bytes | msgspec.Raw) -> EgressDestinations:
+    """Read a set as `allowlist_of` does.
+
+    Raises:
+        InvalidObjectError: it is broken.
+    """
+    found = parse_destinations(raw)
+    meta = msgspec.structs.replace(found.meta, uid=found.meta.uid or f"file:{found.meta.name}")
+    return msgspec.structs.replace(found, meta=meta)
+
+
+def _learnt_in(raw: bytes | msgspec.Raw) -> dict[str, bytes]:
+    try:
+        found = _CONFIG_MAP.decode(raw)
+    except DECODE_ERRORS as error:
+        raise decode_error("ConfigMap", error) from error
+    name = found.metadata.name
+    if not name.startswith(NAMES_PREFIX):
+        return {}
+    parts = {key: value.encode() for key, value in (found.data or {}).items()}
+    return {f"{name}/{key}": value for key, value in (parts | (found.binary_data or {})).items()}

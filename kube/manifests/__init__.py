@@ -1,0 +1,1 @@
+"""Manifests: files, folders and streams of YAML or JSON."""

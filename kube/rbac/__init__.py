@@ -1,0 +1,1 @@
+"""Kubernetes' RBAC as pure functions over roles and bindings."""

@@ -1,0 +1,130 @@
+"""PersistentVolumes in memory, found by name and by the claim that has them."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+import msgspec
+
+from core.kubernetes.persistent_volumes import PersistentVolume, parse_persistent_volume
+from kube.client.connection import Connection
+from kube.client.settings import LiveSettings
+from kube.watch.listwatch import ListWatch, Resource
+
+VOLUMES_PATH: Final = "/api/v1/persistentvolumes"
+
+_ON_NODE: Final = "hostPath"
+
+_MOST_GONE: Final = 1024
+"""Claims kept whose volumes are gone, beside as many as there are volumes."""
+
+
+class Volumes:
+    """The volumes of a cluster.
+
+    Names are kept by claim as volumes are read, and are not taken away one by one: what is found by
+    them is looked at again. To look through all volumes after each event took 0.6 ms at 20,000.
+    """
+
+    def __init__(self, volumes: Iterable[PersistentVolume] = ()) -> None:
+        self._names: dict[str, dict[str, None]] = {}
+        by_name = {each.name: each for each in volumes}
+        for volume in by_name.values():
+            self._note(volume)
+        self._by_name: Mapping[str, PersistentVolume] = by_name
+
+    def read(self, raw: bytes | msgspec.Raw) -> PersistentVolume:
+        """Read a volume that comes, anew or changed.
+
+        Raises:
+            InvalidObjectError: with the field's path and what it must be.
+        """
+        volume = parse_persistent_volume(raw)
+        self._note(volume)
+        return volume
+
+    def take(self, by_name: Mapping[str, PersistentVolume]) -> None:
+        """Take all volumes as they are now, by name; each was read here."""
+        self._by_name = by_name
+        if len(self._names) > 2 * len(by_name) + _MOST_GONE:
+            self._names.clear()
+            for volume in by_name.values():
+                self._note(volume)
+
+    def named(self, name: str) -> PersistentVolume | None:
+        """Give a volume by its name."""
+        return self._by_name.get(name)
+
+    def claimed(self, claim: str) -> tuple[PersistentVolume, ...]:
+        """Give the volumes on a node that a claim, `namespace/name`, has, by name."""
+        return tuple(each for each in self._of(claim) if _ON_NODE in each.types)
+
+    def showing(self, claim: str) -> tuple[PersistentVolume, ...]:
+        """Give the volumes of blobs that a claim, `namespace/name`, has, by name."""
+        return tuple(each for each in self._of(claim) if each.mounts)
+
+    def kept_in(self, namespace: str) -> tuple[PersistentVolume, ...]:
+        """Give the volumes that claims of a namespace have: looks at all, some ms at 20,000."""
+        mark = f"{namespace}/"
+        return tuple(each for each in self._by_name.values() if each.claim.startswith(mark))
+
+    def _of(self, claim: str) -> Iterator[PersistentVolume]:
+        found = map(self._by_name.get, sorted(self._names.get(claim, ())))
+        return (each for each in found if each and each.claim == claim)
+
+    def _note(self, volume: PersistentVolume) -> None:
+        if volume.claim and (_ON_NODE in volume.types or volume.mounts):
+            self._names.setdefault(volume.claim, {})[volume.name] = None
+
+
+class WatchedVolumes:
+    """Those of a real cluster, kept by a watch."""
+
+    def __init__(self, connection: Connection, settings: LiveSettings) -> None:
+        self._known = Volumes()
+        resource = Resource("PersistentVolumes", VOLUMES_PATH, self._known.read)
+        self._watch = ListWatch(connection, resource, self._known.take, settings)
+
+    @property
+    def problem(self) -> str:
+        """Why they cannot be relied on, for a person; empty when they can."""
+        return self._watch.problem
+
+    async def run(self) -> None:
+        """Keep them until cancelled."""
+        await self._watch.run()
+
+    def named(self, name: str) -> PersistentVolume | None:
+        """Give a PersistentVolume.
+
+        Raises:
+            NotSyncedError: they have not been loaded, or the watch has been down too long.
+        """
+        self._watch.require()
+        return self._known.named(name)
+
+    def claimed(self, claim: str) -> tuple[PersistentVolume, ...]:
+        """Give the volumes on a node that a claim, `namespace/name`, has.
+
+        Raises:
+            NotSyncedError: as `named`.
+        """
+        self._watch.require()
+        return self._known.claimed(claim)
+
+    def showing(self, claim: str) -> tuple[PersistentVolume, ...]:
+        """Give the volumes of blobs that a claim, `namespace/name`, has.
+
+        Raises:
+            NotSyncedError: as `named`.
+        """
+        self._watch.require()
+        return self._known.showing(claim)
+
+    def kept_in(self, namespace: str) -> tuple[PersistentVolume, ...]:
+        """Give the volumes that claims of a namespace have.
+
+        Raises:
+            NotSyncedError: as `named`.
+        """
+        self._watch.require()
+        return self._known.kept_in(namespace)

@@ -1,0 +1,90 @@
+"""RuntimeClasses (node.k8s.io/v1) in memory: name, handler, scheduling and overhead of each.
+
+A cluster has a dozen at most.
+"""
+
+from typing import Final
+
+import msgspec
+
+from core.base.errors import InvalidObjectError
+from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.kubernetes.quantities import parse_amounts
+from core.sandbox.capacity import Toleration
+from core.sandbox.decision import RuntimeClass
+from kube.client.connection import Connection
+from kube.client.settings import LiveSettings
+from kube.watch.listwatch import Resource
+from kube.watch.watched import Watched
+
+GROUP: Final = "node.k8s.io"
+KIND: Final = "RuntimeClass"
+RUNTIME_CLASSES_PATH: Final = f"/apis/{GROUP}/v1/runtimeclasses"
+
+
+class _Meta(msgspec.Struct):
+    name: str
+
+
+class _Scheduling(msgspec.Struct, rename="camel"):
+    node_selector: dict[str, str] | None = None
+    tolerations: list[Toleration] | None = None
+
+
+class _Overhead(msgspec.Struct, rename="camel"):
+    pod_fixed: dict[str, str | int | float] | None = None
+
+
+class _Envelope(msgspec.Struct):
+    metadata: _Meta
+    handler: str
+    scheduling: _Scheduling | None = None
+    overhead: _Overhead | None = None
+
+
+_DECODER = msgspec.json.Decoder(_Envelope)
+
+
+def parse_runtime_class(raw: bytes | msgspec.Raw) -> RuntimeClass:
+    """Read a RuntimeClass from its JSON.
+
+    Raises:
+        InvalidObjectError: with the field's path and what it must be.
+    """
+    try:
+        read = _DECODER.decode(raw)
+    except DECODE_ERRORS as error:
+        raise decode_error(KIND, error) from error
+    for field, value in (("metadata.name", read.metadata.name), ("handler", read.handler)):
+        if not value:
+            raise InvalidObjectError(KIND, field, "is missing")
+    scheduling = read.scheduling or _Scheduling()
+    overhead = read.overhead or _Overhead()
+    try:
+        taken = parse_amounts(overhead.pod_fixed)
+    except ValueError as error:
+        raise InvalidObjectError(KIND, "overhead.podFixed", str(error)) from error
+    return RuntimeClass(
+        read.metadata.name,
+        read.handler,
+        scheduling.node_selector or {},
+        tuple(scheduling.tolerations or ()),
+        taken,
+    )
+
+
+class WatchedRuntimeClasses(Watched[RuntimeClass]):
+    """Those of a real cluster."""
+
+    def __init__(self, connection: Connection, settings: LiveSettings) -> None:
+        resource = Resource("RuntimeClasses", RUNTIME_CLASSES_PATH, parse_runtime_class)
+        super().__init__(connection, settings, resource)
+
+    def named(self, name: str) -> RuntimeClass | None:
+        """Give one.
+
+        Raises:
+            NotSyncedError: they have not been loaded, or the watch has been down too long.
+        """
+        self._watch.require()
+        return self._watch.objects.get(name)
