@@ -15,7 +15,7 @@ from webhooks.health import build_status_app
 from webhooks.log import LogSettings, configure_logs, get_logger
 from webhooks.metrics import Metrics
 from webhooks.readiness import Readiness
-from webhooks.server import Served, ServerSettings, serve
+from webhooks.server import ServedApp, ServerSettings, serve
 from webhooks.tls import PairWatcher, TlsSettings
 
 _ALLOW = Decision(id="null", verdict=Verdict.ALLOW, allowed=True)
@@ -42,7 +42,7 @@ async def _serve(cert: str, key: str, port: str, status_port: str) -> int:
     logger, metrics, readiness = get_logger(), Metrics("bench"), Readiness({})
     app = AdmissionApp(NullJudge(), readiness, metrics, logger)
     return await serve(
-        Served(app, "webhooks", "the port", app.max_body_bytes, app.count_dropped, app.answer),
+        ServedApp(app, "webhooks", "the port", app.max_body_bytes, app.count_dropped, app.answer),
         build_status_app(readiness, metrics.registry),
         ServerSettings(port=int(port), status_port=int(status_port), drain_seconds=0),
         PairWatcher(TlsSettings(Path(cert), Path(key)), logger),

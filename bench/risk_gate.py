@@ -20,7 +20,7 @@ from core.risk.snapshot_storage import (
 from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.client.settings import LiveSettings
-from kube.risk.risk_secrets import RiskSecrets
+from kube.risk.store import RiskSecrets
 from kube.risk.watch import WatchedRisk
 
 

@@ -35,9 +35,8 @@ from policies.bundle import read_bundle
 from policies.engine.embedded import EmbeddedEngine
 from policies.engine.remembered import RememberingEngine
 from policies.projection import encode, project
-from webhooks.answer import encode_answer
 from webhooks.log import LogSettings, configure_logs, get_logger, log_decision
-from webhooks.review_codec import decode_review
+from webhooks.review_codec import decode_review, encode_answer
 
 _TIMES: Final = 1000
 _BUDGET_S: Final = 5.0

@@ -18,8 +18,12 @@ from core.egress.destinations import Destination
 from core.egress.dns_names import readable_name
 from core.weights import access_grants
 from core.weights.access_grants import AccessGrant, parse_grant
-from kube.approvals.break_glasses import BREAK_GLASSES_PATH, CLUSTER_APPROVALS_PATH
-from kube.approvals.watch import approvals_path, exceptions_path
+from kube.approvals.watch import (
+    BREAK_GLASSES_PATH,
+    CLUSTER_APPROVALS_PATH,
+    approvals_path,
+    exceptions_path,
+)
 from kube.egress.allowlists import SETS_PATH, allowlists_path
 from kube.weights.watch import grants_path
 

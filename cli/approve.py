@@ -38,7 +38,7 @@ from core.egress.allowlists import EgressAllowlist, EgressDestinations
 from core.people.two_person import write_people, write_person
 from core.weights import stores
 from core.weights.access_grants import AccessGrant
-from kube.approvals.break_glasses import CLUSTER_APPROVALS_PATH
+from kube.approvals.watch import CLUSTER_APPROVALS_PATH
 from kube.client.connection import Connection
 from kube.client.objects import Objects
 

@@ -33,7 +33,7 @@ from webhooks.health import build_status_app
 from webhooks.log import LogSettings, configure_logs, get_logger
 from webhooks.metrics import process_registry
 from webhooks.readiness import Readiness
-from webhooks.server import Served, ServerSettings, serve
+from webhooks.server import ServedApp, ServerSettings, serve
 from webhooks.tls import PairWatcher, TlsSettings
 
 
@@ -74,7 +74,7 @@ async def _serve(settings: Settings, tls: TlsSettings) -> int:
             serving = Serving(receiver, questions, logger)
             readiness = Readiness({"certificate": pair.missing, "ledger": ledger.missing})
             return await serve(
-                Served(serving, "auditor", name_setting("receive.port")),
+                ServedApp(serving, "auditor", name_setting("receive.port")),
                 build_status_app(
                     readiness, _registry(ledger, receiver, serving, learning, weights)
                 ),

@@ -16,8 +16,7 @@ from control.loops.certificate_store import look, wanted_leaves
 from control.loops.certificates import LARGEST_OFFSET
 from control.loops.signing import SECRET, read_keys
 from core.base.errors import ClusterError, SettingsError
-from kube.client.objects import Objects
-from kube.client.paging import open_objects
+from kube.client.objects import Objects, open_objects
 from kube.resources.secrets import Secrets
 
 FORMAT: Final = 1

@@ -52,9 +52,9 @@ from identity.subjects import configured
 from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.client.settings import LiveSettings
-from kube.cluster.accessreview import AccessReviews
+from kube.cluster.access_reviews import AccessReviews
 from kube.cluster.live import LiveCluster
-from kube.egress.watch import EgressWorld
+from kube.egress.watch import EgressWatch
 from kube.leader.election import LeaseElection
 from kube.leader.lease import LeaseSettings
 from policies.engine import Engine
@@ -233,9 +233,9 @@ class _Control:
 
 
 @asynccontextmanager
-async def _following(connection: Connection) -> AsyncIterator[EgressWorld]:
+async def _following(connection: Connection) -> AsyncIterator[EgressWatch]:
     """Give what egress follows of the cluster, by replicas that do not lead too."""
-    world = EgressWorld(connection, LiveSettings())
+    world = EgressWatch(connection, LiveSettings())
     task = asyncio.create_task(world.run())
     try:
         yield world

@@ -37,7 +37,7 @@ from egress.render import clusternetworkpolicy, render
 from egress.render.target import Target
 from kube.client.objects import Objects
 from kube.cluster.access_reviews import Ask
-from kube.egress.watch import EgressWorld
+from kube.egress.watch import EgressWatch
 
 OPEN: Final = "open"
 
@@ -47,7 +47,7 @@ _RESOLV_CONF: Final = Path("/etc/resolv.conf")
 def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
     settings: Settings,
     objects: Objects,
-    world: EgressWorld,
+    world: EgressWatch,
     cluster: Cluster,
     ask: Ask,
     registry: CollectorRegistry,

@@ -13,8 +13,7 @@ from cli.settings import Settings
 from cli.text import safe_line
 from core.base import names
 from core.base.errors import ClusterError, SettingsError
-from kube.client.objects import Objects
-from kube.client.paging import each, open_objects
+from kube.client.objects import Objects, list_objects, open_objects
 from kube.egress.watch import intent_path
 
 FORMAT: Final = 1
@@ -87,7 +86,7 @@ async def _release(objects: Objects) -> Released:
 async def _held(objects: Objects) -> AsyncIterator[_Metadata]:
     """Give the allowlists that have the finalizer; none where the kind itself has gone."""
     try:
-        async for raw in each(objects, _COLLECTION):
+        async for raw in list_objects(objects, _COLLECTION):
             found = msgspec.json.decode(raw, type=_Item).metadata
             if names.EGRESS_FINALIZER in found.finalizers:
                 yield found

@@ -22,11 +22,9 @@ from egress.world import Rights, Site, World
 from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.client.settings import LiveSettings
-from kube.cluster.access_reviews import AccessQuestion
-from kube.cluster.accessreview import AccessReviews
+from kube.cluster.access_reviews import AccessQuestion, AccessReviews
 from kube.cluster.folder import read_rbac
-from kube.egress.egress_look import read_cluster, read_folder
-from kube.egress.snapshot import Snapshot, allowlist_of, destinations_of
+from kube.egress.snapshot import Snapshot, allowlist_of, destinations_of, read_cluster, read_folder
 from kube.manifests.reader import Manifest, read_paths, read_stream
 from kube.rbac.authorizer import Question, Rbac
 from kube.resources.live_pods import LivePod

@@ -21,7 +21,7 @@ from core.decision.request import Kind, Operation, Request
 from core.kubernetes.pod_templates import find_templates_by_shape, holds_containers
 from core.kubernetes.workload_kinds import WORKLOADS, workload_of
 from core.kubernetes.workload_pods import templates_of
-from kube.client.paging import each, open_objects
+from kube.client.objects import list_objects, open_objects
 from kube.manifests.reader import SUFFIXES
 from policies.rights import KINDS as RIGHTS
 
@@ -113,7 +113,7 @@ async def _in_namespace(
         raise SettingsError(message)
     async with open_objects(settings.kubeconfig) as objects:
         try:
-            async for raw in each(objects, f"/api/v1/namespaces/{namespace}/pods"):
+            async for raw in list_objects(objects, f"/api/v1/namespaces/{namespace}/pods"):
                 if pod := _running(msgspec.json.decode(raw), profile):
                     yield pod
         except ClusterError as error:

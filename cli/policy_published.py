@@ -13,7 +13,7 @@ from core.base.errors import SettingsError
 from core.base.times import milliseconds_of, time_text
 from core.policy_bundles import CONTROL, GONE_S, GateAnnouncement
 from kube.bundles.store import BundleStore
-from kube.client.paging import open_objects
+from kube.client.objects import open_objects
 
 FORMAT: Final = 1
 

@@ -12,7 +12,7 @@ from cli.policy_published import heard
 from cli.settings import Settings
 from core.base.errors import BundleRefusedError, ClusterError, SettingsError
 from core.policy_bundles import BASE, CONTROL, BundleHead
-from kube.bundles.store import BundleStore, activated, reckoned, wanting
+from kube.bundles.store import BundleStore, with_active, with_not_before, with_wanted
 from policies.archive import read_packed
 
 _LOOK_S: Final = 0.5
@@ -33,14 +33,14 @@ async def want(store: BundleStore, settings: Settings, target: str, *, at_once: 
     before = await store.read()
     if found is not None:
         before = await store.publish(before, found.packed, found.stored(Path(target).name))
-        head = reckoned(before.head)
+        head = with_not_before(before.head)
     elif target == BASE or before.head.of(target) is not None:
-        head = reckoned(wanting(before.head, target))
+        head = with_not_before(with_wanted(before.head, target))
     else:
         known = ", ".join([*(one.revision for one in before.head.bundles), BASE])
         raise SettingsError(f"{target}: no such file, and of revisions there are: {known}")
     if at_once:
-        head = activated(head, time.time())
+        head = with_active(head, time.time())
     await store.write(before, head)
     return head
 
@@ -58,13 +58,13 @@ async def want_previous(store: BundleStore, *, at_once: bool) -> BundleHead:
     before = await store.read()
     head = before.head
     if head.wanted != head.active:
-        head = wanting(head, head.active)
+        head = with_wanted(head, head.active)
     elif head.previous == head.active:
         raise SettingsError(f"nothing was active before {head.active}: there is no way back")
     else:
-        head = wanting(head, head.previous)
+        head = with_wanted(head, head.previous)
     if at_once:
-        head = activated(head, time.time())
+        head = with_active(head, time.time())
     await store.write(before, head)
     return head
 

@@ -28,7 +28,7 @@ from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.client.settings import LiveSettings
 from kube.cluster.live import LiveCluster
-from kube.watch.change_stream import Following
+from kube.watch.change_stream import ChangeStream
 from kube.weights.pod_lifecycle import PODS_PATH
 
 WATCHES: Final = LiveSettings(watch_min_s=15.0, watch_max_s=25.0)
@@ -67,7 +67,7 @@ class ClusterRecord:
         lives = PodLives(
             LifeParts(
                 cluster_id,
-                Following(self.connection, PODS_PATH, WATCHES),
+                ChangeStream(self.connection, PODS_PATH, WATCHES),
                 reached,
                 recorder,
                 kept_until,

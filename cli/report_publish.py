@@ -7,7 +7,7 @@ from audit.reports.model import Report
 from cli.report_openreports import NAME, openreports
 from control.sweep.reports import API_PATH
 from core.base.errors import ClusterError
-from kube.client.paging import open_objects
+from kube.client.objects import open_objects
 
 MANAGER: Final = "sallyport-report"
 

@@ -17,9 +17,8 @@ from core.kubernetes import crds
 from core.kubernetes.crds import CustomResourceDefinition
 from core.kubernetes.pod_templates import find_templates_by_shape
 from core.kubernetes.workload_kinds import may_carry
-from kube.cluster.folder import FolderCluster
-from kube.cluster.folder_reading import read_kind
-from kube.cluster.overlay import BesideFiles, FileRoles
+from kube.cluster.folder import FolderCluster, read_kind
+from kube.cluster.overlay import FileRoles, OverlayCluster
 from kube.manifests.reader import Manifest
 from policies.known_kinds import in_no_namespace
 from policies.rights import BINDINGS, RBAC
@@ -68,7 +67,7 @@ class Files:
 
     def judge(self, judge: Judge) -> Judge:
         """Give a judge who knows the roles of the files."""
-        cluster = BesideFiles(judge.gatherer.cluster, self.roles)
+        cluster = OverlayCluster(judge.gatherer.cluster, self.roles)
         return replace(judge, gatherer=replace(judge.gatherer, cluster=cluster))
 
     def definition(self, manifest: Manifest) -> CustomResourceDefinition | None:

@@ -42,8 +42,7 @@ from identity.clients.tokens import SignIn, Tokens
 from kube.client.objects import Objects
 from kube.cluster.live import LiveCluster
 from kube.risk.store import RiskStore
-from webhooks.beside import serve_beside
-from webhooks.server import Served
+from webhooks.server import ServedApp, serve_beside
 from webhooks.tls import PairWatcher, TlsSettings
 
 _SWEEPS: Final = 3.0
@@ -99,7 +98,7 @@ class RiskControl:
         if self.receiver is None or events.cert is None or events.key is None:
             await asyncio.Event().wait()
             return
-        served = Served(
+        served = ServedApp(
             self.receiver, "security events", name_setting("identity.security_events.port")
         )
         logger = self.around.logger

@@ -12,7 +12,7 @@ from identity.risk.principals import GUID
 from identity.risk.standing import Freshness
 from identity.risk.table import CONFIG_MAP, SHIPPED, Table, parse_table
 from identity.risk.table_reading import LABEL_VALUE
-from kube.client.paging import open_objects
+from kube.client.objects import open_objects
 from kube.cluster.folder import FolderCluster
 from kube.risk.store import RiskStore
 

@@ -37,7 +37,7 @@ from identity.risk.principals import (
 )
 from identity.risk.standing import Freshness, standing_of
 from identity.risk.table import Table
-from kube.client.paging import open_objects
+from kube.client.objects import open_objects
 from kube.cluster.folder import FolderCluster
 from kube.resources.service_accounts import parse_written, sign_in_of
 

@@ -12,8 +12,7 @@ from cli.settings import Settings
 from core.base.errors import ClusterError, SettingsError
 from core.decision.namespaces import Namespace
 from core.decision.rollout import Modes, parse_moment
-from kube.client.objects import Objects
-from kube.client.paging import each
+from kube.client.objects import Objects, list_objects
 from kube.resources.namespaces import parse_namespace
 
 _WEBHOOKS: Final = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/sallyport"
@@ -73,7 +72,7 @@ async def read_ground(objects: Objects, settings: Settings) -> Ground:
         InvalidObjectError: what it answers is no namespace.
     """
     modes, notes = await read_modes(objects, settings)
-    namespaces = [parse_namespace(raw) async for raw in each(objects, "/api/v1/namespaces")]
+    namespaces = [parse_namespace(raw) async for raw in list_objects(objects, "/api/v1/namespaces")]
     problems: list[str] = []
     left_out = await _left_out(objects, namespaces, notes, problems)
     uids = {namespace.name: namespace.uid for namespace in namespaces}

@@ -18,8 +18,7 @@ from core.base.errors import SettingsError
 from core.base.times import milli_text
 from core.decision.namespaces import Mode, Namespace
 from core.decision.rollout import enforce_from
-from kube.client.objects import Objects
-from kube.client.paging import open_objects
+from kube.client.objects import Objects, open_objects
 
 _TELL_EVERY_S: Final = 5.0
 _SHIPPED_S: Final = 120

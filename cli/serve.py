@@ -28,12 +28,10 @@ from policies.engine.remembered import RememberingEngine
 from webhooks.app import AdmissionApp, AppSettings
 from webhooks.bundle_metrics import BundleCollector
 from webhooks.health import build_status_app
-from webhooks.lines import LineWriter
-from webhooks.log import LogSettings, configure_logs, get_logger
-from webhooks.metrics import Metrics, Sources
+from webhooks.log import LineWriter, LogSettings, configure_logs, get_logger
+from webhooks.metrics import Metrics, MetricSources, RiskCollector
 from webhooks.readiness import Readiness
-from webhooks.risk_metrics import RiskCollector
-from webhooks.server import Addresses, Served, ServerSettings, serve
+from webhooks.server import Addresses, ServedApp, ServerSettings, serve
 from webhooks.tls import PairWatcher, TlsSettings
 
 OpenDestination = Callable[[Settings], AbstractAsyncContextManager[Destination | None]]
@@ -109,7 +107,7 @@ async def serve_until_told(settings: Settings, where: Where) -> int:
             gc.freeze()
             use_huge_pages()
             return await serve(
-                Served(
+                ServedApp(
                     app,
                     "webhooks",
                     name_setting("listen.port"),
@@ -154,7 +152,7 @@ def _watch(  # noqa: PLR0913, PLR0917  All that Prometheus hears of.
 ) -> None:
     in_force = following.bundles.in_force
     metrics.watch(
-        Sources(
+        MetricSources(
             missing=readiness.missing,
             access_reviews=cluster.access_reviews,
             evaluations=in_force.evaluations,

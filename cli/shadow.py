@@ -11,7 +11,7 @@ from cli.settings import Settings
 from core.cluster import Cluster
 from policies.bundle import Bundle, read_bundle
 from policies.engine import Engine
-from webhooks.shadow_metrics import ShadowCollector
+from webhooks.bundle_metrics import ShadowCollector
 
 
 @contextmanager

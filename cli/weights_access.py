@@ -12,7 +12,7 @@ from cli import exits
 from cli.text import safe_line
 from core.base.errors import ClusterError, SettingsError
 from core.weights.store_access import Ability, Holder, StoreAccess
-from kube.client.paging import open_objects
+from kube.client.objects import open_objects
 from kube.weights.store_access import read_accesses
 
 FORMAT: Final = 1

@@ -18,8 +18,8 @@ from core.cluster import Cluster
 from core.people.subject import Subject
 from identity.rights.holders import ANONYMOUS, Holder, as_subject, groups_of, holder_of
 from identity.rights.who_can import EVERYWHERE, Reach, who_can_use
-from kube.client.paging import open_objects
-from kube.cluster.rbac_snapshot import RbacObjects, read_folder_rbac, read_live_rbac
+from kube.client.objects import open_objects
+from kube.cluster.rbac_snapshot import RbacSnapshot, read_folder_rbac, read_live_rbac
 
 _SAMPLE: Final = 10
 """Of those who can and of those who cannot, so many are asked about, to know the authorizer."""
@@ -82,7 +82,7 @@ async def list_users(settings: Settings, profile: str, namespace: str | None) ->
     return Answer(profile, namespace, list(map(_user, reached)), warnings, list(NOT_SEEN))
 
 
-async def _read(settings: Settings) -> RbacObjects:
+async def _read(settings: Settings) -> RbacSnapshot:
     if settings.cluster is not None:
         return read_folder_rbac(settings.cluster)
     async with open_objects(settings.kubeconfig) as objects:
@@ -103,7 +103,7 @@ def _user(reach: Reach) -> User:
 
 async def compare_with_cluster(
     cluster: Cluster,
-    rbac: RbacObjects,
+    rbac: RbacSnapshot,
     reached: Sequence[Reach],
     profile: str,
     namespace: str | None,
@@ -140,7 +140,7 @@ def _differs(who: str, where: str, said: bool) -> str:  # noqa: FBT001
     )
 
 
-def _without(rbac: RbacObjects, direct: Iterable[Reach], place: str) -> list[Holder]:
+def _without(rbac: RbacSnapshot, direct: Iterable[Reach], place: str) -> list[Holder]:
     """Give those in bindings who cannot use it in a namespace by RBAC themselves."""
     can = {reach.holder for reach in direct if reach.namespace in {EVERYWHERE, place}}
     known: dict[Holder, None] = {}

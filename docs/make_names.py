@@ -44,15 +44,12 @@ from control.weights.life_metrics import LifeMetrics
 from core.base import names
 from core.policy_bundles import BASE, GateAnnouncement
 from core.risk.snapshot import RiskSnapshot
-from kube.approvals.break_glasses import BreakGlasses
-from kube.approvals.watch import Exceptions
+from kube.approvals.watch import BreakGlasses, Exceptions
 from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.risk.store import RiskStore
-from webhooks.bundle_metrics import BundleCollector
-from webhooks.metrics import Metrics, Sources
-from webhooks.risk_metrics import RiskCollector
-from webhooks.shadow_metrics import ShadowCollector
+from webhooks.bundle_metrics import BundleCollector, ShadowCollector
+from webhooks.metrics import Metrics, MetricSources, RiskCollector
 
 PAGE = Path(__file__).parent / "reference" / "names.md"
 
@@ -141,7 +138,7 @@ def _shadow() -> Shadow:
 def _registry() -> CollectorRegistry:
     """Give a registry with the metrics of all processes."""
     metrics = Metrics("0")
-    metrics.watch(Sources())
+    metrics.watch(MetricSources())
     spool = SpoolStatus(0, 0, 0, 0, 0, 0, 0.0, "", 0, 0)
     metrics.registry.register(SpoolCollector(lambda: spool, lambda: ShipperStatus(0.0)))
     metrics.registry.register(ReceiverCollector(lambda: Receipt(0, 0, 0), dict))

@@ -12,11 +12,13 @@ with Retry-After, which kube-apiserver tries again.
 When judging fails in a way nobody foresaw, `/validate` refuses inside an AdmissionReview: that
 holds under `failurePolicy: Ignore` too. `/mutate` answers a 500 without Retry-After and leaves
 it to the failurePolicy: the final state is judged from scratch by `/validate`.
+
+`Judge`, `Recorder` and `Shadow` are what the routes ask of other rooms.
 """
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -29,11 +31,14 @@ from core.base.errors import DeadlineError, InvalidReviewError, NotRecordedError
 from core.decision.decision import Decision
 from core.decision.document import DecisionSource
 from core.decision.request import Request
-from webhooks.answer import Patches, encode_answer, encode_failure, mutation_patches, no_patches
-from webhooks.asgi import (
+from webhooks.deadline import MARGIN_SECONDS, budget_of_query
+from webhooks.exchange import (
+    BodyBudget,
+    BodyShare,
     ClientGoneError,
     Header,
     HttpRequest,
+    NoRoomError,
     Receive,
     Reply,
     Scope,
@@ -43,14 +48,59 @@ from webhooks.asgi import (
     send_reply,
     take_body,
 )
-from webhooks.bodies import BodyBudget, BodyShare, NoRoomError
-from webhooks.deadline import MARGIN_SECONDS, budget_of_query
-from webhooks.judge import Judge
 from webhooks.log import log_decision, warn_of_break_glass
 from webhooks.metrics import Metrics
 from webhooks.readiness import Readiness
-from webhooks.recorder import Recorder, Shadow
-from webhooks.review_codec import decode_review
+from webhooks.review_codec import (
+    Patches,
+    decode_review,
+    encode_answer,
+    encode_failure,
+    mutation_patches,
+    no_patches,
+)
+
+
+class Judge(Protocol):
+    """Decides reviews. Implemented by `admission`."""
+
+    def missing(self) -> list[str]:
+        """Name what is not loaded yet, for a person; empty when reviews can be judged."""
+
+    async def validate(self, request: Request, *, budget: float) -> Decision:
+        """Decide on the final state of an object within `budget` seconds.
+
+        What cannot be judged comes back as Verdict.ERROR, not as an exception.
+        """
+
+    async def mutate(self, request: Request, *, budget: float) -> Decision:
+        """Decide what to note on an object, within `budget` seconds."""
+
+
+class Recorder(Protocol):
+    """Keeps decisions. Implemented by `audit.ledger.recorder`."""
+
+    def record(
+        self,
+        source: DecisionSource,
+        request: Request,
+        decision: Decision,
+        patches: Sequence[Mapping[str, Any]],
+        seconds: float,
+    ) -> None:
+        """Take one decision to be kept; returns at once.
+
+        Raises:
+            NotRecordedError: it cannot be kept, or too much waits already.
+        """
+
+
+class Shadow(Protocol):
+    """Judges again what has been answered. Implemented by `admission.shadowing`."""
+
+    def offer(self, request: Request, decision: Decision, size: int) -> None:
+        """Take a review of so many bytes, if there is room; returns at once, and never fails."""
+
 
 REJECTION_LOG_SECONDS = 1.0
 """At most one line in this time says that a request was no review: a flood is counted only."""

@@ -1,4 +1,4 @@
-"""Who may ask, of those whom the client CA vouches for: it often vouches for every user."""
+"""Client certificates: of those whom the client CA vouches for, only those named may ask."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from webhooks.asgi import Reply
+from webhooks.exchange import Reply
 
 _STRANGER: Final = (
     "the client's certificate is of a CA that is trusted, and names nobody who may ask: add its "
@@ -15,7 +15,7 @@ _STRANGER: Final = (
 """What one is told. Not whom the certificate names: that may be a person."""
 
 
-def is_stranger(certificate: Mapping[str, Any], allowed: frozenset[str]) -> bool:
+def is_unknown_client(certificate: Mapping[str, Any], allowed: frozenset[str]) -> bool:
     """Say whether a certificate, as `ssl` decodes it, names none of them; all may where none is.
 
     What counts is its common name and every alternative name.
@@ -28,7 +28,7 @@ def is_stranger(certificate: Mapping[str, Any], allowed: frozenset[str]) -> bool
     return allowed.isdisjoint(names)
 
 
-def turned_away() -> Reply:
+def build_refusal() -> Reply:
     """Answer one, as a `Status` of Kubernetes: kube-apiserver shows its message, and no other."""
     code = HTTPStatus.FORBIDDEN
     status = {"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "Forbidden"}

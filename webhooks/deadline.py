@@ -1,4 +1,4 @@
-"""How long a review may take: what `?timeout=` says, less a margin for the way back."""
+"""The deadline of a review: what `?timeout=` says, less a margin for the way back."""
 
 import functools
 import re

@@ -1,22 +1,213 @@
-"""A request that is here to its last byte, and its answer, without ASGI's steps in between.
+"""One HTTP request and its reply: by ASGI (asgi.readthedocs.io), or whole without it.
 
 kube-apiserver's reviews are small, and nearly all come whole with their head. To make ASGI's
-scope, events and messages of them took a quarter of the server's own time.
+scope, events and messages of them took a quarter of the server's own time. Bodies are read within
+a size, a time, and a budget of bytes that all requests of the process share.
 """
 
-from collections.abc import Awaitable, Callable, Iterable
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from functools import lru_cache
+from typing import Any, Self
 
 import httptools
+import msgspec
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
-from webhooks.asgi import Header, HttpRequest, Reply
+from core.base.deadline import resume
+from core.base.errors import InvalidReviewError, ReviewTooLargeError
+
+SMALL_BYTES = 64 * 1024
+"""A whole body up to this size is read even when nothing is left: strangers' unfinished bodies
+must not keep ordinary reviews out. Each connection holds one at most."""
+
+
+class NoRoomError(InvalidReviewError):
+    """Too many bodies are held already; the caller may try again."""
+
+    status = 503
+
+
+class BodyBudget:
+    """The bytes that may be held, and those that are."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.held = 0
+
+
+class BodyShare:
+    """What one request holds of a budget, until the `with` block ends."""
+
+    __slots__ = ("_budget", "_held")
+
+    def __init__(self, budget: BodyBudget) -> None:
+        self._budget = budget
+        self._held = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._budget.held -= self._held
+        self._held = 0
+
+    def take(self, size: int, *, whole: bool) -> None:
+        """Hold `size` more bytes; `whole` says that nothing is to come after them.
+
+        Raises:
+            NoRoomError: the budget does not allow it.
+        """
+        budget = self._budget
+        held = budget.held + size
+        if held > budget.limit and not (whole and self._held + size <= SMALL_BYTES):
+            message = f"more than {budget.limit:,} bytes of bodies are being read; try again"
+            raise NoRoomError(message)
+        budget.held = held
+        self._held += size
+
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+_JSON = (b"content-type", b"application/json")
+_CLOSE = (b"connection", b"close")
+
+
+class ClientGoneError(Exception):
+    """The client left before its request was whole; there is nobody to answer."""
+
+
+class SlowBodyError(InvalidReviewError):
+    """The body did not arrive in the time that the caller gave."""
+
+    status = 408
+
+
+Header = tuple[bytes, bytes]
+
+
+class HttpRequest(msgspec.Struct, frozen=True, gc=False):
+    """A request; the names of headers are lower-case."""
+
+    method: str
+    path: str
+    query: bytes
+    headers: Iterable[Header]
+    body: bytes | Receive
+    """All of it where it came with the head; else from where it will come."""
+
+
+class Reply(msgspec.Struct, frozen=True, gc=False):
+    """A whole HTTP response."""
+
+    status: int
+    body: bytes
+    headers: tuple[Header, ...] = ()
+    closes: bool = False
+    """Whether the connection ends with the answer: a body may still be on its way, or the server
+    is leaving."""
+
+
+def refuse(status: int, message: str, *headers: Header, closes: bool = True) -> Reply:
+    """Give a response that is no AdmissionReview, for a person."""
+    return Reply(status, msgspec.json.encode({"error": message}), headers, closes)
+
+
+_MOST_DIGITS = 12
+
+
+async def read_body(
+    receive: Receive, declared: bytes | None, limit: int, seconds: float, share: BodyShare
+) -> bytes:
+    """Read a request's body of at most `limit` bytes within `seconds`; `share` holds them.
+
+    Raises:
+        ReviewTooLargeError: `declared` (Content-Length) or what came is more.
+        SlowBodyError: it took too long.
+        NoRoomError: too much is held for others.
+        ClientGoneError: the client left.
+    """
+    # Python refuses to read numbers of thousands of digits, zeros included.
+    if declared is not None and (len(declared) > _MOST_DIGITS or int(declared) > limit):
+        raise _too_large(limit)
+    # A timer costs ten times as much as a body that is there, as nearly all are: it is set
+    # only once `receive` has to wait.
+    first = receive().__await__()
+    try:
+        waits_for = next(first)
+    except StopIteration as done:
+        message: Message = done.value
+        if message["type"] == "http.request" and not message.get("more_body", False):
+            body: bytes = message["body"]
+            take_body(body, limit, share)
+            return body
+        rest = _read_rest(message, receive, limit, share)
+    else:
+        rest = _read_all(resume(first, waits_for), receive, limit, share)
+    try:
+        async with asyncio.timeout(seconds):
+            return await rest
+    except TimeoutError:
+        text = f"the body did not arrive within {seconds:.1f} s"
+        raise SlowBodyError(text) from None
+
+
+def take_body(body: bytes, limit: int, share: BodyShare) -> None:
+    """Have `share` hold a body that is here.
+
+    Raises:
+        ReviewTooLargeError: it is larger than `limit`.
+        NoRoomError: too much is held for others.
+    """
+    if len(body) > limit:
+        raise _too_large(limit)
+    share.take(len(body), whole=True)
+
+
+async def _read_all(
+    first: Awaitable[Message], receive: Receive, limit: int, share: BodyShare
+) -> bytes:
+    return await _read_rest(await first, receive, limit, share)
+
+
+async def _read_rest(message: Message, receive: Receive, limit: int, share: BodyShare) -> bytes:
+    parts, size = [], 0
+    while True:
+        if message["type"] != "http.request":
+            raise ClientGoneError
+        more = message.get("more_body", False)
+        size += len(message["body"])
+        if size > limit:
+            raise _too_large(limit)
+        share.take(len(message["body"]), whole=not more)
+        parts.append(message["body"])
+        if not more:
+            return b"".join(parts)
+        message = await receive()
+
+
+def _too_large(limit: int) -> ReviewTooLargeError:
+    return ReviewTooLargeError(f"the body is larger than {limit:,} bytes, the most that is read")
+
+
+async def send_reply(reply: Reply, send: Send) -> None:
+    """Send a response."""
+    headers = [_JSON, (b"content-length", str(len(reply.body)).encode()), *reply.headers]
+    if reply.closes:
+        headers.append(_CLOSE)
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    await send({"type": "http.response.body", "body": reply.body})
+
 
 _TARGETS = 64
 """Request targets that are remembered; kube-apiserver has two, each with its own timeout."""
 
 
-Answering = Callable[[HttpRequest], Awaitable[Reply]]
+RequestHandler = Callable[[HttpRequest], Awaitable[Reply]]
 
 
 class Exchange(RequestResponseCycle):
@@ -46,7 +237,7 @@ def split_target(target: bytes) -> tuple[str, bytes]:
     return parsed.path.decode("ascii"), parsed.query or b""
 
 
-def render(reply: Reply, headers: Iterable[Header], *, closes: bool) -> bytes:
+def render_reply(reply: Reply, headers: Iterable[Header], *, closes: bool) -> bytes:
     """Give a response's bytes, to be written at once: TLS makes one record of it."""
     parts = [STATUS_LINE[reply.status]]
     for name, value in (*headers, *reply.headers):

@@ -1,9 +1,11 @@
-"""Everything that `/metrics` shows, in a registry of its own.
+"""The metrics of a process: what happens on each review, and what is asked at each scrape.
 
 What happens on each review is counted here; what another part already knows (cache hits,
-revisions, the certificate) is asked of it when Prometheus scrapes.
+revisions, the certificate, the risk snapshot) is asked of it when Prometheus scrapes.
 """
 
+import math
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +19,7 @@ from prometheus_client import (
     ProcessCollector,
     disable_created_metrics,
 )
-from prometheus_client.core import CounterMetricFamily, InfoMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from admission.reading import JUDGED_KINDS
@@ -25,8 +27,44 @@ from audit.ledger.families import counter_of, gauge_of
 from core.decision.decision import Decision, TraceOutcome
 from core.decision.namespaces import Mode
 from core.decision.request import Kind, Request
+from core.risk.snapshot import RiskSnapshot
 from core.sandbox.decision import SandboxDecision
 from policies.site.fields import kind_name
+
+
+class RiskCollector(Collector):
+    """Asks for the snapshot at each scrape; shows nothing where risk decides nothing."""
+
+    def __init__(
+        self, snapshot: Callable[[], RiskSnapshot | None], clock: Callable[[], float] = time.time
+    ) -> None:
+        """Take what gives the snapshot, from memory, and Unix seconds."""
+        self._snapshot = snapshot
+        self._clock = clock
+
+    def collect(self) -> Iterator[Metric]:
+        """Give the metrics (prometheus_client)."""
+        snapshot = self._snapshot()
+        if snapshot is None:
+            return
+        head = snapshot.head
+        now = self._clock()
+        ages = GaugeMetricFamily(
+            "sallyport_risk_age_seconds",
+            "Since what Entra says was complete, as this process judges by it; infinite where it "
+            "never was.",
+            labels=["of"],
+        )
+        for of, coverage in (
+            ("users", head.users),
+            ("service-principals", head.service_principals),
+        ):
+            ages.add_metric([of], math.inf if coverage.as_of is None else now - coverage.as_of)
+        yield ages
+        yield gauge_of(
+            "sallyport_risk_version", "Version of the risk snapshot in force.", head.version
+        )
+
 
 KNOWN_KINDS = frozenset({"Namespace", *(kind for _, kind in JUDGED_KINDS)})
 """Values of the label `kind`: what is judged, besides what a site's rules declare."""
@@ -47,7 +85,7 @@ EVALUATION_BUCKETS = (
 
 
 @dataclass(frozen=True)
-class Sources:
+class MetricSources:
     """What is asked at each scrape. Each must answer from memory, from any thread."""
 
     missing: Callable[[], list[str]] = list
@@ -135,7 +173,7 @@ class Metrics:
         self._declared_kinds: Callable[[], Collection[str]] = tuple
         self._declared_names: set[str] = set()
 
-    def watch(self, sources: Sources) -> None:
+    def watch(self, sources: MetricSources) -> None:
         """Ask `sources` at each scrape, and for the kinds that rules declare. Call once."""
         self._declared_kinds = sources.declared_kinds
         self.registry.register(_Scraped(sources))
@@ -222,7 +260,7 @@ class _Build(Collector):
 class _Scraped(Collector):
     """Turns `Sources` into metrics."""
 
-    def __init__(self, sources: Sources) -> None:
+    def __init__(self, sources: MetricSources) -> None:
         self._sources = sources
 
     def collect(self) -> Iterator[Metric]:

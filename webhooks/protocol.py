@@ -15,9 +15,15 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from webhooks.asgi import HttpRequest, refuse
-from webhooks.client_certs import is_stranger, turned_away
-from webhooks.exchange import Answering, Exchange, render, split_target
+from webhooks.client_certs import build_refusal, is_unknown_client
+from webhooks.exchange import (
+    Exchange,
+    HttpRequest,
+    RequestHandler,
+    refuse,
+    render_reply,
+    split_target,
+)
 
 MAX_HEAD_BYTES = 64 * 1024
 """Request line and headers; kube-apiserver's take about 400 bytes."""
@@ -47,7 +53,7 @@ class Connections(ServerState):
     def __init__(
         self,
         max_body_bytes: int,
-        answer: Answering | None = None,
+        answer: RequestHandler | None = None,
         client_names: frozenset[str] = frozenset(),
     ) -> None:
         super().__init__()
@@ -111,7 +117,7 @@ class AdmissionProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         self.waits_since = time.monotonic()
         if certificate := transport.get_extra_info("peercert"):
-            self._is_stranger = is_stranger(certificate, self.server_state.client_names)
+            self._is_stranger = is_unknown_client(certificate, self.server_state.client_names)
             self._peer = {"sallyport.peer": {"uris": _uris(certificate)}}
         shaking = self.server_state.shaking
         if self._began in shaking:
@@ -151,7 +157,7 @@ class AdmissionProtocol(HttpToolsProtocol):
         if not self.transport.is_closing():
             self.server_state.dropped["stranger"] += 1
             headers = self.server_state.default_headers
-            self.transport.write(render(turned_away(), headers, closes=True))
+            self.transport.write(render_reply(build_refusal(), headers, closes=True))
             self.transport.close()
 
     def data_received(self, data: bytes) -> None:
@@ -245,7 +251,7 @@ class AdmissionProtocol(HttpToolsProtocol):
             return
         closes = reply.closes or not exchange.keep_alive
         exchange.response_complete = True
-        self.transport.write(render(reply, state.default_headers, closes=closes))
+        self.transport.write(render_reply(reply, state.default_headers, closes=closes))
         if closes:
             self.transport.close()
         self.on_response_complete()

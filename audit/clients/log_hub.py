@@ -23,11 +23,11 @@ from audit.weights.sources.stretch import MOST_STRETCH, Places, Stretch
 from core.base.errors import SallyportError, SettingsError, SourceError
 from kube.client.errors import describe
 from kube.client.event_hubs import (
-    by_connection_string,
-    by_token,
-    consuming,
+    connection_string_settings,
+    consumer_settings,
     scope_of,
     stop_consumer,
+    token_settings,
 )
 
 GetToken = Callable[[str], Awaitable[str]]
@@ -144,15 +144,15 @@ class LogHub:
             raise SourceError(f"the event hub has not answered for {silent:.0f} s: {self._fix()}")
 
     def _options(self) -> dict[str, Any]:
-        options = consuming(self._settings.servers, self._context, MOST_STRETCH) | {
+        options = consumer_settings(self._settings.servers, self._context, MOST_STRETCH) | {
             "group_id": None,
         }
         if self._sign_in is not None:
-            return options | by_token(self._sign_in)
+            return options | token_settings(self._sign_in)
         file = self._settings.connection_string_file
         assert file is not None  # noqa: S101  Checked before.
         try:
-            return options | by_connection_string(file)
+            return options | connection_string_settings(file)
         except (OSError, UnicodeDecodeError) as error:
             name = "weights.event_hub.connection_string_file"
             raise SourceError(f"{name} cannot be read ({type(error).__name__})") from error

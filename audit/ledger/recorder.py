@@ -54,7 +54,7 @@ class Appends(Protocol):
 
 @dataclass(frozen=True)
 class LedgerRecorder:
-    """Records the decisions of one cluster (webhooks.recorder)."""
+    """Records the decisions of one cluster (`webhooks.app.Recorder`)."""
 
     spool: Appends | None
     """None where records are lines only."""

@@ -19,7 +19,7 @@ from egress.references import References, Right, ServiceKey
 from kube.client.objects import Objects
 from kube.cluster.access_reviews import AccessQuestion, Ask
 from kube.egress.service_endpoints import endpoints_of
-from kube.egress.watch import EgressWorld
+from kube.egress.watch import EgressWatch
 from kube.resources.live_pods import live_pods
 
 SERVICE_AGE_S: Final = 50.0
@@ -123,7 +123,7 @@ class Facts:
     """The answers that rendering needs."""
 
     objects: Objects
-    world: EgressWorld
+    world: EgressWatch
     ask: Ask
     clock: Callable[[], float] = time.monotonic
     services: Answers[ServiceKey, KnownService | None] = field(init=False)

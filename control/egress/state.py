@@ -13,7 +13,7 @@ from core.decision.namespaces import Namespace
 from core.egress.allowlists import EgressDestinations
 from egress.references import NOTHING, References
 from kube.egress.network_policies import LivePolicy
-from kube.egress.watch import BrokenSet, EgressWorld, Intent, IntentStatus, Place
+from kube.egress.watch import BrokenSet, EgressWatch, Intent, IntentStatus, WatchedNamespace
 
 _log = structlog.get_logger(__name__)
 
@@ -27,9 +27,9 @@ _Named = tuple[str, object]
 class State:
     """What is known of the cluster; `take` brings it up to date."""
 
-    world: EgressWorld
+    world: EgressWatch
     enrols: Callable[[Namespace], bool]
-    places: dict[str, Place] = field(default_factory=dict)
+    places: dict[str, WatchedNamespace] = field(default_factory=dict)
     intents: dict[str, dict[str, Intent]] = field(default_factory=lambda: defaultdict(dict))
     policies: dict[str, dict[Key, LivePolicy]] = field(default_factory=lambda: defaultdict(dict))
     sets: dict[str, EgressDestinations] = field(default_factory=dict)

@@ -16,7 +16,7 @@ from core.weights.egress_openings import WeightOpening, encode_openings
 from egress.weights import openings_to_weights
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership
-from kube.weights.weight_openings import KIND, NAME
+from kube.weights.watch import OPENINGS_KIND, OPENINGS_NAME
 
 
 @dataclass
@@ -60,13 +60,13 @@ class WeightOpenings:
     async def _write(self, entries: dict[str, str | None]) -> None:
         collection = f"/api/v1/namespaces/{self.namespace}/configmaps"
         try:
-            await self.objects.merge(f"{collection}/{NAME}", {"data": entries})
+            await self.objects.merge(f"{collection}/{OPENINGS_NAME}", {"data": entries})
         except ClusterError as error:
             if error.status != HTTPStatus.NOT_FOUND:
                 raise
             data = {key: value for key, value in entries.items() if value is not None}
-            metadata: dict[str, Any] = {"name": NAME, "namespace": self.namespace}
-            body = {"apiVersion": "v1", "kind": KIND, "metadata": metadata, "data": data}
+            metadata: dict[str, Any] = {"name": OPENINGS_NAME, "namespace": self.namespace}
+            body = {"apiVersion": "v1", "kind": OPENINGS_KIND, "metadata": metadata, "data": data}
             await self.objects.create(collection, body)
 
 

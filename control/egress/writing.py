@@ -17,8 +17,8 @@ from kube.egress.network_policies import (
     FIELD_MANAGER,
     LivePolicy,
     digest_of,
+    field_managers,
     live_policy,
-    managers,
     policy_path,
 )
 from kube.egress.watch import Intent, IntentStatus
@@ -69,7 +69,7 @@ class Writer:
             if error.status == HTTPStatus.CONFLICT:
                 raise NameTakenError(str(error), error.status) from error
             raise
-        if managers(answer) > {FIELD_MANAGER}:
+        if field_managers(answer) > {FIELD_MANAGER}:
             await self._give_back(leadership, path, answer)
             raise NameTakenError(f"{path} is another's", HTTPStatus.CONFLICT)
         return live_policy(answer, kind)

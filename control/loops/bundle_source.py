@@ -25,8 +25,8 @@ from core.base.errors import (
 )
 from core.base.times import time_text
 from core.policy_bundles import LONGEST_PROBLEM, BundleHead, PublishedBundle
-from kube.bundles.store import BundleStore, Read
-from kube.bundles.watch import in_parts
+from kube.bundles.store import BundleStore, PublishedHead
+from kube.bundles.watch import split_bundle
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership
 
@@ -179,13 +179,13 @@ class Taking:
     async def _checked(self, packed: bytes, path: str) -> PublishedBundle:
         """Check what is small enough to be published."""
         try:
-            in_parts(packed)
+            split_bundle(packed)
         except InvalidObjectError as error:
             raise BundleRefusedError(f"{path}: {error}") from None
         return await self.image.check(packed, path)
 
     async def _want(
-        self, before: Read, packed: bytes, stored: PublishedBundle, digest: str
+        self, before: PublishedHead, packed: bytes, stored: PublishedBundle, digest: str
     ) -> None:
         known = _is(before.head.wanted, before.head, stored)
         if not known:

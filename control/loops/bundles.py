@@ -20,7 +20,7 @@ from control.loop import Loop
 from core.base.errors import ClusterError
 from core.base.times import time_text
 from core.policy_bundles import CONTROL, GONE_S, HEAD_NAME, BundleHead, GateAnnouncement
-from kube.bundles.store import BundleStore, Read, activated
+from kube.bundles.store import BundleStore, PublishedHead, with_active
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership
 
@@ -115,9 +115,9 @@ class Activating:
         if not (first or roll.waiting or roll.refused):
             await self._activate(leadership, read, roll)
 
-    async def _activate(self, leadership: Leadership, read: Read, roll: Roll) -> None:
+    async def _activate(self, leadership: Leadership, read: PublishedHead, roll: Roll) -> None:
         leadership.require()
-        head = activated(read.head, self._wall())
+        head = with_active(read.head, self._wall())
         try:
             await self._store.write(read, head)
         except ClusterError as error:

@@ -32,8 +32,7 @@ from core.base import names
 from core.base.errors import InvalidObjectError
 from core.sandbox.capacity import Capacity, decode_capacity, encode_capacity
 from core.sandbox.decision import RuntimeClass
-from kube.client.objects import Objects
-from kube.client.paging import each
+from kube.client.objects import Objects, list_objects
 from kube.leader.lease import Leadership
 from kube.resources.sandbox_capacity import NAME
 
@@ -129,7 +128,10 @@ class SandboxCapacity:
     async def _nodes_of(self, runtime_class: RuntimeClass) -> list[Node]:
         selector = ",".join(f"{k}={v}" for k, v in sorted(runtime_class.node_selector.items()))
         parameters = {"labelSelector": selector} if selector else {}
-        return [read_node(raw) async for raw in each(self._objects, NODES, parameters=parameters)]
+        return [
+            read_node(raw)
+            async for raw in list_objects(self._objects, NODES, parameters=parameters)
+        ]
 
     async def _look(self, nodes: Mapping[str, Node]) -> None:
         """Ask for the Pods of nodes, as many and as fast as is set."""
@@ -152,7 +154,7 @@ class SandboxCapacity:
 
     async def _used(self, node: str) -> dict[str, int]:
         fields = {"fieldSelector": f"spec.nodeName={node},{_RUNNING}"}
-        pods = each(self._objects, PODS, parameters={**_FROM_MEMORY, **fields})
+        pods = list_objects(self._objects, PODS, parameters={**_FROM_MEMORY, **fields})
         return used_by([raw async for raw in pods])
 
     def _summary(self, nodes: Sequence[Node], runtime_class: RuntimeClass) -> Capacity | None:

@@ -28,8 +28,8 @@ from core.weights.events import LogGap
 from core.weights.pod_lifecycle import ObjectChange, PodLife
 from core.weights.roll_calls import build_roll_call
 from kube.leader.lease import Leadership
-from kube.watch.change_stream import Change, Following, is_lost
-from kube.weights.pod_lifecycle import LivedPod, read_lived_pod
+from kube.watch.change_stream import Change, ChangeStream, is_lost
+from kube.weights.pod_lifecycle import PodLifecycle, read_pod_lifecycle
 
 INTERVAL_S: Final = 1.0
 """From the end of one watch to the next, which goes on at the same version."""
@@ -69,12 +69,12 @@ class LifeParts:
     """What the recorder of lives works with."""
 
     cluster: str
-    pods: Following
+    pods: ChangeStream
     reached: ReachedStore
     records: Records
     kept_until: Callable[[], float]
     """Gives the Unix seconds up to which all that was recorded is kept for good."""
-    signs: Callable[[LivedPod, msgspec.Raw], Signs]
+    signs: Callable[[PodLifecycle, msgspec.Raw], Signs]
     metrics: LifeMetrics
     clock: Callable[[], float] = time.time
     patience_s: float = PATIENCE_S
@@ -229,11 +229,11 @@ class PodLives:
             pod, signs = self._read(change.object)
             await self._take(term, pod, signs, gone=change.deleted)
 
-    def _read(self, raw: msgspec.Raw) -> tuple[LivedPod, Signs]:
-        pod = read_lived_pod(raw)
+    def _read(self, raw: msgspec.Raw) -> tuple[PodLifecycle, Signs]:
+        pod = read_pod_lifecycle(raw)
         return pod, self._parts.signs(pod, raw)
 
-    async def _take(self, term: _Term, pod: LivedPod, signs: Signs, *, gone: bool) -> None:
+    async def _take(self, term: _Term, pod: PodLifecycle, signs: Signs, *, gone: bool) -> None:
         """Record what is new of a Pod; only then it is remembered."""
         told = self._teller(term).tell(pod, signs, gone=gone, now=self._parts.clock())
         await self._record_lives(told.documents)
@@ -242,7 +242,7 @@ class PodLives:
         else:
             term.living.put(pod.uid, told.kept)
 
-    def _remember(self, term: _Term, pod: LivedPod, signs: Signs) -> None:
+    def _remember(self, term: _Term, pod: PodLifecycle, signs: Signs) -> None:
         kept = OVER if pod.finished else self._teller(term).remember(pod, signs)
         term.living.put(pod.uid, kept)
 

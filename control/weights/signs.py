@@ -13,7 +13,7 @@ from core.kubernetes.persistent_volumes import PersistentVolume
 from core.kubernetes.pod import Pod, decode_pod
 from core.weights.pod_mounts import find_mounts
 from identity.risk.workload_identity import client_ids_of
-from kube.weights.pod_lifecycle import LivedPod
+from kube.weights.pod_lifecycle import PodLifecycle
 
 _NONE: Final = Signs()
 
@@ -36,7 +36,7 @@ class SignsOf:
     claimed: ClaimedBy
     named: Named
 
-    def __call__(self, pod: LivedPod, raw: msgspec.Raw) -> Signs:
+    def __call__(self, pod: PodLifecycle, raw: msgspec.Raw) -> Signs:
         """Give the signs of a Pod.
 
         Raises:

@@ -8,7 +8,7 @@ from control.weights.living import OVER, Host, Kept, Living, Place
 from core.base.ids import stable_id
 from core.base.times import milli_text
 from core.weights.pod_lifecycle import FORMAT, LifeEvent, PodLife
-from kube.weights.pod_lifecycle import LivedPod
+from kube.weights.pod_lifecycle import PodLifecycle
 
 AGAIN_S: Final = 7 * 86_400
 """So often each Pod that lives is told again: whoever wants all that lived at a time reads the
@@ -42,7 +42,7 @@ class Teller:
     cluster: str
     living: Living
 
-    def remember(self, pod: LivedPod, signs: Signs) -> Kept:
+    def remember(self, pod: PodLifecycle, signs: Signs) -> Kept:
         """Give what is remembered of a Pod, whether it has finished or not."""
         place = Place(
             pod.namespace, pod.service_account, pod.owner, signs.client_ids, signs.volumes
@@ -52,7 +52,7 @@ class Teller:
         addresses = ",".join(pod.addresses)
         return Kept(pod.name, share(place), share(host), addresses, pod.began or pod.made)
 
-    def tell(self, pod: LivedPod, signs: Signs, *, gone: bool, now: float) -> Told:
+    def tell(self, pod: PodLifecycle, signs: Signs, *, gone: bool, now: float) -> Told:
         """Give what is new of a Pod; `gone` says that it is there no more. `now`: Unix seconds."""
         before = self.living.get(pod.uid)
         if before is OVER:
@@ -75,7 +75,9 @@ class Teller:
             if turn > since and turn > kept.began:
                 yield self._life(uid, kept, LifeEvent.SEEN, turn)
 
-    def _new(self, pod: LivedPod, kept: Kept, before: Kept | None, now: float) -> Iterable[PodLife]:
+    def _new(
+        self, pod: PodLifecycle, kept: Kept, before: Kept | None, now: float
+    ) -> Iterable[PodLife]:
         if before is None:
             yield self._life(pod.uid, kept, LifeEvent.SEEN, pod.made)
         if kept.is_addressed and (before is None or not before.is_addressed):
@@ -85,7 +87,7 @@ class Teller:
         elif before is not None and kept.place != before.place:
             yield self._life(pod.uid, kept, LifeEvent.SEEN, now)
 
-    def _end(self, pod: LivedPod, kept: Kept, now: float) -> PodLife:
+    def _end(self, pod: PodLifecycle, kept: Kept, now: float) -> PodLife:
         """Tell its end: sure where its containers are known to have stopped, or it never ran."""
         if pod.stopped:
             return self._life(pod.uid, kept, LifeEvent.ENDED, pod.stopped, ended=pod.stopped)

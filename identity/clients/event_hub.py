@@ -25,11 +25,11 @@ from aiokafka.errors import (  # type: ignore[import-untyped]
 from core.base.errors import EntraError, SettingsError
 from kube.client.errors import describe
 from kube.client.event_hubs import (
-    by_connection_string,
-    by_token,
-    consuming,
+    connection_string_settings,
+    consumer_settings,
     scope_of,
     stop_consumer,
+    token_settings,
 )
 
 MOST_MESSAGES: Final = 200
@@ -172,17 +172,17 @@ class EventHub:
             await stop_consumer(consumer)
 
     def _options(self) -> dict[str, Any]:
-        options = consuming(self._settings.servers, self._context, _MOST_FETCHED) | {
+        options = consumer_settings(self._settings.servers, self._context, _MOST_FETCHED) | {
             "group_id": self._settings.group,
             "session_timeout_ms": 10_000,
             "heartbeat_interval_ms": 3_000,
         }
         if self._sign_in is not None:
-            return options | by_token(self._sign_in)
+            return options | token_settings(self._sign_in)
         file = self._settings.connection_string_file
         assert file is not None  # noqa: S101  Checked before.
         try:
-            return options | by_connection_string(file)
+            return options | connection_string_settings(file)
         except (OSError, UnicodeDecodeError) as error:
             name = "identity.event_hub.connection_string_file"
             raise EntraError(f"{name} cannot be read ({type(error).__name__})", "token") from error

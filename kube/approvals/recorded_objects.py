@@ -20,8 +20,7 @@ from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
 from kube.resources.service_accounts import KIND as ACCOUNT
 from kube.resources.service_accounts import SERVICE_ACCOUNTS_PATH, parse_account, sign_in_of
-from kube.watch.listwatch import ListWatch, Resource
-from kube.watch.watched import leaving_out
+from kube.watch.listwatch import ListWatch, Resource, skip_broken
 
 PROFILE: Final = approvals.PROFILE
 
@@ -168,7 +167,7 @@ class RecordedObjects:
         self._watches = {
             kind: ListWatch(
                 connection,
-                Resource(f"{kind}s", path_of(kind), leaving_out(_reader(kind)), optional=True),
+                Resource(f"{kind}s", path_of(kind), skip_broken(_reader(kind)), optional=True),
                 lambda _: None,
                 settings,
             )

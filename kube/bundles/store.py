@@ -26,7 +26,7 @@ from core.policy_bundles import (
     decode_announcement,
     decode_head,
 )
-from kube.bundles.watch import in_parts
+from kube.bundles.watch import split_bundle
 from kube.client.objects import Objects
 
 _LABELS: Final = {names.MANAGED_BY_LABEL: "sallyport"}
@@ -40,7 +40,7 @@ _with = msgspec.structs.replace
 
 
 @dataclass(frozen=True)
-class Read:
+class PublishedHead:
     """The head as it was read."""
 
     head: BundleHead
@@ -61,7 +61,7 @@ class BundleStore:
         found = self._objects.server_time
         return time.time() if found is None else found.timestamp()
 
-    async def read(self) -> Read:
+    async def read(self) -> PublishedHead:
         """Give the head; that of nothing published where there is none.
 
         Raises:
@@ -70,11 +70,13 @@ class BundleStore:
         """
         body = await self._objects.get(f"{self._collection}/{HEAD_NAME}")
         if body is None:
-            return Read(BundleHead(), "")
+            return PublishedHead(BundleHead(), "")
         text = (body.get("data") or {}).get(HEAD_KEY, "{}")
-        return Read(decode_head(text), body["metadata"]["resourceVersion"])
+        return PublishedHead(decode_head(text), body["metadata"]["resourceVersion"])
 
-    async def publish(self, before: Read, packed: bytes, stored: PublishedBundle) -> Read:
+    async def publish(
+        self, before: PublishedHead, packed: bytes, stored: PublishedBundle
+    ) -> PublishedHead:
         """Write the parts of a bundle; give the head in which it is wanted, to be written.
 
         `stored` says revision, time and source; where the parts lie is found here. The slot is
@@ -87,7 +89,7 @@ class BundleStore:
                 else publishes or activates at the same time.
             InvalidObjectError: the bundle is too large.
         """
-        digest, parts = hashlib.sha256(packed).hexdigest(), in_parts(packed)
+        digest, parts = hashlib.sha256(packed).hexdigest(), split_bundle(packed)
         known = before.head.of(stored.revision)
         same = known is not None and known.digest == digest
         slot = known.slot if known is not None and same else _free(before.head)
@@ -102,9 +104,9 @@ class BundleStore:
             await self._write_part(name, part, old)
         others = tuple(each for each in kept if each.revision != stored.revision)
         head = _with(claimed.head, bundles=(*others, stored), claim=None)
-        return Read(wanting(head, stored.revision), claimed.version)
+        return PublishedHead(with_wanted(head, stored.revision), claimed.version)
 
-    async def write(self, before: Read, head: BundleHead) -> Read:
+    async def write(self, before: PublishedHead, head: BundleHead) -> PublishedHead:
         """Write the head over the one that was read; give it as it is then.
 
         Raises:
@@ -114,7 +116,7 @@ class BundleStore:
         body = self._config_map(HEAD_NAME, {"data": {HEAD_KEY: text}})
         if before.version:
             body["metadata"]["resourceVersion"] = before.version
-        return Read(head, await self._put(HEAD_NAME, body))
+        return PublishedHead(head, await self._put(HEAD_NAME, body))
 
     async def gates(self) -> dict[str, GateAnnouncement] | None:
         """Give what gates announce, and `control` under CONTROL; None where there is no place yet.
@@ -180,7 +182,7 @@ class BundleStore:
         return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, **content}
 
 
-def wanting(head: BundleHead, revision: str) -> BundleHead:
+def with_wanted(head: BundleHead, revision: str) -> BundleHead:
     """Give a head in which a revision is wanted: to be loaded everywhere, then activated.
 
     Raises:
@@ -193,7 +195,7 @@ def wanting(head: BundleHead, revision: str) -> BundleHead:
     return _with(head, wanted=revision, turn=head.turn + 1)
 
 
-def reckoned(head: BundleHead) -> BundleHead:
+def with_not_before(head: BundleHead) -> BundleHead:
     """Give a head by which nothing is taken from a registry that was built before what is wanted.
 
     Where that does not say when it was built, it stays as it was.
@@ -202,7 +204,7 @@ def reckoned(head: BundleHead) -> BundleHead:
     return _with(head, not_before=stored.built) if stored and stored.built else head
 
 
-def activated(head: BundleHead, at: float) -> BundleHead:
+def with_active(head: BundleHead, at: float) -> BundleHead:
     """Give a head in which what is wanted is active, from Unix seconds `at` on."""
     if head.wanted == head.active:
         return head

@@ -182,7 +182,7 @@ def read_part(raw: bytes, name: str) -> bytes:
         raise ClusterError(f"{KIND} {name}: holds no part of a bundle") from None
 
 
-def in_parts(packed: bytes) -> list[bytes]:
+def split_bundle(packed: bytes) -> list[bytes]:
     """Cut a bundle into what one ConfigMap each can hold.
 
     Raises:

@@ -1,7 +1,7 @@
-"""Saying what a foreign exception means without a value that it may hold.
+"""Describes an exception of a library without a value that it may hold.
 
 Exceptions of aiohttp, PyYAML and kubernetes.aio quote what they stumbled over: a URL with a
-password, a whole entry of a kubeconfig, what a credential plugin wrote. What is said here
+password, a whole entry of a kubeconfig, what a credential plugin wrote. What is described here
 goes to logs, to /readyz and to those who asked: types, places, hosts and numbers alone.
 """
 

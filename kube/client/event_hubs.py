@@ -30,7 +30,7 @@ def scope_of(servers: Sequence[str]) -> str:
     return f"https://{servers[0].rpartition(':')[0]}/.default"
 
 
-def consuming(servers: Sequence[str], context: object, most_bytes: int) -> dict[str, Any]:
+def consumer_settings(servers: Sequence[str], context: object, most_bytes: int) -> dict[str, Any]:
     """Give the settings of a consumer but for its group and how it gets in.
 
     `context` is the TLS context, `most_bytes` what one fetch brings.
@@ -39,12 +39,12 @@ def consuming(servers: Sequence[str], context: object, most_bytes: int) -> dict[
     return {**_CONSUMING, **brokers, "fetch_max_bytes": most_bytes}
 
 
-def by_token(provider: object) -> dict[str, Any]:
+def token_settings(provider: object) -> dict[str, Any]:
     """Give the settings that sign in with tokens."""
     return {"sasl_mechanism": "OAUTHBEARER", "sasl_oauth_token_provider": provider}
 
 
-def by_connection_string(file: Path) -> dict[str, Any]:
+def connection_string_settings(file: Path) -> dict[str, Any]:
     """Give the settings that sign in with a connection string, read anew: it may be renewed.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Reads and writes single objects, and lists kinds page by page: what the control loops do.
+"""Reads and writes single objects, and lists kinds page by page.
 
 Paths are those of the API (`/api/v1/namespaces/x/secrets/y`). A write whose body names the
 resourceVersion that was read (`replace`, `merge`, `change`) is a conflict where somebody else wrote
@@ -7,9 +7,11 @@ the last writer is right, such as reports.
 """
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -198,3 +200,52 @@ def _decode(body: bytes) -> dict[str, Any]:
         return msgspec.json.decode(body, type=dict[str, Any])
     except msgspec.DecodeError as error:
         raise ClusterError(f"the answer is no object: {error}") from None
+
+
+PAGE: Final = 500
+_TIMEOUT_S: Final = 10.0
+
+
+@asynccontextmanager
+async def open_objects(kubeconfig: Path | None) -> AsyncIterator[Objects]:
+    """Give the objects of the cluster of a kubeconfig.
+
+    Raises:
+        SettingsError: the credentials are missing or broken.
+    """
+    connection = Connection(kubeconfig)
+    await connection.open()
+    try:
+        yield Objects(connection, _TIMEOUT_S)
+    finally:
+        await connection.close()
+
+
+async def list_objects(
+    objects: Objects,
+    collection: str,
+    page_size: int = PAGE,
+    parameters: Mapping[str, str] | None = None,
+) -> AsyncIterator[msgspec.Raw]:
+    """Yield each object of a list, read page by page; `parameters` say which, and how.
+
+    Where a list takes so long that kube-apiserver forgets how it was (410), it goes on in the
+    cluster as it is by then.
+
+    Raises:
+        ClusterError: kube-apiserver does not answer, or refuses.
+    """
+    token = ""
+    while True:
+        try:
+            page = await objects.page(collection, page_size, token, parameters)
+        except ClusterError as error:
+            if error.status != HTTPStatus.GONE or not error.continue_token:
+                raise
+            token = error.continue_token
+            continue
+        for item in page.items:
+            yield item
+        token = page.continue_token
+        if not token:
+            return

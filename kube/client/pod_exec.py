@@ -31,7 +31,7 @@ MAX_OUTPUT: Final = 1024 * 1024
 _EXIT_CODE: Final = "ExitCode"
 
 
-class Ran(msgspec.Struct, frozen=True):
+class ExecResult(msgspec.Struct, frozen=True):
     """How a command ended."""
 
     code: int
@@ -89,7 +89,7 @@ class PodExec:
 
     async def run(
         self, pod: tuple[str, str], container: str, command: Sequence[str], timeout_s: float
-    ) -> Ran:
+    ) -> ExecResult:
         """Run a command in a container of a Pod (namespace and name).
 
         Raises:
@@ -108,7 +108,7 @@ class PodExec:
 
     async def _run(
         self, pod: tuple[str, str], container: str, command: Sequence[str], what: str
-    ) -> Ran:
+    ) -> ExecResult:
         if self._client is None:
             raise ClusterError("the connection to kube-apiserver is not open")
         path = f"/api/v1/namespaces/{pod[0]}/pods/{pod[1]}/exec"
@@ -137,7 +137,7 @@ def _take(message: Any, found: dict[int, bytes], what: str) -> None:
         raise ClusterError(f"{what}: writes more than {MAX_OUTPUT} bytes")
 
 
-def _ran(found: dict[int, bytes], what: str) -> Ran:
+def _ran(found: dict[int, bytes], what: str) -> ExecResult:
     if ERROR_CHANNEL not in found:
         raise ClusterError(f"{what}: broke off before the command ended")
     try:
@@ -147,12 +147,12 @@ def _ran(found: dict[int, bytes], what: str) -> Ran:
     out = found.get(STDOUT_CHANNEL, b"").decode(errors="replace")
     err = found.get(STDERR_CHANNEL, b"").decode(errors="replace")
     if status.status == "Success":
-        return Ran(0, out, err)
+        return ExecResult(0, out, err)
     causes = status.details.causes if status.details else []
     code = next((each.message for each in causes if each.reason == _EXIT_CODE), "")
     if not code.isdecimal():
         raise ClusterError(f"{what}: {status.message or 'failed'}")
-    return Ran(int(code), out, err)
+    return ExecResult(int(code), out, err)
 
 
 def _refused(status: int) -> str:

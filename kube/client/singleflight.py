@@ -1,4 +1,4 @@
-"""Questions to the cluster that are on their way, each put once for all who ask it meanwhile."""
+"""Requests to the cluster that are on their way, each sent once for all who wait for it."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Hashable
@@ -9,7 +9,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class Shared(Generic[K, V]):
+class SingleFlight(Generic[K, V]):
     """Answers on their way, by key.
 
     One who stops waiting stops nobody else. An error is remembered by nobody: each waiter gets it,

@@ -1,4 +1,4 @@
-"""A real cluster: profiles, namespaces and volumes kept in memory by watches, rights asked for."""
+"""A real cluster: its version, profiles, namespaces and volumes in memory; rights are asked for."""
 
 import asyncio
 from collections.abc import Mapping
@@ -19,30 +19,59 @@ from core.profiles.container_profiles import (
     ProfileSet,
     Version,
     build_profile_set,
+    parse_profile,
+    parse_version,
 )
-from kube.approvals.break_glasses import WatchedBreakGlasses
-from kube.approvals.watch import WatchedExceptions
+from kube.approvals.watch import WatchedBreakGlasses, WatchedExceptions
 from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
-from kube.cluster.access_reviews import AccessCache, AccessQuestion
-from kube.cluster.accessreview import AccessReviews
-from kube.cluster.profiles import BrokenProfile, read_profile
-from kube.cluster.version import read_version
+from kube.cluster.access_reviews import AccessCache, AccessQuestion, AccessReviews
 from kube.egress.allowlists import IntentGets
-from kube.egress.generated import GeneratedLists
-from kube.egress.generated_policies import WatchedDefaultDenies
+from kube.egress.generated_policies import GeneratedPolicies, WatchedDefaultDenies
 from kube.resources.exposed_services import WatchedServices
+from kube.resources.lookups import PodGets, RoleGets
 from kube.resources.namespaces import parse_namespace
 from kube.resources.owners import OwnerCache, OwnerGets
 from kube.resources.persistent_volumes import WatchedVolumes
-from kube.resources.pods import PodGets
-from kube.resources.roles import RoleGets
 from kube.resources.runtime_classes import WatchedRuntimeClasses
 from kube.resources.sandbox_capacity import WatchedCapacities
 from kube.resources.service_accounts import WatchedServiceAccounts
 from kube.risk.watch import WatchedRisk
 from kube.watch.listwatch import ListWatch, Resource
 from kube.weights.watch import WatchedWeights
+
+
+class BrokenProfile(msgspec.Struct, frozen=True):
+    """A ContainerProfile that is left out, and why."""
+
+    problem: str
+
+
+def read_profile(raw: msgspec.Raw) -> ContainerProfile | BrokenProfile:
+    """Read a ContainerProfile, or say why it cannot be."""
+    try:
+        return parse_profile(raw)
+    except InvalidObjectError as error:
+        return BrokenProfile(str(error))
+
+
+class _ServerVersion(msgspec.Struct):
+    major: str
+    minor: str
+
+
+async def read_version(connection: Connection, timeout_s: float) -> Version:
+    """Ask for `/version`.
+
+    Raises:
+        ClusterError: no answer in time, or a failure.
+        InvalidObjectError: it is no version.
+        msgspec.DecodeError: the answer is something else.
+    """
+    body = await connection.get("/version", timeout_s, {})
+    read = msgspec.json.decode(body, type=_ServerVersion)
+    return parse_version(f"{read.major}.{read.minor}", field="/version", what="cluster")
+
 
 PROFILES_PATH: Final = f"/apis/{names.API_VERSION}/{names.PROFILES_RESOURCE}"
 NAMESPACES_PATH: Final = "/api/v1/namespaces"
@@ -118,7 +147,7 @@ class LiveCluster:
         self.pod = PodGets(self._connection, self._settings).get
         self.role = RoleGets(self._connection, self._settings).get
         self.intents = IntentGets(self._connection, self._settings)
-        self.generated = GeneratedLists(self._connection, self._settings).list
+        self.generated = GeneratedPolicies(self._connection, self._settings).list
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:

@@ -25,8 +25,7 @@ from core.profiles.container_profiles import ProfileSet
 from core.risk.snapshot import RiskSnapshot
 from core.sandbox.capacity import Capacity
 from core.sandbox.decision import RuntimeClass
-from kube.cluster.folder import role_rule
-from kube.cluster.folder_reading import read_role
+from kube.cluster.folder import read_role, role_rule
 from kube.manifests.reader import Manifest
 from kube.rbac.authorizer import Rbac
 from kube.rbac.objects import GROUP, Role
@@ -115,7 +114,7 @@ def _placed(manifest: Manifest, namespace: str) -> Manifest:
     )
 
 
-class BesideFiles:
+class OverlayCluster:
     """`core.cluster.Cluster` that asks another one for everything but the roles of files."""
 
     def __init__(self, cluster: Cluster, roles: FileRoles) -> None:

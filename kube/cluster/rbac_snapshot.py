@@ -7,8 +7,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from core.base.errors import ClusterError
-from kube.client.objects import Objects
-from kube.client.paging import PAGE, each
+from kube.client.objects import PAGE, Objects, list_objects
 from kube.cluster.folder import read_rbac
 from kube.rbac.default_roles import bootstrap_roles
 from kube.rbac.objects import API_VERSION, Binding, Role
@@ -19,7 +18,7 @@ _T = TypeVar("_T", Role, Binding)
 
 
 @dataclass(frozen=True)
-class RbacObjects:
+class RbacSnapshot:
     """Roles and bindings; `aggregated` names the ClusterRoles that are made of others."""
 
     roles: list[Role]
@@ -27,7 +26,7 @@ class RbacObjects:
     aggregated: frozenset[str] = frozenset()
 
 
-async def read_live_rbac(objects: Objects, page_size: int = PAGE) -> RbacObjects:
+async def read_live_rbac(objects: Objects, page_size: int = PAGE) -> RbacSnapshot:
     """Read a cluster's, page by page: 50,000 bindings are some 40 MB.
 
     Aggregated ClusterRoles are taken as they are stored, since kube-apiserver does so too.
@@ -44,7 +43,7 @@ async def read_live_rbac(objects: Objects, page_size: int = PAGE) -> RbacObjects
         bindings += await _read(objects, resource, kind, Binding, page_size)
     made = frozenset(role.metadata.name for role in stored if role.aggregation_rule)
     roles = [msgspec.structs.replace(role, aggregation_rule=None) for role in stored]
-    return RbacObjects(roles, bindings, made)
+    return RbacSnapshot(roles, bindings, made)
 
 
 async def _read(
@@ -53,7 +52,7 @@ async def _read(
     decode = msgspec.json.Decoder(shape).decode
     path = f"{_ROOT}/{resource}"
     try:
-        read = [decode(raw) async for raw in each(objects, path, page_size)]
+        read = [decode(raw) async for raw in list_objects(objects, path, page_size)]
     except msgspec.DecodeError as error:
         raise ClusterError(f"GET {path}: an item is no {kind}: {error}") from None
     except ClusterError as error:
@@ -65,7 +64,7 @@ async def _read(
     return [msgspec.structs.replace(one, kind=kind) for one in read]
 
 
-def read_folder_rbac(path: Path) -> RbacObjects:
+def read_folder_rbac(path: Path) -> RbacSnapshot:
     """Read a folder's, and add the ClusterRoles that every cluster has where it has no such.
 
     Raises:
@@ -75,4 +74,4 @@ def read_folder_rbac(path: Path) -> RbacObjects:
     roles, bindings = read_rbac(path)
     known = {role.metadata.name for role in roles if not role.metadata.namespace}
     missing = [role for role in bootstrap_roles() if role.metadata.name not in known]
-    return RbacObjects([*roles, *missing], bindings)
+    return RbacSnapshot([*roles, *missing], bindings)

@@ -1,7 +1,8 @@
-"""Which namespaces are closed by default: one NetworkPolicy of each, kept by a watch.
+"""The network policies that Sallyport made, as a review asks for them.
 
-Only that one is watched, by its name, and of each nothing is kept but that it is as Sallyport makes
-it: 2,000 of them take about 0.3 MB. A Pod's review reads it in enrolled namespaces alone.
+The default deny of each namespace is kept by a watch: by its name alone, and nothing of it but that
+it is as Sallyport makes it; 2,000 of them take about 0.3 MB. A Pod's review reads it in enrolled
+namespaces alone. All policies of one namespace are listed as they are now, for few reviews.
 """
 
 import asyncio
@@ -10,19 +11,47 @@ from typing import Final, Literal
 
 import msgspec
 
-from core.base.errors import NotSyncedError
+from core.base import names
+from core.base.errors import ClusterError, NotSyncedError
 from core.base.json_errors import DECODE_ERRORS, decode_error
 from kube.client.connection import Connection
+from kube.client.objects import Objects, list_objects
 from kube.client.settings import DefaultDeny, LiveSettings
 from kube.egress.network_policies import PLURALS, POLICY_PATHS, digest_of
-from kube.watch.listwatch import Resource
-from kube.watch.watched import Watched
+from kube.resources.lookups import may_exist
+from kube.watch.listwatch import OptionalWatch, Resource
+
+_KIND: Final = "NetworkPolicy"
+_OURS: Final = {"labelSelector": f"{names.MANAGED_BY_LABEL}=sallyport"}
+
+
+class GeneratedPolicies:
+    """Lists those of a real cluster."""
+
+    def __init__(self, connection: Connection, settings: LiveSettings) -> None:
+        self._objects = Objects(connection, settings.review_timeout_s)
+
+    async def list(self, namespace: str) -> tuple[msgspec.Raw, ...]:
+        """Give the JSON of each.
+
+        Raises:
+            NotSyncedError: the cluster did not say.
+        """
+        if not may_exist(namespace):
+            return ()
+        path = f"{POLICY_PATHS[_KIND]}/namespaces/{namespace}/{PLURALS[_KIND]}"
+        try:
+            return tuple([raw async for raw in list_objects(self._objects, path, parameters=_OURS)])
+        except ClusterError as error:
+            message = f"the policies that Sallyport made in {namespace}: {error}"
+            raise NotSyncedError(message) from error
+
 
 _NONE: Final = DefaultDeny("NetworkPolicy", "", b"")
 _OBJECT: Final = msgspec.json.Decoder(dict[str, object])
 
 
-class WatchedDefaultDenies(Watched[Literal[True]]):
+class WatchedDefaultDenies(OptionalWatch[Literal[True]]):
     """Those of a real cluster; nothing is watched where `settings.default_deny` names none."""
 
     def __init__(self, connection: Connection, settings: LiveSettings) -> None:

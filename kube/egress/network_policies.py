@@ -114,7 +114,7 @@ def live_policy(policy: Mapping[str, Any], kind: str) -> LivePolicy:
     )
 
 
-def managers(policy: Mapping[str, Any]) -> frozenset[str]:
+def field_managers(policy: Mapping[str, Any]) -> frozenset[str]:
     """Give the field managers of an object's main resource."""
     entries = policy["metadata"].get("managedFields") or ()
     return frozenset(each.get("manager", "") for each in entries if not each.get("subresource"))

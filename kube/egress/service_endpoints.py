@@ -14,8 +14,7 @@ from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.base.networks import Address
 from core.egress.destinations import PortRange, Protocol
 from core.kubernetes.label_selectors import is_label_value
-from kube.client.objects import Objects
-from kube.client.paging import each
+from kube.client.objects import Objects, list_objects
 
 SERVICES_PATH: Final = "/api/v1/services"
 SLICES_PATH: Final = "/apis/discovery.k8s.io/v1/endpointslices"
@@ -157,7 +156,7 @@ async def endpoints_of(objects: Objects, namespace: str, service: str) -> list[E
     path = f"/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices"
     parameters = {"labelSelector": f"{SERVICE_LABEL}={service}", "resourceVersion": "0"}
     found: list[Endpoint] = []
-    async for raw in each(objects, path, parameters=parameters):
+    async for raw in list_objects(objects, path, parameters=parameters):
         found += read_slice(raw)
     return found
 

@@ -32,8 +32,7 @@ from kube.egress.service_endpoints import (
     read_service,
 )
 from kube.resources.namespaces import parse_namespace
-from kube.watch.followed import Followed
-from kube.watch.listwatch import Resource
+from kube.watch.listwatch import DeltaWatch, Resource
 
 ALLOWLISTS_PATH: Final = f"/apis/{names.API_VERSION}/{names.ALLOWLISTS_RESOURCE}"
 NAMESPACES_PATH: Final = "/api/v1/namespaces"
@@ -90,7 +89,7 @@ class BrokenSet(msgspec.Struct, frozen=True):
     problem: str
 
 
-class Place(msgspec.Struct, frozen=True):
+class WatchedNamespace(msgspec.Struct, frozen=True):
     """A Namespace."""
 
     namespace: Namespace
@@ -120,25 +119,27 @@ _HEAD: Final = msgspec.json.Decoder(_Head)
 _BARE_HEAD: Final = msgspec.json.Decoder(_BareHead)
 
 
-class EgressWorld:
+class EgressWatch:
     """What a cluster has; run `run` as a task."""
 
     def __init__(self, connection: Connection, settings: LiveSettings) -> None:
-        follow = partial(Followed, connection, settings)
-        self.places: Followed[Place] = follow(Resource("Namespaces", NAMESPACES_PATH, read_place))
-        self.intents: Followed[Intent] = follow(
+        follow = partial(DeltaWatch, connection, settings)
+        self.places: DeltaWatch[WatchedNamespace] = follow(
+            Resource("Namespaces", NAMESPACES_PATH, read_watched_namespace)
+        )
+        self.intents: DeltaWatch[Intent] = follow(
             Resource("EgressAllowlists", ALLOWLISTS_PATH, read_intent, optional=True)
         )
-        self.sets: Followed[EgressDestinations | BrokenSet] = follow(
+        self.sets: DeltaWatch[EgressDestinations | BrokenSet] = follow(
             Resource("EgressDestinations", SETS_PATH, _read_set, optional=True)
         )
-        self.services: Followed[ServiceShape] = follow(
+        self.services: DeltaWatch[ServiceShape] = follow(
             Resource("Services", SERVICES_PATH, read_service)
         )
-        self.slices: Followed[SliceMark] = follow(
+        self.slices: DeltaWatch[SliceMark] = follow(
             Resource("EndpointSlices", SLICES_PATH, read_mark)
         )
-        self.policies: dict[str, Followed[LivePolicy]] = {
+        self.policies: dict[str, DeltaWatch[LivePolicy]] = {
             kind: follow(
                 Resource(
                     kind,
@@ -150,7 +151,7 @@ class EgressWorld:
             for kind, path in POLICY_PATHS.items()
         }
         first = (self.places, self.intents, self.sets, self.services, self.slices)
-        self._all: tuple[Followed[object], ...] = (*first, *self.policies.values())  # type: ignore[arg-type]  # Nothing is put in.
+        self._all: tuple[DeltaWatch[object], ...] = (*first, *self.policies.values())  # type: ignore[arg-type]  # Nothing is put in.
 
     def require(self) -> None:
         """Raise NotSyncedError unless all of it can be relied on."""
@@ -196,14 +197,16 @@ def read_intent(raw: bytes | msgspec.Raw) -> Intent:
     )
 
 
-def read_place(raw: bytes | msgspec.Raw) -> Place:
+def read_watched_namespace(raw: bytes | msgspec.Raw) -> WatchedNamespace:
     """Read a Namespace.
 
     Raises:
         InvalidObjectError: it is none, which kube-apiserver never says.
     """
     namespace = parse_namespace(raw)
-    return Place(namespace, _BARE_HEAD.decode(raw).metadata.deletion_timestamp is not None)
+    return WatchedNamespace(
+        namespace, _BARE_HEAD.decode(raw).metadata.deletion_timestamp is not None
+    )
 
 
 def _head(raw: bytes | msgspec.Raw) -> tuple[IntentStatus, _Meta]:

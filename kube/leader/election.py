@@ -29,10 +29,10 @@ from kube.leader.lease import (
     Leadership,
     LeaseRecord,
     LeaseSettings,
-    claimed,
+    build_claim,
+    build_release,
+    build_unheld,
     read_record,
-    released,
-    unheld,
 )
 
 Lead = Callable[[Leadership], Awaitable[None]]
@@ -71,7 +71,7 @@ class LeaseElection:
         self._objects = objects
         self._collection = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
         self._path = f"{self._collection}/{name}"
-        self._new = unheld(namespace, name, self._settings)
+        self._new = build_unheld(namespace, name, self._settings)
         self._clocks = clocks or Clocks()
         self._leadership: Leadership | None = None
         self._problem = "no answer yet"
@@ -137,7 +137,7 @@ class LeaseElection:
 
     async def _put(self, record: LeaseRecord) -> LeaseRecord:
         now = self._clocks.today()
-        body = claimed(record, self.identity, self._settings, now)
+        body = build_claim(record, self.identity, self._settings, now)
         return read_record(await self._objects.replace(self._path, body))
 
     async def _serve(self, record: LeaseRecord, leadership: Leadership, lead: Lead) -> bool:
@@ -208,7 +208,7 @@ class LeaseElection:
         try:
             async with asyncio.timeout(self._settings.call_timeout_s):
                 if record := await self._ours():
-                    body = released(record, self._clocks.today())
+                    body = build_release(record, self._clocks.today())
                     await self._objects.replace(self._path, body)
         except (ClusterError, TimeoutError):
             _log.warning("lease not released: the next leader waits until it runs out")

@@ -154,7 +154,7 @@ def read_record(body: Mapping[str, Any]) -> LeaseRecord:
     )
 
 
-def unheld(namespace: str, name: str, settings: LeaseSettings) -> dict[str, Any]:
+def build_unheld(namespace: str, name: str, settings: LeaseSettings) -> dict[str, Any]:
     """Give the Lease to create where there is none: nobody's, so that everyone waits first."""
     return {
         **_kind({"namespace": namespace, "name": name}),
@@ -162,7 +162,7 @@ def unheld(namespace: str, name: str, settings: LeaseSettings) -> dict[str, Any]
     }
 
 
-def claimed(
+def build_claim(
     record: LeaseRecord, identity: str, settings: LeaseSettings, now: dt.datetime
 ) -> dict[str, Any]:
     """Give the Lease by which `identity` takes it over, or renews it."""
@@ -179,7 +179,7 @@ def claimed(
     }
 
 
-def released(record: LeaseRecord, now: dt.datetime) -> dict[str, Any]:
+def build_release(record: LeaseRecord, now: dt.datetime) -> dict[str, Any]:
     """Give the Lease by which its holder gives it up: the next may take over at once."""
     return {
         **_kind(record.metadata),

@@ -23,8 +23,7 @@ from core.base.errors import InvalidObjectError
 from core.base.json_errors import DECODE_ERRORS, decode_error
 from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
-from kube.watch.listwatch import Resource
-from kube.watch.watched import Watched
+from kube.watch.listwatch import OptionalWatch, Resource
 
 KIND: Final = "Service"
 SERVICES_PATH: Final = "/api/v1/services"
@@ -175,7 +174,7 @@ class Services:
         return tuple(sorted({each.name for each in found if each.selects(labels)}))
 
 
-class WatchedServices(Watched[Exposing]):
+class WatchedServices(OptionalWatch[Exposing]):
     """Those of a real cluster."""
 
     def __init__(self, connection: Connection, settings: LiveSettings) -> None:

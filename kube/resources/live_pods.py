@@ -9,8 +9,7 @@ import msgspec
 
 from core.base.errors import ClusterError
 from core.base.networks import Address
-from kube.client.objects import Objects
-from kube.client.paging import each
+from kube.client.objects import Objects, list_objects
 
 _LIVE: Final = "status.phase!=Succeeded,status.phase!=Failed"
 _FROM_MEMORY: Final = {"resourceVersion": "0"}
@@ -74,7 +73,7 @@ async def live_pods(
     if labels:
         parameters["labelSelector"] = labels
     path = f"/api/v1/namespaces/{namespace}/pods"
-    return [read_pod(raw) async for raw in each(objects, path, parameters=parameters)]
+    return [read_pod(raw) async for raw in list_objects(objects, path, parameters=parameters)]
 
 
 def read_pod(raw: bytes | msgspec.Raw) -> LivePod:

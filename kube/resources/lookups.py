@@ -1,10 +1,18 @@
-"""GETs while a review waits: so many at a time and no longer, and a second try where one broke."""
+"""Single GETs while a review waits, limited in number and time: Pods and roles by name.
+
+Nothing is remembered: what runs, and what a role gives, may change. A GET that a broken connection
+ended is tried a second time.
+"""
 
 import asyncio
 from http import HTTPStatus
 from typing import Final
 
-from core.base.errors import ClusterError
+import msgspec
+
+from core.base.errors import ClusterError, PodUnknownError, RoleUnknownError
+from core.kubernetes.pod import Pod, decode_pod
+from core.kubernetes.roles import RoleRule
 from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
 
@@ -51,3 +59,65 @@ def may_exist(name: str) -> bool:
     Names are path segments (apimachinery, pkg/api/validation/path).
     """
     return bool(name.strip(".")) and not set(name) & _NO_SEGMENT
+
+
+class PodGets:
+    """Gets Pods, so many at a time and no longer."""
+
+    def __init__(self, connection: Connection, settings: LiveSettings) -> None:
+        self._gets = Gets(connection, settings)
+
+    async def get(self, namespace: str, name: str) -> Pod | None:
+        """Get a Pod as etcd has it now; None where there is none.
+
+        Raises:
+            PodUnknownError: no answer in time, or a failure.
+            InvalidObjectError: what came is no Pod.
+        """
+        if not may_exist(namespace) or not may_exist(name):
+            return None
+        try:
+            body = await self._gets.get(f"/api/v1/namespaces/{namespace}/pods/{name}")
+        except ClusterError as error:
+            raise PodUnknownError(f"the cluster did not give the Pod: {error}") from error
+        return None if body is None else decode_pod(body)
+
+
+_GROUP: Final = "/apis/rbac.authorization.k8s.io/v1"
+
+
+class _Meta(msgspec.Struct):
+    name: str
+
+
+class _Role(msgspec.Struct):
+    metadata: _Meta
+    """Demanded: an answer that is something else must not be a role without rules."""
+    rules: list[RoleRule] | None = None
+
+
+class RoleGets:
+    """Gets roles, so many at a time and no longer."""
+
+    def __init__(self, connection: Connection, settings: LiveSettings) -> None:
+        self._gets = Gets(connection, settings)
+
+    async def get(self, kind: str, namespace: str, name: str) -> tuple[RoleRule, ...] | None:
+        """Get the rules of a Role or ClusterRole; None where there is none.
+
+        Raises:
+            RoleUnknownError: no answer in time, a failure, or something that is no role.
+        """
+        if not may_exist(name) or (kind == "Role" and not may_exist(namespace)):
+            return None
+        place = f"/namespaces/{namespace}/roles" if kind == "Role" else "/clusterroles"
+        what = f"the cluster did not give the {kind}"
+        try:
+            body = await self._gets.get(f"{_GROUP}{place}/{name}")
+            if body is None:
+                return None
+            return tuple(msgspec.json.decode(body, type=_Role).rules or ())
+        except ClusterError as error:
+            raise RoleUnknownError(f"{what}: {error}") from error
+        except msgspec.DecodeError as error:
+            raise RoleUnknownError(f"{what}: the answer is no role: {error}") from None

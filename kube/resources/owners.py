@@ -24,7 +24,7 @@ from core.kubernetes.requester_notes import (
 from core.kubernetes.workload_kinds import workload_of
 from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
-from kube.client.singleflight import Shared
+from kube.client.singleflight import SingleFlight
 from kube.manifests.reader import Manifest
 from kube.resources.lookups import Gets, may_exist
 
@@ -171,7 +171,7 @@ class OwnerCache:
         self._known: OrderedDict[tuple[str, OwnerReference], tuple[OwnerObject, float]] = (
             OrderedDict()
         )
-        self._asking = Shared[tuple[str, OwnerReference], OwnerObject | None]()
+        self._asking = SingleFlight[tuple[str, OwnerReference], OwnerObject | None]()
         self.gets = 0
         """Owners asked for."""
 

@@ -14,8 +14,7 @@ from core.sandbox.capacity import Toleration
 from core.sandbox.decision import RuntimeClass
 from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
-from kube.watch.listwatch import Resource
-from kube.watch.watched import Watched
+from kube.watch.listwatch import OptionalWatch, Resource
 
 GROUP: Final = "node.k8s.io"
 KIND: Final = "RuntimeClass"
@@ -73,7 +72,7 @@ def parse_runtime_class(raw: bytes | msgspec.Raw) -> RuntimeClass:
     )
 
 
-class WatchedRuntimeClasses(Watched[RuntimeClass]):
+class WatchedRuntimeClasses(OptionalWatch[RuntimeClass]):
     """Those of a real cluster."""
 
     def __init__(self, connection: Connection, settings: LiveSettings) -> None:

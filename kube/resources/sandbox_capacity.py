@@ -1,4 +1,4 @@
-"""What `control` says of the nodes of each RuntimeClass, in memory: one ConfigMap is watched.
+"""The capacity of each RuntimeClass's nodes, as `control` writes it into one ConfigMap.
 
 It is only ever a reason to warn: nothing waits for it, and nothing fails because of it. At most
 two summaries, of about 40 KB together.

@@ -17,8 +17,7 @@ from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.cluster import SignIn
 from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
-from kube.watch.listwatch import Resource
-from kube.watch.watched import Watched
+from kube.watch.listwatch import OptionalWatch, Resource
 
 KIND: Final = "ServiceAccount"
 SERVICE_ACCOUNTS_PATH: Final = "/api/v1/serviceaccounts"
@@ -64,11 +63,11 @@ class Account(msgspec.Struct, frozen=True, gc=False):
     sign_in: SignIn
 
 
-Kept = float | Account
+AccountRecord = float | Account
 """When it was made alone, in Unix seconds, of the many that say nothing else."""
 
 
-def parse_account(raw: bytes | msgspec.Raw) -> Kept:
+def parse_account(raw: bytes | msgspec.Raw) -> AccountRecord:
     """Read from a ServiceAccount's JSON when it was made, and whom it signs in as.
 
     Raises:
@@ -81,7 +80,7 @@ def parse_account(raw: bytes | msgspec.Raw) -> Kept:
     return _account(metadata.creation_timestamp.timestamp(), metadata.annotations)
 
 
-def parse_written(raw: bytes | msgspec.Raw) -> Kept:
+def parse_written(raw: bytes | msgspec.Raw) -> AccountRecord:
     """Read the same of one that is written down and was never made: it is not new.
 
     Raises:
@@ -93,7 +92,7 @@ def parse_written(raw: bytes | msgspec.Raw) -> Kept:
         raise decode_error(KIND, error) from error
 
 
-def _account(made: float, said: _Annotations | None) -> Kept:
+def _account(made: float, said: _Annotations | None) -> AccountRecord:
     if said is None or not (said.client_id or said.tenant):
         return made
     return Account(made, SignIn(_kept(said.client_id), _kept(said.tenant)))
@@ -104,21 +103,23 @@ def _kept(text: str | None) -> str:
     return sys.intern((text or "")[:_LONGEST])
 
 
-def made_of(kept: Kept) -> float:
+def made_of(kept: AccountRecord) -> float:
     """Give when one was made, in Unix seconds."""
     return kept if isinstance(kept, float) else kept.made
 
 
-def sign_in_of(kept: Kept) -> SignIn:
+def sign_in_of(kept: AccountRecord) -> SignIn:
     """Give whom one signs in as."""
     return _NO_SIGN_IN if isinstance(kept, float) else kept.sign_in
 
 
-class WatchedServiceAccounts(Watched[Kept]):
+class WatchedServiceAccounts(OptionalWatch[AccountRecord]):
     """Those of a real cluster."""
 
     def __init__(self, connection: Connection, settings: LiveSettings) -> None:
-        resource: Resource[Kept] = Resource("ServiceAccounts", SERVICE_ACCOUNTS_PATH, parse_account)
+        resource: Resource[AccountRecord] = Resource(
+            "ServiceAccounts", SERVICE_ACCOUNTS_PATH, parse_account
+        )
         super().__init__(connection, settings, resource)
 
     def made(self, namespace: str, name: str) -> float | None:
@@ -149,6 +150,6 @@ class WatchedServiceAccounts(Watched[Kept]):
         named = (each for each in self._watch.objects.values() if isinstance(each, Account))
         return {each.sign_in.client_id for each in named if each.sign_in.client_id}
 
-    def _find(self, namespace: str, name: str) -> Kept | None:
+    def _find(self, namespace: str, name: str) -> AccountRecord | None:
         self._watch.require()
         return self._watch.objects.get(f"{namespace}/{name}")

@@ -19,7 +19,7 @@ from core.risk.snapshot_storage import HEAD_NAME, StoredHead, decode_head, snaps
 from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.client.settings import LiveSettings
-from kube.risk.risk_secrets import RiskSecrets, SecretContent, parse_content
+from kube.risk.store import RiskSecrets, SecretContent, parse_content
 from kube.watch.listwatch import ListWatch, Resource
 
 RETRY_FIRST_S: Final = 0.5

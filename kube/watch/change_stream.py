@@ -1,4 +1,4 @@
-"""Lists and watches of one kind whose caller keeps what it needs, and up to which version.
+"""Pages and changes of one kind, for a caller who keeps what it needs and up to which version.
 
 Unlike `kube.watch.listwatch` nothing is kept here, and a caller can go on after a restart where it
 was: by a list of exactly that version, while etcd has it (kube-apiserver compacts every five
@@ -18,8 +18,7 @@ import msgspec
 from core.base.errors import ClusterError
 from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
-from kube.watch.protocol import Event, List, Object, Status
-from kube.watch.restored import went_back
+from kube.watch.protocol import Event, List, Object, Status, find_rollback
 
 DELETED: Final = "DELETED"
 
@@ -40,7 +39,7 @@ etcd was restored from a backup."""
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListPage:
     """One page of a list."""
 
     items: list[msgspec.Raw]
@@ -65,7 +64,7 @@ def is_lost(error: ClusterError) -> bool:
     return error.status in _LOST
 
 
-class Following:
+class ChangeStream:
     """The objects of a collection, as they come."""
 
     def __init__(self, connection: Connection, path: str, settings: LiveSettings) -> None:
@@ -73,7 +72,7 @@ class Following:
         self._path = path
         self._settings = settings
 
-    async def pages(self, version: str = "") -> AsyncIterator[Listed]:
+    async def pages(self, version: str = "") -> AsyncIterator[ListPage]:
         """Yield the objects as they are, or as they were at a version, page by page.
 
         Raises:
@@ -85,7 +84,7 @@ class Following:
         while True:
             body = await self._connection.get(self._path, timeout_s, parameters | first)
             page = self._decoded(body, List)
-            yield Listed(page.items or [], page.metadata.resource_version)
+            yield ListPage(page.items or [], page.metadata.resource_version)
             if not page.metadata.continue_:
                 return
             parameters["continue"], first = page.metadata.continue_, {}
@@ -98,7 +97,7 @@ class Following:
             ClusterError: as `pages`; with the status 410, what happened since is not known.
         """
         settings = self._settings
-        now = await went_back(self._connection, self._path, version, settings.request_timeout_s)
+        now = await find_rollback(self._connection, self._path, version, settings.request_timeout_s)
         if now:
             what = f"{self._path} is at {now} and was at {version}: was etcd restored?"
             raise ClusterError(what, HTTPStatus.GONE)

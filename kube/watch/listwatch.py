@@ -1,10 +1,13 @@
-"""A list of the objects of one kind, kept like the cluster's by a watch.
+"""The objects of one kind, kept like the cluster's by a list and a watch.
 
-The protocol: https://kubernetes.io/docs/reference/using-api/api-concepts/ (pages, watches,
-bookmarks, 410 Gone); the habits are those of client-go's reflector.
+`OptionalWatch` keeps what few reviews need: the gate is ready without it, and a broken object is
+left out. `DeltaWatch` says what has changed since it was last asked. The protocol:
+https://kubernetes.io/docs/reference/using-api/api-concepts/ (pages, watches, bookmarks, 410 Gone);
+the habits are those of client-go's reflector.
 """
 
 import asyncio
+import dataclasses
 import datetime as dt
 import random
 import time
@@ -21,8 +24,7 @@ from core.base.errors import ClusterError, InvalidObjectError, NotSyncedError
 from core.safe_text import traceback_places
 from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
-from kube.watch.protocol import Event, List, Object, Status
-from kube.watch.restored import went_back
+from kube.watch.protocol import Event, List, Object, Status, find_rollback
 
 _log = structlog.get_logger(__name__)
 
@@ -197,7 +199,7 @@ class ListWatch(Generic[T]):
         """Forget the version where kube-apiserver is not as far: etcd was restored."""
         resource, timeout_s = self._resource, self._settings.request_timeout_s
         version = self._version
-        now = await went_back(
+        now = await find_rollback(
             self._connection, resource.path, version, timeout_s, resource.selecting
         )
         if now:
@@ -294,3 +296,94 @@ def _decode(body: bytes | msgspec.Raw, kind: type[_D]) -> _D:
 def _backoff(attempt: int, settings: LiveSettings) -> float:
     longest = min(settings.backoff_cap_s, settings.backoff_first_s * 2.0 ** min(attempt, 30))
     return longest * random.uniform(0.5, 1.0)  # noqa: S311 -- spreads load
+
+
+class DeltaWatch(Generic[T]):
+    """The objects of one kind. To ask costs nothing where nothing has happened.
+
+    A cluster that does not serve an optional kind has none of it.
+    """
+
+    def __init__(
+        self, connection: Connection, settings: LiveSettings, resource: Resource[T]
+    ) -> None:
+        self._watch = ListWatch(connection, resource, self._take, settings)
+        self._optional = resource.optional
+        self._before: Mapping[str, T] = {}
+        self._changed = False
+
+    @property
+    def objects(self) -> Mapping[str, T]:
+        """All of them, by `namespace/name`. Call `require` first."""
+        return self._watch.objects
+
+    @property
+    def seen(self) -> int:
+        """The resourceVersion up to which all is known; 0 where there is none."""
+        version = self._watch.version
+        return int(version) if version.isdecimal() else 0
+
+    def require(self) -> None:
+        """Raise NotSyncedError unless it can be relied on."""
+        if not (self._optional and self._watch.unserved):
+            self._watch.require()
+
+    async def run(self) -> None:
+        """Keep them until cancelled."""
+        await self._watch.run()
+
+    def changes(self) -> list[tuple[str, T | None, T | None]]:
+        """Give what has changed since this was last called: the key, what was, and what is."""
+        if not self._changed:
+            return []
+        self._changed = False
+        before, now = self._before, dict(self._watch.objects)
+        self._before = now
+        found: list[tuple[str, T | None, T | None]] = [
+            (key, each, None) for key, each in before.items() if key not in now
+        ]
+        for key, each in now.items():
+            was = before.get(key)
+            if was is not each and was != each:
+                found.append((key, was, each))
+        return found
+
+    def _take(self, _: Mapping[str, T]) -> None:
+        self._changed = True
+
+
+class OptionalWatch(Generic[T]):
+    """Objects of one kind in a real cluster, kept by a watch; a broken one is left out, loudly."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        settings: LiveSettings,
+        resource: Resource[T],
+        on_change: Callable[[Mapping[str, T]], None] = lambda _: None,
+    ) -> None:
+        """Watch `resource`; `on_change` is called as `ListWatch` does."""
+        sound = dataclasses.replace(resource, parse=skip_broken(resource.parse))
+        self._watch = ListWatch(connection, sound, on_change, settings)
+
+    @property
+    def tried(self) -> bool:
+        """Whether they were loaded, or could not be at first."""
+        return self._watch.tried
+
+    async def run(self) -> None:
+        """Keep them until cancelled."""
+        await self._watch.run()
+
+
+def skip_broken(parse: Callable[[msgspec.Raw], T | None]) -> Callable[[msgspec.Raw], T | None]:
+    """Read so that what is broken is left out, loudly, as what `parse` gives None for is."""
+
+    def read(raw: msgspec.Raw) -> T | None:
+        try:
+            return parse(raw)
+        except InvalidObjectError as error:
+            _log.error("left out", problem=str(error))
+            return None
+
+    return read

@@ -19,7 +19,7 @@ _DEFAULT: Final = "default"
 _Time = Annotated[dt.datetime, msgspec.Meta(tz=True)]
 
 
-class LivedPod(msgspec.Struct, frozen=True, gc=False):
+class PodLifecycle(msgspec.Struct, frozen=True, gc=False):
     """A Pod as one event shows it. Times are Unix seconds, 0 where it says none."""
 
     uid: str
@@ -120,7 +120,7 @@ class _Pod(msgspec.Struct):
 _POD: Final = msgspec.json.Decoder(_Pod)
 
 
-def read_lived_pod(raw: bytes | msgspec.Raw) -> LivedPod:
+def read_pod_lifecycle(raw: bytes | msgspec.Raw) -> PodLifecycle:
     """Read a Pod of a list or a watch.
 
     Raises:
@@ -135,7 +135,7 @@ def read_lived_pod(raw: bytes | msgspec.Raw) -> LivedPod:
     stopped = _stopped(status)
     changed = [_seconds(each.last_transition_time) for each in status.conditions or ()]
     owners = (each.uid for each in meta.owner_references or () if each.controller)
-    return LivedPod(
+    return PodLifecycle(
         meta.uid,
         meta.namespace,
         meta.name,

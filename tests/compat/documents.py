@@ -47,7 +47,7 @@ from core.risk.snapshot_storage import (
     encode_head,
     snapshot_of,
 )
-from kube.leader.lease import LeaseSettings, unheld
+from kube.leader.lease import LeaseSettings, build_unheld
 from kube.leader.lease import read_record as read_lease
 from kube.resources.secrets import Secret
 from tests.unit.core.risk_samples import of_every_sort
@@ -210,7 +210,7 @@ KINDS: Final[Mapping[str, tuple[Callable[[], bytes], Callable[[bytes], Json]]]] 
     "signing-secret.json": (_keys, _read_keys),
     "risk-secrets.json": (_risk, _read_risk),
     "lease.json": (
-        lambda: json.dumps(unheld("sallyport-system", "x", LeaseSettings())).encode(),
+        lambda: json.dumps(build_unheld("sallyport-system", "x", LeaseSettings())).encode(),
         _lease,
     ),
 }

@@ -26,9 +26,9 @@ from control.metrics import LoopMetrics
 from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.client.settings import LiveSettings
-from kube.cluster.accessreview import AccessReviews
+from kube.cluster.access_reviews import AccessReviews
 from kube.cluster.live import LiveCluster
-from kube.egress.watch import EgressWorld
+from kube.egress.watch import EgressWatch
 from kube.leader.lease import Leadership
 from tests.harness.process import ServerProcess
 
@@ -75,7 +75,7 @@ async def controlling(settings: Settings) -> AsyncIterator[Controlled]:
         cluster = LiveCluster(settings.kubeconfig)
         await cluster.start()
         stack.push_async_callback(cluster.stop)
-        world = EgressWorld(connection, LiveSettings())
+        world = EgressWatch(connection, LiveSettings())
         objects = Objects(connection, TIMEOUT_S)
         ask = AccessReviews(connection, LiveSettings()).ask
         egress = make_egress(settings, objects, world, cluster, ask, registry)

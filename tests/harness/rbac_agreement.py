@@ -10,10 +10,9 @@ from typing import Final
 import msgspec
 
 from core.people.subject import Subject
-from kube.rbac.authorizer import Question, Rbac
+from kube.rbac.authorizer import Question, Rbac, aggregate
 from kube.rbac.default_roles import bootstrap_roles
 from kube.rbac.objects import Binding, PolicyRule, Role, check_binding, check_role
-from kube.rbac.rbac_aggregation import aggregate
 from tests.harness import rbac
 from tests.harness.client import CONNECTIONS, Client, Json
 from tests.harness.rbac_worlds import SPACES, World, questions, world

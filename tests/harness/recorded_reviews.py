@@ -20,11 +20,10 @@ from cli.settings import Settings
 from core.cluster import Cluster
 from tests.harness.json_patch import apply_patch
 from tests.unit.admission.world import pod
-from webhooks.app import AdmissionApp, AppSettings
-from webhooks.asgi import HttpRequest
+from webhooks.app import AdmissionApp, AppSettings, Shadow
+from webhooks.exchange import HttpRequest
 from webhooks.metrics import Metrics
 from webhooks.readiness import Readiness
-from webhooks.recorder import Shadow
 
 CLUSTER: Final = "c1"
 _QUIET: Final = AppSettings(log_recorded=False)

@@ -14,8 +14,7 @@ from cli.certs_text import print_status
 from cli.settings import Settings
 from control.loops.certificate_signs import CertificateSigns
 from core.base.errors import ClusterError, SettingsError
-from kube.client.objects import Objects
-from kube.client.paging import open_objects
+from kube.client.objects import Objects, open_objects
 from tests.api.certs.scene import Scene
 from tests.api.control.secrets import FOREVER
 from tests.harness import rbac

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kube.client.objects import Objects
-from kube.client.paging import open_objects
+from kube.client.objects import Objects, open_objects
 from tests.api.control.field import Field
 from tests.api.kube.objects import new_name
 from tests.harness.apiserver import ApiServer

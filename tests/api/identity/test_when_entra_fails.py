@@ -8,7 +8,7 @@ import msgspec
 
 from cli.risk_text import shown_time
 from core.risk.snapshot import SnapshotDraft
-from kube.client.paging import open_objects
+from kube.client.objects import open_objects
 from kube.risk.store import RiskStore
 from tests.api.admission.objects import until_known
 from tests.api.identity.asking import enter, until, until_refused

@@ -10,7 +10,7 @@ import pytest
 
 from certs.authority import is_issued_by, read_certificate, read_certificates
 from control.loops.certificate_store import wanted_leaves
-from kube.client.paging import open_objects
+from kube.client.objects import open_objects
 from tests.api.admission.objects import BAD, GOOD, allow_pods
 from tests.api.certs.scene import Scene
 from tests.api.control.secrets import FOREVER, read

@@ -13,7 +13,7 @@ import pytest
 
 from cli import exits
 from control.loops.certificates import Certificates
-from kube.client.paging import open_objects
+from kube.client.objects import open_objects
 from tests.api.control.secrets import FOREVER
 from tests.api.install.asking import be_ready, created, registrations
 from tests.api.install.conftest import TEAM

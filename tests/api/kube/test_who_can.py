@@ -14,7 +14,7 @@ from cli.who_can_use import Answer, list_users
 from core.base.errors import ClusterError, NotSyncedError
 from identity.rights.holders import Holder, as_subject
 from identity.rights.who_can import who_can_use
-from kube.client.paging import each, open_objects
+from kube.client.objects import list_objects, open_objects
 from kube.cluster.live import LiveCluster
 from kube.cluster.rbac_snapshot import read_live_rbac
 from tests.api.kube.objects import new_name, profile, wait_for
@@ -196,7 +196,7 @@ async def test_what_runs_is_read_page_by_page_and_judged(
         await client.create(pod)
     async with open_objects(apiserver.kubeconfig()) as objects:
         path = f"/api/v1/namespaces/{space}/pods"
-        assert len([item async for item in each(objects, path, page_size=2)]) == 3
+        assert len([item async for item in list_objects(objects, path, page_size=2)]) == 3
     live = settings_of(apiserver.kubeconfig())
     made = await suggest_profile(live, [space], None, generalise=False)
     privileges = {line.privilege: line for line in made.lines}

@@ -17,8 +17,7 @@ from prometheus_client import CollectorRegistry
 from control.loops.bundles import Activating
 from core.policy_bundles import BASE, GateAnnouncement
 from kube.bundles.store import BundleStore
-from kube.client.objects import Objects
-from kube.client.paging import open_objects
+from kube.client.objects import Objects, open_objects
 from kube.leader.lease import Leadership
 from tests.api.kube.objects import new_name
 from tests.harness.apiserver import ApiServer

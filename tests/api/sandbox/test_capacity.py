@@ -13,8 +13,7 @@ from control.loops.capacity import CapacitySettings, SandboxCapacity
 from control.loops.nodes import PODS, used_by
 from core.sandbox.capacity import decode_capacity
 from kube.client.connection import Connection
-from kube.client.objects import Objects
-from kube.client.paging import each
+from kube.client.objects import Objects, list_objects
 from kube.cluster.live import LiveCluster
 from kube.leader.lease import Leadership
 from kube.resources.sandbox_capacity import NAME
@@ -98,7 +97,7 @@ class Sum:
 
     async def list_pods(self) -> None:
         """Read all Pods of the cluster page by page, and what each asks for."""
-        used_by([raw async for raw in each(self._objects, PODS)])
+        used_by([raw async for raw in list_objects(self._objects, PODS)])
 
 
 @pytest.fixture

@@ -23,8 +23,8 @@ from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.client.settings import LiveSettings
 from kube.leader.lease import Leadership
-from kube.watch.change_stream import Following
-from kube.weights.pod_lifecycle import PODS_PATH, LivedPod
+from kube.watch.change_stream import ChangeStream
+from kube.weights.pod_lifecycle import PODS_PATH, PodLifecycle
 from tests.api.kube.objects import wait_for
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client
@@ -96,7 +96,7 @@ class Scene:
         return PodLives(
             LifeParts(
                 CLUSTER,
-                Following(self.connection, PODS_PATH, settings),
+                ChangeStream(self.connection, PODS_PATH, settings),
                 ReachedStore(objects, self.namespace, CLUSTER),
                 LedgerRecorder(taken, lambda: CLUSTER, lambda _: ""),
                 time.time,
@@ -119,7 +119,7 @@ class Scene:
         await wait_for(is_so, 60)
 
 
-def no_signs(pod: LivedPod, raw: msgspec.Raw) -> Signs:
+def no_signs(pod: PodLifecycle, raw: msgspec.Raw) -> Signs:
     """Give what a Pod has that signs in as nobody."""
     return Signs()
 

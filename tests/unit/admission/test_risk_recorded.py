@@ -32,7 +32,7 @@ from tests.unit.admission.sandboxed import pod
 from tests.unit.admission.test_entering_pods import shell
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import Folder, request
-from webhooks.answer import audit_annotations
+from webhooks.review_codec import audit_annotations
 
 HIGH = snapshot(CAROL, level=RiskLevel.HIGH)
 

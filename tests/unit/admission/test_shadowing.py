@@ -21,7 +21,7 @@ from tests.harness.replay_bundles import make_bundles
 from tests.harness.replayed import Scene, cluster_of, make_scene
 from tests.unit.admission.world import pod, request
 from tests.unit.webhooks.judge import PrivilegedJudge
-from webhooks.shadow_metrics import ShadowCollector
+from webhooks.bundle_metrics import ShadowCollector
 
 COUNT = 150
 SECONDS = 60.0

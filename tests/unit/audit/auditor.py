@@ -18,7 +18,7 @@ from tests.harness.pki import Authority, KeyPair
 from webhooks.health import build_status_app
 from webhooks.log import get_logger
 from webhooks.readiness import Readiness
-from webhooks.server import Served, ServerSettings, Stop, serve
+from webhooks.server import ServedApp, ServerSettings, Stop, serve
 from webhooks.tls import PairWatcher, TlsSettings
 
 CLUSTER = "7d0f9c1e-cluster"
@@ -90,7 +90,7 @@ async def running_auditor(  # noqa: PLR0913  What tests change of it.
     stop, started = Stop(), asyncio.get_running_loop().create_future()
     told = started.set_result
     app = Serving(receiver, questions or {}, logger, serving)
-    served = Served(app, "auditor", "the port")
+    served = ServedApp(app, "auditor", "the port")
     running = serve(served, status, server, pair, readiness, logger, stop=stop, on_started=told)
     run = asyncio.create_task(running)
     await asyncio.wait([run, started], return_when=asyncio.FIRST_COMPLETED)

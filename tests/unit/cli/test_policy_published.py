@@ -19,7 +19,7 @@ from cli.policy_wanting import change, wait_until_active, want_previous
 from cli.settings import Settings
 from core.base.errors import BundleRefusedError, ClusterError, SettingsError
 from core.policy_bundles import BASE, CONTROL, BundleHead, GateAnnouncement, PublishedBundle
-from kube.bundles.store import BundleStore, activated
+from kube.bundles.store import BundleStore, with_active
 from tests.unit.cli.conftest import Run
 from tests.unit.kube.config_maps import NAMESPACE, Cluster
 
@@ -62,7 +62,7 @@ async def test_rollback_while_another_waits_keeps_what_is_active(*, at_once: boo
     await want_previous(store, at_once=at_once)
     found = (await store.read()).head
     assert (found.wanted, found.active, found.previous, found.turn) == (NOW, NOW, OLD, 6)
-    assert activated(found, 0.0).active == NOW
+    assert with_active(found, 0.0).active == NOW
 
 
 async def test_rollback_goes_one_step_back_where_nothing_waits() -> None:
@@ -147,7 +147,7 @@ async def test_programs_are_told_how_it_ended(*, refused: bool) -> None:
     while not refused and not changing.done():
         read = await store.read()
         if read.head.turn == 6 and read.head.active == NOW:
-            await store.write(read, activated(read.head, 0.0))
+            await store.write(read, with_active(read.head, 0.0))
         await asyncio.sleep(0)
     found = await changing
     assert (found.wanted, found.before, found.active) == (OLD, NOW, not refused)

@@ -16,7 +16,7 @@ from admission.shadowing import Shadow
 from cli import shadow_asking
 from cli.shadow_asking import read_metrics
 from tests.unit.cli.conftest import Run
-from webhooks.shadow_metrics import ShadowCollector
+from webhooks.bundle_metrics import ShadowCollector
 
 Serve = Callable[[Shadow | None], str]
 

@@ -23,7 +23,7 @@ from tests.unit.webhooks.connection import Answer, Connection
 from webhooks.health import build_status_app
 from webhooks.log import get_logger
 from webhooks.readiness import Readiness
-from webhooks.server import Served, ServerSettings, Stop, serve
+from webhooks.server import ServedApp, ServerSettings, Stop, serve
 from webhooks.tls import PairWatcher, TlsSettings
 
 NOW = 1_790_000_000.0
@@ -160,7 +160,7 @@ async def _served(
     stop = Stop()
     running = asyncio.create_task(
         serve(
-            Served(receiver, "security events", "identity.security_events.port"),
+            ServedApp(receiver, "security events", "identity.security_events.port"),
             build_status_app(readiness, CollectorRegistry()),
             ServerSettings(port=0, status_port=0, drain_seconds=0.0, finish_seconds=1.0),
             watcher,

@@ -24,7 +24,7 @@ from core.policy_bundles import (
     GateAnnouncement,
     PublishedBundle,
 )
-from kube.bundles.store import wanting
+from kube.bundles.store import with_wanted
 from kube.leader.lease import Leadership
 from policies.bundle import signed
 from policies.signing import Signing
@@ -81,7 +81,7 @@ async def test_who_goes_back_is_not_overruled(scene: Scene) -> None:
     """By the same image, whoever leads; a new one is taken."""
     before = await scene.look()
     read = await scene.store.read()
-    await scene.store.write(read, wanting(before, BASE))
+    await scene.store.write(read, with_wanted(before, BASE))
     scene.anew()
     assert (await scene.look()).wanted == BASE
     scene.served.tag("stable", SECOND)

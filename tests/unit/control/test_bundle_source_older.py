@@ -12,7 +12,7 @@ from cli.policy_bundles import print_standing
 from cli.policy_published import standing_of
 from cli.policy_wanting import want, want_previous
 from core.policy_bundles import BASE, CONTROL, BundleHead, GateAnnouncement
-from kube.bundles.store import activated
+from kube.bundles.store import with_active
 from policies.bundle import signed
 from policies.signing import Signing
 from tests.harness.bundles import retitled, revision_of
@@ -121,7 +121,7 @@ async def test_who_rolls_back_is_followed_by_the_tag_alone(scene: Scene) -> None
         scene.served.tag("stable", packed)
         await scene.look()
         read = await scene.store.read()
-        await scene.store.write(read, activated(read.head, NOW))
+        await scene.store.write(read, with_active(read.head, NOW))
     head = await want_previous(scene.store, at_once=True)
     assert (head.wanted, head.not_before) == (revision_of(OLD), JULY)
     scene.served.tag("stable", BETWEEN)
@@ -136,7 +136,7 @@ async def test_who_rolls_back_is_followed_by_the_tag_alone(scene: Scene) -> None
 async def test_what_is_in_force_may_be_wanted_again(scene: Scene) -> None:
     """Where the newer one never came in force, since a gate refuses it."""
     read = await scene.store.read()
-    await scene.store.write(read, activated(read.head, NOW))
+    await scene.store.write(read, with_active(read.head, NOW))
     later = signed(retitled(15, JULY + 60), Signing(KEY), "b")
     scene.served.tag("stable", later)
     assert (await scene.look()).wanted == revision_of(later)

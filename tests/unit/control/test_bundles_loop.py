@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 from control.loops.bundles import Activating, Roll, roll_of
 from core.base.errors import InvalidObjectError
 from core.policy_bundles import BASE, CONTROL, BundleHead, GateAnnouncement
-from kube.bundles.store import BundleStore, activated, wanting
+from kube.bundles.store import BundleStore, with_active, with_wanted
 from kube.leader.lease import Leadership
 from tests.harness.bundles import retitled, stored
 from tests.unit.kube.config_maps import NAMESPACE, Cluster
@@ -65,17 +65,17 @@ def test_what_was_active_is_kept_to_go_back_to() -> None:
     packed = retitled(1)
     head = BundleHead(bundles=(stored(packed),))
     revision = head.bundles[0].revision
-    head = activated(wanting(head, revision), 0.0)
+    head = with_active(with_wanted(head, revision), 0.0)
     assert (head.active, head.previous, head.turn) == (revision, BASE, 1)
     assert head.changed == "1970-01-01T00:00:00Z"
-    assert activated(wanting(head, revision), 9.0).previous == BASE
-    assert activated(wanting(head, BASE), 9.0).previous == revision
+    assert with_active(with_wanted(head, revision), 9.0).previous == BASE
+    assert with_active(with_wanted(head, BASE), 9.0).previous == revision
 
 
 def test_only_what_is_published_can_be_wanted() -> None:
     """It is said what is."""
     with pytest.raises(InvalidObjectError, match="is not published here: there are none, and 'ba"):
-        wanting(BundleHead(), WANTED)
+        with_wanted(BundleHead(), WANTED)
 
 
 async def test_what_control_itself_refuses_is_said_beside_the_gates() -> None:

@@ -14,8 +14,7 @@ from control.loops.endings import BEFORE_S, Endings
 from core.approvals.break_glass import parse_break_glass
 from core.approvals.exceptions import parse_exception
 from core.base.errors import ClusterError, NotLeaderError
-from kube.approvals.break_glasses import BreakGlasses
-from kube.approvals.watch import Exceptions
+from kube.approvals.watch import BreakGlasses, Exceptions
 from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership

@@ -10,8 +10,7 @@ from core.base.errors import AccessReviewError
 from core.people.subject import Subject
 from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
-from kube.cluster.access_reviews import AccessQuestion
-from kube.cluster.accessreview import AccessReviews
+from kube.cluster.access_reviews import AccessQuestion, AccessReviews
 from tests.unit.kube.scripted import Answer, ScriptedServer, reply, stream
 
 QUESTION = AccessQuestion(

@@ -14,8 +14,7 @@ from cli.settings_egress import Egress
 from core.base.errors import NotSyncedError
 from kube.client.connection import Connection
 from kube.client.settings import DefaultDeny, LiveSettings
-from kube.egress.generated import GeneratedLists
-from kube.egress.generated_policies import WatchedDefaultDenies
+from kube.egress.generated_policies import GeneratedPolicies, WatchedDefaultDenies
 from tests.unit.kube.scripted import Answer, ScriptedServer, eventually, reply, stream
 
 WANTED = default_deny_of(Egress())
@@ -142,7 +141,7 @@ def test_each_engine_has_its_own(engine: Any, kind: str) -> None:
 async def test_what_was_generated_is_listed(connection: Connection, server: ScriptedServer) -> None:
     """By its mark, in one namespace; no answer is an error."""
     server.answers = [listed(deny("train")), reply({"message": "no"}, 403)]
-    lists = GeneratedLists(connection, FAST)
+    lists = GeneratedPolicies(connection, FAST)
     (found,) = await lists.list("train")
     assert msgspec.json.decode(found)["metadata"]["namespace"] == "train"
     assert server.requests[0]["labelSelector"] == "app.kubernetes.io/managed-by=sallyport"

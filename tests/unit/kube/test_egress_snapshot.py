@@ -11,7 +11,7 @@ import yaml
 
 from core.base.errors import ClusterError
 from kube.client.objects import Objects, Page
-from kube.egress.egress_look import namespaces_named, read_cluster, read_folder
+from kube.egress.snapshot import namespaces_named, read_cluster, read_folder
 from tests.unit.egress.intents import allowlist, destinations
 
 POD = {

@@ -7,7 +7,7 @@ import pytest
 from core.base.errors import ClusterError
 from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
-from kube.watch.change_stream import Following
+from kube.watch.change_stream import ChangeStream
 from tests.unit.kube.scripted import ScriptedServer, event, stream
 
 
@@ -15,7 +15,7 @@ async def test_a_server_that_went_back_remembers_nothing(
     connection: Connection, server: ScriptedServer
 ) -> None:
     """After etcd was restored a watch would be silent until the versions have grown again."""
-    following = Following(connection, "/api/v1/pods", LiveSettings())
+    following = ChangeStream(connection, "/api/v1/pods", LiveSettings())
     server.answers = [stream(event("ADDED", "a", "10"))]
     server.version = "9"
     with pytest.raises(ClusterError, match="is at 9 and was at 10") as raised:

@@ -13,10 +13,10 @@ from kube.leader.lease import (
     Leadership,
     LeaseSettings,
     boot_time,
-    claimed,
+    build_claim,
+    build_release,
+    build_unheld,
     read_record,
-    released,
-    unheld,
 )
 
 SETTINGS = LeaseSettings()
@@ -61,7 +61,7 @@ def test_a_senseless_record_can_be_waited_for_and_taken_over(spec: dict[str, Any
     released_by_holder = not record.holder and record.duration_s == 1
     assert record.patience(SETTINGS) == 0 if released_by_holder else True
     assert released_by_holder or SETTINGS.duration_s <= record.patience(SETTINGS) <= LONGEST_S
-    taken = read_record(claimed(record, "me", SETTINGS, NOW))
+    taken = read_record(build_claim(record, "me", SETTINGS, NOW))
     assert (taken.holder, taken.duration_s) == ("me", 15)
     assert taken.transitions == record.transitions + (record.holder != "me")
 
@@ -75,7 +75,7 @@ def test_a_record_without_a_version_is_an_error() -> None:
 def test_a_takeover_counts_a_transition_and_keeps_the_labels() -> None:
     """And carries the version that it was read at."""
     record = read_record(lease(holderIdentity="other", leaseTransitions=4))
-    body = claimed(record, "me", SETTINGS, NOW)
+    body = build_claim(record, "me", SETTINGS, NOW)
     assert body["metadata"] == lease()["metadata"]
     assert body["spec"] == {
         "holderIdentity": "me",
@@ -91,10 +91,10 @@ def test_a_renewal_and_a_release_keep_the_transitions() -> None:
     record = read_record(
         lease(holderIdentity="me", leaseTransitions=4, acquireTime="2026-01-01T00:00:00.000000Z")
     )
-    renewed = claimed(record, "me", SETTINGS, NOW)["spec"]
+    renewed = build_claim(record, "me", SETTINGS, NOW)["spec"]
     assert renewed["leaseTransitions"] == 4
     assert renewed["acquireTime"] == "2026-01-01T00:00:00.000000Z"
-    given_up = released(record, NOW)
+    given_up = build_release(record, NOW)
     assert given_up["spec"]["leaseTransitions"] == 4
     after = read_record({**given_up, "metadata": lease()["metadata"]})
     assert after.patience(SETTINGS) == 0
@@ -102,7 +102,7 @@ def test_a_renewal_and_a_release_keep_the_transitions() -> None:
 
 def test_a_record_made_where_there_was_none_is_waited_for() -> None:
     """Its deletion may not have reached a leader yet."""
-    body = unheld("ns", "l", SETTINGS)
+    body = build_unheld("ns", "l", SETTINGS)
     body["metadata"]["resourceVersion"] = "1"
     assert read_record(body).patience(SETTINGS) == SETTINGS.duration_s
 

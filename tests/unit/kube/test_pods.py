@@ -5,7 +5,7 @@ import pytest
 from core.base.errors import InvalidObjectError, PodUnknownError
 from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
-from kube.resources.pods import PodGets
+from kube.resources.lookups import PodGets
 from tests.unit.kube.scripted import Answer, ScriptedServer, reply, stream
 
 POD = {"metadata": {"name": "llama-0", "uid": "u"}, "spec": {"containers": [{"name": "main"}]}}

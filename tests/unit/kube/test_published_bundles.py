@@ -22,8 +22,8 @@ from core.policy_bundles import (
     decode_head,
     part_name,
 )
-from kube.bundles.store import BundleStore, activated
-from kube.bundles.watch import PublishedBundles, in_parts, parse_head, read_part
+from kube.bundles.store import BundleStore, with_active
+from kube.bundles.watch import PublishedBundles, parse_head, read_part, split_bundle
 from kube.client.settings import LiveSettings
 from tests.unit.kube.config_maps import NAMESPACE, PATH, Cluster
 
@@ -73,7 +73,7 @@ async def test_a_bundle_comes_back_as_it_was(
 def test_a_larger_one_is_refused() -> None:
     """Before anything is written."""
     with pytest.raises(InvalidObjectError, match="larger than 7200 KiB"):
-        in_parts(bytes(MOST_PARTS * PART_BYTES + 1))
+        split_bundle(bytes(MOST_PARTS * PART_BYTES + 1))
 
 
 async def test_parts_of_another_bundle_are_no_bundle(
@@ -104,7 +104,7 @@ async def test_what_is_active_or_was_before_is_never_written_over(
         head = await publish(store, number, str(number).encode())
         if chance.random() < 0.5:
             before = await store.read()
-            await store.write(before, activated(head, number))
+            await store.write(before, with_active(head, number))
         head = (await store.read()).head
         assert len(head.bundles) <= SLOTS
         assert len({each.slot for each in head.bundles}) == len(head.bundles)
@@ -136,7 +136,7 @@ async def test_who_publish_at_once_never_mix_bundles(
         for number in range(1, 5):
             await publish(store, number, str(number).encode())
             before = await store.read()
-            await store.write(before, activated(before.head, number))
+            await store.write(before, with_active(before.head, number))
     cluster.pauses = lambda: chance.choice((0, 1, 1, 12))
     for number in range(100, 160, 3):
         each = [publish(store, one, bytes([one]) * size) for one in range(number, number + 3)]

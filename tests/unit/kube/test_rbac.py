@@ -6,9 +6,8 @@ import msgspec
 import pytest
 
 from core.people.subject import Subject, service_account_subject
-from kube.rbac.authorizer import Question, Rbac, applies_to, rule_allows
+from kube.rbac.authorizer import Question, Rbac, applies_to, rule_allows, selects
 from kube.rbac.objects import Binding, BindingSubject, LabelSelector, PolicyRule, Role
-from kube.rbac.rbac_aggregation import selects
 
 AGGREGATE: Final = "rbac.authorization.k8s.io/aggregate-to-"
 USE = Question("use", "sallyport.dev", "containerprofiles", "small", "train")

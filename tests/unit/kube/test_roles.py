@@ -6,7 +6,7 @@ from core.base.errors import RoleUnknownError
 from core.kubernetes.roles import RoleRule
 from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
-from kube.resources.roles import RoleGets
+from kube.resources.lookups import RoleGets
 from tests.unit.kube.scripted import Answer, ScriptedServer, reply, stream
 
 RULE = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"], "later": True}

@@ -15,14 +15,12 @@ import structlog
 from certs.selfsigned import PairFiles, make_pair
 from tests.unit.webhooks.connection import Answer, Connection
 from tests.unit.webhooks.judge import PrivilegedJudge
-from webhooks.app import AdmissionApp, AppSettings
+from webhooks.app import AdmissionApp, AppSettings, Recorder
 from webhooks.health import build_status_app
-from webhooks.lines import LineWriter
-from webhooks.log import LogSettings, configure_logs, get_logger
-from webhooks.metrics import Metrics, Sources
+from webhooks.log import LineWriter, LogSettings, configure_logs, get_logger
+from webhooks.metrics import Metrics, MetricSources
 from webhooks.readiness import Readiness
-from webhooks.recorder import Recorder
-from webhooks.server import Addresses, Served, ServerSettings, Stop, serve
+from webhooks.server import Addresses, ServedApp, ServerSettings, Stop, serve
 from webhooks.tls import PairWatcher, TlsSettings
 
 
@@ -102,7 +100,7 @@ async def running_gate(  # noqa: PLR0913, PLR0917  Each is what some test change
     settings = server or ServerSettings(port=0, status_port=0, drain_seconds=0.0)
     stop, started = Stop(), asyncio.get_running_loop().create_future()
     told = started.set_result
-    served = Served(
+    served = ServedApp(
         app,
         "webhooks",
         "the webhook address",
@@ -125,8 +123,8 @@ async def running_gate(  # noqa: PLR0913, PLR0917  Each is what some test change
         os.close(descriptor)
 
 
-def _sources(readiness: Readiness, pair: PairWatcher, writer: LineWriter) -> Sources:
-    return Sources(
+def _sources(readiness: Readiness, pair: PairWatcher, writer: LineWriter) -> MetricSources:
+    return MetricSources(
         missing=readiness.missing,
         access_reviews=lambda: {"hit": 3, "miss": 2, "error": 1},
         policy_revision=lambda: "4f0c2a9e11aa",

@@ -26,7 +26,7 @@ from webhooks.health import build_status_app
 from webhooks.log import LogSettings, configure_logs, get_logger
 from webhooks.metrics import Metrics
 from webhooks.readiness import Readiness
-from webhooks.server import Addresses, Served, ServerSettings, serve
+from webhooks.server import Addresses, ServedApp, ServerSettings, serve
 from webhooks.tls import PairWatcher, TlsSettings
 
 ROOT = Path(__file__).parents[3]
@@ -117,7 +117,7 @@ async def _run(options: argparse.Namespace) -> int:
     metrics = Metrics("1.2.3")
     app = AdmissionApp(judge, readiness, metrics, logger)
     return await serve(
-        Served(
+        ServedApp(
             app,
             "webhooks",
             "the webhook address",

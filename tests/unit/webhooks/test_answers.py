@@ -13,14 +13,14 @@ from core.decision.decision import Action, Decision, Finding, Verdict
 from core.decision.request import Request
 from tests.unit.webhooks.judge import DECISION_ID, approval, refusal
 from tests.unit.webhooks.reviews import encode, review
-from webhooks.answer import (
+from webhooks.review_codec import (
+    decode_review,
     encode_answer,
     encode_failure,
     fit_warnings,
     mutation_patches,
     no_patches,
 )
-from webhooks.review_codec import decode_review
 
 
 def request(metadata: Any = None, **changes: Any) -> Request:

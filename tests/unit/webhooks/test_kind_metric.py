@@ -5,7 +5,7 @@ import msgspec
 from core.decision.request import Kind
 from tests.unit.webhooks.judge import approval
 from tests.unit.webhooks.test_answers import request
-from webhooks.metrics import MOST_DECLARED, Metrics, Sources
+from webhooks.metrics import MOST_DECLARED, Metrics, MetricSources
 
 DECLARED = {"example.com/Tool", "Endpoints"}
 
@@ -31,7 +31,7 @@ def test_kinds_that_rules_declare_have_their_names() -> None:
     metrics = Metrics("0")
     count(metrics, "Endpoints")
     assert counted(metrics) == {"other": 1}
-    metrics.watch(Sources(declared_kinds=lambda: DECLARED))
+    metrics.watch(MetricSources(declared_kinds=lambda: DECLARED))
     count(metrics, "Pod")
     count(metrics, "Endpoints")
     count(metrics, "Tool", "example.com")
@@ -43,7 +43,7 @@ def test_bundles_have_a_bounded_number_of_names() -> None:
     """All that came; the kinds of one that is in force later may be `other`."""
     metrics = Metrics("0")
     declared: set[str] = set()
-    metrics.watch(Sources(declared_kinds=lambda: declared))
+    metrics.watch(MetricSources(declared_kinds=lambda: declared))
     for number in range(MOST_DECLARED + 10):
         declared.clear()
         declared.add(f"Kind{number}")

@@ -16,9 +16,8 @@ from tests.unit.webhooks.gate import running_gate
 from tests.unit.webhooks.judge import PrivilegedJudge
 from tests.unit.webhooks.process import GateProcess, gate_process
 from tests.unit.webhooks.reviews import encode, review
-from webhooks.asgi import Receive, Scope, Send
-from webhooks.listener import make_config
-from webhooks.server import ServerSettings
+from webhooks.exchange import Receive, Scope, Send
+from webhooks.server import ServerSettings, make_config
 
 GOOD, BAD = encode(review(padding=18_000)), encode(review(bad=True))
 KUBE_APISERVER_IDLE_SECONDS = 90

@@ -10,8 +10,14 @@ from core.decision.decision import Decision
 from core.decision.request import Kind, Operation, Request
 from core.people.subject import Subject
 from tests.unit.webhooks.judge import approval, refusal
-from webhooks.lines import BATCH_SECONDS, LineWriter
-from webhooks.log import LogSettings, configure_logs, get_logger, log_decision
+from webhooks.log import (
+    BATCH_SECONDS,
+    LineWriter,
+    LogSettings,
+    configure_logs,
+    get_logger,
+    log_decision,
+)
 
 F_SETPIPE_SZ = 1031
 REQUEST = Request(

@@ -7,8 +7,15 @@ import pytest
 
 from core.base.errors import ReviewTooLargeError
 from tests.unit.webhooks.connection import until
-from webhooks.asgi import ClientGoneError, Message, SlowBodyError, read_body
-from webhooks.bodies import BodyBudget, BodyShare, NoRoomError
+from webhooks.exchange import (
+    BodyBudget,
+    BodyShare,
+    ClientGoneError,
+    Message,
+    NoRoomError,
+    SlowBodyError,
+    read_body,
+)
 
 
 class Parts:

@@ -12,9 +12,8 @@ import structlog
 from core.base.errors import CannotBindError
 from tests.harness.pki import Authority
 from tests.harness.ports import free_ports
-from webhooks.asgi import Receive, Scope, Send
-from webhooks.beside import serve_beside
-from webhooks.server import Served
+from webhooks.exchange import Receive, Scope, Send
+from webhooks.server import ServedApp, serve_beside
 from webhooks.tls import PairWatcher, TlsSettings
 
 SLOW_S = 0.3
@@ -44,7 +43,7 @@ def pair_of(authority: Authority) -> PairWatcher:
 
 def serving(authority: Authority, port: int) -> asyncio.Task[None]:
     """Begin to serve."""
-    served = Served(slow, "test", "the test's port")
+    served = ServedApp(slow, "test", "the test's port")
     work = serve_beside(served, "127.0.0.1", port, pair_of(authority), structlog.get_logger())
     return asyncio.create_task(work)
 

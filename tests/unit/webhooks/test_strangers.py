@@ -15,9 +15,9 @@ from tests.unit.webhooks.gate import Gate, running_gate
 from tests.unit.webhooks.judge import PrivilegedJudge
 from tests.unit.webhooks.reviews import encode, review
 from webhooks.app import AppSettings
-from webhooks.asgi import Scope
-from webhooks.listener import make_config
+from webhooks.exchange import Scope
 from webhooks.protocol import AdmissionProtocol, Connections
+from webhooks.server import make_config
 
 GOOD = encode(review())
 LARGE = encode(review(padding=150_000))
@@ -51,7 +51,7 @@ async def dropped(gate: Gate, reason: str) -> None:
 
 @pytest.fixture(autouse=True)
 def _sweep_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webhooks.listener._TICKS_BETWEEN_SWEEPS", 1)
+    monkeypatch.setattr("webhooks.server._TICKS_BETWEEN_SWEEPS", 1)
 
 
 @pytest_asyncio.fixture
@@ -142,7 +142,7 @@ async def test_the_longest_idle_goes_where_all_were_answered(crowded: Gate) -> N
 
 async def test_a_handshake_has_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that is never finished is cut and counted."""
-    monkeypatch.setattr("webhooks.listener.HANDSHAKE_SECONDS", 0.2)
+    monkeypatch.setattr("webhooks.server.HANDSHAKE_SECONDS", 0.2)
     async with running_gate(tmp_path) as gate:
         mute = await Connection.open(gate.addresses.served, None)
         await ended(mute)

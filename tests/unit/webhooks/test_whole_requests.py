@@ -13,7 +13,7 @@ from tests.unit.webhooks.gate import Gate, running_gate
 from tests.unit.webhooks.judge import PrivilegedJudge
 from tests.unit.webhooks.reviews import encode, review
 from webhooks.app import AdmissionApp, AppSettings
-from webhooks.asgi import HttpRequest, Reply
+from webhooks.exchange import HttpRequest, Reply
 
 HEAD = "{method} {target} HTTP/1.1\r\nHost: gate\r\nContent-Type: {kind}\r\n{length}{more}\r\n"
 GOOD = encode(review(uid="good"))

@@ -13,7 +13,7 @@ from control.weights.noticing import Noticing
 from control.weights.telling import Signs, Teller
 from core.weights.roll_calls import build_roll_call
 from kube.approvals.recorded_objects import RecordedObject
-from kube.weights.pod_lifecycle import LivedPod
+from kube.weights.pod_lifecycle import PodLifecycle
 
 YEARS_S = 3 * 365 * 86_400
 
@@ -28,7 +28,7 @@ async def test_all_of_it_is_stored_once_however_old_it_is(tmp_path: Path) -> Non
 
     now = time.time()
     recorder = LedgerRecorder(Spool(), lambda: "c-1", lambda _: "")
-    old = LivedPod(
+    old = PodLifecycle(
         uid=str(uuid.uuid4()),
         namespace="train",
         name="llm-0",

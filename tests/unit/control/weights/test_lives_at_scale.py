@@ -25,7 +25,7 @@ from control.weights.signs import SignsOf
 from core.cluster import SignIn
 from core.kubernetes.persistent_volumes import PersistentVolume
 from kube.leader.lease import Leadership
-from kube.watch.change_stream import Change, Following, Listed
+from kube.watch.change_stream import Change, ChangeStream, ListPage
 from tests.harness.evidence import record
 from tests.harness.sizes import PROOF, size
 
@@ -93,18 +93,18 @@ def pod_at(number: int, uid: str, step: int) -> bytes:
     return msgspec.json.encode({"metadata": meta, "spec": spec, "status": status})
 
 
-class Fleet(Following):
+class Fleet(ChangeStream):
     """Sends Pods as kube-apiserver does, without one."""
 
     def __init__(self) -> None:
         self.random = Random(5)  # noqa: S311  No secrets.
         self.changes: list[list[Change]] = []
 
-    async def pages(self, version: str = "") -> AsyncIterator[Listed]:
+    async def pages(self, version: str = "") -> AsyncIterator[ListPage]:
         """Yield all Pods, 500 at a time."""
         for begin in range(0, PODS, 500):
             page = [pod_of(number, self.random) for number in range(begin, min(begin + 500, PODS))]
-            yield Listed([msgspec.Raw(each) for each in page], version or "1000")
+            yield ListPage([msgspec.Raw(each) for each in page], version or "1000")
             await asyncio.sleep(0)
 
     @asynccontextmanager

@@ -10,7 +10,7 @@ from control.weights.telling import Signs
 from core.base.errors import NotSyncedError
 from core.cluster import SignIn
 from core.kubernetes.persistent_volumes import PersistentVolume
-from kube.weights.pod_lifecycle import read_lived_pod
+from kube.weights.pod_lifecycle import read_pod_lifecycle
 
 ANNOTATED = "0b3c1d5e-1111-4222-8333-944445555666"
 NAMED = "1b3c1d5e-1111-4222-8333-944445555666"
@@ -45,7 +45,7 @@ def signs(labels: dict[str, str] | None = None, account: str = "trainer", **spec
         "spec": {"serviceAccountName": account, "containers": [main], **spec},
     }
     raw = msgspec.Raw(msgspec.json.encode(whole))
-    return SIGNS(read_lived_pod(raw), raw)
+    return SIGNS(read_pod_lifecycle(raw), raw)
 
 
 USE = {"azure.workload.identity/use": "true"}
@@ -94,4 +94,4 @@ def test_nothing_is_recorded_before_it_is_known_who_signs_in_as_whom() -> None:
     }
     raw = msgspec.Raw(msgspec.json.encode({"metadata": meta, "spec": {"containers": []}}))
     with pytest.raises(NotSyncedError):
-        found(read_lived_pod(raw), raw)
+        found(read_pod_lifecycle(raw), raw)

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from control.weights.living import OVER, Host, Kept, Living, Place, key_of, uid_of
 from control.weights.telling import AGAIN_S, Signs, Teller, Told
 from core.weights.pod_lifecycle import LifeEvent, PodLife
-from kube.weights.pod_lifecycle import LivedPod, read_lived_pod
+from kube.weights.pod_lifecycle import PodLifecycle, read_pod_lifecycle
 
 UID = "3f0c7d5e-1111-4222-8333-944445555666"
 NOW = 1_790_000_000.0
 NONE = Signs()
 
 
-def seen(**changes: Any) -> LivedPod:
+def seen(**changes: Any) -> PodLifecycle:
     """Give a Pod that runs."""
     fields: dict[str, Any] = {
         "uid": UID,
@@ -36,7 +36,7 @@ def seen(**changes: Any) -> LivedPod:
         "owner": "",
         "moved": NOW - 80,
     }
-    return LivedPod(**fields | changes)
+    return PodLifecycle(**fields | changes)
 
 
 def teller() -> Teller:
@@ -44,7 +44,9 @@ def teller() -> Teller:
     return Teller("c-1", Living())
 
 
-def tell(by: Teller, pod: LivedPod, signs: Signs = NONE, *, gone: bool = False) -> list[PodLife]:
+def tell(
+    by: Teller, pod: PodLifecycle, signs: Signs = NONE, *, gone: bool = False
+) -> list[PodLife]:
     """Tell an event, and remember what comes of it."""
     told: Told = by.tell(pod, signs, gone=gone, now=NOW)
     if told.kept is None:
@@ -163,7 +165,7 @@ RAW = {
 
 def test_of_a_pod_only_its_life_is_read() -> None:
     """Single addresses where there are no lists, and the controller among its owners."""
-    found = read_lived_pod(msgspec.json.encode(RAW))
+    found = read_pod_lifecycle(msgspec.json.encode(RAW))
     assert (found.addresses, found.node_addresses, found.host_network) == (
         ("10.1.0.1",),
         ("10.1.0.1",),
@@ -177,7 +179,7 @@ def test_of_a_pod_only_its_life_is_read() -> None:
 def stopped_of(*states: dict[str, Any]) -> float:
     """Give when a Pod stopped whose containers are in these states."""
     status = {"phase": "Running", "containerStatuses": [{"state": each} for each in states]}
-    return read_lived_pod(msgspec.json.encode(RAW | {"status": status})).stopped
+    return read_pod_lifecycle(msgspec.json.encode(RAW | {"status": status})).stopped
 
 
 def test_a_pod_has_stopped_once_none_of_its_containers_runs() -> None:
