@@ -32,9 +32,9 @@ from core.egress.allowlists import (
 from core.people.approvable import UntypedObject
 from core.people.subject import service_account_subject
 from core.people.two_person import person_of
-from egress.breadth import addresses_of, measure, too_many
-from egress.ground import Ground
-from egress.meaning import may_not_use
+from egress.compiler.allowlists import may_not_use
+from egress.limits.breadth import addresses_of, measure, too_many
+from egress.limits.settings import Ground
 
 _WRITTEN: Final = (names.AUTHOR_ANNOTATION, names.EDITORS_ANNOTATION)
 _SHOWN: Final = 3

@@ -15,7 +15,7 @@ from core.base import names
 from core.decision.decision import Finding, Verdict
 from core.decision.document import DecisionDocument, TriedProfile
 from core.decision.namespaces import Mode
-from identity.requester import PROFILE_PATH
+from identity.requester_note import PROFILE_PATH
 
 _GRANT_SIZE: Final = 8
 """A right takes another person, and may be more than is needed: it weighs as much as changing

@@ -22,7 +22,7 @@ from core.decision.decision import Need
 from core.decision.request import Operation, Request
 from core.kubernetes.workload_kinds import CONTROLLER_MANAGER, service_account_user
 from core.people.subject import Subject
-from identity.kinds import SubjectKind, kind_of
+from identity.subject_kind import SubjectKind, kind_of
 from policies.engine import Answer
 from policies.projecting.connections import CONNECTION_KINDS, project_connection
 from policies.projecting.credentials import project_credential

@@ -17,7 +17,7 @@ from core.kubernetes.pod import ObjectMeta, OwnerReference
 from core.kubernetes.requester_notes import OwnerObject, controller_reference, read_notes
 from core.kubernetes.workload_kinds import WORKLOADS, GroupKind
 from core.sandbox.decision import SandboxMode
-from identity.subjects import Controllers
+from identity.profile_subjects import Controllers
 
 _POD: Final = ("", "Pod")
 _UNNOTED: Final = frozenset({("", "PodTemplate")})

@@ -17,7 +17,7 @@ from admission.facts import (
 from admission.replayable import context_of, fields_of, projection_of
 from core.decision.decision import Evidence, Named, ProfileAttempt, TraceOutcome
 from core.risk.model import OperationClass
-from identity.kinds import SubjectKind
+from identity.subject_kind import SubjectKind
 
 _MOST_COVERING: Final = 8
 """Profiles kept of those that cover all."""

@@ -22,10 +22,10 @@ from core.sandbox.capacity import NodePool
 from core.sandbox.decision import Feature, SandboxDecision, Signal
 from core.weights.access_paths import AccessPath, UngrantedPath
 from core.weights.grant_coverage import NOBODY, Asker
-from identity.requester import NoteChange
+from identity.requester_note import NoteChange
 from policies.bundle import Rule
 from policies.context import NO_STANDINGS, Standings
-from sandbox.choosing import Refusal
+from sandbox.runtime_choice import Refusal
 
 
 class NamedProfile(msgspec.Struct, frozen=True, gc=False):

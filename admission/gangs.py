@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from admission.facts import Isolated, SandboxPart
 from core.decision.namespaces import Namespace
 from policies.engine import Answer
-from sandbox.weighing import Weighed
+from sandbox.risk_score import Weighed
 
 MOST_KEPT: Final = 512
 """Gangs that are created at a time."""

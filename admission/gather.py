@@ -44,15 +44,15 @@ from core.decision.request import Operation, Request
 from core.decision.rollout import Modes
 from core.people.subject import Subject
 from core.people.two_person import ORDINARY_TERMS, ApprovalTerms
-from egress.ground import ORDINARY as ORDINARY_GROUND
-from egress.ground import Ground
-from identity.kinds import SubjectKind, kind_of
-from identity.risk.standing import ORDINARY as ORDINARY_FRESHNESS
-from identity.risk.standing import Freshness
-from identity.subjects import Controllers
+from egress.limits.settings import ORDINARY as ORDINARY_GROUND
+from egress.limits.settings import Ground
+from identity.profile_subjects import Controllers
+from identity.risk.standings import ORDINARY as ORDINARY_FRESHNESS
+from identity.risk.standings import Freshness
+from identity.subject_kind import SubjectKind, kind_of
 from policies.engine import Engine
-from sandbox.choosing import ORDINARY as ORDINARY_SITE
-from sandbox.choosing import Site
+from sandbox.runtime_choice import ORDINARY as ORDINARY_SITE
+from sandbox.runtime_choice import Site
 
 _JUDGED = frozenset({Operation.CREATE, Operation.UPDATE})
 

@@ -39,8 +39,8 @@ from core.people.two_person import (
 )
 from core.weights import access_grants, stores
 from core.weights.access_grants import AccessGrant, parse_grant
-from egress.ground import ORDINARY as GROUND
-from egress.ground import Ground
+from egress.limits.settings import ORDINARY as GROUND
+from egress.limits.settings import Ground
 
 _INTENTS: Final = frozenset({allowlists.KIND, allowlists.SET_KIND})
 _KINDS: Final = frozenset(

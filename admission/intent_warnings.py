@@ -9,11 +9,11 @@ from core.decision.decision import Action, Finding
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
 from core.egress.destinations import MAX_PORT, Destination
 from core.egress.dns_names import is_wildcard, readable_name
-from egress.breadth import breadth
-from egress.carving import ALWAYS_RESERVED
-from egress.front_ends import shared_by
-from egress.ground import Ground
-from egress.tags_sharing import sharing_warning
+from egress.limits.breadth import breadth
+from egress.limits.front_ends import shared_by
+from egress.limits.settings import Ground
+from egress.limits.shared_destinations import sharing_warning
+from egress.model.reserved_ranges import ALWAYS_RESERVED
 
 Intent = EgressAllowlist | EgressDestinations
 

@@ -17,10 +17,10 @@ from core.decision.request import Operation, Phase, Request
 from core.kubernetes.pod_templates import json_pointer
 from core.kubernetes.workload_pods import templates_of
 from core.sandbox.decision import RuntimeClass, SandboxMode
-from identity.requester import Change
+from identity.requester_note import Change
 from policies.bundle import Rule
-from sandbox.choosing import Choice, Site, choose, demanded, isolation_of
-from sandbox.weighing import Weighed, weigh
+from sandbox.risk_score import Weighed, weigh
+from sandbox.runtime_choice import Choice, Site, choose, demanded, isolation_of
 
 FIELD: Final = "spec.runtimeClassName"
 

@@ -29,8 +29,8 @@ from core.kubernetes.pod import Pod
 from core.people.two_person import NotApproved
 from core.sandbox.capacity import NodePool
 from core.sandbox.decision import REQUIRED, RuntimeClass, SandboxMode
-from sandbox.choosing import Site
-from sandbox.weighing import Weighed
+from sandbox.risk_score import Weighed
+from sandbox.runtime_choice import Site
 
 _DEMAND: Final = Denial(REQUIRED, "")
 """What an exception excuses."""

@@ -23,7 +23,7 @@ from core.decision.namespaces import Namespace
 from core.decision.request import DecodedPod, Operation, Phase, Request
 from core.egress.pod_labels import PREFIX, egress_labels, reserved_labels
 from core.kubernetes.pod import ObjectMeta, Pod, decode_metadata
-from egress.ground import Ground
+from egress.limits.settings import Ground
 
 LABELS: Final = "egress/labels"
 CLOSED: Final = "egress/default-deny"

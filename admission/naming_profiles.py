@@ -9,7 +9,7 @@ from admission.parts import Reading
 from admission.reading import is_debug
 from core.decision.namespaces import Namespace
 from core.decision.request import Request
-from identity.requester import PROFILE_PATH
+from identity.requester_note import PROFILE_PATH
 
 
 def stands(named: NamedProfile, tried: Candidates, usable: Mapping[str, bool]) -> bool:

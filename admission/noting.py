@@ -28,8 +28,8 @@ from core.kubernetes.requester_notes import (
     read_notes,
 )
 from core.kubernetes.workload_kinds import GroupKind, may_carry
-from identity.requester import Change, NoteChange
-from identity.subjects import Controllers
+from identity.profile_subjects import Controllers
+from identity.requester_note import Change, NoteChange
 
 _POD: Final = ("", "Pod")
 _COPIED: Final = ("apps", "ReplicaSet")

@@ -1,9 +1,10 @@
 """Policies that would open what no EgressAllowlist does, and those that Sallyport makes.
 
 Policies only add: whoever may write one may open what an allowlist would need an owner and a reason
-for. So a NetworkPolicy's egress is compared with what is open already (`egress.reach`), for which
-the namespace's generated policies are listed; of kinds that are not compared, what opens anything
-takes the verb `exempt`. Generated policies are their controller's alone.
+for. So a NetworkPolicy's egress is compared with what is open already
+(`egress.compiler.foreign_policies`), for which the namespace's generated policies are listed; of
+kinds that are not compared, what opens anything takes the verb `exempt`. Generated policies are
+their controller's alone.
 """
 
 import asyncio
@@ -21,9 +22,9 @@ from core.cluster import Cluster
 from core.decision.decision import Action, Finding
 from core.decision.request import Operation, Request
 from core.kubernetes.workload_kinds import CONTROLLER_MANAGER, service_account_user
-from egress.ground import Ground
-from egress.reach import beyond, cases
-from egress.reading import Rule, read_rules
+from egress.compiler.foreign_policies import beyond, cases
+from egress.compiler.reading import Rule, read_rules
+from egress.limits.settings import Ground
 
 GENERATED: Final = "egress/generated"
 OPENS: Final = "egress/opens"

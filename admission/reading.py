@@ -24,8 +24,7 @@ from core.kubernetes.persistent_volumes import PersistentVolume, parse_persisten
 from core.kubernetes.pod import Pod, decode_pod
 from core.kubernetes.workload_kinds import WORKLOADS, may_carry
 from core.people.subject import Subject, service_account_subject
-from identity.requester import PROFILE_PATH
-from identity.subjects import (
+from identity.profile_subjects import (
     CLAIM_MAKERS,
     VOLUME_BINDERS,
     Controllers,
@@ -33,6 +32,7 @@ from identity.subjects import (
     pod_service_account,
     whose_right,
 )
+from identity.requester_note import PROFILE_PATH
 from policies.kinds import OBJECT_KINDS, project_object, project_persistent
 from policies.projecting.added import mark_added
 from policies.projection import project

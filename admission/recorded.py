@@ -10,7 +10,7 @@ from core.decision.document import DecisionDocument
 from core.decision.request import Kind, Operation, Request
 from core.people.subject import SERVICE_ACCOUNT_PREFIX, Subject, service_account_subject
 from core.sandbox.decision import SandboxMode, WeighedSignal
-from sandbox.weighing import NOTHING, Weighed
+from sandbox.risk_score import NOTHING, Weighed
 
 
 def request_of(document: DecisionDocument, subject: Subject) -> Request:

@@ -26,9 +26,9 @@ from core.decision.request import Request
 from core.people.subject import Subject
 from core.risk.model import AssessedIdentity, Behaviour, Effect, OperationClass, Role
 from core.risk.snapshot import RiskSnapshot
-from identity.risk.deciding import NOWHERE, Place, decide
+from identity.risk.decision import NOWHERE, Place, decide
 from identity.risk.principals import Principal, principal_of, principal_of_client, principal_of_note
-from identity.risk.standing import Freshness
+from identity.risk.standings import Freshness
 from identity.risk.table import SHIPPED, Table, parse_table
 from policies.context import Standings
 

@@ -17,7 +17,7 @@ from core.decision.request import Request
 from core.kubernetes.pod import Pod
 from core.people.subject import Subject, pseudonymous_group
 from core.sandbox.decision import SandboxMode
-from identity.kinds import SubjectKind
+from identity.subject_kind import SubjectKind
 from policies.context import ABSENT, ABSENT_BESIDES_RISK, NO_STANDINGS, Context, encode_context
 
 _DEFAULT_ACCOUNT: Final = "default"

@@ -12,7 +12,7 @@ from admission.workloads import read_workload
 from core.base.errors import InvalidObjectError
 from core.decision.request import Request
 from core.kubernetes.workload_kinds import WorkloadKind
-from identity.subjects import Controllers
+from identity.profile_subjects import Controllers
 from policies.projecting.volumes import Claimed
 from policies.site.fields import NO_READS, Reads
 

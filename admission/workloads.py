@@ -20,8 +20,8 @@ from core.kubernetes.pod_templates import PodTemplate, values_at
 from core.kubernetes.workload_kinds import WorkloadKind
 from core.kubernetes.workload_pods import templates_of
 from core.people.subject import Subject
-from identity.requester import PROFILE_PATH
-from identity.subjects import Controllers, pod_service_account, subjects_of
+from identity.profile_subjects import Controllers, pod_service_account, subjects_of
+from identity.requester_note import PROFILE_PATH
 from policies.projecting.volumes import Claimed
 from policies.projection import project
 from policies.site.fields import NO_READS, POD, Reads

@@ -17,7 +17,7 @@ from bench.servers import (
     sallyport_command,
     stage_cluster,
 )
-from certs.selfsigned import PairFiles, make_pair
+from certs.self_signed_pair import PairFiles, make_pair
 from tests.harness.gate import PROGRAM
 
 UNCACHED: Final[Mapping[str, str]] = {"SALLYPORT_EVALUATION__REMEMBERED": "0"}

@@ -16,7 +16,7 @@ from admission.facts import Facts
 from admission.gather import Gatherer
 from admission.noting import Noting
 from cli.main import main
-from identity.kinds import SubjectKind
+from identity.subject_kind import SubjectKind
 
 
 async def _same_facts(_self: object, _request: object, *arguments: Any) -> Facts:

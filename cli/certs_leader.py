@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from certs.standing import Trouble
+from certs.status import Trouble
 from kube.client.objects import Objects
 
 _LEASE: Final = "sallyport-control"

@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
-from certs.signing import PublicKey, SigningKeys, SigningSettings
-from certs.standing import Seen, Standing, Trouble, inspect
+from certs.ledger_keys import PublicKey, SigningKeys, SigningSettings
+from certs.status import Seen, Standing, Trouble, inspect
 from cli import exits
 from cli.certs_leader import Leader, read_leader, troubles_of_leader
 from cli.settings import Settings

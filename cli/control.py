@@ -48,7 +48,7 @@ from control.sweep.publish import ReportWriter
 from control.sweep.settings import SweepSettings
 from control.sweep.sweep import Sweep
 from core.base.errors import SettingsError
-from identity.subjects import configured
+from identity.profile_subjects import configured
 from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.client.settings import LiveSettings

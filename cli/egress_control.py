@@ -30,9 +30,9 @@ from core.base import names
 from core.base.errors import SettingsError
 from core.cluster import Cluster
 from core.kubernetes.label_selectors import Requirement, Requirements, sort_requirements
-from egress.clients.resolver import Resolver, ResolverSettings, Server, server_of, servers_of_system
-from egress.known import Known
-from egress.openings import Meaning
+from egress.dns.resolver import Resolver, ResolverSettings, Server, server_of, servers_of_system
+from egress.model.facts import Known
+from egress.model.openings import Meaning
 from egress.render import clusternetworkpolicy, render
 from egress.render.target import Target
 from kube.client.objects import Objects

@@ -5,10 +5,10 @@ from cli.egress_site import site_of
 from cli.egress_world import look, make_world, open_source
 from cli.settings import Settings
 from core.base.errors import SettingsError
-from egress.aiming import aim_of
-from egress.explaining import Explanation, explain
-from egress.overlaying import Intents
-from egress.world import Site, World
+from egress.analysis.cluster_egress import Site, World
+from egress.analysis.connection import aim_of
+from egress.analysis.explanation import Explanation, explain
+from egress.analysis.overlay import Intents
 from kube.egress.pods import SeenPod
 
 

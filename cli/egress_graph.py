@@ -7,9 +7,9 @@ from cli.egress_site import site_of
 from cli.egress_world import look, make_world, open_source
 from cli.settings import Settings
 from core.base.errors import SettingsError
-from egress.drawing import draw
-from egress.overlaying import Intents
-from egress.picture import Picture, picture_of
+from egress.analysis.graph import Picture, picture_of
+from egress.analysis.graph_svg import draw
+from egress.analysis.overlay import Intents
 
 
 async def make_picture(settings: Settings, namespace: str | None) -> Picture:

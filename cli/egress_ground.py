@@ -8,12 +8,12 @@ import structlog
 from cli.settings_egress import Egress, enrolment_of, limits_of, ranges_of, target_of
 from core.base.errors import InvalidObjectError
 from core.kubernetes.workload_kinds import service_account_user
-from egress.ground import Ground
-from egress.known import NO_TAGS, TagSource
-from egress.openings import Meaning
+from egress.limits.settings import Ground
+from egress.model.facts import NO_TAGS, TagSource
+from egress.model.openings import Meaning
 from egress.render import render
-from egress.render.naming import DEFAULT_DENY
-from egress.tags import parse_service_tags
+from egress.render.generated_objects import DEFAULT_DENY
+from egress.service_tags import parse_service_tags
 from kube.client.settings import DefaultDeny
 from kube.egress.network_policies import digest_of
 

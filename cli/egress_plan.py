@@ -6,8 +6,8 @@ from typing import Final
 from cli.egress_site import site_of
 from cli.egress_world import look, make_world, open_source, read_intents
 from cli.settings import Settings
-from egress.overlaying import overlaid, touched, without
-from egress.planning import Plan, plan
+from egress.analysis.overlay import overlaid, touched, without
+from egress.analysis.plan import Plan, plan
 
 DIFFERENT: Final = 1
 

@@ -13,9 +13,9 @@ from cli.egress_world import look, make_world, open_source, read_intents
 from cli.output import print_json
 from cli.settings import Settings
 from core.base.errors import SettingsError
-from egress.openings import Problem
-from egress.overlaying import overlaid
-from egress.render.naming import Json
+from egress.analysis.overlay import overlaid
+from egress.model.openings import Problem
+from egress.render.generated_objects import Json
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from cli.settings import Settings
 from cli.settings_egress import enrolment_of, limits_of, names_of, ranges_of, target_of
 from core.base.errors import SettingsError
 from core.people.two_person import SHARED_ACCOUNTS, ApprovalTerms
-from egress.known import NO_TAGS, TagSource
-from egress.tags import MAX_BYTES, parse_service_tags
-from egress.world import Site
+from egress.analysis.cluster_egress import Site
+from egress.model.facts import NO_TAGS, TagSource
+from egress.service_tags import MAX_BYTES, parse_service_tags
 
 
 def site_of(settings: Settings) -> Site:

@@ -20,13 +20,13 @@ from core.base import names
 from core.base.errors import SettingsError
 from core.base.times import time_text
 from core.egress.allowlists import KIND
-from egress.flows import Read, Reader
-from egress.flows_azure import read_azure
-from egress.flows_csv import read_csv
-from egress.flows_hubble import read_hubble
-from egress.observing import Observed, observe
-from egress.overlaying import Intents
-from egress.suggesting import Evidence, LeftOut, Suggested, Suggestion, suggest
+from egress.analysis.observed_flows import Observed, observe
+from egress.analysis.overlay import Intents
+from egress.analysis.suggestion import Evidence, LeftOut, Suggested, Suggestion, suggest
+from egress.flows.azure import read_azure
+from egress.flows.csv_file import read_csv
+from egress.flows.hubble import read_hubble
+from egress.flows.records import Read, Reader
 
 FORMAT: Final = 1
 

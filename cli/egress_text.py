@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.text import Text
 
 from cli.text import safe_line
-from egress.explaining import Cited, Explanation
-from egress.openings import Problem
-from egress.planning import Change, Plan
+from egress.analysis.explanation import Cited, Explanation
+from egress.analysis.plan import Change, Plan
+from egress.model.openings import Problem
 
 _COLOURS: Final = {"+": "green", "-": "red"}
 _VERDICTS: Final = {

@@ -17,10 +17,17 @@ from cli.egress_world import look, make_world, open_source
 from cli.settings import Settings
 from cli.text import safe_line
 from core.base.errors import ClusterError, SettingsError
-from egress.overlaying import Intents
-from egress.probe_script import NO_TOOL, command_of, read_answers
-from egress.verifying import Tried, judged, probes_of, representatives, untried_of, works
-from egress.world import World, beside_it
+from egress.analysis.cluster_egress import World, beside_it
+from egress.analysis.overlay import Intents
+from egress.analysis.probe_script import NO_TOOL, command_of, read_answers
+from egress.analysis.verification import (
+    Tried,
+    judged,
+    probes_of,
+    representatives,
+    untried_of,
+    works,
+)
 from kube.client.pod_exec import PodExec
 from kube.egress.pods import SeenPod
 

@@ -14,11 +14,11 @@ from core.base import names
 from core.base.errors import InvalidObjectError, SettingsError
 from core.egress.allowlists import KIND, SET_KIND, EgressAllowlist
 from core.people.subject import Subject, service_account_subject
-from egress.known import KnownService
-from egress.overlaying import Intents
-from egress.pods_behind import known_service
-from egress.references import references_of
-from egress.world import Rights, Site, World
+from egress.analysis.cluster_egress import Rights, Site, World
+from egress.analysis.overlay import Intents
+from egress.compiler.references import references_of
+from egress.compiler.service_backends import known_service
+from egress.model.facts import KnownService
 from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.client.settings import LiveSettings

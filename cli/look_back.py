@@ -27,7 +27,7 @@ from core.base.ids import uuid7
 from core.risk.look_back import LookBackDocument
 from core.risk.snapshot import RiskSnapshot
 from identity.look_back.look_back_subjects import asked_of
-from identity.look_back.looking_back import Risen, clients_of, risen_of
+from identity.look_back.subjects import Risen, clients_of, risen_of
 from kube.client.objects import Objects, open_objects
 from kube.risk.store import RiskStore
 

@@ -17,9 +17,9 @@ from core.base.errors import ClusterError, NotSyncedError, SettingsError
 from core.cluster import Cluster
 from core.decision.rollout import Modes
 from core.people.two_person import SHARED_ACCOUNTS, ApprovalTerms
+from identity.profile_subjects import configured
 from identity.risk.people_at_risk import PeopleAtRisk
-from identity.risk.standing import Freshness
-from identity.subjects import configured
+from identity.risk.standings import Freshness
 from kube.client.connection import Connection
 from kube.client.settings import DefaultDeny, LiveSettings
 from kube.cluster.folder import FolderCluster, read_profiles
@@ -31,7 +31,7 @@ from policies.engine import Engine
 from policies.engine.embedded import EmbeddedEngine, Limits
 from policies.engine.opa import OpaServer
 from policies.engine.remembered import RememberingEngine
-from sandbox.choosing import Site
+from sandbox.runtime_choice import Site
 
 CLUSTER_WAIT_S: Final = 10.0
 """Seconds that a person waits until what is watched of a cluster has been loaded."""

@@ -9,7 +9,7 @@ from cli.settings_identity import Identity
 from core.base.errors import ClusterError, SettingsError
 from core.risk.snapshot import RiskSnapshot
 from identity.risk.principals import GUID
-from identity.risk.standing import Freshness
+from identity.risk.standings import Freshness
 from identity.risk.table import CONFIG_MAP, SHIPPED, Table, parse_table
 from identity.risk.table_reading import LABEL_VALUE
 from kube.client.objects import open_objects

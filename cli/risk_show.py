@@ -27,7 +27,7 @@ from core.risk.model import (
     identity_key,
 )
 from core.risk.snapshot import RiskSnapshot
-from identity.risk.deciding import Place, decide
+from identity.risk.decision import Place, decide
 from identity.risk.principals import (
     GUID,
     Nature,
@@ -35,7 +35,7 @@ from identity.risk.principals import (
     principal_of_client,
     principal_of_note,
 )
-from identity.risk.standing import Freshness, standing_of
+from identity.risk.standings import Freshness, standing_of
 from identity.risk.table import Table
 from kube.client.objects import open_objects
 from kube.cluster.folder import FolderCluster

@@ -16,7 +16,7 @@ from cli.settings_identity import Identity
 from cli.text import safe_line
 from core.risk.model import RiskSource
 from core.risk.snapshot import Coverage, Head, RiskSnapshot
-from identity.risk.standing import AHEAD_S
+from identity.risk.standings import AHEAD_S
 
 _SORTS: Final = {
     "users": "users",
@@ -30,7 +30,7 @@ _SORTS: Final = {
 """What people call each coverage, and where the head has it."""
 
 _DECIDING: Final = frozenset({"users", "service principals"})
-"""Those by whose age identities are stale (`identity.risk.standing`)."""
+"""Those by whose age identities are stale (`identity.risk.standings`)."""
 
 _OPTIONAL: Final = {
     "guests": "not asked for: identity.guests is off",

@@ -9,10 +9,10 @@ from core.base.errors import InvalidObjectError, SettingsError
 from core.base.networks import Network, collapse, parse_network
 from core.decision.namespaces import Enrolment
 from core.kubernetes.label_selectors import Requirement, sort_requirements
-from egress.breadth import Limits
-from egress.known import Known
-from egress.names import NamesSettings
-from egress.openings import Pods
+from egress.dns.learnt_names import NamesSettings
+from egress.limits.breadth import Limits
+from egress.model.facts import Known
+from egress.model.openings import Pods
 from egress.render.target import Dns, Engine, EngineKind, Target
 
 _STRICT = ConfigDict(extra="forbid", frozen=True)
@@ -64,7 +64,7 @@ class EgressDns(BaseModel):
 class EgressResolver(BaseModel):
     """Who is asked what DNS names resolve to: the servers that Pods ask, or those behind them.
 
-    Defaults are those of `egress.clients.resolver`, which the gate does without.
+    Defaults are those of `egress.dns.resolver`, which the gate does without.
     """
 
     model_config = _STRICT

@@ -14,8 +14,8 @@ from core.decision.decision import WhenUnrecorded
 from kube.client.settings import LiveSettings
 from policies.engine.embedded import Limits
 from policies.engine.remembered import MOST_ENTRIES
-from sandbox.choosing import HANDLERS, THRESHOLD
 from sandbox.compatibility import Kind
+from sandbox.runtime_choice import HANDLERS, THRESHOLD
 
 _STRICT = ConfigDict(extra="forbid", frozen=True)
 

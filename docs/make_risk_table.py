@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Final
 
 from core.risk.model import OperationClass, Role, Standing
+from identity.risk.shipped_rows import ARGUED
 from identity.risk.table import SHIPPED
 from identity.risk.table_rows import ALL_OPERATIONS, ALL_ROLES, ALL_STANDINGS
-from identity.risk.table_shipped import ARGUED
 
 PAGE: Final = Path(__file__).parent / "operate" / "risk-table.md"
 

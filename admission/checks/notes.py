@@ -10,7 +10,7 @@ from core.decision.decision import Action, Finding
 from core.decision.namespaces import Namespace, WhenUnnoted
 from core.decision.request import Phase, Request
 from core.kubernetes.requester_notes import RootWorkload
-from identity.requester import notes_due, wrong_notes
+from identity.requester_note import notes_due, wrong_notes
 
 GONE = "notes/owner-gone"
 UNNOTED = "notes/unnoted"

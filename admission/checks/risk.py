@@ -13,7 +13,7 @@ from admission.risk_words import what_is_known, what_is_left, what_to_do, whose
 from core.decision.decision import Action, Finding
 from core.decision.request import Request
 from core.risk.model import AssessedIdentity, Effect, Role, Standing
-from identity.requester import REQUESTER_PATH
+from identity.requester_note import REQUESTER_PATH
 
 RISK: Final = "identity/risk"
 STALE: Final = "identity/stale"

@@ -26,7 +26,7 @@ from core.sandbox.decision import (
     SandboxDecision,
     SandboxMode,
 )
-from sandbox.choosing import Refusal, Trouble
+from sandbox.runtime_choice import Refusal, Trouble
 
 _NAME: Final = 80
 """Characters shown of a name."""

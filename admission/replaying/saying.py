@@ -10,7 +10,7 @@ from core.base.errors import EvaluationError
 from policies.engine import A_POD, Answer, Engine, Judgement, Shown
 from policies.projection import NO_POD
 from policies.site.fields import POD
-from sandbox.weighing import weigh
+from sandbox.risk_score import weigh
 
 _NO_NEEDS: Final = Answer(())
 

@@ -13,8 +13,11 @@ from core.risk.model import identity_key
 
 _PEOPLE: Final = frozenset({"entra-human", "human"})
 _MACHINES: Final = frozenset({"service-account", "pipeline"})
-"""Values of `identity.kinds.SubjectKind`. Nodes, configured controllers and the cluster's own
-components are nobody who could be somebody else; the anonymous are nobody at all."""
+"""Values of `identity.subject_kind.SubjectKind`.
+
+Nodes, configured controllers and the cluster's own components are nobody who could be somebody
+else; the anonymous are nobody at all.
+"""
 
 _LABELS: Final = ("oid:", "user:", "system:")
 

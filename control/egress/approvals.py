@@ -9,9 +9,9 @@ from core.base.errors import AccessReviewError
 from core.cluster import Cluster
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
 from core.people.two_person import ApprovalTerms, Approved, Consent
-from egress.breadth import Limits, Measured, measure
-from egress.known import TagSource
-from egress.meaning import not_approved
+from egress.compiler.allowlists import not_approved
+from egress.limits.breadth import Limits, Measured, measure
+from egress.model.facts import TagSource
 
 Broad = EgressAllowlist | EgressDestinations
 

@@ -9,7 +9,7 @@ from control.evicting import evict
 from core.base import names
 from core.egress.allowlists import EgressAllowlist
 from core.kubernetes.label_selectors import matches
-from egress.meaning import selects_of
+from egress.compiler.allowlists import selects_of
 from kube.client.objects import Objects
 from kube.egress.watch import Condition, Intent
 from kube.leader.lease import Leadership

@@ -13,9 +13,9 @@ from typing import Final, Generic, TypeVar
 from core.base import names
 from core.base.errors import AccessReviewError, ClusterError, InvalidObjectError
 from core.people.subject import service_account_subject
-from egress.known import KnownService
-from egress.pods_behind import known_service
-from egress.references import References, Right, ServiceKey
+from egress.compiler.references import References, Right, ServiceKey
+from egress.compiler.service_backends import known_service
+from egress.model.facts import KnownService
 from kube.client.objects import Objects
 from kube.cluster.access_reviews import AccessQuestion, Ask
 from kube.egress.service_endpoints import endpoints_of

@@ -14,8 +14,8 @@ import msgspec
 from control.egress.planning import FLOOR, Json, key_of
 from control.egress.telling import event
 from core.base.errors import InvalidObjectError
-from egress.reach import beyond, cases
-from egress.reading import KIND, Rule, read_rules
+from egress.compiler.foreign_policies import beyond, cases
+from egress.compiler.reading import KIND, Rule, read_rules
 from kube.egress.network_policies import LivePolicy
 
 REASON = "OpensMore"

@@ -10,8 +10,8 @@ import structlog
 from control.egress.remembering import LearntStore
 from control.loop import Loop
 from core.base.networks import Network
-from egress.names import Learnt, NamesSettings, Reply, due, keep, learn
-from egress.names_usable import LearntNames
+from egress.dns.learnt_names import Learnt, NamesSettings, Reply, due, keep, learn
+from egress.dns.usable_addresses import LearntNames
 from kube.leader.lease import Leadership
 
 INTERVAL_S: Final = 0.5

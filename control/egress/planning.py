@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from core.base import names
-from egress.render.naming import DEFAULT_DENY, DNS
+from egress.render.generated_objects import DEFAULT_DENY, DNS
 from kube.egress.network_policies import LivePolicy, digest_of
 
 Json = dict[str, Any]

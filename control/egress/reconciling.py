@@ -16,7 +16,7 @@ from control.egress.weights import WeightOpenings
 from control.egress.writing import NameTakenError, Writer
 from core.base import names
 from core.base.errors import ClusterError
-from egress.known import Known
+from egress.model.facts import Known
 from kube.egress.network_policies import LivePolicy
 from kube.egress.watch import Condition, Intent, IntentStatus
 from kube.leader.lease import Leadership

@@ -7,8 +7,8 @@ import structlog
 
 from core.base import names
 from core.base.errors import ClusterError
-from egress.names import Learnt
-from egress.names_stored import decode_names, encode_names
+from egress.dns.learnt_names import Learnt
+from egress.dns.store import decode_names, encode_names
 from kube.client.objects import Objects
 from kube.egress.network_policies import FIELD_MANAGER
 from kube.egress.snapshot import NAMES_PREFIX

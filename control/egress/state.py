@@ -11,7 +11,7 @@ import structlog
 from control.egress.planning import Key
 from core.decision.namespaces import Namespace
 from core.egress.allowlists import EgressDestinations
-from egress.references import NOTHING, References
+from egress.compiler.references import NOTHING, References
 from kube.egress.network_policies import LivePolicy
 from kube.egress.watch import BrokenSet, EgressWatch, Intent, IntentStatus, WatchedNamespace
 

@@ -6,8 +6,8 @@ from typing import Final
 import structlog
 
 from core.base.errors import InvalidObjectError
-from egress.known import NO_TAGS, TagSource
-from egress.tags import parse_service_tags
+from egress.model.facts import NO_TAGS, TagSource
+from egress.service_tags import parse_service_tags
 
 LOOK_S: Final = 5.0
 

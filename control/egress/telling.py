@@ -11,7 +11,7 @@ from control.event_body import event_body
 from core.base import names
 from core.base.times import time_text
 from core.egress.allowlists import KIND
-from egress.openings import Addresses, Meaning, Name, Opening, Problem, Service
+from egress.model.openings import Addresses, Meaning, Name, Opening, Problem, Service
 from kube.egress.watch import Condition, Intent, IntentStatus
 
 READY: Final = "Ready"

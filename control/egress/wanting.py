@@ -12,12 +12,12 @@ from control.egress.state import State
 from core.base.errors import AccessReviewError, ClusterError
 from core.egress.allowlists import EgressAllowlist
 from core.people.two_person import Consent
-from egress.known import Known
-from egress.meaning import meaning_of
-from egress.openings import Meaning, Problem
-from egress.references import NOTHING, References, references_of
+from egress.compiler.allowlists import meaning_of
+from egress.compiler.references import NOTHING, References, references_of
+from egress.limits.together import beyond_together
+from egress.model.facts import Known
+from egress.model.openings import Meaning, Problem
 from egress.render.target import Rendered
-from egress.together import beyond_together
 from kube.egress.watch import Intent
 
 CONSIDER_S: Final = 30.0

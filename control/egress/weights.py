@@ -13,7 +13,7 @@ from core.base.errors import ClusterError
 from core.cluster import WeightSource
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
 from core.weights.egress_openings import WeightOpening, encode_openings
-from egress.weights import openings_to_weights
+from egress.compiler.weight_openings import openings_to_weights
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership
 from kube.weights.watch import OPENINGS_KIND, OPENINGS_NAME

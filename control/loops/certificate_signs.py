@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from certs.authority import is_pair, is_valid, read_certificates
 from certs.rotation import State
-from certs.standing import Standing, fingerprint, is_overdue
+from certs.status import Standing, fingerprint, is_overdue
 from control.event_body import NORMAL, WARNING, event_body
 from control.loops.certificate_store import AUTHORITIES
 from core.base.errors import ClusterError

@@ -11,7 +11,7 @@ import msgspec
 
 from certs.authority import KeyPair, LeafNames, Purpose
 from certs.rotation import Authority, Leaf, State
-from certs.standing import Seen
+from certs.status import Seen
 from core.base.errors import ClusterError
 from core.base.names import process_uri
 from kube.client.objects import Objects

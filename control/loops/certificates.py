@@ -9,7 +9,7 @@ import structlog
 
 from certs.authority import SKEW
 from certs.rotation import RotationSettings, State, plan
-from certs.standing import inspect
+from certs.status import inspect
 from control.loop import Loop
 from control.loops.certificate_signs import CertificateSigns
 from control.loops.certificate_store import (

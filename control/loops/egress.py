@@ -23,7 +23,7 @@ from control.egress.tagging import TagFile
 from control.loop import Loop, describe
 from core.base.errors import NotLeaderError, NotSyncedError, SallyportError
 from core.safe_text import traceback_places
-from egress.known import Known
+from egress.model.facts import Known
 from kube.leader.lease import Leadership
 
 INTERVAL_S: Final = 0.2

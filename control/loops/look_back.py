@@ -28,7 +28,7 @@ from core.base.ids import uuid7
 from core.decision.document import uuid7_unix_ms
 from core.risk.look_back import LookBackDocument
 from core.risk.snapshot import RiskSnapshot
-from identity.look_back.looking_back import Risen, at_risk, clients_of, due, risen_of
+from identity.look_back.subjects import Risen, at_risk, clients_of, due, risen_of
 from kube.leader.lease import Leadership
 
 INTERVAL_S: Final = 5.0

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from certs.signing import PublicKey, SigningKeys, SigningSettings, key_id, plan_signing
+from certs.ledger_keys import PublicKey, SigningKeys, SigningSettings, key_id, plan_signing
 from control.loop import Loop
 from core.base.errors import ClusterError
 from kube.client.objects import Objects
@@ -39,7 +39,8 @@ class _StoredKeys(msgspec.Struct, frozen=True):
 
 
 class Signing:
-    """Each run brings the keys to what `certs.signing.plan_signing` says. `loop` is its loop."""
+    """Each run brings the keys to what `certs.ledger_keys.plan_signing` says. `loop` is its loop.
+    """
 
     def __init__(
         self,

@@ -16,8 +16,8 @@ from control.loop import Loop
 from control.risk.push_metrics import PushMetrics, Result, Source
 from core.risk.snapshot import SnapshotDraft
 from identity.clients.event_hub import Batch, EventHub
-from identity.push.records import Detected, Refusal, Told, read_message
-from identity.risk.merging import Merged
+from identity.push.event_hub_records import Detected, Refusal, Told, read_message
+from identity.risk.entry_merge import Merged
 from kube.leader.lease import Leadership
 from kube.risk.store import RiskStore
 

@@ -23,8 +23,8 @@ from core.kubernetes.pod import decode_pod
 from core.kubernetes.workload_kinds import WORKLOADS, GroupKind
 from core.risk.look_back import LiveObject, LookBackDocument
 from core.weights import access_grants
-from identity.look_back.look_back_report import document_of
-from identity.look_back.looking_back import Risen
+from identity.look_back.report import document_of
+from identity.look_back.subjects import Risen
 from identity.look_back.trails import Room, Trail, Trails
 from identity.risk.workload_identity import client_ids_of
 from kube.client.objects import Objects

@@ -5,7 +5,7 @@ from typing import Final
 
 from audit.weights.reads_wire import MOST_LABELS, ReadsSource, Subject
 from core.risk.look_back import MOST_STORES, StoreReads, join_reads
-from identity.look_back.looking_back import Risen
+from identity.look_back.subjects import Risen
 
 MOST_PAGES: Final = 500
 """Pages of accesses read for those who share a question, five million accesses."""

@@ -17,7 +17,7 @@ import structlog
 
 from core.base.ids import uuid7
 from core.decision.document import uuid7_unix_ms
-from identity.look_back.looking_back import Risen
+from identity.look_back.subjects import Risen
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership
 from kube.resources.secrets import OPAQUE, Secret, Secrets

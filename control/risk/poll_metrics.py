@@ -9,8 +9,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from core.risk.model import RiskLevel
 from core.risk.snapshot import Coverage
-from identity.entra.graph_resources import Resource
-from identity.risk.merging import Merged
+from identity.entra.graph_requests import Resource
+from identity.risk.entry_merge import Merged
 
 _REFUSED = (Merged.FUTURE,)
 _UNREADABLE = "unreadable"

@@ -11,7 +11,8 @@ from control.risk.poll_metrics import PollMetrics
 from core.risk.model import RiskLevel, RiskSource
 from core.risk.snapshot import Coverage, RiskSnapshot, SnapshotDraft
 from identity.entra.application_ids import Waiting
-from identity.entra.folding import (
+from identity.entra.graph_requests import Resource
+from identity.entra.snapshot_merge import (
     Heard,
     Listed,
     belongs,
@@ -21,9 +22,8 @@ from identity.entra.folding import (
     forget_unused,
     put_coverages,
 )
-from identity.entra.graph_resources import Resource
-from identity.risk.merging import Merged
-from identity.risk.standing import says_at_risk
+from identity.risk.entry_merge import Merged
+from identity.risk.standings import says_at_risk
 from kube.leader.lease import Leadership
 from kube.risk.store import RiskStore
 

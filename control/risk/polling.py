@@ -20,11 +20,11 @@ from control.risk.problems import Problems
 from core.base.errors import EntraError
 from identity.clients.graph import Answer, Graph
 from identity.clients.tokens import Tokens
-from identity.entra.folding import Heard, Listed, coverages_of
-from identity.entra.graph_objects import read_page
-from identity.entra.graph_resources import Resource
+from identity.entra.graph_answers import read_page
+from identity.entra.graph_requests import Resource
 from identity.entra.passes import Pass
-from identity.entra.polling import FIRST, Plan
+from identity.entra.poll_schedule import FIRST, Plan
+from identity.entra.snapshot_merge import Heard, Listed, coverages_of
 from kube.leader.lease import Leadership
 from kube.risk.store import RiskStore
 

@@ -10,7 +10,7 @@ import structlog
 from core.base.errors import EntraError
 from core.risk.snapshot import Coverage
 from identity.entra.graph_errors import RESTING
-from identity.entra.graph_resources import Resource
+from identity.entra.graph_requests import Resource
 
 _AT_ONCE: Final = frozenset({"token", "unauthorized", "redirected"})
 """Kinds that waiting does not mend either, but that concern every resource."""

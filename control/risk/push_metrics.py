@@ -6,9 +6,9 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from identity.push.records import Refusal
+from identity.push.event_hub_records import Refusal
 from identity.push.security_events import Reason
-from identity.risk.merging import Merged
+from identity.risk.entry_merge import Merged
 
 
 class Source(Enum):

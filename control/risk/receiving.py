@@ -35,7 +35,7 @@ from identity.push.security_events import (
     forget_settled,
     read_claims,
 )
-from identity.risk.merging import Merged
+from identity.risk.entry_merge import Merged
 from kube.risk.store import RiskStore
 
 PATH: Final = "/v1/security-events"

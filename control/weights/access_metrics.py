@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from core.weights.store_access import StoreAccess
-from identity.azure_roles.differing import by_difference
+from identity.azure_roles.differences import by_difference
 
 
 class AccessMetrics:

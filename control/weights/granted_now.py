@@ -9,8 +9,8 @@ from core.cluster import SignIn
 from core.people.two_person import Approved, Consent, NotApproved
 from core.weights.access_grants import AccessGrant
 from core.weights.stores import WeightStore
-from identity.azure_roles.differing import Granted
-from identity.azure_roles.just_in_time import Recipient
+from identity.azure_roles.differences import Granted
+from identity.azure_roles.grant_assignments import Recipient
 
 _OID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 

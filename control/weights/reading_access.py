@@ -10,9 +10,7 @@ from core.base.errors import EntraError
 from core.base.times import time_text
 from core.weights.store_access import FORMAT, Holder, StoreAccess
 from core.weights.stores import WeightStore
-from identity.azure_roles.differing import Around, Granted, differences
-from identity.azure_roles.evaluating import Rules, holders_of
-from identity.azure_roles.shapes import (
+from identity.azure_roles.arm_responses import (
     AUTHORIZATION,
     DIAGNOSTICS,
     STORAGE,
@@ -23,6 +21,8 @@ from identity.azure_roles.shapes import (
     Diagnostic,
     read_shape,
 )
+from identity.azure_roles.differences import Around, Granted, differences
+from identity.azure_roles.effective_access import Rules, holders_of
 
 DEFINITION_S: Final = 3600.0
 """So long a role's definition is believed."""

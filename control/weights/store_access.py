@@ -26,8 +26,8 @@ from core.weights.access_paths import WeightStoreSet
 from core.weights.pod_lifecycle import FORMAT, ObjectChange
 from core.weights.store_access import StoreAccess
 from core.weights.stores import WeightStore
-from identity.azure_roles.just_in_time import Unmade, Wanted, plan, wanted_of
-from identity.azure_roles.shapes import AUTHORIZATION, Assignment, read_shape
+from identity.azure_roles.arm_responses import AUTHORIZATION, Assignment, read_shape
+from identity.azure_roles.grant_assignments import Unmade, Wanted, plan, wanted_of
 from kube.leader.lease import Leadership
 
 KIND: Final = "StoreAccess"

@@ -1,7 +1,7 @@
 """The model of identity risk: levels, states, standings, effects and entries. Pure.
 
 Levels and states are Microsoft Graph's (`riskyUser`, `riskyServicePrincipal`, v1.0). A *standing*
-is what they come to for a decision: the row of the table (`identity.risk.standing`). Entra ID,
+is what they come to for a decision: the row of the table (`identity.risk.standings`). Entra ID,
 snapshots, tables and decisions share it.
 """
 

@@ -9,7 +9,7 @@ locals {
 
   clusters = { for id, one in var.clusters : id => { issuer = one.issuer, namespace = one.namespace } }
 
-  # Exactly what identity/entra/graph_resources.py asks for, and why.
+  # Exactly what identity/entra/graph_requests.py asks for, and why.
   graph_permissions = toset(concat(
     var.risk ? [
       "IdentityRiskyUser.Read.All",             # users at risk

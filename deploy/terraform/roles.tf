@@ -5,7 +5,7 @@ locals {
   subscription_scope = "/subscriptions/${local.subscription_id}"
 
   # Storage Blob Data Reader and Contributor: all that control may give
-  # (identity/azure_roles/just_in_time.py).
+  # (identity/azure_roles/grant_assignments.py).
   given_roles = "2a2b9908-6ea1-4ae2-8e65-a410df84e7d1, ba92f5b4-2d11-453d-a403-e96b0029c9fe"
 
   given_containers = merge([

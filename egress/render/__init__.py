@@ -1,6 +1,6 @@
 """From openings to the objects of each policy engine: pure functions."""
 
-from egress.openings import Meaning
+from egress.model.openings import Meaning
 from egress.render import cilium, networkpolicy
 from egress.render.target import Rendered, Target
 

@@ -12,12 +12,12 @@ import msgspec
 
 from core.base import names
 from core.kubernetes.label_selectors import Requirement, Requirements
-from egress.openings import Meaning, Opening, Problem
+from egress.model.openings import Meaning, Opening, Problem
 from egress.render.cilium_peers import Said, said_of
 from egress.render.cilium_words import of_namespace, patterns, ports_of, selector
-from egress.render.guarding import Guard, guards
-from egress.render.naming import DEFAULT_DENY, DNS, GUARD, Json, allow_name, generated
-from egress.render.splitting import (
+from egress.render.generated_objects import DEFAULT_DENY, DNS, GUARD, Json, allow_name, generated
+from egress.render.guards import Guard, guards
+from egress.render.partition import (
     Item,
     block_items,
     by_allowlist,

@@ -6,7 +6,7 @@ import msgspec
 
 from core.base.networks import any_holds, subtract
 from core.egress.dns_names import ANY, is_wildcard
-from egress.openings import Addresses, Block, Name, Opening, Pods, Problem, Service
+from egress.model.openings import Addresses, Block, Name, Opening, Pods, Problem, Service
 from egress.render.cilium_words import (
     LABELS_WRITTEN_OUT,
     MANY_LABELS,
@@ -16,8 +16,8 @@ from egress.render.cilium_words import (
     unsaid_ports,
     unseen_label,
 )
-from egress.render.naming import Json
-from egress.render.splitting import Item, Ports, item_of
+from egress.render.generated_objects import Json
+from egress.render.partition import Item, Ports, item_of
 from egress.render.target import Target
 
 

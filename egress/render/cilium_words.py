@@ -10,7 +10,7 @@ from typing import Any, Final
 from core.egress.destinations import PortRange
 from core.egress.dns_names import ANY, WILDCARD
 from core.kubernetes.label_selectors import Requirements
-from egress.render.naming import Json
+from egress.render.generated_objects import Json
 from egress.render.target import Engine
 
 PORT_RANGES: Final = (1, 17)

@@ -16,11 +16,11 @@ from typing import Final, TypeVar
 from core.base import names
 from core.base.networks import Network, collapse
 from core.kubernetes.label_selectors import Requirements, build_selector
-from egress.carving import ALWAYS_RESERVED
-from egress.openings import Meaning
-from egress.render.guarding import named_reserved
-from egress.render.naming import Json, generated, passes_name
-from egress.render.splitting import by_allowlist
+from egress.model.openings import Meaning
+from egress.model.reserved_ranges import ALWAYS_RESERVED
+from egress.render.generated_objects import Json, generated, passes_name
+from egress.render.guards import named_reserved
+from egress.render.partition import by_allowlist
 from egress.render.target import Dns
 
 _T = TypeVar("_T")

@@ -13,9 +13,9 @@ from core.base.networks import Network
 from core.egress.destinations import PortRange
 from core.egress.dns_names import is_wildcard
 from core.kubernetes.label_selectors import Requirements, build_selector
-from egress.openings import Addresses, Block, Meaning, Name, Opening, Pods, Problem, Service
-from egress.render.naming import DEFAULT_DENY, DNS, Json, allow_name, generated
-from egress.render.splitting import (
+from egress.model.openings import Addresses, Block, Meaning, Name, Opening, Pods, Problem, Service
+from egress.render.generated_objects import DEFAULT_DENY, DNS, Json, allow_name, generated
+from egress.render.partition import (
     Item,
     Ports,
     block_items,

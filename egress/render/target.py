@@ -6,8 +6,8 @@ import msgspec
 
 from core.base.networks import Network
 from core.kubernetes.label_selectors import Requirement
-from egress.openings import Pods, Problem
-from egress.render.naming import Json
+from egress.model.openings import Pods, Problem
+from egress.render.generated_objects import Json
 
 KUBE_DNS: Final = Pods("kube-system", (Requirement("k8s-app", "In", ("kube-dns",)),))
 """CoreDNS, as kubeadm, AKS and most others label it."""

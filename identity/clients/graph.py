@@ -15,12 +15,12 @@ import aiohttp
 import yarl
 
 from core.base.errors import EntraError, NotLeaderError, SettingsError
+from identity.clients.microsoft_http import open_session
+from identity.clients.pacing import Pace, read_date, read_retry_after
 from identity.clients.reading import read_answer
-from identity.clients.session import open_session
 from identity.clients.tokens import GRAPH_SCOPE, Tokens
 from identity.entra.graph_errors import RESTING, refusal
-from identity.entra.graph_resources import Resource
-from identity.entra.pacing import Pace, read_date, read_retry_after
+from identity.entra.graph_requests import Resource
 
 MOST_BYTES: Final = 8 * 1024 * 1024
 """Of one answer: 500 identities take some 100 KiB."""
@@ -114,7 +114,7 @@ class Graph:
 
         Args:
             resource: what it is part of.
-            url: one that `identity.entra.graph_resources` made or found to be ours.
+            url: one that `identity.entra.graph_requests` made or found to be ours.
             require: raises where this process must not ask (any more); called right before.
 
         Raises:

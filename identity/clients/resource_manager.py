@@ -20,11 +20,11 @@ import msgspec
 import yarl
 
 from core.base.errors import EntraError, SettingsError
-from identity.azure_roles.shapes import Page, read_shape
+from identity.azure_roles.arm_responses import Page, read_shape
+from identity.clients.microsoft_http import open_session
+from identity.clients.pacing import Pace, read_date, read_retry_after
 from identity.clients.reading import read_answer
-from identity.clients.session import open_session
 from identity.clients.tokens import GRAPH_SCOPE, Tokens
-from identity.entra.pacing import Pace, read_date, read_retry_after
 
 MOST_BYTES: Final = 8 * 1024 * 1024
 """Of one answer."""

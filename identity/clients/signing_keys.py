@@ -16,8 +16,8 @@ import aiohttp
 import jwt
 
 from core.base.errors import SettingsError
+from identity.clients.strict_json import strict_json
 from identity.push.security_events import MOST_BYTES, SecurityEventSettings
-from identity.push.strict_json import strict_json
 from kube.client.connector import Connector
 from kube.client.errors import describe
 

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from identity.entra.graph_resources import MOST_IN_FILTER
+from identity.entra.graph_requests import MOST_IN_FILTER
 from identity.entra.polling_times import Times
-from identity.entra.words import object_id_of
+from identity.entra.values import object_id_of
 
 MOST_IDS: Final = 20_000
 """Ids that are asked about. Whoever writes service accounts can make up any number of them."""

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from core.base.errors import EntraError
-from identity.entra.graph_resources import Resource
+from identity.entra.graph_requests import Resource
 
 _UNLICENSED: Final = (
     "not licensed",

@@ -6,10 +6,10 @@ import msgspec
 
 from core.risk.snapshot import Coverage
 from identity.entra.application_ids import Asking
-from identity.entra.graph_objects import Detected, Guest, PageRead, Risky
-from identity.entra.graph_resources import Resource
-from identity.entra.words import seconds_of
-from identity.risk.merging import MOST_AHEAD_S
+from identity.entra.graph_answers import Detected, Guest, PageRead, Risky
+from identity.entra.graph_requests import Resource
+from identity.entra.values import seconds_of
+from identity.risk.entry_merge import MOST_AHEAD_S
 
 
 @dataclass

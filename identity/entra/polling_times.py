@@ -24,7 +24,7 @@ class Times:
     guests_s: float = 3600.0
     overlap_s: float = 900.0
     """So far before the latest that was seen a look at what changed begins: what Graph shows late,
-    and what it dates up to 300 seconds ahead (`identity.risk.merging`), is still seen."""
+    and what it dates up to 300 seconds ahead (`identity.risk.entry_merge`), is still seen."""
     events_overlap_s: float = 3600.0
     """The same for detections, which come 5 to 10 minutes late when they come at once."""
     heartbeat_s: float = 60.0

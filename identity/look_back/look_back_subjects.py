@@ -6,7 +6,7 @@ from typing import Final
 
 from core.risk.model import PrincipalKind, identity_key
 from core.risk.snapshot import RiskSnapshot
-from identity.look_back.looking_back import Risen, labels_of
+from identity.look_back.subjects import Risen, labels_of
 from identity.risk.principals import GUID
 
 _DIGEST: Final = re.compile(r"user:[0-9a-f]{16}", re.ASCII)

@@ -12,7 +12,7 @@ import msgspec
 from core.decision.document import uuid7_unix_ms
 from core.kubernetes.workload_kinds import GroupKind
 from core.risk.look_back import LiveObject, RecordedAct, Sort
-from identity.look_back.looking_back import Risen, how_of, sort_of, target_of
+from identity.look_back.subjects import Risen, how_of, sort_of, target_of
 
 MOST_OBJECTS: Final = 10_000
 """Objects of one identity that are told apart; acts on further ones are counted. About 7 MB."""

@@ -18,9 +18,9 @@ from core.base.errors import SettingsError
 from core.risk.model import RiskEntry, RiskLevel, RiskSource, RiskState, identity_key
 from core.risk.snapshot import SnapshotDraft
 from identity.entra.event_ids import kept_event_id
-from identity.entra.words import object_id_of
-from identity.risk.merging import MOST_AHEAD_S, Merged, merge, merge_revocation
-from identity.risk.standing import says_at_risk
+from identity.entra.values import object_id_of
+from identity.risk.entry_merge import MOST_AHEAD_S, Merged, merge, merge_revocation
+from identity.risk.standings import says_at_risk
 
 MOST_BYTES: Final = 64 * 1024
 """Of a token. Those of CAEP have about one kilobyte."""
@@ -114,7 +114,7 @@ class RiskLevelChange:
     event_id: str
 
     def merge_into(self, draft: SnapshotDraft, now: float) -> Merged:
-        """Take it in; see `identity.risk.merging`."""
+        """Take it in; see `identity.risk.entry_merge`."""
         entry = RiskEntry(
             level=self.level,
             state=RiskState.REMEDIATED if self.level is RiskLevel.LOW else RiskState.AT_RISK,
@@ -135,7 +135,7 @@ class SessionRevoked:
     event_id: str
 
     def merge_into(self, draft: SnapshotDraft, now: float) -> Merged:
-        """Take it in; see `identity.risk.merging`."""
+        """Take it in; see `identity.risk.entry_merge`."""
         return merge_revocation(
             draft, RiskSource.CAEP, self.key, self.at, self.event_id, "session-revoked", now
         )

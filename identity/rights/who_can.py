@@ -14,10 +14,10 @@ from typing import Final
 import msgspec
 
 from core.base import names
-from identity.rights.becoming import ways_to_become
+from identity.rights.escalation import ways_to_become
 from identity.rights.grants import CLUSTER, EVERY, Grant, Grants, given, needs_another
 from identity.rights.holders import Holder, groups_of
-from identity.rights.obtaining import Obtaining
+from identity.rights.self_grants import Obtaining
 from kube.rbac.authorizer import Question, Rbac
 from kube.rbac.objects import Binding, Role
 

@@ -7,7 +7,7 @@ from typing import Final
 from core.people.two_person import AtRisk
 from core.risk.model import LATEST_DETECTION_S, RiskSource, RiskState, identity_key
 from core.risk.snapshot import RiskSnapshot
-from identity.risk.standing import at_risk, says_at_risk
+from identity.risk.standings import at_risk, says_at_risk
 
 _EVER: Final = 2**32
 

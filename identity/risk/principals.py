@@ -84,7 +84,7 @@ def principal_of_note(label: str) -> Principal | None:
     """Give who submitted a workload, by its requester note; None for the cluster's own.
 
     A note does not tell a person from an application: whose object id the snapshot lists among
-    the applications is one (`identity.risk.standing`).
+    the applications is one (`identity.risk.standings`).
     """
     if not label or label.startswith(_CLUSTERS_OWN):
         return None

@@ -10,9 +10,9 @@ from typing import Final
 import msgspec
 
 from core.risk.model import OperationClass, Role, Standing
+from identity.risk.shipped_rows import ARGUED
 from identity.risk.table_reading import read_rows
 from identity.risk.table_rows import Row
-from identity.risk.table_shipped import ARGUED
 
 _Cell = tuple[Standing, OperationClass, Role]
 

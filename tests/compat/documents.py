@@ -22,8 +22,8 @@ from audit.ledger.frames import FrameKind, decision_frame_id, read_frames
 from audit.ledger.segments import HEADER_BYTES, check_header
 from audit.ledger.spool import Spool
 from audit.ledger.wire import Acknowledged
+from certs.ledger_keys import SigningSettings, plan_signing
 from certs.rotation import RotationSettings, State, plan
-from certs.signing import SigningSettings, plan_signing
 from control.loops.certificate_store import read_record, wanted_leaves, write_record
 from control.loops.signing import read_keys, write_keys
 from control.sweep.cursor import Cursor, decode_cursor, encode_cursor

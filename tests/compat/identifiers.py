@@ -20,7 +20,7 @@ from audit.ledger.store.rows import aside_row
 from audit.weights.records.refusing import refused
 from audit.weights.sightings import digest_of as blob_digest
 from audit.weights.sources.hours import digest_of as read_digest
-from certs.signing import key_id as signing_key_id
+from certs.ledger_keys import key_id as signing_key_id
 from control.egress.telling import event
 from control.risk.look_back_events import event_name
 from control.risk.look_back_state import document_id
@@ -46,7 +46,7 @@ from core.weights.events import encode_event
 from core.weights.grant_coverage import note_of_grant
 from core.weights.roll_calls import build_roll_call
 from core.weights.stores import parse_store
-from egress.render.naming import allow_name, passes_name
+from egress.render.generated_objects import allow_name, passes_name
 from identity.entra.event_ids import kept_event_id
 from kube.approvals.recorded_objects import RecordedObject
 from kube.egress.network_policies import digest_of as policy_digest

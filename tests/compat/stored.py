@@ -82,8 +82,8 @@ from core.weights.pod_lifecycle import (
     encode_life,
 )
 from core.weights.store_access import StoreAccess
-from egress.names import Learnt, Seen
-from egress.names_stored import _Name, _Shard, decode_names, encode_names
+from egress.dns.learnt_names import Learnt, Seen
+from egress.dns.store import _Name, _Shard, decode_names, encode_names
 from policies.bundle import Manifest
 from tests.compat.filled import filled
 from tests.compat.remembered import REMEMBERED, plain

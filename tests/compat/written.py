@@ -32,11 +32,11 @@ from cli.who_can_use import Answer as WhoCanUse
 from core.decision.decision import Decision
 from core.sandbox.capacity import Capacity
 from docs.make_schemas import SCHEMAS
-from egress.explaining import Explanation as ExplainedEgress
-from egress.flows import Answer as FlowsAnswer
-from egress.picture import Picture
-from egress.planning import Plan as EgressPlan
-from egress.suggesting import Suggested
+from egress.analysis.explanation import Explanation as ExplainedEgress
+from egress.analysis.graph import Picture
+from egress.analysis.plan import Plan as EgressPlan
+from egress.analysis.suggestion import Suggested
+from egress.flows.records import Answer as FlowsAnswer
 from identity.rights.who_can import Reach
 from policies.context import Standings
 from policies.importing.report import Imported

@@ -28,7 +28,7 @@ from aiohttp import web
 from control.risk.poll_settings import PollSettings
 from identity.clients.graph import GraphSettings
 from identity.clients.tokens import CredentialKind, SignIn
-from identity.entra.graph_resources import Resource
+from identity.entra.graph_requests import Resource
 from identity.entra.polling_times import Times
 from tests.harness.fake_entra_servers import Asked, Fault, GraphServer, TokenServer
 from tests.harness.fake_entra_sign_in import SignInDesk

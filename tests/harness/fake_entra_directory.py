@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import quote
 
-from identity.entra.graph_resources import Resource
-from identity.entra.words import seconds_of
+from identity.entra.graph_requests import Resource
+from identity.entra.values import seconds_of
 
 Record = dict[str, Any]
 """An object of Graph; it has names, mail and addresses as Graph's has, for a test to look for."""

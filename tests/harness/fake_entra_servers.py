@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aiohttp import web
 
-from identity.entra.graph_resources import Resource
+from identity.entra.graph_requests import Resource
 from tests.harness.fake_entra_directory import PATHS, Record, RefusedQueryError, encoded
 from tests.harness.fake_entra_sign_in import Issued, RefusedTokenError, refusal_of
 

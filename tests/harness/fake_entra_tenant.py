@@ -5,7 +5,7 @@ import uuid
 from typing import Any, Final
 
 from core.risk.model import ApplicationKind
-from identity.entra.graph_resources import Resource
+from identity.entra.graph_requests import Resource
 from tests.harness.fake_entra_directory import Directory, Record, canaries_of, written
 
 _KINDS: Final = {

@@ -30,7 +30,7 @@ from control.sweep.publish import ReportWriter
 from control.sweep.settings import SweepSettings
 from control.sweep.sweep import Sweep
 from core.people.subject import Subject
-from identity.subjects import Controllers
+from identity.profile_subjects import Controllers
 from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.cluster.live import LiveCluster

@@ -34,7 +34,7 @@ class Authorization(_Fields, frozen=True, kw_only=True):
 
 
 class Requester(_Fields, frozen=True, kw_only=True):
-    """`identity.requester`; names of people are left where they are."""
+    """`identity.requester_note`; names of people are left where they are."""
 
     app_id: str = ""
     audience: str = ""

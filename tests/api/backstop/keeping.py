@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry
 from control.loops.backstop import Backstop
 from core.base.errors import NotSyncedError
 from core.decision.rollout import Modes
-from identity.subjects import Controllers
+from identity.profile_subjects import Controllers
 from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.cluster.live import LiveCluster

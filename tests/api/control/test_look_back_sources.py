@@ -16,7 +16,7 @@ from core.base.ids import uuid7
 from core.risk.look_back import Sort, State
 from core.risk.model import Application, ApplicationKind, identity_key
 from core.risk.snapshot import SnapshotDraft
-from identity.look_back.looking_back import risen_of
+from identity.look_back.subjects import risen_of
 from kube.client.connection import Connection
 from kube.client.objects import Objects
 from tests.api.control.looked_back import CLUSTER, LEADER, Scene, new_scene, only

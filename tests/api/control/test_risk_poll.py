@@ -20,7 +20,7 @@ from core.risk.model import (
 )
 from core.risk.snapshot import RiskSnapshot
 from identity.clients.tokens import CredentialKind
-from identity.entra.graph_resources import Resource
+from identity.entra.graph_requests import Resource
 from identity.entra.polling_times import Times
 from kube.client.objects import Objects
 from tests.api.control.risk_polls import QUICK, polled, quick, until

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from core.risk.model import RiskSource, RiskState, identity_key
 from core.risk.snapshot import RiskSnapshot
-from identity.entra.graph_resources import Resource
+from identity.entra.graph_requests import Resource
 from kube.client.objects import Objects
 from tests.api.control.risk_polls import Polled, polled, quick, until
 from tests.api.kube.objects import new_name

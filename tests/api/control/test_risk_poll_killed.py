@@ -13,8 +13,8 @@ import pytest
 
 from core.risk.model import RiskEntry, RiskSource, identity_key
 from core.risk.snapshot import RiskSnapshot
-from identity.entra.graph_resources import Resource
-from identity.entra.words import level_of, seconds_of, state_of
+from identity.entra.graph_requests import Resource
+from identity.entra.values import level_of, seconds_of, state_of
 from kube.client.objects import Objects
 from kube.risk.store import RiskStore
 from tests.api.control.poll_contest import Contest, Pollers

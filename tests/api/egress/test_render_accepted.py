@@ -9,11 +9,11 @@ import pytest
 from core.base import names
 from core.base.networks import Network
 from core.kubernetes.label_selectors import Requirement
-from egress.carving import ALWAYS_RESERVED
-from egress.openings import Addresses, Block, Meaning, Name, Opening, Peer, Pods
+from egress.model.openings import Addresses, Block, Meaning, Name, Opening, Peer, Pods
+from egress.model.reserved_ranges import ALWAYS_RESERVED
 from egress.render import render
 from egress.render.clusternetworkpolicy import floor, passes
-from egress.render.splitting import MAX_BYTES
+from egress.render.partition import MAX_BYTES
 from egress.render.target import Dns, Engine, EngineKind, Target
 from tests.harness.client import Client, Json
 from tests.harness.policy_crds import install_crds

@@ -23,7 +23,7 @@ from core.risk.model import (
     identity_key,
 )
 from core.risk.snapshot import Coverage, Head, RiskSnapshot, SnapshotDraft
-from sandbox.choosing import Site
+from sandbox.runtime_choice import Site
 from tests.unit.admission.sandboxed import pod
 from tests.unit.admission.test_entering_pods import shell
 from tests.unit.admission.test_noted_workloads import DEPLOYMENT, workload

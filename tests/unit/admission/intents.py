@@ -11,8 +11,8 @@ from core.decision.namespaces import Enrolment
 from core.decision.request import Kind, Operation, Request
 from core.people.subject import Subject
 from core.people.two_person import person_of, write_person
-from egress.ground import Ground
-from identity.subjects import Controllers
+from egress.limits.settings import Ground
+from identity.profile_subjects import Controllers
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import ALICE, request

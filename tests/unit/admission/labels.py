@@ -7,8 +7,8 @@ from admission.gather import Gatherer
 from admission.judge import Judge
 from core.decision.decision import Decision
 from core.decision.rollout import Modes
-from egress.ground import Ground
-from identity.subjects import configured
+from egress.limits.settings import Ground
+from identity.profile_subjects import configured
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import ID, RESTRICTED, Folder, pod

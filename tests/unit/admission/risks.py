@@ -24,8 +24,8 @@ from core.risk.model import (
     subject_key,
 )
 from core.risk.snapshot import Coverage, Head, RiskSnapshot, SnapshotDraft
-from identity.risk.standing import Freshness
-from identity.subjects import configured
+from identity.profile_subjects import configured
+from identity.risk.standings import Freshness
 from policies.engine import Engine
 from tests.unit.admission.sandboxed import pod, runtime_class
 from tests.unit.admission.test_entering_pods import SHELL

@@ -11,10 +11,10 @@ from core.cluster import Cluster
 from core.decision.decision import Decision
 from core.decision.request import Phase, Request
 from core.sandbox.decision import Feature, Signal
-from identity.subjects import configured
+from identity.profile_subjects import configured
 from policies.bundle import Rule
 from policies.engine import A_POD, Answer, Engine, Judgement, Shown
-from sandbox.choosing import ORDINARY, Site
+from sandbox.runtime_choice import ORDINARY, Site
 from tests.unit.admission.test_noted_workloads import workload as any_workload
 from tests.unit.admission.world import ID, Folder
 from tests.unit.admission.world import pod as any_pod

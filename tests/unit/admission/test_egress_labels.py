@@ -11,8 +11,8 @@ from core.decision.namespaces import Enrolment, Mode
 from core.decision.request import Phase, Request
 from core.decision.rollout import Modes
 from core.people.subject import Subject
-from egress.ground import Ground
-from identity.subjects import configured
+from egress.limits.settings import Ground
+from identity.profile_subjects import configured
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.labels import (
     ACCOUNT,

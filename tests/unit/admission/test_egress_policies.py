@@ -10,8 +10,8 @@ from core.decision.decision import Decision, Verdict
 from core.decision.request import Kind, Operation, Phase
 from core.decision.rollout import Modes
 from core.people.subject import Subject
-from egress.ground import Ground
-from identity.subjects import configured
+from egress.limits.settings import Ground
+from identity.profile_subjects import configured
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import ADMIN, ALICE, BOB, ID, Folder, request

@@ -8,7 +8,7 @@ from core.decision.decision import Decision, Verdict
 from core.decision.request import Request
 from core.profiles.container_profiles import CATALOGUE
 from policies.engine.embedded import EmbeddedEngine
-from sandbox.choosing import Site
+from sandbox.runtime_choice import Site
 from tests.unit.admission.sandboxed import final, judge, namespace, runtime_class
 from tests.unit.admission.test_entering_pods import SHELL, connect, shell
 from tests.unit.admission.test_tracing import owner

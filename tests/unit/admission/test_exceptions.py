@@ -20,7 +20,7 @@ from core.decision.request import Kind
 from core.kubernetes.requester_notes import RootWorkload
 from core.people.subject import Subject
 from core.people.two_person import person_of, write_person
-from identity.subjects import Controllers
+from identity.profile_subjects import Controllers
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import (

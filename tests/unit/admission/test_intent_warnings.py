@@ -9,7 +9,7 @@ import pytest
 from core.base.networks import Network, network_of
 from core.decision.decision import Action, Verdict
 from core.decision.namespaces import Enrolment
-from egress.ground import Ground
+from egress.limits.settings import Ground
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.intents import GROUND, Object, found, intent, shared, stored, written
 from tests.unit.admission.watched import Watched

@@ -8,7 +8,7 @@ from core.decision.decision import Decision, Verdict
 from core.decision.request import Phase, Request
 from core.sandbox.capacity import Capacity, NodeShape, Taint, encode_capacity
 from policies.engine.embedded import EmbeddedEngine
-from sandbox.choosing import Site
+from sandbox.runtime_choice import Site
 from tests.unit.admission.sandboxed import (
     final,
     judge,

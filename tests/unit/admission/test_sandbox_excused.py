@@ -6,7 +6,7 @@ import pytest
 
 from core.decision.decision import Verdict
 from policies.engine.embedded import EmbeddedEngine
-from sandbox.choosing import Site
+from sandbox.runtime_choice import Site
 from tests.unit.admission.sandboxed import (
     NETWORK,
     SET,

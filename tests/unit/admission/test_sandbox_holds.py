@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from core.decision.decision import Decision
 from kube.cluster.folder import FolderCluster
 from policies.engine.embedded import EmbeddedEngine
-from sandbox.choosing import Site
+from sandbox.runtime_choice import Site
 from tests.harness.json_patch import apply_patch
 from tests.harness.pods import pods
 from tests.unit.admission.sandboxed import (

@@ -15,10 +15,10 @@ from core.people.subject import Subject
 from core.profiles.container_profiles import ProfileSet
 from core.risk.model import OperationClass
 from core.sandbox.decision import SandboxMode
-from identity.kinds import kind_of
+from identity.subject_kind import kind_of
 from policies.context import ABSENT, Standings
 from policies.engine.embedded import EmbeddedEngine
-from sandbox.choosing import Site
+from sandbox.runtime_choice import Site
 from tests.unit.admission.sandboxed import (
     POINTS,
     final,

@@ -8,7 +8,7 @@ from core.decision.document_builder import build_document
 from core.decision.namespaces import Namespace
 from core.sandbox.decision import Feature, SandboxDecision, SandboxMode
 from policies.engine.embedded import EmbeddedEngine
-from sandbox.choosing import Site
+from sandbox.runtime_choice import Site
 from tests.unit.admission.sandboxed import (
     LABEL,
     NETWORK,

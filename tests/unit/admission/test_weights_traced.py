@@ -15,8 +15,8 @@ from core.people.subject import Subject
 from core.weights.access_paths import WeightStoreSet
 from core.weights.egress_openings import WeightOpening, decode_openings, encode_openings
 from core.weights.stores import parse_store
-from egress.openings import Addresses, Block, Meaning, Name, Opening
-from egress.weights import openings_to_weights
+from egress.compiler.weight_openings import openings_to_weights
+from egress.model.openings import Addresses, Block, Meaning, Name, Opening
 from kube.cluster.folder import FolderCluster
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission import risks

@@ -19,7 +19,7 @@ from core.decision.request import Kind, Operation, Request
 from core.decision.rollout import Modes
 from core.people.subject import Subject
 from core.profiles.container_profiles import ContainerProfile
-from identity.subjects import configured
+from identity.profile_subjects import configured
 from kube.cluster.folder import FolderCluster, read_profiles
 from policies import SHIPPED_PROFILES
 from policies.engine import Engine

@@ -9,7 +9,7 @@ import pytest
 from cryptography import x509
 from cryptography.x509.verification import PolicyBuilder, Store
 
-from certs.selfsigned import PairFiles, make_pair
+from certs.self_signed_pair import PairFiles, make_pair
 
 HOSTS = ["localhost", "gate.sallyport.svc", "127.0.0.1", "::1"]
 LONG = dt.timedelta(days=30)

@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certs.signing import PublicKey, SigningKeys, SigningSettings, key_id, plan_signing
+from certs.ledger_keys import PublicKey, SigningKeys, SigningSettings, key_id, plan_signing
 
 START = dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
 DAY = dt.timedelta(days=1)

@@ -18,7 +18,7 @@ from certs.authority import (
     write_certificate,
 )
 from certs.rotation import Leaf, RotationSettings
-from certs.standing import Seen, Trouble, inspect
+from certs.status import Seen, Trouble, inspect
 
 NOW = dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
 DAYS = dt.timedelta(days=90)

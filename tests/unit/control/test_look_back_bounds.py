@@ -12,7 +12,7 @@ from core.base.errors import ClusterError
 from core.base.ids import uuid7
 from core.risk.look_back import LookBackDocument
 from core.risk.model import Standing, identity_key
-from identity.look_back.looking_back import Risen, labels_of
+from identity.look_back.subjects import Risen, labels_of
 from kube.client.objects import Objects
 
 NOW = 1_795_334_400

@@ -6,7 +6,7 @@ from structlog.testing import capture_logs
 from control.risk.problems import Problems
 from core.base.errors import EntraError
 from core.risk.snapshot import Coverage
-from identity.entra.graph_resources import Resource
+from identity.entra.graph_requests import Resource
 
 USERS, THINGS = Resource.USERS, Resource.SERVICE_PRINCIPALS
 

@@ -3,9 +3,9 @@
 from prometheus_client import CollectorRegistry
 
 from control.risk.push_metrics import Outcome, PushMetrics, Source
-from identity.push.records import Refusal
+from identity.push.event_hub_records import Refusal
 from identity.push.security_events import Reason
-from identity.risk.merging import Merged
+from identity.risk.entry_merge import Merged
 
 NAME = "sallyport_risk_events_total"
 

@@ -12,7 +12,7 @@ import pytest_asyncio
 from control.risk import receiving as module
 from core.risk.model import RiskEntry, RiskLevel, RiskSource, RiskState, identity_key
 from core.risk.snapshot import RiskSnapshot, SnapshotDraft
-from identity.risk.merging import merge, merge_revocation
+from identity.risk.entry_merge import merge, merge_revocation
 from tests.harness.transmitter import claims
 from tests.unit.control.receiving import Memory, Receiving, receiving, request
 from tests.unit.webhooks.connection import until

@@ -6,8 +6,8 @@ import json
 import pytest
 
 from certs.authority import KeyPair, make_authority, validity
+from certs.ledger_keys import SigningSettings, plan_signing
 from certs.rotation import Authority, Leaf
-from certs.signing import SigningSettings, plan_signing
 from control.loops.certificate_store import (
     read_leaf,
     read_record,

@@ -1,7 +1,7 @@
 """Clusters with intents of all kinds that NetworkPolicies can say, made by chance from a seed.
 
-Intents are plain JSON, as people write them; what they mean is read twice: by `egress.meaning`, and
-in `reading.py`, which shares no code with it.
+Intents are plain JSON, as people write them; what they mean is read twice: by
+`egress.compiler.allowlists`, and in `reading.py`, which shares no code with it.
 """
 
 import random

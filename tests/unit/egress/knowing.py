@@ -11,9 +11,9 @@ from core.egress.allowlists import parse_allowlist, parse_destinations
 from core.egress.destinations import PortRange
 from core.egress.pod_labels import egress_labels
 from core.kubernetes.label_selectors import Requirement
-from egress.known import Known, KnownService, Resolved
-from egress.meaning import meaning_of
-from egress.openings import Backend, Meaning
+from egress.compiler.allowlists import meaning_of
+from egress.model.facts import Known, KnownService, Resolved
+from egress.model.openings import Backend, Meaning
 from egress.render import render
 from egress.render.target import Engine, Rendered, Target
 from tests.harness.policy_semantics import Cluster, Pod

@@ -10,7 +10,7 @@ from core.base import names
 from core.base.networks import Network, any_holds, collapse, single_address_network
 from core.egress.destinations import PortRange
 from core.kubernetes.label_selectors import Requirement
-from egress.openings import Addresses, Backend, Block, Meaning, Name, Opening, Pods, Service
+from egress.model.openings import Addresses, Backend, Block, Meaning, Name, Opening, Pods, Service
 
 SPACE: Final = "alpha"
 ACCOUNT: Final = {"a": "s1", "a-0": "s1", "b": "s2"}

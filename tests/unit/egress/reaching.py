@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from egress.reach import beyond, cases
-from egress.reading import Rule, read_rules
+from egress.compiler.foreign_policies import beyond, cases
+from egress.compiler.reading import Rule, read_rules
 
 Json = dict[str, Any]
 

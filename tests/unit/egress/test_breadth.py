@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core.base.networks import Network
 from core.egress.destinations import Destination
-from egress.breadth import Limits, breadth
+from egress.limits.breadth import Limits, breadth
 
 LIMITS = Limits()
 

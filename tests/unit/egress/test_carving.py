@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.networks import Network, any_holds
-from egress.carving import ALWAYS_RESERVED, blocks_of, named_block
-from egress.openings import Block
+from egress.model.openings import Block
+from egress.model.reserved_ranges import ALWAYS_RESERVED, blocks_of, named_block
 
 PODS = ip_network("10.244.0.0/16")
 RESERVED = (*ALWAYS_RESERVED, PODS)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from core.base.networks import Network, collapse
 from core.egress.destinations import PortRange
 from core.kubernetes.label_selectors import Requirement
-from egress.differing import Connection, covers, missing
-from egress.openings import Addresses, Block, Name, Pods, Service
+from egress.analysis.differing import Connection, covers, missing
+from egress.model.openings import Addresses, Block, Name, Pods, Service
 
 networks = st.builds(
     lambda start, length: ip_network((0x0A000000 + start, length), strict=False),

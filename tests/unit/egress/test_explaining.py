@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from core.base.errors import SettingsError
-from egress.aiming import aim_of
-from egress.explaining import Explanation, explain
-from egress.world import World
+from egress.analysis.cluster_egress import World
+from egress.analysis.connection import aim_of
+from egress.analysis.explanation import Explanation, explain
 from kube.egress.pods import SeenPod
 from tests.unit.egress.intents import allowlist, destinations
 from tests.unit.egress.worlds import pod, service, world

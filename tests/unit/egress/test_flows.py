@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from egress.flows import Answer, Flow, Passed, Unread
-from egress.flows_azure import read_azure
-from egress.flows_csv import read_csv
-from egress.flows_hubble import read_hubble
+from egress.flows.azure import read_azure
+from egress.flows.csv_file import read_csv
+from egress.flows.hubble import read_hubble
+from egress.flows.records import Answer, Flow, Passed, Unread
 
 
 def _hubble(**fields: Any) -> str:

@@ -3,7 +3,7 @@
 import pytest
 
 from core.egress.dns_names import check_dns_name
-from egress.front_ends import FRONT_ENDS, SERVICES, shared_by
+from egress.limits.front_ends import FRONT_ENDS, SERVICES, shared_by
 
 
 @pytest.mark.parametrize("end", [*FRONT_ENDS, *SERVICES])

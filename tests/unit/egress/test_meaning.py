@@ -11,9 +11,9 @@ from core.base.networks import Network
 from core.egress.destinations import PortRange
 from core.egress.pod_labels import label_value, workload_label
 from core.kubernetes.label_selectors import Requirement
-from egress.known import Known, KnownService, Resolved
-from egress.meaning import meaning_of
-from egress.openings import Addresses, Backend, Block, Meaning, Name, Pods, Service
+from egress.compiler.allowlists import meaning_of
+from egress.model.facts import Known, KnownService, Resolved
+from egress.model.openings import Addresses, Backend, Block, Meaning, Name, Pods, Service
 from tests.unit.egress.intents import NOW, allowlist, destinations
 
 TCP_443 = PortRange("TCP", 443, 443)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.base.errors import SettingsError
 from core.base.networks import Address
-from egress.names import UNASKED, Learnt, NamesSettings, Reply, due, keep, learn
+from egress.dns.learnt_names import UNASKED, Learnt, NamesSettings, Reply, due, keep, learn
 
 SETTINGS = NamesSettings(window_s=100.0, min_refresh_s=5.0, max_refresh_s=50.0, max_addresses=4)
 ROOMY = NamesSettings(window_s=100.0, min_refresh_s=5.0, max_refresh_s=50.0)

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from core.base.networks import Network
-from egress.clients.resolver import Resolver, ResolverSettings, Server
-from egress.names import UNASKED, Learnt, NamesSettings, learn
-from egress.names_stored import decode_names, encode_names
-from egress.names_usable import LearntNames
+from egress.dns.learnt_names import UNASKED, Learnt, NamesSettings, learn
+from egress.dns.resolver import Resolver, ResolverSettings, Server
+from egress.dns.store import decode_names, encode_names
+from egress.dns.usable_addresses import LearntNames
 from tests.harness.dns_server import Behaviour, DnsServer, dns_server
 
 NAME = "github.example"

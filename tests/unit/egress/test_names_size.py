@@ -10,12 +10,12 @@ from ipaddress import ip_address, ip_network
 
 import pytest
 
-from egress.carving import ALWAYS_RESERVED
-from egress.clients.resolver import Resolver, ResolverSettings, Server
-from egress.names import UNASKED, Learnt, NamesSettings, Reply, learn
-from egress.names_stored import MAX_SHARD_BYTES, decode_names, encode_names
-from egress.names_usable import LearntNames
-from egress.tags import parse_service_tags
+from egress.dns.learnt_names import UNASKED, Learnt, NamesSettings, Reply, learn
+from egress.dns.resolver import Resolver, ResolverSettings, Server
+from egress.dns.store import MAX_SHARD_BYTES, decode_names, encode_names
+from egress.dns.usable_addresses import LearntNames
+from egress.model.reserved_ranges import ALWAYS_RESERVED
+from egress.service_tags import parse_service_tags
 from tests.harness import service_tags
 from tests.harness.dns_server import dns_server
 from tests.harness.evidence import record

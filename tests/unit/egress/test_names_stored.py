@@ -9,15 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from egress.names import Learnt, Seen
-from egress.names_stored import (
-    FORMAT,
-    MAX_SHARD_BYTES,
-    STEP_S,
-    Stored,
-    decode_names,
-    encode_names,
-)
+from egress.dns.learnt_names import Learnt, Seen
+from egress.dns.store import FORMAT, MAX_SHARD_BYTES, STEP_S, Stored, decode_names, encode_names
 
 times = st.integers(0, 32 * 10**9).map(lambda eighths: eighths / 8)
 seen = st.dictionaries(st.ip_addresses(), times, max_size=5).map(

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.networks import Address, Network, any_holds, single_address_network
-from egress.carving import ALWAYS_RESERVED
-from egress.known import NameSource, Resolved
-from egress.names import UNASKED, Learnt, NamesSettings, Reply, learn
-from egress.names_usable import LearntNames, usable
+from egress.dns.learnt_names import UNASKED, Learnt, NamesSettings, Reply, learn
+from egress.dns.usable_addresses import LearntNames, usable
+from egress.model.facts import NameSource, Resolved
+from egress.model.reserved_ranges import ALWAYS_RESERVED
 
 SETTINGS = NamesSettings()
 PODS = ip_network("10.244.0.0/16")

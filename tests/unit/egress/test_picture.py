@@ -7,8 +7,8 @@ from xml.etree import ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from egress.drawing import draw, width_of
-from egress.picture import DNS, EVERYWHERE, Edge, Node, Picture, picture_of
+from egress.analysis.graph import DNS, EVERYWHERE, Edge, Node, Picture, picture_of
+from egress.analysis.graph_svg import draw, width_of
 from tests.unit.egress.intents import allowlist
 from tests.unit.egress.worlds import pod, world
 

@@ -3,9 +3,9 @@
 from typing import Any, Final
 
 from core.egress.allowlists import EgressAllowlist
-from egress.overlaying import Intents, overlaid, touched, without
-from egress.planning import Plan, plan
-from egress.world import World
+from egress.analysis.cluster_egress import World
+from egress.analysis.overlay import Intents, overlaid, touched, without
+from egress.analysis.plan import Plan, plan
 from tests.unit.egress.intents import allowlist, destinations
 from tests.unit.egress.worlds import pod, service, world
 

@@ -3,8 +3,8 @@
 from ipaddress import ip_address, ip_network
 
 from core.egress.destinations import PortRange
-from egress.openings import Backend
-from egress.pods_behind import known_service
+from egress.compiler.service_backends import known_service
+from egress.model.openings import Backend
 from kube.egress.service_endpoints import (
     Endpoint,
     ServicePort,

@@ -12,8 +12,8 @@ from typing import Final
 
 import pytest
 
-from egress.probe_script import NO_TOOL, command_of, read_answers
-from egress.verifying import Probe
+from egress.analysis.probe_script import NO_TOOL, command_of, read_answers
+from egress.analysis.verification import Probe
 
 TOOLS: Final = {"python3": ["python3"], "bash": ["bash", "timeout"]}
 

@@ -16,8 +16,8 @@ from core.base.networks import single_address_network
 from core.egress.destinations import PortRange
 from core.egress.dns_names import matches_name
 from core.kubernetes.label_selectors import Requirement
-from egress.carving import ALWAYS_RESERVED
-from egress.openings import Addresses, Backend, Block, Name, Opening, Peer, Pods, Service
+from egress.model.openings import Addresses, Backend, Block, Name, Opening, Peer, Pods, Service
+from egress.model.reserved_ranges import ALWAYS_RESERVED
 from egress.render import render
 from egress.render.cilium import MAP_ENTRIES
 from egress.render.cilium_words import map_entries

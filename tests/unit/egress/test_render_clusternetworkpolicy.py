@@ -6,8 +6,8 @@ from core.base import names
 from core.base.networks import single_address_network
 from core.egress.destinations import PortRange
 from core.kubernetes.label_selectors import Requirement
-from egress.carving import ALWAYS_RESERVED
-from egress.openings import Addresses, Block, Name, Opening
+from egress.model.openings import Addresses, Block, Name, Opening
+from egress.model.reserved_ranges import ALWAYS_RESERVED
 from egress.render.clusternetworkpolicy import MAX_ITEMS, floor, passes
 from egress.render.target import Dns
 from tests.unit.egress.opened import meaning

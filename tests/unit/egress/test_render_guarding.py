@@ -9,8 +9,8 @@ from core.base import names
 from core.base.networks import Address, Network
 from core.egress.destinations import PortRange
 from core.kubernetes.label_selectors import Requirement
-from egress.openings import Addresses, Block, Name, Opening, Peer
-from egress.render.guarding import Guard, guards
+from egress.model.openings import Addresses, Block, Name, Opening, Peer
+from egress.render.guards import Guard, guards
 
 LINK_LOCAL = ip_network("169.254.0.0/16")
 ACCOUNTS = ("s1", "s2", "s3")

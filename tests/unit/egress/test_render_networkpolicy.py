@@ -13,10 +13,10 @@ from core.base import names
 from core.base.networks import Network
 from core.egress.destinations import PortRange
 from core.kubernetes.label_selectors import Requirement
-from egress.openings import Addresses, Block, Name, Opening, Pods
+from egress.model.openings import Addresses, Block, Name, Opening, Pods
 from egress.render import render
-from egress.render.naming import DEFAULT_DENY, DNS, MANAGED_LABELS, allow_name
-from egress.render.splitting import MAX_BYTES, MAX_PEERS
+from egress.render.generated_objects import DEFAULT_DENY, DNS, MANAGED_LABELS, allow_name
+from egress.render.partition import MAX_BYTES, MAX_PEERS
 from egress.render.target import Dns, Target
 from tests.harness.policy_semantics import Cluster, End, Pod
 from tests.unit.egress.opened import (

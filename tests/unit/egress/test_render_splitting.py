@@ -12,8 +12,8 @@ from core.base.networks import (
     network_of,
     single_address_network,
 )
-from egress.openings import Block
-from egress.render.splitting import Item, Ports, block_items, item_of, pack, rules
+from egress.model.openings import Block
+from egress.render.partition import Item, Ports, block_items, item_of, pack, rules
 from tests.unit.egress.opened import NETWORKS, PORTS, blocks
 
 _PORTS = st.lists(st.sampled_from(PORTS), min_size=1, max_size=2, unique=True).map(tuple)

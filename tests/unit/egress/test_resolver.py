@@ -10,14 +10,8 @@ import pytest
 import uvloop
 
 from core.base.errors import SettingsError
-from egress.clients.resolver import (
-    Resolver,
-    ResolverSettings,
-    Server,
-    server_of,
-    servers_of_system,
-)
-from egress.names import Reply
+from egress.dns.learnt_names import Reply
+from egress.dns.resolver import Resolver, ResolverSettings, Server, server_of, servers_of_system
 from tests.harness.dns_server import SPOOFED, Behaviour, DnsServer, dns_server
 
 NAME = "weights.example.org"

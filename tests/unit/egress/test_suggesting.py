@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from core.base import names
 from core.egress.allowlists import parse_allowlist
-from egress.flows import Answer, Flow, Unread
-from egress.observing import Observed, observe
-from egress.suggesting import SCAN_ADDRESSES, SCAN_PORTS, Suggestion, suggest
-from egress.tags import parse_service_tags
-from egress.world import Site, World
+from egress.analysis.cluster_egress import Site, World
+from egress.analysis.observed_flows import Observed, observe
+from egress.analysis.suggestion import SCAN_ADDRESSES, SCAN_PORTS, Suggestion, suggest
+from egress.flows.records import Answer, Flow, Unread
+from egress.service_tags import parse_service_tags
 from tests.unit.egress.intents import EXPIRES, allowlist
 from tests.unit.egress.worlds import pod, service, world
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.base.errors import InvalidObjectError
-from egress.tags import ServiceTags, parse_service_tags
+from egress.service_tags import ServiceTags, parse_service_tags
 from tests.harness import service_tags
 from tests.harness.service_tags import CLOUD_V4, CLOUD_V6, COUNTS
 

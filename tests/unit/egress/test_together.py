@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from core.base.networks import merge_spans
 from core.egress.allowlists import EgressAllowlist
-from egress.breadth import Limits, addresses_of, breadth, too_many
-from egress.known import NO_TAGS
-from egress.together import beyond_together
+from egress.limits.breadth import Limits, addresses_of, breadth, too_many
+from egress.limits.together import beyond_together
+from egress.model.facts import NO_TAGS
 from tests.unit.egress.intents import allowlist
 
 LIMITS = Limits()

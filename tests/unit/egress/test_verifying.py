@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 
 from core.egress.destinations import PortRange
-from egress.verifying import (
+from egress.analysis.verification import (
     METADATA,
     Expected,
     Found,

@@ -11,12 +11,12 @@ from core.egress.allowlists import EgressAllowlist, EgressDestinations
 from core.egress.destinations import PortRange
 from core.egress.pod_labels import egress_labels
 from core.kubernetes.label_selectors import Requirement
-from egress.known import KnownService
-from egress.names import Learnt, Seen
-from egress.names_stored import encode_names
-from egress.openings import Backend
+from egress.analysis.cluster_egress import Rights, Site, World
+from egress.dns.learnt_names import Learnt, Seen
+from egress.dns.store import encode_names
+from egress.model.facts import KnownService
+from egress.model.openings import Backend
 from egress.render.target import Engine, EngineKind, Target
-from egress.world import Rights, Site, World
 from kube.egress.pods import SeenPod
 from kube.egress.snapshot import Snapshot
 from tests.unit.egress.intents import NOW

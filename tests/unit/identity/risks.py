@@ -24,7 +24,7 @@ from identity.risk.principals import (
     principal_of_client,
     principal_of_note,
 )
-from identity.risk.standing import Freshness
+from identity.risk.standings import Freshness
 
 NOW = 1_795_000_000.0
 TENANT = "aaaaaaaa-0000-4000-8000-000000000001"

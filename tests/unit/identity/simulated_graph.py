@@ -9,12 +9,12 @@ from core.base.errors import EntraError
 from core.base.times import time_text
 from core.risk.model import RiskEntry, RiskLevel, RiskState, identity_key
 from core.risk.snapshot import Coverage
-from identity.entra.graph_objects import PageRead, Risky
-from identity.entra.graph_resources import Resource
+from identity.entra.graph_answers import PageRead, Risky
+from identity.entra.graph_requests import Resource
 from identity.entra.passes import Pass
-from identity.entra.polling import Plan
+from identity.entra.poll_schedule import Plan
 from identity.entra.polling_times import Times
-from identity.entra.words import seconds_of
+from identity.entra.values import seconds_of
 
 SITE = "https://graph.example"
 WALL = 1_795_000_000.0

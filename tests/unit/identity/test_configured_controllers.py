@@ -5,7 +5,7 @@ import pytest
 from core.base.errors import SettingsError
 from core.kubernetes.pod import OwnerReference
 from core.kubernetes.workload_kinds import OWNERS
-from identity.subjects import BUILT_IN, Controllers, configured
+from identity.profile_subjects import BUILT_IN, Controllers, configured
 
 SYSTEM = "system:serviceaccount:kube-system:"
 TRAINER = "system:serviceaccount:kubeflow:training-operator"

@@ -17,9 +17,9 @@ from core.risk.model import (
     Standing,
 )
 from core.risk.snapshot import Coverage, RiskSnapshot
-from identity.risk.deciding import NOWHERE, ROW_OF_NAMESPACE, Place, decide
+from identity.risk.decision import NOWHERE, ROW_OF_NAMESPACE, Place, decide
 from identity.risk.principals import Principal
-from identity.risk.standing import Freshness
+from identity.risk.standings import Freshness
 from identity.risk.table import SHIPPED, Table, parse_table
 from tests.unit.identity.risks import (
     CLIENT,

@@ -17,11 +17,11 @@ from core.risk.model import (
 )
 from core.risk.snapshot import Coverage, Head, RiskSnapshot, SnapshotDraft
 from identity.entra.application_ids import BY_CLIENT, BY_OBJECT, Asking, Waiting
-from identity.entra.folding import Heard, Listed, belongs, fold, fold_listed, forget_unused
-from identity.entra.graph_objects import Guest, Known, Risky
-from identity.entra.graph_resources import Resource
+from identity.entra.graph_answers import Guest, Known, Risky
+from identity.entra.graph_requests import Resource
 from identity.entra.polling_times import Times
-from identity.risk.merging import Merged, merge
+from identity.entra.snapshot_merge import Heard, Listed, belongs, fold, fold_listed, forget_unused
+from identity.risk.entry_merge import Merged, merge
 
 NOW = 1_795_000_000
 ONE, TWO, THREE = (str(uuid.UUID(int=each)) for each in (1, 2, 3))

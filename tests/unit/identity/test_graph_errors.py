@@ -5,7 +5,7 @@ import json
 import pytest
 
 from identity.entra.graph_errors import refusal
-from identity.entra.graph_resources import Resource
+from identity.entra.graph_requests import Resource
 
 SCOPES = "You cannot perform the requested operation, required scopes are missing in the token."
 UNLICENSED = "Your tenant is not licensed for this feature."

@@ -8,15 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.risk.model import ApplicationKind, PrincipalKind, RiskLevel, RiskState, identity_key
-from identity.entra.graph_objects import (
-    Detected,
-    Guest,
-    Known,
-    PageRead,
-    Risky,
-    read_page,
-)
-from identity.entra.graph_resources import Resource
+from identity.entra.graph_answers import Detected, Guest, Known, PageRead, Risky, read_page
+from identity.entra.graph_requests import Resource
 
 TENANT = "0b0e2c5c-2f7a-4c40-9d6b-0a1a2c3d4e5f"
 ONE = "8d1d8d2c-1a9f-4c7e-9a57-5bb2b1a4a001"

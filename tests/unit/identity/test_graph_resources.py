@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from identity.entra.graph_resources import (
+from identity.entra.graph_requests import (
     Resource,
     all_of,
     applications_named,

@@ -22,7 +22,7 @@ from core.risk.model import (
 )
 from core.risk.snapshot import RiskSnapshot, SnapshotDraft
 from identity.look_back.look_back_subjects import asked_of
-from identity.look_back.looking_back import (
+from identity.look_back.subjects import (
     DAY_S,
     MARGIN_S,
     Risen,
@@ -36,7 +36,7 @@ from identity.look_back.looking_back import (
     standing_of_entry,
     target_of,
 )
-from identity.risk import standing
+from identity.risk import standings
 
 NOW = 1_795_000_000
 LATELY = NOW - LATEST_DETECTION_S
@@ -104,10 +104,10 @@ def test_the_window_covers_late_detections_and_has_its_limit(
 
 @given(st.sampled_from(RiskLevel), st.sampled_from(RiskState))
 def test_whoever_counts_as_at_risk_is_looked_back_on(level: RiskLevel, state: RiskState) -> None:
-    """The same identities whose approvals do not count (`identity.risk.standing.at_risk`)."""
+    """The same identities whose approvals do not count (`identity.risk.standings.at_risk`)."""
     entry = RiskEntry(level=level, state=state, updated=NOW, since=NOW)
     snapshot = snapshot_of((ALICE, RiskSource.ENTRA, entry))
-    expected = standing.at_risk(snapshot, identity_key(ALICE))
+    expected = standings.at_risk(snapshot, identity_key(ALICE))
     assert (standing_of_entry(entry) is not None) is expected
     assert (identity_key(ALICE) in list(at_risk(snapshot))) is expected
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.risk.model import RiskEntry, RiskLevel, RiskSource, RiskState, identity_key
 from core.risk.snapshot import RiskSnapshot, SnapshotDraft
-from identity.risk.merging import (
+from identity.risk.entry_merge import (
     MOST_AHEAD_S,
     Detection,
     Merged,
@@ -17,7 +17,7 @@ from identity.risk.merging import (
     merge_detection,
     merge_revocation,
 )
-from identity.risk.standing import says_at_risk
+from identity.risk.standings import says_at_risk
 
 KEY = identity_key("8d1d8d2c-1a9f-4c7e-9a57-5bb2b1a4a001")
 NOW = 1_795_000_000

@@ -6,8 +6,8 @@ import pytest
 
 from core.base.times import time_text
 from core.risk.snapshot import Coverage
-from identity.entra.graph_objects import PageRead
-from identity.entra.graph_resources import Resource
+from identity.entra.graph_answers import PageRead
+from identity.entra.graph_requests import Resource
 from identity.entra.polling_times import Times
 from tests.unit.identity.simulated_graph import (
     ALL,

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from core.base.errors import EntraError
 from core.base.times import time_text
 from core.risk.snapshot import Coverage
-from identity.entra.graph_objects import PageRead
-from identity.entra.graph_resources import Resource
+from identity.entra.graph_answers import PageRead
+from identity.entra.graph_requests import Resource
 from identity.entra.passes import later
-from identity.entra.polling import MOST_TRIES
-from identity.entra.words import seconds_of
+from identity.entra.poll_schedule import MOST_TRIES
+from identity.entra.values import seconds_of
 from tests.unit.identity.simulated_graph import (
     ALL,
     KNOWN,

@@ -9,8 +9,15 @@ from hypothesis import strategies as st
 
 from core.risk.model import PrincipalKind, RiskLevel, RiskSource, RiskState, identity_key
 from core.risk.snapshot import RiskSnapshot, SnapshotDraft
-from identity.push.records import MOST_BYTES, MOST_RECORDS, Detected, Refusal, Told, read_message
-from identity.risk.merging import Merged
+from identity.push.event_hub_records import (
+    MOST_BYTES,
+    MOST_RECORDS,
+    Detected,
+    Refusal,
+    Told,
+    read_message,
+)
+from identity.risk.entry_merge import Merged
 from tests.harness.entra_records import (
     CANARIES,
     DETECTION,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.kubernetes.requester_notes import NO_NOTES, RequesterNotes
-from identity.requester import Change, NoteChange, notes_due, wrong_notes
+from identity.requester_note import Change, NoteChange, notes_due, wrong_notes
 
 ANN: Final = "oid:11111111-2222-3333-4444-555555555555"
 BEN: Final = "user:0123456789abcdef"

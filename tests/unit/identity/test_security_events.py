@@ -19,7 +19,7 @@ from identity.push.security_events import (
     SessionRevoked,
     read_claims,
 )
-from identity.risk.merging import Merged
+from identity.risk.entry_merge import Merged
 
 ISSUER: Final = "https://transmitter.example/"
 AUDIENCE: Final = "https://sallyport.example/"

@@ -16,7 +16,7 @@ from core.risk.model import (
 )
 from core.risk.snapshot import Coverage, RiskSnapshot, SnapshotDraft
 from identity.risk.principals import Principal
-from identity.risk.standing import AHEAD_S, Freshness, at_risk, standing_of
+from identity.risk.standings import AHEAD_S, Freshness, at_risk, standing_of
 from tests.unit.identity.risks import (
     CLIENT,
     ELSEWHERE,

@@ -14,8 +14,8 @@ from core.risk.look_back import (
     State,
 )
 from core.risk.model import Standing, identity_key
-from identity.look_back.look_back_report import document_of
-from identity.look_back.looking_back import Risen
+from identity.look_back.report import document_of
+from identity.look_back.subjects import Risen
 from identity.look_back.trails import MOST_OBJECTS, Room, Trail, Trails
 
 NOW = 1_795_000_000

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from core.kubernetes.pod import ObjectMeta, OwnerReference, Pod, PodSpec
 from core.people.subject import Subject, service_account_subject
-from identity.subjects import (
+from identity.profile_subjects import (
     Controllers,
     configured,
     pod_service_account,

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.sandbox.decision import Feature, RuntimeClass, SandboxMode
-from sandbox.choosing import Choice, Site, Trouble, choose, demanded
 from sandbox.compatibility import CANNOT, GVISOR, KATA
+from sandbox.runtime_choice import Choice, Site, Trouble, choose, demanded
 
 GVISOR_CLASS: Final = RuntimeClass("gvisor", "runsc")
 KATA_CLASS: Final = RuntimeClass("kata-vm-isolation", "kata")

@@ -10,8 +10,8 @@ from policies.bundle import read_bundle
 from policies.context import Context, Standings, encode_context
 from policies.engine import Answer
 from policies.engine.embedded import EmbeddedEngine
-from sandbox.choosing import THRESHOLD
-from sandbox.weighing import weigh
+from sandbox.risk_score import weigh
+from sandbox.runtime_choice import THRESHOLD
 from tests.unit.policies.bundles import make_bundle
 
 CARELESS = ("code/public_image", "code/unpinned_image", "identity/token", "exposure/unlimited")

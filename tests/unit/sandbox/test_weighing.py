@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from core.decision.decision import Need
 from core.sandbox.decision import Signal, WeighedSignal
-from sandbox.weighing import UNKNOWN_POINTS, Weighed, weigh
+from sandbox.risk_score import UNKNOWN_POINTS, Weighed, weigh
 
 
 class _Rule:

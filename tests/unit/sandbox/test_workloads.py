@@ -11,8 +11,8 @@ from policies.bundle import read_bundle
 from policies.engine import Answer
 from policies.engine.embedded import EmbeddedEngine
 from policies.projection import encode, project
-from sandbox.choosing import ORDINARY, THRESHOLD, choose, demanded
-from sandbox.weighing import Weighed, weigh
+from sandbox.risk_score import Weighed, weigh
+from sandbox.runtime_choice import ORDINARY, THRESHOLD, choose, demanded
 from tests.unit.policies.bundles import make_bundle
 from tests.unit.sandbox.workloads import RUNC, SANDBOX, Fields, Workload
 from tests.unit.sandbox.workloads_of_platforms import PLATFORMS

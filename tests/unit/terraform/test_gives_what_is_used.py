@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 
 from control.weights.reading_access import AccessReader, Require
-from identity.azure_roles import just_in_time
-from identity.azure_roles.differing import Granted
+from identity.azure_roles import grant_assignments
+from identity.azure_roles.differences import Granted
 from identity.clients.resource_manager import ResourceManager
-from identity.entra.graph_resources import Resource
+from identity.entra.graph_requests import Resource
 from tests.harness.evidence import ROOT
 from tests.harness.hcl import Block, File
 from tests.unit.control.weights.azure import asking, azure_in
@@ -101,7 +101,10 @@ def test_control_may_give_the_roles_that_it_gives(files: dict[str, File]) -> Non
     }
     assert role(files, "grants") == wanted
     given = local(files, "roles.tf", "given_roles").attributes["given_roles"]
-    assert set(given.strip('"').split(", ")) == {just_in_time.READER, just_in_time.CONTRIBUTOR}
+    assert set(given.strip('"').split(", ")) == {
+        grant_assignments.READER,
+        grant_assignments.CONTRIBUTOR,
+    }
     (one,) = files["roles.tf"].body.below("resource", "azurerm_role_assignment", "grants")
     assert one.attributes["condition"].count("{${local.given_roles}}") == 2
     assert one.attributes["scope"].endswith(

@@ -12,7 +12,7 @@ from typing import Any
 
 import structlog
 
-from certs.selfsigned import PairFiles, make_pair
+from certs.self_signed_pair import PairFiles, make_pair
 from tests.unit.webhooks.connection import Answer, Connection
 from tests.unit.webhooks.judge import PrivilegedJudge
 from webhooks.app import AdmissionApp, AppSettings, Recorder

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import uvloop
 
-from certs.selfsigned import make_pair
+from certs.self_signed_pair import make_pair
 from tests.unit.webhooks.connection import Connection
 from tests.unit.webhooks.judge import PrivilegedJudge
 from webhooks.app import AdmissionApp

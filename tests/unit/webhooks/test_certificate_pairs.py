@@ -12,7 +12,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
-from certs.selfsigned import PairFiles, make_pair
+from certs.self_signed_pair import PairFiles, make_pair
 from core.base.errors import CannotBindError
 from tests.harness.pki import Authority
 from tests.unit.webhooks.connection import Connection

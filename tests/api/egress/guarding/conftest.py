@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 import pytest
 
-from egress.openings import Meaning
+from egress.model.openings import Meaning
 from egress.render import render
 from egress.render.target import Engine, EngineKind, Target
 from tests.api.admission.objects import until_known

@@ -5,7 +5,7 @@ import pytest
 from core.base.networks import network_of
 from core.egress.destinations import PortRange
 from core.kubernetes.label_selectors import Requirement
-from egress.openings import Addresses, Block, Meaning, Opening
+from egress.model.openings import Addresses, Block, Meaning, Opening
 from egress.render import render
 from egress.render.target import Target
 from tests.api.egress.guarding.conftest import floor, pod, soon, until

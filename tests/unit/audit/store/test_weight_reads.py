@@ -32,7 +32,7 @@ from core.weights.access import (
     SignedBy,
     encode_access,
 )
-from identity.look_back.looking_back import Risen
+from identity.look_back.subjects import Risen
 from tests.unit.audit.auditor import running_auditor
 from tests.unit.audit.store.documents import CLUSTER, NOW_MS
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from control.egress.foreign import UNCOMPARED, opening_more
-from egress.render.naming import generated
+from egress.render.generated_objects import generated
 from kube.egress.network_policies import LivePolicy, live_policy
 
 Json = dict[str, Any]

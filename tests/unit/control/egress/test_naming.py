@@ -12,8 +12,8 @@ from control.egress import remembering
 from control.egress.naming import SAVE_S, Naming
 from control.egress.remembering import LearntStore
 from core.base.errors import ClusterError
-from egress import names_stored
-from egress.names import Learnt, NamesSettings, Reply, Seen
+from egress.dns import store as names_stored
+from egress.dns.learnt_names import Learnt, NamesSettings, Reply, Seen
 from kube.leader.lease import Leadership
 from tests.unit.control.egress.stored import Stored
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from control.egress.planning import FLOOR, Apply, Delete, Plan, plan_of
 from core.base import names
-from egress.render.naming import allow_name, generated
+from egress.render.generated_objects import allow_name, generated
 from kube.egress.network_policies import LivePolicy, digest_of, live_policy
 
 Json = dict[str, Any]

@@ -9,7 +9,7 @@ import pytest
 from control.egress import telling
 from control.egress.telling import Situation, changed, event_of, status_of
 from core.egress.destinations import PortRange
-from egress.openings import Addresses, Block, Name, Opening, Problem
+from egress.model.openings import Addresses, Block, Name, Opening, Problem
 from kube.egress.watch import Condition, Intent, IntentStatus
 
 INTENT = Intent(

@@ -5,7 +5,7 @@ from cli.settings_egress import Egress, EgressResolver, enrolment_of
 from core.base import names
 from core.decision.namespaces import Namespace
 from core.kubernetes.label_selectors import matches
-from egress.clients.resolver import ResolverSettings
+from egress.dns.resolver import ResolverSettings
 
 
 def test_defaults_of_the_resolver_are_the_rooms() -> None:

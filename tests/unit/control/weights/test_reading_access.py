@@ -11,8 +11,8 @@ from control.weights.reading_access import AccessReader
 from core.base.errors import EntraError, NotLeaderError
 from core.weights.store_access import DifferenceKind, StoreAccess
 from core.weights.stores import WeightStore
-from identity.azure_roles.differing import Granted
-from identity.azure_roles.shapes import AUTHORIZATION
+from identity.azure_roles.arm_responses import AUTHORIZATION
+from identity.azure_roles.differences import Granted
 from identity.clients.resource_manager import ResourceManager
 from tests.harness.fake_resource_manager import FakeResourceManager
 from tests.unit.control.weights.azure import asking, azure_in

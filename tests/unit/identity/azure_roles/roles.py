@@ -7,8 +7,8 @@ import msgspec
 from core.people.approvable import read_object
 from core.weights.store_access import Ability, Holder
 from core.weights.stores import WeightStore, store_of
-from identity.azure_roles.evaluating import Rules, holders_of
-from identity.azure_roles.shapes import Assignment, Definition, Denial
+from identity.azure_roles.arm_responses import Assignment, Definition, Denial
+from identity.azure_roles.effective_access import Rules, holders_of
 
 SUBSCRIPTION = "/subscriptions/11111111-1111-1111-1111-111111111111"
 GROUP = f"{SUBSCRIPTION}/resourceGroups/models"

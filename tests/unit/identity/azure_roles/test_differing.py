@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 
 from core.weights.store_access import Ability, AccessDifference, DifferenceKind
-from identity.azure_roles.differing import Around, Granted, differences
-from identity.azure_roles.shapes import Account, Diagnostic
+from identity.azure_roles.arm_responses import Account, Diagnostic
+from identity.azure_roles.differences import Around, Granted, differences
 from tests.unit.identity.azure_roles.roles import (
     ACCOUNT,
     ALICE,

@@ -6,7 +6,8 @@ import msgspec
 
 from core.people.approvable import read_object
 from core.weights.access_grants import AccessGrant, grant_of
-from identity.azure_roles.just_in_time import (
+from identity.azure_roles.arm_responses import Assignment
+from identity.azure_roles.grant_assignments import (
     CONTRIBUTOR,
     READER,
     Recipient,
@@ -17,7 +18,6 @@ from identity.azure_roles.just_in_time import (
     plan,
     wanted_of,
 )
-from identity.azure_roles.shapes import Assignment
 from tests.unit.identity.azure_roles.roles import ACCOUNT, ALICE, TRAINER, assignment, store
 
 WHO = Recipient(ALICE)

@@ -1,0 +1,1 @@
+"""What `sallyport egress` explains, plans, verifies, suggests and draws. Pure."""

@@ -1,0 +1,228 @@
+"""A cluster's egress as commands look at it: one moment, and what was found out of it. Pure."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import msgspec
+
+from core.base import names
+from core.base.networks import Network
+from core.decision.namespaces import Enrolment, Namespace
+from core.egress.allowlists import EgressAllowlist, EgressDestinations
+from core.egress.pod_labels import label_value, reserved_labels
+from core.people.approvable import Metadata
+from core.people.two_person import ApprovalTerms, Approved, Consent, judge_approval
+from egress.compiler.allowlists import meaning_of, not_approved
+from egress.dns.learnt_names import Learnt, NamesSettings
+from egress.dns.store import decode_names
+from egress.dns.usable_addresses import LearntNames
+from egress.limits.breadth import Limits, breadth
+from egress.limits.together import beyond_together
+from egress.model.facts import NO_TAGS, Known, KnownService, TagSource
+from egress.model.openings import Meaning, Opening, Problem
+from egress.render import render
+from egress.render.target import Rendered, Target
+from kube.egress.pods import SeenPod
+from kube.egress.snapshot import Snapshot
+
+
+@dataclass(frozen=True)
+class Site:
+    """What the operator has set."""
+
+    now: float
+    enrolment: Enrolment = field(default_factory=Enrolment)
+    target: Target = field(default_factory=Target)
+    limits: Limits = field(default_factory=Limits)
+    tags: TagSource = NO_TAGS
+    ranges: tuple[Network, ...] = ()
+    """Of the cluster's Pods, Services and nodes."""
+    names: NamesSettings = field(default_factory=NamesSettings)
+    terms: ApprovalTerms = field(default_factory=ApprovalTerms)
+
+
+@dataclass(frozen=True)
+class Rights:
+    """What the cluster said of rights."""
+
+    usable: frozenset[tuple[str, str, str]] = frozenset()
+    """Namespace, service account and set, where the one may `use` the other."""
+    holders: frozenset[str] = frozenset()
+    """UIDs of the approvals whose approver may approve now."""
+
+
+@dataclass(frozen=True)
+class World:
+    """What a cluster has, and what that means. What is derived is remembered with it."""
+
+    snapshot: Snapshot
+    site: Site
+    rights: Rights = field(default_factory=Rights)
+    services: Mapping[tuple[str, str], KnownService] = field(default_factory=dict)
+    """By namespace and name."""
+    granted: bool = False
+    """Whether every right and approval is taken as given."""
+    _meanings: dict[str, Meaning] = field(default_factory=dict, compare=False)
+    _rendered: dict[str, Rendered] = field(default_factory=dict, compare=False)
+    _openings: dict[str, tuple[Opening, ...]] = field(default_factory=dict, compare=False)
+
+    @cached_property
+    def known(self) -> Known:
+        """What must be known beside the allowlists."""
+        site, snapshot = self.site, self.snapshot
+        closed = Known(site.now, ranges=site.ranges).reserved
+        return Known(
+            site.now,
+            snapshot.sets,
+            self._every_use() if self.granted else self.rights.usable,
+            {} if self.granted else self.unapproved,
+            self.services,
+            LearntNames(self.learnt, closed, site.names),
+            site.tags,
+            site.ranges,
+        )
+
+    @cached_property
+    def learnt(self) -> Mapping[str, Learnt]:
+        """What was learnt of DNS names; usable or not."""
+        return decode_names(self.snapshot.learnt).names
+
+    @cached_property
+    def unapproved(self) -> dict[str, str]:
+        """Why what is broad, by itself or with others, opens nothing, by UID."""
+        site = self.site
+        here: dict[str, list[EgressAllowlist]] = defaultdict(list)
+        for each in self.snapshot.allowlists.values():
+            if each.in_time(site.now):
+                here[each.meta.namespace].append(each)
+        found: dict[str, str] = {}
+        for some in here.values():
+            found |= beyond_together(some, site.limits, site.tags)
+        whole: list[EgressAllowlist | EgressDestinations] = [*self.snapshot.allowlists.values()]
+        for one in (*whole, *self.snapshot.sets.values()):
+            if why := self._unapproved(one):
+                found[one.meta.uid] = why
+        return found
+
+    def _unapproved(self, what: EgressAllowlist | EgressDestinations) -> str:
+        site = self.site
+        broad = "; ".join(breadth(what.spec.to, site.limits, site.tags))
+        if not broad:
+            return ""
+        consents = self._consents(what.meta)
+        said = judge_approval(what.approvable, consents, self.rights.holders, site.now, site.terms)
+        if isinstance(said, Approved):
+            return ""
+        stored = what.meta.creation_timestamp is not None
+        return not_approved(broad, said.reasons if stored else ())
+
+    def enrolled(self, namespace: str) -> bool:
+        """Say whether Pods of a namespace connect only where allowlists say."""
+        found = self.snapshot.namespaces.get(namespace, Namespace(namespace))
+        return self.site.enrolment.enrols(found)
+
+    def allowlists(self, namespace: str) -> list[EgressAllowlist]:
+        """Give the allowlists of a namespace, by name."""
+        found = self.snapshot.allowlists.values()
+        return sorted(
+            (each for each in found if each.meta.namespace == namespace),
+            key=lambda each: each.meta.name,
+        )
+
+    def whole_meaning(self, namespace: str) -> Meaning:
+        """Give what the allowlists of a namespace mean, whatever the engine can say of it."""
+        if namespace not in self._meanings:
+            found = self.allowlists(namespace) if self.enrolled(namespace) else ()
+            self._meanings[namespace] = meaning_of(namespace, found, self.known)
+        return self._meanings[namespace]
+
+    def rendered(self, namespace: str) -> Rendered:
+        """Give the objects of an enrolled namespace, and what the engine cannot say."""
+        if namespace not in self._rendered:
+            target = replace_target(self.site.target, self.known)
+            meaning = self.whole_meaning(namespace)
+            self._rendered[namespace] = render(meaning, target)
+        return self._rendered[namespace]
+
+    def openings(self, namespace: str) -> tuple[Opening, ...]:
+        """Give what is open from a namespace: what allowlists mean, less what is not said."""
+        if namespace not in self._openings:
+            self._openings[namespace] = self._said(namespace)
+        return self._openings[namespace]
+
+    def _said(self, namespace: str) -> tuple[Opening, ...]:
+        refused = {
+            (problem.allowlist, problem.path.removesuffix(".dnsName"))
+            for problem in self.rendered(namespace).problems
+            if problem.closes
+        }
+        return tuple(
+            each
+            for each in self.whole_meaning(namespace).openings
+            if refused.isdisjoint({(each.allowlist, each.path), (each.allowlist, "spec.to")})
+        )
+
+    def problems(self, namespace: str) -> tuple[Problem, ...]:
+        """Give what stays closed, and what should be known of the rest."""
+        rendered = self.rendered(namespace).problems if self.enrolled(namespace) else ()
+        return tuple(sorted({*self.whole_meaning(namespace).problems, *rendered}))
+
+    def pod(self, namespace: str, name: str) -> SeenPod | None:
+        """Give a Pod that runs."""
+        return self._pods.get((namespace, name))
+
+    @cached_property
+    def _pods(self) -> dict[tuple[str, str], SeenPod]:
+        return {(each.namespace, each.name): each for each in self.snapshot.pods}
+
+    def beside(self, namespace: str) -> list[tuple[SeenPod, str]]:
+        """Give the Pods of an enrolled namespace that allowlists do not hold or reach; and why."""
+        here = (pod for pod in self.snapshot.pods if pod.namespace == namespace)
+        return [(pod, why) for pod in here if (why := beside_it(pod))]
+
+    def with_snapshot(self, snapshot: Snapshot, rights: Rights) -> "World":
+        """Give the same cluster with other objects."""
+        return World(snapshot, self.site, rights, self.services)
+
+    def with_all_granted(self) -> "World":
+        """Give the same cluster as it will be with every right and approval that is asked for."""
+        return World(self.snapshot, self.site, self.rights, self.services, granted=True)
+
+    def with_nothing_over(self) -> "World":
+        """Give the same cluster as if nothing had expired, and all had been granted."""
+        site = replace(self.site, now=0.0)
+        return World(self.snapshot, site, self.rights, self.services, granted=True)
+
+    def _every_use(self) -> frozenset[tuple[str, str, str]]:
+        return frozenset(
+            (allowlist.meta.namespace, account, entry.destinations.name)
+            for allowlist in self.snapshot.allowlists.values()
+            for entry in allowlist.spec.to
+            if entry.destinations
+            for account in allowlist.spec.service_accounts
+        )
+
+    def _consents(self, meta: Metadata) -> list[Consent]:
+        """Give the approvals of an object: those in its own namespace."""
+        here = (each for each in self.snapshot.approvals if each.meta.namespace == meta.namespace)
+        return [each.consent for each in here if each.consent and each.consent.uid == meta.uid]
+
+
+def beside_it(pod: SeenPod) -> str:
+    """Say why allowlists do not hold a Pod of an enrolled namespace, or do not reach it."""
+    if pod.host_network:
+        return "is on its node's network: no policy holds it"
+    given = reserved_labels(pod.labels)
+    account = label_value(pod.service_account)
+    if names.EGRESS_ACCOUNT_LABEL not in given:
+        return "has no labels of the gate's: all is closed to it until it is made anew"
+    if given[names.EGRESS_ACCOUNT_LABEL] != account:
+        return f"carries another label of the gate's than its service account's ({account})"
+    return ""
+
+
+def replace_target(target: Target, known: Known) -> Target:
+    """Give what is rendered for, with the ranges that are known."""
+    return msgspec.structs.replace(target, reserved=known.reserved, ranges=known.ranges)

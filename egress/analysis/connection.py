@@ -1,0 +1,234 @@
+"""A connection that somebody asks about, and which openings it goes through. Pure."""
+
+import ipaddress
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+
+from core.base.errors import SettingsError
+from core.base.networks import Address, Network, any_holds, single_address_network
+from core.egress.destinations import MAX_PORT, PortRange, Protocol
+from core.egress.dns_names import matches_name
+from core.kubernetes.label_selectors import matches
+from egress.analysis.cluster_egress import World
+from egress.model.openings import Addresses, Block, Name, Opening, Pods, Service
+from kube.egress.pods import SeenPod
+
+_TARGET: Final = re.compile(
+    r"(?:\[(?P<six>[^\]]+)\]|(?P<host>[^\[\]:]+)):(?P<port>\d+)(?:/(?P<protocol>\w+))?"
+)
+_PROTOCOLS: Final[dict[str, Protocol]] = {"tcp": "TCP", "udp": "UDP", "sctp": "SCTP"}
+_DOMAIN: Final = "cluster.local"
+_APP_LABELS: Final = ("app.kubernetes.io/name", "app.kubernetes.io/component", "app", "k8s-app")
+"""Labels that usually say which application a Pod is of."""
+
+
+class End(msgspec.Struct, frozen=True):
+    """Where packets of the connection would arrive."""
+
+    address: Address
+    port: PortRange
+    pod: SeenPod | None = None
+    """Whose address it is, where it is a Pod's own."""
+
+
+class Aim(msgspec.Struct, frozen=True):
+    """What a connection aims at. At most one of `name`, `service` and `pod` is set."""
+
+    host: str
+    """As it was asked for."""
+    port: PortRange
+    name: str = ""
+    service: tuple[str, str] | None = None
+    pod: SeenPod | None = None
+    ends: tuple[End, ...] = ()
+    """Empty where nobody knows any."""
+
+
+def aim_of(text: str, world: World) -> Aim:
+    """Read `HOST:PORT[/PROTOCOL]`.
+
+    HOST is a DNS name, an address (IPv6 in brackets), `pod/NAMESPACE/NAME`,
+    `service/NAMESPACE/NAME` or a Service's name as Pods write it (`catalogue.data`).
+
+    Raises:
+        SettingsError: it is none of these, or there is no such Pod or Service.
+    """
+    found = _TARGET.fullmatch(text)
+    if found is None:
+        message = (
+            "must be HOST:PORT or HOST:PORT/PROTOCOL, such as pypi.org:443 or [2001:db8::7]:53/udp"
+        )
+        raise SettingsError(f"{text}: {message}")
+    protocol = _PROTOCOLS.get((found["protocol"] or "tcp").lower())
+    if protocol is None:
+        raise SettingsError(f"{text}: the protocol must be tcp, udp or sctp")
+    number = int(found["port"])
+    if not 1 <= number <= MAX_PORT:
+        raise SettingsError(f"{text}: the port must be between 1 and {MAX_PORT}")
+    port = PortRange(protocol, number, number)
+    host = found["six"] or found["host"]
+    try:
+        return _at_address(host, port, ipaddress.ip_address(host), world)
+    except ValueError:
+        pass
+    if host.startswith("pod/"):
+        return _at_pod(host, port, world)
+    if (service := _service_of(host, world)) is not None:
+        return _at_service(host, port, service, world)
+    return _at_name(host.rstrip(".").lower(), port, world)
+
+
+def _at_address(host: str, port: PortRange, address: Address, world: World) -> Aim:
+    return Aim(host, port, ends=(End(address, port, _owner(address, world.snapshot.pods)),))
+
+
+def _at_pod(host: str, port: PortRange, world: World) -> Aim:
+    _, _, key = host.partition("/")
+    pod = next((each for each in world.snapshot.pods if each.key == key), None)
+    if pod is None:
+        raise SettingsError(f"{host}: there is no such Pod; write pod/NAMESPACE/NAME")
+    held = None if pod.host_network else pod
+    ends = tuple(End(address, port, held) for address in pod.addresses)
+    return Aim(host, port, pod=pod, ends=ends)
+
+
+def _service_of(host: str, world: World) -> tuple[str, str] | None:
+    if host.startswith("service/"):
+        namespace, _, name = host.removeprefix("service/").partition("/")
+        if (namespace, name) not in world.services:
+            raise SettingsError(f"{host}: there is no such Service; write service/NAMESPACE/NAME")
+        return namespace, name
+    parts = host.removesuffix(".").removesuffix(f".{_DOMAIN}").removesuffix(".svc").split(".")
+    if len(parts) != 2:  # noqa: PLR2004 (name and namespace)
+        return None
+    key = (parts[1], parts[0])
+    return key if key in world.services else None
+
+
+def _at_service(host: str, port: PortRange, service: tuple[str, str], world: World) -> Aim:
+    known = world.services[service]
+    if known.external_name:
+        return _at_name(known.external_name, port, world)
+    ends = tuple(
+        End(address, ports, _owner(address, world.snapshot.pods))
+        for backend in known.ports.get(port, ())
+        for ports in backend.ports
+        for network in backend.addresses
+        for address in network
+    )
+    return Aim(host, port, service=service, ends=ends)
+
+
+def _at_name(name: str, port: PortRange, world: World) -> Aim:
+    learnt = world.learnt.get(name)
+    ends = (End(seen.address, port) for seen in (learnt.seen if learnt else ()))
+    return Aim(name, port, name=name, ends=tuple(ends))
+
+
+def _owner(address: Address, pods: Iterable[SeenPod]) -> SeenPod | None:
+    return next(
+        (each for each in pods if address in each.addresses and not each.host_network), None
+    )
+
+
+def reached(aim: Aim, opening: Opening, world: World, *, any_port: bool = False) -> frozenset[int]:
+    """Give which ends of a connection an opening lets packets through to, by their places.
+
+    -1 stands for the name or Service itself, where the engine goes by names, or no end is known.
+    """
+    peer = opening.peer
+    direct = False
+    if isinstance(peer, Name) and aim.name:
+        direct = matches_name(peer.pattern, aim.name) and not peer.pinned and knows_names(world)
+    elif isinstance(peer, Service):
+        direct = aim.service == (peer.namespace, peer.name)
+    if direct and (any_port or _holds(opening.ports, aim.port)):
+        return frozenset({-1, *range(len(aim.ends))})
+    return frozenset(
+        place
+        for place, end in enumerate(aim.ends)
+        if _goes_to(end, opening, world, any_port=any_port)
+    )
+
+
+def _goes_to(end: End, opening: Opening, world: World, *, any_port: bool) -> bool:
+    in_ports = any_port or _holds(opening.ports, end.port)
+    match opening.peer:
+        case Addresses(blocks):
+            seen = knows_names(world) and end.pod is not None
+            return in_ports and not seen and any(_in_block(end.address, each) for each in blocks)
+        case Name(_, addresses):
+            return in_ports and any(end.address in each for each in addresses)
+        case Pods(namespace, requirements):
+            pod = end.pod
+            same = pod is not None and pod.namespace == namespace
+            return in_ports and same and pod is not None and matches(requirements, pod.labels)
+        case Service(backends=backends):
+            return any(
+                (any_port or _holds(backend.ports, end.port))
+                and any(end.address in each for each in backend.addresses)
+                for backend in backends
+            )
+
+
+def knows_names(world: World) -> bool:
+    """Say whether the engine goes by names, and by Pods' identities instead of addresses."""
+    return world.site.target.engine.kind != "networkpolicy"
+
+
+def _holds(ports: Iterable[PortRange], port: PortRange) -> bool:
+    return any(each.holds(port) for each in ports)
+
+
+def _in_block(address: Address, block: Block) -> bool:
+    return address in block.network and not any(address in hole for hole in block.excepts)
+
+
+def carved(aim: Aim, opening: Opening) -> tuple[Network, ...]:
+    """Give what was taken out of an opening's networks and has an end of the connection."""
+    if not isinstance(opening.peer, Addresses):
+        return ()
+    return tuple(
+        hole
+        for end in aim.ends
+        for block in opening.peer.blocks
+        for hole in block.excepts
+        if end.address in hole
+    )
+
+
+def is_reserved(address: Address, world: World) -> bool:
+    """Say whether no broader network opens an address."""
+    return any_holds(world.known.reserved, single_address_network(address))
+
+
+def is_dns(aim: Aim, world: World) -> bool:
+    """Say whether a connection is one to the cluster's DNS, which is always open."""
+    dns = world.site.target.dns
+    if aim.port.first != dns.port or aim.port.protocol == "SCTP" or not aim.ends:
+        return False
+    return all(
+        any(end.address in each for each in dns.addresses)
+        or any(
+            end.pod is not None
+            and end.pod.namespace == each.namespace
+            and matches(each.requirements, end.pod.labels)
+            for each in dns.pods
+        )
+        for end in aim.ends
+    )
+
+
+def pods_entry(pod: SeenPod, world: World) -> dict[str, Any]:
+    """Give the narrowest `pods` that means Pods such as this one.
+
+    Service accounts count by labels of the gate's, so in enrolled namespaces alone.
+    """
+    if world.enrolled(pod.namespace):
+        return {"namespace": pod.namespace, "serviceAccounts": [pod.service_account]}
+    chosen = {key: pod.labels[key] for key in _APP_LABELS if key in pod.labels}
+    narrowed = {"podSelector": {"matchLabels": chosen}} if chosen else {}
+    return {"namespace": pod.namespace, **narrowed}

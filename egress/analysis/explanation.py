@@ -1,0 +1,240 @@
+"""Says whether one connection is open, by which intent, or what is missing. Pure."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any, Final, Literal
+
+import msgspec
+
+from core.base import names
+from core.egress.allowlists import AllowlistSpec, EgressAllowlist
+from core.egress.destinations import Destination, SetName
+from core.egress.pod_labels import label_value
+from core.kubernetes.label_selectors import matches
+from core.people.approvable import Metadata
+from core.people.two_person import Approvable
+from egress.analysis.cluster_egress import World, beside_it
+from egress.analysis.connection import Aim, carved, is_dns, is_reserved, pods_entry, reached
+from egress.compiler.allowlists import meaning_of
+from egress.model.descriptions import networks_shown, ports_shown, set_of, subjects_of
+from egress.model.openings import Opening
+from kube.egress.pods import SeenPod
+
+FORMAT: Final = 1
+
+_NEVER: Final = "9999-12-31T23:59:59Z"
+_MOST_NEAR: Final = 12
+
+
+class Cited(msgspec.Struct, frozen=True, rename="camel"):
+    """An intent that opens it."""
+
+    allowlist: str
+    path: str
+    owner: str
+    reason: str
+    expires_at: str
+
+
+class Near(msgspec.Struct, frozen=True):
+    """What nearly opens it, or what stands in its way."""
+
+    what: str
+    """The intent or the part of the cluster that is meant."""
+    why: str
+    enough: bool = False
+    """Whether to mend this opens it: then no entry must be added."""
+    set: str = ""
+    """The EgressDestinations that has it and may be used."""
+
+
+class Explanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """The answer (`sallyport egress explain -o json`)."""
+
+    format: int = FORMAT
+    pod: str
+    service_account: str
+    to: str
+    port: str
+    verdict: Literal["open", "partly", "closed", "unlimited"]
+    """`partly`: to some of its addresses; `unlimited`: no intent holds this Pod."""
+    why: str
+    by: list[Cited] = []
+    open_addresses: list[str] = []
+    closed_addresses: list[str] = []
+    near: list[Near] = []
+    add: dict[str, Any] | None = None
+    """The smallest entry of `spec.to` that would open it."""
+    warnings: list[str] = []
+
+
+def explain(pod: SeenPod, aim: Aim, world: World) -> Explanation:
+    """Answer for one Pod and one connection."""
+    base = Explanation(
+        pod=pod.key,
+        service_account=pod.service_account,
+        to=aim.host,
+        port=str(aim.port),
+        verdict="unlimited",
+        why="",
+    )
+    if pod.host_network:
+        why = "the Pod is on its node's network, where no policy holds it"
+        return msgspec.structs.replace(base, why=why)
+    if not world.enrolled(pod.namespace):
+        why = f"namespace {pod.namespace} is not enrolled: its Pods connect everywhere"
+        return msgspec.structs.replace(base, why=why)
+    if is_dns(aim, world):
+        why = "the cluster's DNS is open to every Pod of an enrolled namespace (sallyport-dns)"
+        return msgspec.structs.replace(base, verdict="open", why=why)
+    return _by_openings(base, pod, aim, world)
+
+
+def _by_openings(base: Explanation, pod: SeenPod, aim: Aim, world: World) -> Explanation:
+    mine = [each for each in world.openings(pod.namespace) if matches(each.selects, pod.labels)]
+    hits = [(opening, found) for opening in mine if (found := reached(aim, opening, world))]
+    places = frozenset().union(*(found for _, found in hits))
+    texts = [str(end.address) for end in aim.ends]
+    opened = [text for place, text in enumerate(texts) if place in places]
+    closed = [text for place, text in enumerate(texts) if place not in places]
+    explanation = msgspec.structs.replace(
+        base,
+        by=[_cited(opening, pod.namespace, world) for opening, _ in hits],
+        open_addresses=opened,
+        closed_addresses=closed,
+    )
+    if hits and not closed:
+        return msgspec.structs.replace(explanation, verdict="open", why="an intent opens it")
+    near = [*_labels(pod), *_near(_as_made_anew(pod), aim, world)]
+    why = "no intent opens it" if not hits else "intents open some of its addresses"
+    if not aim.ends and not hits:
+        why += "; none of its addresses is known"
+    return msgspec.structs.replace(
+        explanation,
+        verdict="partly" if hits else "closed",
+        why=why,
+        near=list(dict.fromkeys(near))[:_MOST_NEAR],
+        add=None if any(each.enough for each in near) else _to_add(near, aim, world),
+        warnings=list(_warnings(aim, world)),
+    )
+
+
+def _cited(opening: Opening, namespace: str, world: World) -> Cited:
+    spec = world.snapshot.allowlists[f"{namespace}/{opening.allowlist}"].spec
+    return Cited(opening.allowlist, opening.path, spec.owner, spec.reason, spec.expires_at)
+
+
+def _labels(pod: SeenPod) -> Iterator[Near]:
+    if why := beside_it(pod):
+        yield Near(f"Pod {pod.key}", why)
+
+
+def _as_made_anew(pod: SeenPod) -> SeenPod:
+    """Give a Pod as the gate would label it, where it has no label of the gate's."""
+    label = {names.EGRESS_ACCOUNT_LABEL: label_value(pod.service_account)}
+    return msgspec.structs.replace(pod, labels={**label, **pod.labels})
+
+
+def _near(pod: SeenPod, aim: Aim, world: World) -> Iterator[Near]:
+    """Yield what nearly opens it, what is likeliest to be meant first."""
+    ideal = world.with_nothing_over()
+    now = set(world.openings(pod.namespace))
+    openings = ideal.whole_meaning(pod.namespace).openings
+    for opening in openings:
+        what = f"{opening.allowlist} {opening.path}"
+        mine = matches(opening.selects, pod.labels)
+        if reached(aim, opening, ideal):
+            if not mine:
+                yield Near(what, _for_others(opening, pod))
+            elif opening not in now:
+                yield from _not_in_force(opening, what, pod.namespace, world)
+            else:
+                yield Near(what, "opens it, but for Pods with labels of the gate's", enough=True)
+        elif reached(aim, opening, ideal, any_port=True):
+            also = "" if mine else f", and {_for_others(opening, pod)}"
+            yield Near(what, f"opens {ports_shown(opening.ports)} there, not {aim.port}{also}")
+        elif holes := carved(aim, opening):
+            shown = networks_shown(holes)
+            yield Near(what, f"has it, but {shown} is taken out: an entry must name that range")
+        elif _same_name(opening, aim):
+            yield Near(what, "names it, but no address of it may be opened or is known")
+    yield from _dropped(aim, world)
+    yield from _sets(pod, aim, world)
+
+
+def _same_name(opening: Opening, aim: Aim) -> bool:
+    pattern = getattr(opening.peer, "pattern", "")
+    return bool(aim.name) and pattern == aim.name
+
+
+def _for_others(opening: Opening, pod: SeenPod) -> str:
+    those = ", ".join(str(each) for each in subjects_of(pod.namespace, opening.selects))
+    return f"is for {those}; this Pod runs as {pod.namespace}/{pod.service_account}"
+
+
+def _not_in_force(opening: Opening, what: str, namespace: str, world: World) -> Iterator[Near]:
+    for problem in world.problems(namespace):
+        elsewhere = problem.path and not opening.path.startswith(
+            problem.path.partition(".destinations")[0].removesuffix(".dnsName")
+        )
+        if problem.allowlist == opening.allowlist and problem.closes and not elsewhere:
+            yield Near(what, problem.message, enough=True)
+
+
+def _dropped(aim: Aim, world: World) -> Iterator[Near]:
+    if aim.name:
+        found = world.known.names.resolved(aim.name, ())
+        for each in found.dropped:
+            yield Near(aim.name, each)
+        if found.problem:
+            yield Near(aim.name, found.problem)
+
+
+def _sets(pod: SeenPod, aim: Aim, world: World) -> Iterator[Near]:
+    """Yield the sets that have it and that no allowlist of the namespace refers to."""
+    ideal = world.with_nothing_over()
+    used = {set_of(each) for each in ideal.whole_meaning(pod.namespace).openings}
+    for name in sorted(world.snapshot.sets.keys() - used):
+        wanted = _referring(pod, name)
+        usable = frozenset({(pod.namespace, pod.service_account, name)})
+        known = replace(ideal.known, usable=usable)
+        openings = meaning_of(pod.namespace, [wanted], known).openings
+        if any(reached(aim, each, ideal) for each in openings):
+            may = (pod.namespace, pod.service_account, name) in world.rights.usable
+            right = "" if may else "; its owners must first let the service account `use` it"
+            why = f"has it: refer to it by `destinations`{right}"
+            yield Near(f"EgressDestinations {name}", why, set=name if may else "")
+
+
+def _referring(pod: SeenPod, name: str) -> EgressAllowlist:
+    spec = AllowlistSpec(
+        [pod.service_account], [Destination(destinations=SetName(name))], "?", "?", _NEVER
+    )
+    meta = Metadata(name=name, namespace=pod.namespace)
+    return EgressAllowlist(meta, spec, float("inf"), Approvable("", "", frozenset()))
+
+
+def _to_add(near: Iterable[Near], aim: Aim, world: World) -> dict[str, Any] | None:
+    """Give the smallest entry of `spec.to` that opens a connection; None where none is known."""
+    if found := next((each.set for each in near if each.set), ""):
+        return {"destinations": {"name": found}}
+    ports = [{"protocol": aim.port.protocol, "port": aim.port.first}]
+    if aim.service is not None:
+        namespace, name = aim.service
+        return {"service": {"namespace": namespace, "name": name}, "ports": ports}
+    pods = [each for each in (aim.pod, *(end.pod for end in aim.ends)) if each is not None]
+    if pods and not pods[0].host_network:
+        return {"pods": pods_entry(pods[0], world), "ports": ports}
+    if aim.name:
+        return {"dnsName": aim.name, "ports": ports}
+    if not aim.ends:
+        return None
+    address = aim.ends[0].address
+    return {"cidr": f"{address}/{address.max_prefixlen}", "ports": ports}
+
+
+def _warnings(aim: Aim, world: World) -> Iterator[str]:
+    """Say what should be known before an entry is added."""
+    for end in aim.ends:
+        if end.pod is None and is_reserved(end.address, world):
+            yield f"{end.address} is in a reserved range: to open it is to mean it"

@@ -1,0 +1,197 @@
+"""Who may reach what, as nodes and edges; `egress.analysis.graph_svg` draws them. Pure.
+
+Three columns: who connects, where to, and what lies behind that without an intent saying so.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Final, Literal
+
+import msgspec
+
+from egress.analysis.cluster_egress import World
+from egress.analysis.connection import knows_names
+from egress.model.descriptions import Subject, destination_of, entry_of, ports_shown, subjects_of
+from egress.model.openings import Addresses, Name, Opening, Pods, Service
+
+FORMAT: Final = 1
+
+EVERYWHERE: Final = "everywhere"
+DNS: Final = "dns"
+_SHOWN: Final = 3
+
+Kind = Literal["subject", "closed", "beside", "name", "network", "inside", "dns", "everywhere"]
+_SECTIONS: Final[dict[Kind, str]] = {
+    "name": "DNS names",
+    "network": "Addresses",
+    "inside": "In the cluster",
+    "dns": "Open to all of them",
+}
+
+
+class Node(msgspec.Struct, frozen=True):
+    """Somebody who connects, or a destination."""
+
+    id: str
+    kind: Kind
+    column: Literal[0, 1, 2]
+    group: str
+    """The namespace, or the kind of destination."""
+    text: str
+    below: str = ""
+    """Its second line: Pods, or ports."""
+
+
+class Edge(msgspec.Struct, frozen=True):
+    """A way from one node to another."""
+
+    source: str
+    target: str
+    said: bool
+    """Whether an intent says so; else it is reach that comes with it, or around it."""
+    why: str
+
+
+class Picture(msgspec.Struct, frozen=True, rename="camel"):
+    """What `sallyport egress graph -o json` prints."""
+
+    format: int
+    engine: str
+    nodes: list[Node]
+    edges: list[Edge]
+    left_out: list[str]
+    """Namespaces that are not enrolled: their Pods connect everywhere."""
+
+
+def picture_of(world: World, namespaces: Iterable[str]) -> Picture:
+    """Give the picture of some namespaces."""
+    nodes: dict[str, Node] = {}
+    edges: dict[tuple[str, str], Edge] = {}
+    left_out = []
+    for namespace in sorted(namespaces):
+        if not world.enrolled(namespace):
+            left_out.append(namespace)
+            continue
+        for each in _of_namespace(world, namespace):
+            if isinstance(each, Node):
+                nodes.setdefault(each.id, each)
+            else:
+                before = edges.get((each.source, each.target))
+                why = f"{before.why}\n{each.why}" if before else each.why
+                edges[each.source, each.target] = msgspec.structs.replace(each, why=why)
+    if nodes:
+        for each in _dns(world, [one for one in nodes.values() if one.kind == "subject"]):
+            if isinstance(each, Node):
+                nodes[each.id] = each
+            else:
+                edges[each.source, each.target] = each
+    if any(edge.target == EVERYWHERE for edge in edges.values()):
+        nodes[EVERYWHERE] = Node(
+            EVERYWHERE, "everywhere", 2, "", "Everywhere", "the cluster, and beyond it"
+        )
+    kind = world.site.target.engine.kind
+    return Picture(FORMAT, kind, list(nodes.values()), list(edges.values()), left_out)
+
+
+def _of_namespace(world: World, namespace: str) -> Iterator[Node | Edge]:
+    running = _pods_of(world, namespace)
+    drawn = set()
+    for opening in world.openings(namespace):
+        target = _target(opening, namespace, world)
+        yield target
+        yield from _onward(opening, target, world)
+        for subject in subjects_of(namespace, opening.selects):
+            drawn.add(subject.account)
+            yield _subject(subject, running.get(subject.account, []))
+            yield Edge(_id(subject), target.id, said=True, why=_why(opening, subject, world))
+    for account, pods in sorted(running.items()):
+        if account not in drawn:
+            text = f"{namespace}/{account}"
+            below = f"{_count(pods)}, reaches nothing"
+            yield Node(f"subject {text}", "closed", 0, namespace, text, below)
+    yield from _beside(world, namespace)
+
+
+def _pods_of(world: World, namespace: str) -> dict[str, list[str]]:
+    beside = {pod.name for pod, _ in world.beside(namespace)}
+    found: dict[str, list[str]] = defaultdict(list)
+    for pod in world.snapshot.pods:
+        if pod.namespace == namespace and pod.name not in beside:
+            found[pod.service_account].append(pod.name)
+    return found
+
+
+def _id(subject: Subject) -> str:
+    return f"subject {subject}"
+
+
+def _subject(subject: Subject, pods: list[str]) -> Node:
+    text, below = str(subject), _count(pods)
+    return Node(_id(subject), "subject", 0, subject.namespace, text, below)
+
+
+def _count(pods: list[str]) -> str:
+    return f"{len(pods)} Pod{'' if len(pods) == 1 else 's'}"
+
+
+def _target(opening: Opening, namespace: str, world: World) -> Node:
+    allowlist = world.snapshot.allowlists[f"{namespace}/{opening.allowlist}"]
+    text = destination_of(opening.peer, entry_of(opening, allowlist, world.snapshot))
+    ports = ports_shown(opening.ports)
+    kind: Kind = "inside"
+    if isinstance(opening.peer, Name):
+        kind = "name"
+    elif isinstance(opening.peer, Addresses):
+        kind = "network"
+    return Node(f"{text} {ports}", kind, 1, _SECTIONS[kind], text, ports)
+
+
+def _onward(opening: Opening, target: Node, world: World) -> Iterator[Edge]:
+    peer = opening.peer
+    if isinstance(peer, Pods | Service) and not world.enrolled(peer.namespace):
+        why = (
+            f"namespace {peer.namespace} is not enrolled: its Pods connect everywhere, and what "
+            "they do for others they do there too"
+        )
+        yield Edge(target.id, EVERYWHERE, said=False, why=why)
+
+
+def _why(opening: Opening, subject: Subject, world: World) -> str:
+    spec = world.snapshot.allowlists[f"{subject.namespace}/{opening.allowlist}"].spec
+    return (
+        f"{subject.namespace}/{opening.allowlist} {opening.path}: {spec.reason} "
+        f"(owner {spec.owner}, until {spec.expires_at})"
+    )
+
+
+def _beside(world: World, namespace: str) -> Iterator[Node | Edge]:
+    found = world.beside(namespace)
+    hosts = [pod.name for pod, _ in found if pod.host_network]
+    others = [pod.name for pod, _ in found if not pod.host_network]
+    if hosts:
+        named = f"beside {namespace}"
+        text = f"{namespace}: {_named(hosts)}"
+        yield Node(named, "beside", 0, namespace, text, "on their node's network")
+        why = "Pods on their node's network: no policy holds them"
+        yield Edge(named, EVERYWHERE, said=False, why=why)
+    if others:
+        text = f"{namespace}: {_named(others)}"
+        below = "without the gate's labels, reach nothing but DNS"
+        yield Node(f"closed {namespace}", "closed", 0, namespace, text, below)
+
+
+def _named(pods: list[str]) -> str:
+    more = len(pods) - _SHOWN
+    return ", ".join(sorted(pods)[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def _dns(world: World, subjects: list[Node]) -> Iterator[Node | Edge]:
+    """Yield the cluster's DNS, by which whoever may ask it for any name can send something out."""
+    filtered = knows_names(world)
+    below = "for names of intents alone" if filtered else "for every name"
+    yield Node(DNS, "dns", 1, _SECTIONS["dns"], "the cluster's DNS", below)
+    for subject in subjects:
+        yield Edge(subject.id, DNS, said=False, why="every Pod may ask the cluster's DNS")
+    if not filtered:
+        why = "this engine cannot filter names: what is asked for travels to whoever answers"
+        yield Edge(DNS, EVERYWHERE, said=False, why=why)

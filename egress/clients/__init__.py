@@ -1,1 +1,0 @@
-"""What talks to name servers."""

@@ -1,0 +1,1 @@
+"""From allowlists to openings, compared with weight stores and others' policies. Pure."""

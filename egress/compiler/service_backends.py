@@ -1,0 +1,70 @@
+"""Says which live Pods are behind a Service. Pure.
+
+Whoever writes EndpointSlices could put any address behind a Service that others have approved: so
+an address counts only where a live Pod of the Service's namespace has it.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from core.base.networks import Address, Network, collapse, single_address_network
+from core.egress.destinations import PortRange
+from core.kubernetes.label_selectors import Requirement, sort_requirements
+from egress.model.facts import KnownService
+from egress.model.openings import Backend
+from kube.egress.service_endpoints import Endpoint, ServicePort, ServiceShape
+from kube.resources.live_pods import LivePod
+
+_SHOWN: Final = 8
+
+
+def known_service(
+    shape: ServiceShape, endpoints: Sequence[Endpoint], pods: Iterable[LivePod]
+) -> KnownService:
+    """Give what is known of a Service; `pods` are the live ones that it may send to.
+
+    Endpoints that are not ready count too: their Pods are the Service's, and would be cut off for
+    the first moments after they are.
+    """
+    if shape.external_name:
+        return KnownService(external_name=shape.external_name)
+    selector = sort_requirements(Requirement(key, "In", (value,)) for key, value in shape.selector)
+    whose = {address: pod.host_network for pod in pods for address in pod.addresses}
+    ports = {port.range: _backends(port, endpoints, whose) for port in shape.ports}
+    return KnownService(selector, ports=ports, dropped=_dropped(shape, endpoints, whose))
+
+
+def _backends(
+    port: ServicePort, endpoints: Iterable[Endpoint], whose: Mapping[Address, bool]
+) -> tuple[Backend, ...]:
+    found: dict[PortRange, set[Network]] = defaultdict(set)
+    for endpoint in endpoints:
+        address = endpoint.address
+        if isinstance(address, str) or whose.get(address, True):
+            continue
+        for name, target in endpoint.ports:
+            if name == port.name and target is not None and target.protocol == port.protocol:
+                found[target].add(single_address_network(address))
+    backends = (Backend((target,), collapse(networks)) for target, networks in found.items())
+    return tuple(sorted(backends, key=lambda each: each.ports))
+
+
+def _dropped(
+    shape: ServiceShape, endpoints: Iterable[Endpoint], whose: Mapping[Address, bool]
+) -> tuple[str, ...]:
+    pods = "that it selects" if shape.selector else f"of namespace {shape.namespace}"
+    said = set()
+    for endpoint in endpoints:
+        address = endpoint.address
+        if isinstance(address, str):
+            said.add(f"{address} is no address")
+        elif address not in whose:
+            said.add(f"{address} belongs to no live Pod {pods}: name it as a cidr")
+        elif whose[address]:
+            said.add(f"{address} is a node's, of a Pod with hostNetwork: name it as a cidr")
+        if any(target is None for _, target in endpoint.ports):
+            said.add("an EndpointSlice of it leaves the port open")
+    shown = sorted(said)
+    more = (f"and {len(shown) - _SHOWN} more",) if len(shown) > _SHOWN else ()
+    return (*shown[:_SHOWN], *more)

@@ -1,0 +1,214 @@
+"""Asks every name server that is configured what a name resolves to."""
+
+import asyncio
+import re
+import socket
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Final, Literal
+
+import dns.asyncbackend
+import dns.asyncquery
+import dns.exception
+import dns.flags
+import dns.message
+import dns.name
+import dns.rcode
+import dns.rdatatype
+import dns.rdtypes.IN.A
+import dns.rdtypes.IN.AAAA
+
+from core.base.errors import SettingsError
+from core.base.networks import Address
+from egress.dns.learnt_names import Reply
+
+DNS_PORT: Final = 53
+_MAX_PORT: Final = 65_535
+
+_BRACKETED: Final = re.compile(r"\[(?P<host>[^\]]*)\](?::(?P<port>\d{1,5}))?")
+_PLAIN: Final = re.compile(r"(?P<host>[^:]*)(?::(?P<port>\d{1,5}))?")
+
+_FAMILIES: Final[tuple[tuple[Literal[4, 6], dns.rdatatype.RdataType], ...]] = (
+    (4, dns.rdatatype.A),
+    (6, dns.rdatatype.AAAA),
+)
+_ANSWERS: Final = (dns.rcode.NOERROR, dns.rcode.NXDOMAIN)
+_ADDRESSES: Final = (dns.rdtypes.IN.A.A, dns.rdtypes.IN.AAAA.AAAA)
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A name server."""
+
+    address: str
+    """IPv4 or IPv6, never a name."""
+    port: int = DNS_PORT
+
+    def __str__(self) -> str:
+        """Write it with its port: `10.0.0.10:53`, `[fd00::a]:53`."""
+        return (
+            f"[{self.address}]:{self.port}"
+            if ":" in self.address
+            else f"{self.address}:{self.port}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ResolverSettings:
+    """How name servers are asked."""
+
+    timeout_s: float = 2.0
+    """For one question to one server; over TCP once more, where its answer is too long for UDP."""
+    tries: int = 2
+    """A UDP packet may be lost."""
+    at_once: int = 64
+    """Questions under way, to all servers together."""
+
+    def __post_init__(self) -> None:
+        """Refuse settings by which nothing would be asked.
+
+        Raises:
+            SettingsError: naming the setting and what it must be.
+        """
+        if self.timeout_s <= 0 or self.tries < 1 or self.at_once < 1:
+            raise SettingsError("egress.resolver: timeout_s, tries and at_once must be above zero")
+
+
+def server_of(text: str) -> Server:
+    """Read `10.0.0.10`, `10.0.0.10:5353`, `fd00::a` or `[fd00::a]:5353`.
+
+    Raises:
+        SettingsError: it is none of these.
+    """
+    found = _BRACKETED.fullmatch(text) or _PLAIN.fullmatch(text)
+    host, port = found.group("host", "port") if found else (text, None)
+    try:
+        address, number = str(ip_address(host)), int(port or DNS_PORT)
+    except ValueError:
+        address, number = "", 0
+    if not address or not 1 <= number <= _MAX_PORT:
+        raise SettingsError(
+            f"egress.resolver.servers: {text!r} must be an IP address, with or without a port: "
+            "10.0.0.10, 10.0.0.10:53, [fd00::a]:53"
+        )
+    return Server(address, number)
+
+
+def servers_of_system(resolv_conf: str) -> tuple[Server, ...]:
+    """Give the name servers of a resolv.conf(5), in its order; other lines are of no matter.
+
+    Raises:
+        SettingsError: one is no address.
+    """
+    lines = (line.split() for line in resolv_conf.splitlines())
+    return tuple(
+        server_of(words[1]) for words in lines if words[:1] == ["nameserver"] and words[1:]
+    )
+
+
+class Resolver:
+    """Asks each of its servers, A and AAAA, and tells what each one said.
+
+    A server that says that a name has no address has answered; one that fails, refuses or keeps
+    silent has not. CNAMEs are followed inside one answer only, from the name that was asked for:
+    whatever else a server sends along counts for nothing.
+    """
+
+    def __init__(self, servers: Iterable[Server], settings: ResolverSettings) -> None:
+        """Take the servers; each is asked once, however often it is named.
+
+        Raises:
+            SettingsError: there are none.
+        """
+        self._servers = tuple(dict.fromkeys(servers))
+        if not self._servers:
+            raise SettingsError("egress.resolver.servers: name at least one name server")
+        self._settings = settings
+        self._room = asyncio.Semaphore(settings.at_once)
+
+    async def ask(self, name: str) -> Sequence[Reply]:
+        """Ask for a name, absolute, without a last dot; it takes twice `tries` timeouts at most.
+
+        That is counted from when there is room. Nothing is raised for what servers do.
+        """
+        absolute = dns.name.from_text(f"{name}.")
+        questions = (
+            self._ask(server, family, absolute, kind)
+            for server in self._servers
+            for family, kind in _FAMILIES
+        )
+        return await asyncio.gather(*questions)
+
+    async def _ask(
+        self,
+        server: Server,
+        family: Literal[4, 6],
+        name: dns.name.Name,
+        kind: dns.rdatatype.RdataType,
+    ) -> Reply:
+        problem = ""
+        async with self._room:
+            for _ in range(self._settings.tries):
+                query = dns.message.make_query(name, kind)
+                try:
+                    answer = await _exchange(query, server, self._settings.timeout_s)
+                    return _reply(server, family, answer)
+                except (TimeoutError, dns.exception.Timeout):
+                    problem = f"does not answer within {self._settings.timeout_s:g} s"
+                except (OSError, EOFError) as error:
+                    problem = f"cannot be reached ({type(error).__name__})"
+                except dns.exception.DNSException as error:
+                    problem = f"sends what is no answer ({type(error).__name__})"
+        return Reply(str(server), family, problem=problem)
+
+
+async def _exchange(
+    query: dns.message.QueryMessage, server: Server, timeout_s: float
+) -> dns.message.Message:
+    """Send a question over UDP, from a port of its own; over TCP, if the answer is cut short.
+
+    The socket is connected: the kernel drops what comes from elsewhere, and says so where nobody
+    listens. What carries another id or question is passed over until the time is up.
+    """
+    family = socket.AF_INET6 if ":" in server.address else socket.AF_INET
+    peer = (server.address, server.port)
+    backend = dns.asyncbackend.get_default_backend()
+    async with (
+        asyncio.timeout(2 * timeout_s),
+        await backend.make_socket(  # type: ignore[no-untyped-call]
+            family, socket.SOCK_DGRAM, 0, None, peer
+        ) as udp,
+    ):
+        answer, _ = await dns.asyncquery.udp_with_fallback(
+            query,
+            server.address,
+            timeout_s,
+            server.port,
+            ignore_unexpected=True,
+            udp_sock=udp,
+            ignore_errors=True,
+        )
+    return answer
+
+
+def _reply(server: Server, family: Literal[4, 6], answer: dns.message.Message) -> Reply:
+    """Say what an answer says.
+
+    Raises:
+        dns.exception.DNSException: it contradicts itself.
+    """
+    rcode = answer.rcode()
+    if rcode not in _ANSWERS or not isinstance(answer, dns.message.QueryMessage):
+        return Reply(str(server), family, problem=f"answers {dns.rcode.to_text(rcode)}")
+    chain = answer.resolve_chaining()
+    addresses: list[Address] = [
+        ip_address(record.address)
+        for record in chain.answer or ()
+        if isinstance(record, _ADDRESSES)
+    ]
+    recursive = answer.flags & dns.flags.RA
+    if not addresses and not recursive and (chain.cnames or not answer.flags & dns.flags.AA):
+        return Reply(str(server), family, problem="does not follow names to other servers")
+    addresses.sort(key=int)
+    return Reply(str(server), family, tuple(addresses), chain.minimum_ttl)

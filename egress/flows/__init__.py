@@ -1,0 +1,1 @@
+"""Observed connections, read from Hubble, Azure's flow logs or CSV. Pure."""

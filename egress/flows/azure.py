@@ -1,0 +1,104 @@
+"""Reads Azure's virtual network flow logs, version 4 (`PT1H.json`). Pure.
+
+Source: https://learn.microsoft.com/azure/network-watcher/vnet-flow-logs-overview. They know
+addresses alone: where Pods leave by their nodes' addresses (overlay networks), nothing tells which
+Pod it was, and such flows are counted as of nobody.
+"""
+
+import ipaddress
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from core.base.json_errors import DECODE_ERRORS
+from egress.flows.records import Flow, Passed, Read, Unread, Verdict, is_port, protocol_of
+
+_VERSION: Final = 4
+_FIELDS: Final = 8
+"""Time, source, destination, both ports, protocol, direction, state; counts may follow."""
+
+_STATES: Final[dict[str, Verdict]] = {
+    "B": "forwarded",
+    "C": "forwarded",
+    "E": "forwarded",
+    "D": "dropped",
+}
+
+
+class _Group(msgspec.Struct, frozen=True, rename="camel"):
+    flow_tuples: list[str] = []
+
+
+class _Acl(msgspec.Struct, frozen=True, rename="camel"):
+    flow_groups: list[_Group] = []
+
+
+class _Records(msgspec.Struct, frozen=True):
+    flows: list[_Acl] = []
+
+
+class _Record(msgspec.Struct, frozen=True, rename="camel"):
+    flow_log_version: int = 0
+    flow_records: _Records = _Records()
+
+
+class _File(msgspec.Struct, frozen=True):
+    records: list[msgspec.Raw]
+
+
+_FILE: Final = msgspec.json.Decoder(_File)
+_RECORD: Final = msgspec.json.Decoder(_Record)
+
+
+def read_azure(text: str) -> Iterator[Read]:
+    """Read a file of records; a record that is broken takes no other with it.
+
+    `line` of what could not be read is the record's place, from 1.
+    """
+    try:
+        file = _FILE.decode(text)
+    except DECODE_ERRORS as error:
+        yield Unread(0, str(error))
+        return
+    for number, raw in enumerate(file.records, start=1):
+        try:
+            record = _RECORD.decode(raw)
+        except DECODE_ERRORS as error:
+            yield Unread(number, str(error))
+            continue
+        if record.flow_log_version != _VERSION:
+            why = f"flowLogVersion {record.flow_log_version}: only {_VERSION} is read"
+            yield Unread(number, why)
+            continue
+        for acl in record.flow_records.flows:
+            for group in acl.flow_groups:
+                for each in group.flow_tuples:
+                    yield _flow_of(each, number)
+
+
+def _flow_of(text: str, number: int) -> Read:
+    parts = text.split(",")
+    if len(parts) < _FIELDS:
+        return Unread(number, f"flowTuples: {len(parts)} fields, not {_FIELDS} or more")
+    time, source, destination, _, port, protocol, direction, state = parts[:_FIELDS]
+    if direction == "I":
+        return Passed("came in")
+    found = protocol_of(protocol)
+    if found is None:
+        return Passed("neither TCP, UDP nor SCTP")
+    try:
+        at = int(time) / 1000
+        flow = Flow(
+            source=ipaddress.ip_address(source),
+            address=ipaddress.ip_address(destination),
+            protocol=found,
+            port=int(port),
+            verdict=_STATES.get(state, "unknown"),
+            first=at,
+            last=at,
+            count=0 if state in {"C", "E"} else 1,
+        )
+    except ValueError as error:
+        return Unread(number, f"flowTuples: {error}")
+    return flow if is_port(flow.port) else Unread(number, f"flowTuples: port {port}")

@@ -1,0 +1,120 @@
+"""Reads flows from CSV with a header, as anybody can write it. Pure."""
+
+import csv
+import datetime as dt
+import io
+import ipaddress
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from core.base.errors import InvalidObjectError
+from core.base.networks import Address
+from core.egress.dns_names import check_dns_name
+from egress.flows.records import Flow, Read, Unread, Verdict, is_port, protocol_of
+
+COLUMNS: Final = "namespace, service_account or pod, destination, port, protocol"
+"""That must be there; verdict, count and time may be."""
+
+_COLUMNS: Final = frozenset(
+    {
+        "namespace",
+        "service_account",
+        "pod",
+        "destination",
+        "port",
+        "protocol",
+        "verdict",
+        "count",
+        "time",
+    }
+)
+_NEEDED: Final = ("namespace", "destination", "port")
+_VERDICTS: Final[dict[str, Verdict]] = {
+    "": "unknown",
+    "forwarded": "forwarded",
+    "allowed": "forwarded",
+    "dropped": "dropped",
+    "denied": "dropped",
+}
+
+
+def read_csv(text: str) -> Iterator[Read]:
+    """Read lines; `destination` is a DNS name, an address, or `pod/…` or `service/NS/NAME`."""
+    reader = csv.DictReader(io.StringIO(text), skipinitialspace=True)
+    try:
+        columns = set(reader.fieldnames or ())
+        if not columns.issuperset(_NEEDED) or columns.isdisjoint({"service_account", "pod"}):
+            yield Unread(1, f"the header must have {COLUMNS}")
+            return
+        for row in reader:
+            yield _read(reader.line_num, row)
+    except csv.Error as error:
+        yield Unread(reader.line_num, str(error))
+
+
+def _read(line: int, row: Mapping[str, str | None]) -> Read:
+    row = {key: value for key, value in row.items() if key in _COLUMNS}
+    cells = {key: (value or "").strip() for key, value in row.items()}
+    protocol = protocol_of(cells.get("protocol") or "tcp")
+    if protocol is None:
+        return Unread(line, f"protocol: {cells['protocol']!r} must be tcp, udp or sctp")
+    try:
+        port, count = int(cells["port"]), int(cells.get("count") or "1")
+    except ValueError:
+        return Unread(line, "port and count must be numbers")
+    if not is_port(port) or count < 0:
+        return Unread(line, f"port: {port} must be between 1 and 65535")
+    verdict = _VERDICTS.get(cells.get("verdict", "").lower(), "unknown")
+    try:
+        time = _time(cells.get("time", ""))
+        names, address, service, pod = _destination(cells["destination"])
+    except ValueError as error:
+        return Unread(line, str(error))
+    except InvalidObjectError as error:
+        return Unread(line, f"destination: {error.problem}")
+    to_namespace = (service or pod or ("", ""))[0]
+    return Flow(
+        namespace=cells["namespace"],
+        account=cells.get("service_account", ""),
+        pod=cells.get("pod", ""),
+        names=names,
+        address=address,
+        to_namespace=to_namespace,
+        to_pod=pod[1] if pod else "",
+        to_service=service[1] if service else "",
+        protocol=protocol,
+        port=port,
+        verdict=verdict,
+        first=time,
+        last=time,
+        count=count,
+    )
+
+
+_Key = tuple[str, str] | None
+
+
+def _destination(text: str) -> tuple[tuple[str, ...], Address | None, _Key, _Key]:
+    kind, _, key = text.partition("/")
+    namespace, slash, name = key.partition("/")
+    if kind in {"pod", "service"} and slash:
+        found = (namespace, name)
+        return (), None, found if kind == "service" else None, found if kind == "pod" else None
+    try:
+        return (), ipaddress.ip_address(text), None, None
+    except ValueError:
+        pass
+    plain = text.rstrip(".").lower()
+    check_dns_name(plain, field="", what="")
+    return (plain,), None, None, None
+
+
+def _time(text: str) -> float | None:
+    if not text:
+        return None
+    if text.replace(".", "", 1).isdigit():
+        return float(text)
+    try:
+        return dt.datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        raise ValueError(f"time: {text!r} must be RFC 3339 or Unix seconds") from None

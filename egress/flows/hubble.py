@@ -1,0 +1,163 @@
+"""Reads what `hubble observe -o json` and Hubble's exporter write: a flow a line. Pure.
+
+Source: github.com/cilium/cilium api/v1/flow/flow.proto; its fields as protobuf's JSON names them.
+"""
+
+import datetime as dt
+import ipaddress
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from core.base.json_errors import DECODE_ERRORS
+from core.base.networks import Address
+from egress.flows.records import Answer, Flow, Passed, Read, Unread, Verdict, is_port
+
+_ACCOUNT: Final = "k8s:io.cilium.k8s.policy.serviceaccount="
+_RESERVED: Final = "reserved:"
+_OUTSIDE: Final = frozenset({"world", "world-ipv4", "world-ipv6", "unmanaged", "unknown"})
+
+_VERDICTS: Final[dict[str, Verdict]] = {
+    "FORWARDED": "forwarded",
+    "REDIRECTED": "forwarded",
+    "TRACED": "forwarded",
+    "TRANSLATED": "forwarded",
+    "AUDIT": "forwarded",
+    "DROPPED": "dropped",
+}
+
+
+class _Endpoint(msgspec.Struct, frozen=True):
+    namespace: str = ""
+    pod_name: str = ""
+    labels: list[str] = []
+
+
+class _Ports(msgspec.Struct, frozen=True):
+    destination_port: int = 0
+
+
+class _Layer4(msgspec.Struct, frozen=True):
+    TCP: _Ports | None = None
+    UDP: _Ports | None = None
+    SCTP: _Ports | None = None
+
+
+class _Ip(msgspec.Struct, frozen=True):
+    source: str = ""
+    destination: str = ""
+
+
+class _Service(msgspec.Struct, frozen=True):
+    name: str = ""
+    namespace: str = ""
+
+
+class _Dns(msgspec.Struct, frozen=True):
+    query: str = ""
+    ips: list[str] = []
+
+
+class _Layer7(msgspec.Struct, frozen=True):
+    dns: _Dns | None = None
+
+
+class _Flow(msgspec.Struct, frozen=True, kw_only=True):
+    time: dt.datetime | None = None
+    verdict: str = ""
+    ip: _Ip = msgspec.field(default=_Ip(), name="IP")
+    l4: _Layer4 = _Layer4()
+    source: _Endpoint = _Endpoint()
+    destination: _Endpoint = _Endpoint()
+    destination_names: list[str] = []
+    destination_service: _Service | None = None
+    traffic_direction: str = ""
+    is_reply: bool | None = None
+    l7: _Layer7 | None = None
+
+
+class _Line(msgspec.Struct, frozen=True):
+    flow: _Flow | None = None
+
+
+_LINE: Final = msgspec.json.Decoder(_Line)
+_BARE: Final = msgspec.json.Decoder(_Flow)
+
+
+def read_hubble(text: str) -> Iterator[Read]:
+    """Read lines of JSON; with the envelope `{"flow": …}`, or without it as older ones write."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip():
+            yield _read(number, line)
+
+
+def _read(number: int, line: str) -> Read:
+    try:
+        flow = _LINE.decode(line).flow or _BARE.decode(line)
+        return _flow_of(flow, number)
+    except DECODE_ERRORS as error:
+        return Unread(number, str(error))
+    except ValueError as error:
+        return Unread(number, f"has no address: {error}")
+
+
+def _flow_of(flow: _Flow, number: int) -> Read:
+    if (other := _no_connection(flow)) is not None:
+        return other
+    named = (("TCP", flow.l4.TCP), ("UDP", flow.l4.UDP), ("SCTP", flow.l4.SCTP))
+    protocol, ports = next(((name, one) for name, one in named if one), ("", None))
+    if ports is None:
+        return Passed("neither TCP, UDP nor SCTP")
+    if not is_port(ports.destination_port):
+        return Unread(number, f"flow.l4.{protocol}.destination_port: {ports.destination_port}")
+    service = flow.destination_service or _Service()
+    time = flow.time.timestamp() if flow.time else None
+    return Flow(
+        namespace=flow.source.namespace,
+        account=_label(flow.source, _ACCOUNT),
+        pod=flow.source.pod_name,
+        names=tuple(sorted({_plain(name) for name in flow.destination_names})),
+        address=_address(flow.ip.destination),
+        to_namespace=flow.destination.namespace or service.namespace,
+        to_pod=flow.destination.pod_name,
+        to_account=_label(flow.destination, _ACCOUNT),
+        to_service=service.name,
+        to_reserved=_reserved(flow.destination),
+        protocol=protocol,  # type: ignore[arg-type]  # One of three.
+        port=ports.destination_port,
+        verdict=_VERDICTS.get(flow.verdict, "unknown"),
+        first=time,
+        last=time,
+    )
+
+
+def _no_connection(flow: _Flow) -> Answer | Passed | None:
+    if flow.l7 is not None and flow.l7.dns is not None and flow.l7.dns.ips:
+        # An answer is seen on its way back: to the Pod that asked.
+        asked = flow.destination if flow.is_reply else flow.source
+        found = tuple(map(ipaddress.ip_address, flow.l7.dns.ips))
+        return Answer(asked.namespace, asked.pod_name, _plain(flow.l7.dns.query), found)
+    if flow.is_reply or flow.traffic_direction == "INGRESS":
+        return Passed("an answer, or seen where it arrives")
+    if flow.l7 is not None:
+        return Passed("what was said in a connection, not the connection")
+    return None if flow.source.namespace else Passed("not of a Pod")
+
+
+def _label(endpoint: _Endpoint, prefix: str) -> str:
+    found = (each.removeprefix(prefix) for each in endpoint.labels if each.startswith(prefix))
+    return next(found, "")
+
+
+def _reserved(endpoint: _Endpoint) -> str:
+    found = _label(endpoint, _RESERVED)
+    return "" if found in _OUTSIDE else found
+
+
+def _plain(name: str) -> str:
+    return name.rstrip(".").lower()
+
+
+def _address(text: str) -> Address | None:
+    return ipaddress.ip_address(text) if text else None

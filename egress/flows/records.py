@@ -1,0 +1,89 @@
+"""Connections that were observed, whatever observed them. Pure.
+
+`egress.flows.hubble`, `egress.flows.azure` and `egress.flows.csv_file` read them. A flow is one
+that a Pod began: answers, and what others send to it, are left out as they are read.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Final, Literal
+
+import msgspec
+
+from core.base.networks import Address
+from core.egress.destinations import MAX_PORT, Protocol
+
+Verdict = Literal["forwarded", "dropped", "unknown"]
+
+_PROTOCOLS: Final[dict[str, Protocol]] = {
+    "tcp": "TCP",
+    "udp": "UDP",
+    "sctp": "SCTP",
+    "6": "TCP",
+    "17": "UDP",
+    "132": "SCTP",
+}
+"""By name, and by IANA's number."""
+
+
+class Flow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Connections of one source to one destination, on one port."""
+
+    namespace: str = ""
+    account: str = ""
+    """The service account; empty where it is not known."""
+    pod: str = ""
+    source: Address | None = None
+    """For sources that are not named."""
+    names: tuple[str, ...] = ()
+    """DNS names that the source resolved to the destination."""
+    address: Address | None = None
+    to_namespace: str = ""
+    to_pod: str = ""
+    to_account: str = ""
+    to_service: str = ""
+    to_reserved: str = ""
+    """What else the destination is to the engine: `host`, `kube-apiserver`, `remote-node` …"""
+    protocol: Protocol
+    port: int
+    """Of the Service, where `to_service` is one; else of the destination itself."""
+    verdict: Verdict = "unknown"
+    first: float | None = None
+    """Unix seconds."""
+    last: float | None = None
+    count: int = 1
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What the DNS said to a Pod."""
+
+    namespace: str
+    pod: str
+    name: str
+    addresses: tuple[Address, ...]
+
+
+class Passed(msgspec.Struct, frozen=True):
+    """A record that is no connection that a Pod began."""
+
+    why: str
+
+
+class Unread(msgspec.Struct, frozen=True):
+    """A record that could not be read."""
+
+    line: int
+    why: str
+
+
+Read = Flow | Answer | Passed | Unread
+Reader = Callable[[str], Iterator[Read]]
+
+
+def protocol_of(text: str) -> Protocol | None:
+    """Give a protocol by its name or number; None for one that allowlists do not know."""
+    return _PROTOCOLS.get(text.strip().lower())
+
+
+def is_port(number: int) -> bool:
+    """Say whether it can be a port."""
+    return 1 <= number <= MAX_PORT

@@ -1,0 +1,166 @@
+"""Says which destinations are so broad that two people must approve them. Pure.
+
+What counts is what entries reach together: two halves of the Internet are the Internet.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from core.base.networks import (
+    Network,
+    Span,
+    any_holds,
+    merge_spans,
+    network_at,
+    network_of,
+    span_of,
+    subtract_spans,
+)
+from core.egress.destinations import Destination
+from core.egress.dns_names import ANY, WILDCARD
+from egress.dns.usable_addresses import leads_to
+from egress.model.facts import TagSource
+from egress.model.reserved_ranges import ALWAYS_RESERVED
+
+_BITS: Final = {4: 32, 6: 128}
+_LAST: Final = 2**32 - 1
+
+_NAT64: Final = tuple(
+    span_of(network_of(text))
+    for text in (
+        "64:ff9b::/96",  # RFC 6052, 2.1.
+        "64:ff9b:1::/48",  # RFC 8215: one's own, with a /96 in it.
+    )
+)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How broad destinations may be without approval; the operator sets it (`egress.limits`)."""
+
+    ipv4_prefix: int = 16
+    """All of an object's IPv4 networks together hold at most as many addresses as one of these."""
+    ipv6_prefix: int = 48
+    """The same of IPv6: what one site usually has (RFC 6177)."""
+    wildcard_labels: int = 2
+    """A wildcard has at least so many labels after it: `*.example.com` has two."""
+    service_tags: frozenset[str] = frozenset({"AzureCloud", "Internet"})
+    """Tags that always need approval, whatever the file says of their size."""
+
+    def prefix(self, version: int) -> int:
+        """Give the limit of an IP version, 4 or 6."""
+        return {4: self.ipv4_prefix, 6: self.ipv6_prefix}[version]
+
+
+class Measured(NamedTuple):
+    """How much entries reach by themselves."""
+
+    spans: list[Span]
+    """See `addresses_of`."""
+    reasons: tuple[str, ...]
+    """See `breadth`."""
+
+
+def breadth(entries: Iterable[Destination], limits: Limits, tags: TagSource) -> tuple[str, ...]:
+    """Say for a person what of entries is broader than the limits; empty if nothing is.
+
+    What a set that they refer to holds is the set's: it is approved by itself.
+    """
+    return measure(entries, limits, tags).reasons
+
+
+def measure(entries: Iterable[Destination], limits: Limits, tags: TagSource) -> Measured:
+    """Give what entries reach, and what of it is broader than the limits."""
+    entries = tuple(entries)
+    named = [reason for entry in entries if (reason := _by_name(entry, limits))]
+    reserved = (reason for entry in entries for reason in _reserved(entry))
+    said = merge_spans(span for entry in entries for span in _spans(entry, tags))
+    spans = _with_translated(said)
+    many = tuple(too_many(said, limits)) or tuple(
+        f"{reason}, to which NAT64 leads" for reason in too_many(spans, limits)
+    )
+    return Measured(spans, (*named, *reserved, *many))
+
+
+def addresses_of(entries: Iterable[Destination], tags: TagSource) -> list[Span]:
+    """Give the addresses that entries name by CIDR and by service tag, merged.
+
+    Reserved ranges count too: what is carved out of them is the cluster's choice, not the intent's.
+    So do the IPv4 addresses to which a translator leads what is sent to IPv6 ones (NAT64): all of
+    IPv4 lies in one /96.
+    """
+    return _with_translated(merge_spans(span for entry in entries for span in _spans(entry, tags)))
+
+
+def _with_translated(spans: list[Span]) -> list[Span]:
+    return merge_spans([*spans, *(each for span in spans for each in _translated(span))])
+
+
+def _translated(span: Span) -> Iterator[Span]:
+    for prefix in _NAT64:
+        first, last = max(span.first, prefix.first), min(span.last, prefix.last)
+        if span.version != prefix.version or first > last:
+            continue
+        if first >> _BITS[4] == last >> _BITS[4]:
+            yield Span(4, first & _LAST, last & _LAST)
+        else:  # Where the IPv4 address begins anew, both parts count as whole.
+            yield Span(4, 0, _LAST)
+
+
+def _spans(entry: Destination, tags: TagSource) -> Iterable[Span]:
+    if entry.cidr is not None:
+        holes = (span_of(network_of(text)) for text in entry.except_ or ())
+        return subtract_spans(span_of(network_of(entry.cidr)), holes)
+    if entry.service_tag is not None:
+        found = tags.networks(entry.service_tag)
+        return () if isinstance(found, str) else map(span_of, found)
+    return ()
+
+
+def _by_name(entry: Destination, limits: Limits) -> str:
+    if entry.service_tag is not None:
+        listed = {tag.lower() for tag in limits.service_tags}
+        broad = entry.service_tag.lower() in listed
+        return f"service tag {entry.service_tag}" if broad else ""
+    name = entry.dns_name or ""
+    if name == ANY:
+        return "every DNS name (*)"
+    after = name.removeprefix(WILDCARD)
+    short = after != name and after.count(".") + 1 < limits.wildcard_labels
+    return f"{name}: fewer than {limits.wildcard_labels} labels after its wildcard" if short else ""
+
+
+def _reserved(entry: Destination) -> Iterator[str]:
+    """Say which networks are reserved on every cluster: behind metadata is the node's identity."""
+    for text in (*filter(None, (entry.cidr,)), *(entry.within or ())):
+        network = network_of(text)
+        ways = leads_to(network)
+        if any_holds(ALWAYS_RESERVED, network) or any(
+            one in closed and other in closed for closed in ALWAYS_RESERVED for one, other in ways
+        ):
+            yield f"{text} lies in a reserved range, such as that of metadata"
+
+
+def too_many(spans: Sequence[Span], limits: Limits) -> Iterator[str]:
+    """Say for a person why addresses are too many; `spans` are merged."""
+    for version, bits in _BITS.items():
+        of_version = [each for each in spans if each.version == version]
+        prefix = limits.prefix(version)
+        if sum(each.size for each in of_version) <= 2 ** (bits - prefix):
+            continue
+        widest = min(map(_widest, of_version), key=lambda each: each.prefixlen)
+        if widest.prefixlen < prefix:
+            yield f"{widest} is broader than /{prefix}"
+        else:
+            yield f"its {len(of_version)} IPv{version} networks are together more than a /{prefix}"
+
+
+def _widest(span: Span) -> Network:
+    """Give the first of the largest networks that lie in a span."""
+    for free in range(span.size.bit_length() - 1, 0, -1):
+        size = 1 << free
+        first = -(-span.first // size) * size
+        if first + size - 1 <= span.last:
+            return network_at(span.version, first, free)
+    return network_at(span.version, span.first, 0)

@@ -1,0 +1,36 @@
+"""What an installation says of egress, as far as intents are judged by it when they are written."""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from core.base.networks import Network
+from core.decision.namespaces import Enrolment, Namespace
+from egress.limits.breadth import Limits
+from egress.model.facts import NO_TAGS, TagSource
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Settings, and the operator's file of service tags."""
+
+    limits: Limits = field(default_factory=Limits)
+    """What is broader needs approval."""
+    tags: TagSource = NO_TAGS
+    ranges: tuple[Network, ...] = ()
+    """The cluster's own: of Pods, Services and nodes."""
+    knows_names: bool = False
+    """Whether the engine knows DNS names, and so patterns of them."""
+    enrolment: Enrolment = field(default_factory=Enrolment)
+    """Which namespaces are enrolled."""
+    compares: bool = True
+    """Whether what generated policies open can be compared: those of Cilium are not read."""
+    control: str = ""
+    """The user name of Sallyport's own controller, which alone writes generated policies."""
+
+    def enrols(self, namespace: Namespace) -> bool:
+        """Say whether a namespace's Pods connect only where allowlists say."""
+        return self.enrolment.enrols(namespace)
+
+
+ORDINARY: Final = Ground()
+"""That of an installation that says nothing."""

@@ -1,0 +1,108 @@
+"""What the allowlists of a namespace mean, whatever engine enforces it.
+
+`egress.compiler.allowlists` makes it, `egress.render` says it in an engine's words,
+`egress.compiler.foreign_policies` compares it. All of it is sorted and says each thing once: equal
+meaning has equal values.
+"""
+
+import msgspec
+
+from core.base.networks import Network
+from core.egress.destinations import PortRange
+from core.kubernetes.label_selectors import Requirements
+
+
+class Block(msgspec.Struct, frozen=True, gc=False):
+    """Addresses: a network, less others that lie inside it."""
+
+    network: Network
+    excepts: tuple[Network, ...] = ()
+
+
+class Addresses(msgspec.Struct, frozen=True, tag=True, gc=False):
+    """Addresses outside of the cluster's Pods, or what an intent names by address."""
+
+    blocks: tuple[Block, ...]
+    """Never empty: what has no address is no opening."""
+
+
+class Name(msgspec.Struct, frozen=True, tag=True, gc=False):
+    """A DNS name, for engines that know names; the others go by the addresses learnt of it."""
+
+    pattern: str
+    """`pypi.org`; `*.pypi.org` for one or more labels before it; `*` for every name."""
+    addresses: tuple[Network, ...]
+    """What it resolves to, as single addresses, collapsed; empty where nothing is known, and for
+    patterns, which nobody can resolve."""
+    pinned: bool = False
+    """Whether only these addresses may be opened, though the engine knows names."""
+
+
+class Backend(msgspec.Struct, frozen=True, order=True, gc=False):
+    """Pods behind a Service that listen on the same ports."""
+
+    ports: tuple[PortRange, ...]
+    """Of the Pods, not of the Service: policies see packets after they were sent on."""
+    addresses: tuple[Network, ...]
+    """Of live Pods only, as single addresses, collapsed; never empty."""
+
+
+class Service(msgspec.Struct, frozen=True, tag=True, gc=False):
+    """The live Pods behind a Service."""
+
+    namespace: str
+    name: str
+    selector: Requirements
+    """What it selects Pods by; empty where it selects none, and endpoints are written by others."""
+    backends: tuple[Backend, ...]
+
+
+class Pods(msgspec.Struct, frozen=True, tag=True, gc=False):
+    """Pods of a namespace, whatever their addresses."""
+
+    namespace: str
+    requirements: Requirements = ()
+    """What their labels must be; empty for all Pods of the namespace."""
+
+
+Peer = Addresses | Name | Service | Pods
+
+
+class Opening(msgspec.Struct, frozen=True, gc=False):
+    """Connections that are open: from Pods of the namespace, to a peer, on ports."""
+
+    allowlist: str
+    """The EgressAllowlist that says so."""
+    path: str
+    """Where in it: `spec.to[2]`; with the place in the set that it refers to, if it does:
+    `spec.to[2] (EgressDestinations pypi: spec.to[0])`."""
+    selects: Requirements
+    """Which Pods of the namespace: by the gate's labels, and by the author's beside them."""
+    peer: Peer
+    ports: tuple[PortRange, ...]
+    """Never empty. With a Service: of the Service; its backends have those of the Pods."""
+
+
+class Problem(msgspec.Struct, frozen=True, order=True, gc=False):
+    """What of an allowlist is not open though it says so, or what somebody should know of it."""
+
+    allowlist: str
+    path: str
+    reason: str
+    """In CamelCase, for conditions and metrics: `NotApproved`, `NoAddresses`, `Expired` …"""
+    message: str
+    """What is wrong, and what to do."""
+    closes: bool = True
+    """Whether something stays closed by it; else it is a warning."""
+
+
+class Meaning(msgspec.Struct, frozen=True):
+    """What all allowlists of a namespace mean together."""
+
+    namespace: str
+    openings: tuple[Opening, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+    def of(self, allowlist: str) -> tuple[Opening, ...]:
+        """Give the openings of one allowlist."""
+        return tuple(each for each in self.openings if each.allowlist == allowlist)

@@ -1,0 +1,85 @@
+"""Which reserved addresses stay closed to whom, for engines that can deny. Pure.
+
+Where an engine learns addresses of names by itself, nobody but a rule that denies keeps a name's
+owner from answering with the metadata service's.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from core.base import names
+from core.base.networks import Network, any_holds, collapse, holds, subtract
+from egress.model.openings import Addresses, Block, Name, Opening
+
+
+class Guard(msgspec.Struct, frozen=True):
+    """Addresses that are denied to all Pods of a namespace but those of some service accounts."""
+
+    blocks: tuple[Block, ...]
+    """Never empty."""
+    but_for: tuple[str, ...] = ()
+    """Values of the gate's label; sorted."""
+
+
+def named_reserved(opening: Opening, reserved: Sequence[Network]) -> tuple[Network, ...]:
+    """Give what of the reserved ranges an opening names, collapsed."""
+    match opening.peer:
+        case Addresses(found):
+            blocks = found
+        case Name(_, addresses, pinned=True):
+            blocks = tuple(map(Block, addresses))
+        case _:
+            blocks = ()
+    return collapse(
+        part
+        for block in blocks
+        if any_holds(reserved, block.network)
+        for part in subtract(block.network, block.excepts)
+    )
+
+
+def guards(openings: Iterable[Opening], reserved: Sequence[Network]) -> tuple[Guard, ...]:
+    """Give what is denied, so that no guard denies a Pod what an opening of its own names.
+
+    Accounts are spared as a whole: for the other Pods of an account that some opening names the
+    range for, it is closed as everything is, and only names may lead there. Who names a part of a
+    range that others name is spared in that part alone.
+    """
+    accounts = _accounts_by_network(openings, reserved)
+    named = collapse(accounts)
+    base = tuple(_without(each, named) for each in reserved if not any_holds(named, each))
+    found = [Guard(base)] if base else []
+    by_accounts: dict[tuple[str, ...], list[Block]] = {}
+    for network in sorted(accounts, key=_place):
+        who = set().union(*(some for other, some in accounts.items() if holds(other, network)))
+        parts = collapse(each for each in accounts if each != network and holds(network, each))
+        if subtract(network, parts):
+            by_accounts.setdefault(tuple(sorted(who)), []).append(Block(network, parts))
+    found += [Guard(tuple(blocks), who) for who, blocks in sorted(by_accounts.items())]
+    return tuple(found)
+
+
+def _place(network: Network) -> tuple[int, int, int]:
+    return network.version, int(network.network_address), network.prefixlen
+
+
+def _accounts_by_network(
+    openings: Iterable[Opening], reserved: Sequence[Network]
+) -> Mapping[Network, frozenset[str]]:
+    found: dict[Network, frozenset[str]] = {}
+    for opening in openings:
+        for network in named_reserved(opening, reserved):
+            found[network] = found.get(network, frozenset()) | frozenset(_accounts(opening))
+    return found
+
+
+def _accounts(opening: Opening) -> Iterator[str]:
+    """Yield the values of the gate's label that an opening selects."""
+    for each in opening.selects:
+        if each.key == names.EGRESS_ACCOUNT_LABEL and each.operator == "In":
+            yield from each.values
+
+
+def _without(network: Network, named: Iterable[Network]) -> Block:
+    return Block(network, tuple(each for each in named if holds(network, each)))

@@ -1,0 +1,172 @@
+"""Decides whether a Pod runs in a sandbox, and in which: a RuntimeClass, or what is against it.
+
+Pure. The first runtime of the site's order that can run the Pod is taken; the class that an author
+names is never exchanged (RuntimeClass admission may have merged its overhead already).
+"""
+
+import enum
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+
+from core.sandbox.decision import Feature, RuntimeClass, SandboxDecision, SandboxMode
+from sandbox.compatibility import CANNOT, GPU, GVISOR, Kind, Limit
+from sandbox.risk_score import Weighed
+
+HANDLERS: Final[Mapping[str, Kind]] = {"runsc": "gvisor", "kata": "kata"}
+"""Which sandbox a handler of a node's runtime starts, as containerd is usually configured."""
+
+THRESHOLD: Final = 50
+
+
+@dataclass(frozen=True)
+class Site:
+    """What the operators set."""
+
+    runtimes: tuple[str, ...] = ("gvisor",)
+    """RuntimeClasses in the order of choice."""
+    handlers: Mapping[str, Kind] = field(default_factory=lambda: HANDLERS)
+    """Which sandbox each handler starts: a key of `CANNOT`."""
+    threshold: int = THRESHOLD
+    points: Mapping[str, int] = field(default_factory=dict)
+    """Points of rules that are not those of their METADATA."""
+    gpu_label: str = ""
+    """`key=value`: nodes with it have a driver that gVisor's proxy knows."""
+    new_account_s: float = 24 * 3600.0
+    """Age in seconds below which a service account counts as new."""
+
+
+ORDINARY: Final = Site()
+
+
+class Trouble(enum.Enum):
+    """What keeps a Pod from running in a sandbox."""
+
+    ABSENT = "absent"
+    """There is no such RuntimeClass."""
+    NO_SANDBOX = "no-sandbox"
+    """Its handler is not one that the site calls a sandbox."""
+    INCOMPATIBLE = "incompatible"
+    OTHER = "other"
+    """The author names a class that is none of the site's."""
+    EMPTY = "empty"
+    """The author names the empty class, which is the node's default runtime."""
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """One thing that is against it."""
+
+    trouble: Trouble
+    runtime: str
+    """The RuntimeClass that it is about."""
+    handler: str = ""
+    feature: Feature | None = None
+    limit: Limit | None = None
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """The RuntimeClass that a Pod must have, or what speaks against every one."""
+
+    runtime: str
+    """Where there are refusals: the first of the site's."""
+    refusals: tuple[Refusal, ...] = ()
+
+
+def demanded(mode: SandboxMode, *, asked: bool, score: int, threshold: int) -> bool:
+    """Say whether a Pod must run in a sandbox."""
+    if asked or mode is SandboxMode.REQUIRED:
+        return True
+    return mode is SandboxMode.BY_RISK and score >= threshold
+
+
+def choose(
+    site: Site,
+    named: str | None,
+    features: Sequence[Feature],
+    classes: Mapping[str, RuntimeClass | None],
+) -> Choice:
+    """Choose for a Pod that must run in a sandbox; `named` is the class that it has already.
+
+    `classes` holds all of the site's RuntimeClasses; what is not there does not exist.
+    """
+    if named is not None:
+        return _of_named(site, named, features, classes)
+    refusals: list[Refusal] = []
+    for runtime in site.runtimes:
+        found = _against(site, runtime, features, classes.get(runtime))
+        if not found:
+            return Choice(runtime)
+        refusals += found
+    return Choice(site.runtimes[0], _telling(refusals))
+
+
+def _of_named(
+    site: Site,
+    named: str,
+    features: Sequence[Feature],
+    classes: Mapping[str, RuntimeClass | None],
+) -> Choice:
+    if named not in site.runtimes:
+        trouble = Trouble.OTHER if named else Trouble.EMPTY
+        without = choose(site, None, features, classes)
+        return Choice(without.runtime, (Refusal(trouble, named), *without.refusals))
+    return Choice(named, tuple(_against(site, named, features, classes.get(named))))
+
+
+def _telling(refusals: Iterable[Refusal]) -> tuple[Refusal, ...]:
+    """Give what the author can mend, of the first runtime that there is; else what is missing."""
+    refusals = tuple(refusals)
+    own = [each for each in refusals if each.trouble is Trouble.INCOMPATIBLE]
+    if not own:
+        return refusals
+    return tuple(each for each in own if each.runtime == own[0].runtime)
+
+
+def _against(
+    site: Site, runtime: str, features: Sequence[Feature], found: RuntimeClass | None
+) -> list[Refusal]:
+    if found is None:
+        return [Refusal(Trouble.ABSENT, runtime)]
+    kind = site.handlers.get(found.handler)
+    if kind is None:
+        return [Refusal(Trouble.NO_SANDBOX, runtime, found.handler)]
+    cannot = CANNOT[kind]
+    return [
+        Refusal(Trouble.INCOMPATIBLE, runtime, found.handler, feature, cannot[feature.name])
+        for feature in features
+        if feature.name in cannot and not _gpu_runs(site, kind, feature, found)
+    ]
+
+
+def _gpu_runs(site: Site, kind: Kind, feature: Feature, found: RuntimeClass) -> bool:
+    """Say whether the class sends Pods only to nodes whose driver gVisor's proxy knows.
+
+    The gate watches no Nodes: a selector is what holds a Pod to labelled ones.
+    """
+    if kind != GVISOR or feature.name != GPU or not site.gpu_label:
+        return False
+    key, _, value = site.gpu_label.partition("=")
+    return found.node_selector.get(key) == value
+
+
+def isolation_of(  # noqa: PLR0913  All that it is made of.
+    site: Site,
+    mode: SandboxMode,
+    weighed: Weighed,
+    runtime: str,
+    *,
+    asked: bool,
+    excused: bool,
+) -> SandboxDecision:
+    """Give what was decided, for the record."""
+    return SandboxDecision(
+        mode=mode,
+        asked=asked,
+        score=weighed.score,
+        threshold=site.threshold,
+        signals=weighed.counted,
+        runtime=runtime,
+        excused=excused,
+    )
