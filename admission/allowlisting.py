@@ -32,9 +32,9 @@ from core.egress.allowlists import (
 from core.people.approvable import UntypedObject
 from core.people.subject import service_account_subject
 from core.people.two_person import person_of
-from egress.compiler.allowlists import may_not_use
-from egress.limits.breadth import addresses_of, measure, too_many
-from egress.limits.settings import Ground
+from egress.compiler.allowlists import may_not_use_message
+from egress.limits.breadth import addresses_of, excess_reasons, measure
+from egress.limits.settings import IntentSettings
 
 _WRITTEN: Final = (names.AUTHOR_ANNOTATION, names.EDITORS_ANNOTATION)
 _SHOWN: Final = 3
@@ -58,7 +58,7 @@ class Allowlisting:
     """Knows what must be recorded on an intent, and what speaks against it."""
 
     cluster: Cluster
-    ground: Ground
+    ground: IntentSettings
     clock: Callable[[], float]
 
     async def gather(self, request: Request) -> GuardFacts:
@@ -140,7 +140,7 @@ class Allowlisting:
             )
             refused = [each for each, allowed in zip(asked, answers, strict=True) if not allowed]
             if refused:
-                message = may_not_use(refused, name, namespace)
+                message = may_not_use_message(refused, name, namespace)
                 remedy = "Ask the owners of the set, or leave it out."
                 place = f"spec.to[{index}].destinations"
                 found.append(finding_of("egress/sets", place, message, remedy))
@@ -171,7 +171,7 @@ class Allowlisting:
             if found.spans and not found.reasons:
                 others += found.spans
                 adding.append(each.meta.name)
-        reasons = [*too_many(merge_spans([*own, *others]), limits)]
+        reasons = [*excess_reasons(merge_spans([*own, *others]), limits)]
         had = addresses_of(before.spec.to, tags) if before else []
         if not (reasons and adding and _beyond(own, merge_spans([*others, *had]))):
             return ()

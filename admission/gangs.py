@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from admission.facts import Isolated, SandboxPart
 from core.decision.namespaces import Namespace
 from policies.engine import Answer
-from sandbox.risk_score import Weighed
+from sandbox.risk_score import RiskScore
 
 MOST_KEPT: Final = 512
 """Gangs that are created at a time."""
@@ -24,7 +24,7 @@ class Kept(NamedTuple):
     """Told by its identity, as the namespace is: kept, so that nothing else gets that."""
     namespace: Namespace | None
     part: SandboxPart
-    weighed: Weighed
+    weighed: RiskScore
     decided: tuple[Isolated, ...] = ()
     """What that comes to where it need not run in a sandbox; empty where it must."""
 

@@ -44,15 +44,15 @@ from core.decision.request import Operation, Request
 from core.decision.rollout import Modes
 from core.people.subject import Subject
 from core.people.two_person import ORDINARY_TERMS, ApprovalTerms
-from egress.limits.settings import ORDINARY as ORDINARY_GROUND
-from egress.limits.settings import Ground
+from egress.limits.settings import DEFAULT_INTENT_SETTINGS as ORDINARY_GROUND
+from egress.limits.settings import IntentSettings
 from identity.profile_subjects import Controllers
-from identity.risk.standings import ORDINARY as ORDINARY_FRESHNESS
+from identity.risk.standings import DEFAULT_FRESHNESS as ORDINARY_FRESHNESS
 from identity.risk.standings import Freshness
 from identity.subject_kind import SubjectKind, kind_of
 from policies.engine import Engine
-from sandbox.runtime_choice import ORDINARY as ORDINARY_SITE
-from sandbox.runtime_choice import Site
+from sandbox.runtime_choice import DEFAULT_SANDBOX_SETTINGS as ORDINARY_SITE
+from sandbox.runtime_choice import SandboxSettings
 
 _JUDGED = frozenset({Operation.CREATE, Operation.UPDATE})
 
@@ -68,9 +68,9 @@ class Gatherer:
     """Whose approvals never count."""
     pipelines: frozenset[str] = frozenset()
     """User names of pipelines."""
-    site: Site = ORDINARY_SITE
+    site: SandboxSettings = ORDINARY_SITE
     """Which sandboxes there are, and when what runs must run in one."""
-    ground: Ground = ORDINARY_GROUND
+    ground: IntentSettings = ORDINARY_GROUND
     """What the installation says of egress."""
     freshness: Freshness = ORDINARY_FRESHNESS
     """How old what is known of risk may be."""

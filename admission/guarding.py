@@ -39,8 +39,8 @@ from core.people.two_person import (
 )
 from core.weights import access_grants, stores
 from core.weights.access_grants import AccessGrant, parse_grant
-from egress.limits.settings import ORDINARY as GROUND
-from egress.limits.settings import Ground
+from egress.limits.settings import DEFAULT_INTENT_SETTINGS as GROUND
+from egress.limits.settings import IntentSettings
 
 _INTENTS: Final = frozenset({allowlists.KIND, allowlists.SET_KIND})
 _KINDS: Final = frozenset(
@@ -75,7 +75,7 @@ class Guards:
     cluster: Cluster
     terms: ApprovalTerms
     clock: Callable[[], float]
-    ground: Ground = GROUND
+    ground: IntentSettings = GROUND
 
     def judges(self, request: Request) -> bool:
         """Say whether the request's object is one of them."""

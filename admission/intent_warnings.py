@@ -9,10 +9,9 @@ from core.decision.decision import Action, Finding
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
 from core.egress.destinations import MAX_PORT, Destination
 from core.egress.dns_names import is_wildcard, readable_name
-from egress.limits.breadth import breadth
-from egress.limits.front_ends import shared_by
-from egress.limits.settings import Ground
-from egress.limits.shared_destinations import sharing_warning
+from egress.limits.breadth import breadth_reasons
+from egress.limits.settings import IntentSettings
+from egress.limits.shared_destinations import name_sharing, tag_sharing_warning
 from egress.model.reserved_ranges import ALWAYS_RESERVED
 
 Intent = EgressAllowlist | EgressDestinations
@@ -29,7 +28,7 @@ def warning(rule: str, path: str, message: str, remedy: str) -> Finding:
     return Finding(f"egress/{rule}", Action.WARN, path, printable(message, room), remedy)
 
 
-def warnings_of(what: Intent, ground: Ground, now: float) -> Iterator[Finding]:
+def warnings_of(what: Intent, ground: IntentSettings, now: float) -> Iterator[Finding]:
     """Yield what is to be said of an intent by itself."""
     yield from _broad(what, ground)
     for index, entry in enumerate(what.spec.to):
@@ -39,8 +38,8 @@ def warnings_of(what: Intent, ground: Ground, now: float) -> Iterator[Finding]:
         yield warning("lasting", "spec.expiresAt", message, "Renew it when it is still needed.")
 
 
-def _broad(what: Intent, ground: Ground) -> Iterator[Finding]:
-    reasons = breadth(what.spec.to, ground.limits, ground.tags)
+def _broad(what: Intent, ground: IntentSettings) -> Iterator[Finding]:
+    reasons = breadth_reasons(what.spec.to, ground.limits, ground.tags)
     for reason in reasons:
         remedy = "Narrow it, or have it approved."
         yield warning("broad", "spec.to", reason, remedy)
@@ -58,10 +57,10 @@ def _command(what: Intent) -> str:
     return f"sallyport approve eds {what.meta.name}"
 
 
-def _of_entry(entry: Destination, path: str, ground: Ground) -> Iterator[Finding]:
+def _of_entry(entry: Destination, path: str, ground: IntentSettings) -> Iterator[Finding]:
     if entry.dns_name is not None:
         yield from _of_name(entry, entry.dns_name, f"{path}.dnsName", ground)
-    if entry.service_tag is not None and (who := sharing_warning(entry.service_tag)):
+    if entry.service_tag is not None and (who := tag_sharing_warning(entry.service_tag)):
         remedy = "Use private endpoints, named by dnsName and within."
         yield warning("many-tenants", f"{path}.serviceTag", who, remedy)
     if entry.cidr is not None:
@@ -72,7 +71,7 @@ def _of_entry(entry: Destination, path: str, ground: Ground) -> Iterator[Finding
             yield warning("ports", f"{path}.ports", f"opens every port of {port.protocol}", remedy)
 
 
-def _of_network(cidr: str, path: str, ground: Ground) -> Iterator[Finding]:
+def _of_network(cidr: str, path: str, ground: IntentSettings) -> Iterator[Finding]:
     """Tell what no broader network would open, and this one does."""
     network = network_of(cidr)
     remedy = "Take it away unless these Pods must reach it."
@@ -84,12 +83,12 @@ def _of_network(cidr: str, path: str, ground: Ground) -> Iterator[Finding]:
         yield warning("reserved", path, message, remedy)
 
 
-def _of_name(entry: Destination, name: str, path: str, ground: Ground) -> Iterator[Finding]:
+def _of_name(entry: Destination, name: str, path: str, ground: IntentSettings) -> Iterator[Finding]:
     if (plain := readable_name(name)) != name:
         remedy = "Make sure that it is the name you mean: letters can look alike."
         yield warning("punycode", path, f"is read as {plain!a}", remedy)
     if is_wildcard(name) and not ground.knows_names:
         message = "stays closed: the engine here knows no patterns of names"
         yield warning("wildcard", path, message, "Name each host.")
-    if entry.within is None and (who := shared_by(name)):
+    if entry.within is None and (who := name_sharing(name)):
         yield warning("shared", path, who, "Prefer a private endpoint.")

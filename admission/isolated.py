@@ -19,12 +19,18 @@ from core.kubernetes.workload_pods import templates_of
 from core.sandbox.decision import RuntimeClass, SandboxMode
 from identity.requester_note import Change
 from policies.bundle import Rule
-from sandbox.risk_score import Weighed, weigh
-from sandbox.runtime_choice import Choice, Site, choose, demanded, isolation_of
+from sandbox.risk_score import RiskScore, score_risk
+from sandbox.runtime_choice import (
+    RuntimeChoice,
+    SandboxSettings,
+    choose_runtime,
+    is_sandbox_required,
+    sandbox_record,
+)
 
 FIELD: Final = "spec.runtimeClassName"
 
-_NONE: Final = Choice("")
+_NONE: Final = RuntimeChoice("")
 
 _FIXED: Final = frozenset({("batch", "Job"), ("jobset.x-k8s.io", "JobSet")})
 """Kinds of which an update may only say where their Pods run, while they are suspended: with a
@@ -54,23 +60,25 @@ def mode_of(facts: Facts, chosen: str | None) -> SandboxMode:
 
 
 def weigh_part(
-    part: SandboxPart, excused: Collection[Need], rules: Mapping[str, Rule], site: Site
-) -> Weighed:
+    part: SandboxPart, excused: Collection[Need], rules: Mapping[str, Rule], site: SandboxSettings
+) -> RiskScore:
     """Weigh a part: its signals, and what it needs and has by an exception only."""
     by_exception = [need for need in part.needs if need in excused] if excused else ()
-    return weigh(part.signals, by_exception, rules, site.points)
+    return score_risk(part.signals, by_exception, rules, site.points)
 
 
-def must(part: SandboxPart, mode: SandboxMode, weighed: Weighed, site: Site) -> bool:
+def must(part: SandboxPart, mode: SandboxMode, weighed: RiskScore, site: SandboxSettings) -> bool:
     """Say whether a part must run in a sandbox, whoever is behind it."""
-    return demanded(mode, asked=part.asked, score=weighed.score, threshold=site.threshold)
+    return is_sandbox_required(
+        mode, asked=part.asked, score=weighed.score, threshold=site.threshold
+    )
 
 
 def decide(  # noqa: PLR0913  All that it is made of.
     part: SandboxPart,
-    weighed: Weighed,
+    weighed: RiskScore,
     mode: SandboxMode,
-    site: Site,
+    site: SandboxSettings,
     classes: Mapping[str, RuntimeClass | None],
     *,
     excused: bool = False,
@@ -82,8 +90,10 @@ def decide(  # noqa: PLR0913  All that it is made of.
     """
     counts = SandboxMode.NEVER if excused else mode
     demands = must(part, counts, weighed, site)
-    choice = choose(site, part.named, part.features, classes) if demands or risky else _NONE
-    isolation = isolation_of(site, mode, weighed, choice.runtime, asked=part.asked, excused=excused)
+    choice = choose_runtime(site, part.named, part.features, classes) if demands or risky else _NONE
+    isolation = sandbox_record(
+        site, mode, weighed, choice.runtime, asked=part.asked, excused=excused
+    )
     if risky and not demands:
         isolation = msgspec.structs.replace(isolation, identity=True)
     return Isolated(part, isolation, choice.refusals)

@@ -29,8 +29,8 @@ from core.kubernetes.pod import Pod
 from core.people.two_person import NotApproved
 from core.sandbox.capacity import NodePool
 from core.sandbox.decision import REQUIRED, RuntimeClass, SandboxMode
-from sandbox.risk_score import Weighed
-from sandbox.runtime_choice import Site
+from sandbox.risk_score import RiskScore
+from sandbox.runtime_choice import SandboxSettings
 
 _DEMAND: Final = Denial(REQUIRED, "")
 """What an exception excuses."""
@@ -49,7 +49,7 @@ class Isolating:
 
     excuser: Excuser
     situations: Situations
-    site: Site
+    site: SandboxSettings
     gangs: Gangs = field(default_factory=Gangs)
 
     async def facts_of(
@@ -163,7 +163,7 @@ class Isolating:
 
     async def _weigh_anew(
         self, request: Request, facts: Facts, judging: Judging, pod: Pod, seen: Seen
-    ) -> tuple[SandboxPart, Weighed]:
+    ) -> tuple[SandboxPart, RiskScore]:
         part = judging.of
         context = self.situations.context(request, facts, seen)
         signals = (*part.answer.signals, *await judging.signals(context))

@@ -23,7 +23,7 @@ from core.decision.namespaces import Namespace
 from core.decision.request import DecodedPod, Operation, Phase, Request
 from core.egress.pod_labels import PREFIX, egress_labels, reserved_labels
 from core.kubernetes.pod import ObjectMeta, Pod, decode_metadata
-from egress.limits.settings import Ground
+from egress.limits.settings import IntentSettings
 
 LABELS: Final = "egress/labels"
 CLOSED: Final = "egress/default-deny"
@@ -52,7 +52,7 @@ class Labelling:
     """Knows which Pods have which labels of the gate's."""
 
     cluster: Cluster
-    ground: Ground
+    ground: IntentSettings
 
     async def facts_of(self, request: Request, reading: Reading | str, facts: Facts) -> Facts:
         """Add which labels are due, and what is wrong with those that are there.

@@ -22,9 +22,8 @@ from core.cluster import Cluster
 from core.decision.decision import Action, Finding
 from core.decision.request import Operation, Request
 from core.kubernetes.workload_kinds import CONTROLLER_MANAGER, service_account_user
-from egress.compiler.foreign_policies import beyond, cases
-from egress.compiler.reading import Rule, read_rules
-from egress.limits.settings import Ground
+from egress.compiler.foreign_policies import EgressRule, find_excess, read_rules, split_rule
+from egress.limits.settings import IntentSettings
 
 GENERATED: Final = "egress/generated"
 OPENS: Final = "egress/opens"
@@ -72,7 +71,7 @@ class Policing:
     """Knows who may write which policies."""
 
     cluster: Cluster
-    ground: Ground
+    ground: IntentSettings
 
     def judges(self, request: Request) -> bool:
         """Say whether a request writes, or deletes, a policy of a cluster."""
@@ -118,16 +117,16 @@ class Policing:
         findings = []
         for rule in rules:
             found: dict[str, None] = {}
-            for case in cases(rule):
+            for case in split_rule(rule):
                 await asyncio.sleep(0)  # There may be many: other reviews have their turn.
-                found.update(dict.fromkeys(beyond(case, there)))
+                found.update(dict.fromkeys(find_excess(case, there)))
             if found:
                 findings.append(_opening(rule, list(found)))
         return EgressFacts(tuple(findings), _HEADLINE, _ADVICE) if findings else None
 
-    async def _there(self, namespace: str) -> tuple[Rule, ...]:
+    async def _there(self, namespace: str) -> tuple[EgressRule, ...]:
         """Give what is open in a namespace; a policy that cannot be read opens nothing known."""
-        found: list[Rule] = []
+        found: list[EgressRule] = []
         for raw in await self.cluster.generated(namespace):
             try:
                 found += read_rules(raw, namespace, trusted=True)
@@ -167,13 +166,13 @@ _ADVICE: Final = (
 _INSTEAD: Final = "Write an EgressAllowlist for it, and leave this rule out: policies only add."
 
 
-def _opening(rule: Rule, found: list[str]) -> Finding:
+def _opening(rule: EgressRule, found: list[str]) -> Finding:
     more = len(found) - _SHOWN
     told = "; ".join(found[:_SHOWN]) + (f"; and {more} more" if more > 0 else "")
     return Finding(OPENS, Action.DENY, rule.path, f"opens {told}", _INSTEAD)
 
 
-def _not_known(rule: Rule) -> Finding:
+def _not_known(rule: EgressRule) -> Finding:
     message = "cannot be compared with what is open, which CiliumNetworkPolicies say here"
     return Finding(UNCOMPARED, Action.DENY, rule.path, message, _INSTEAD)
 

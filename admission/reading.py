@@ -30,7 +30,7 @@ from identity.profile_subjects import (
     Controllers,
     is_mirror,
     pod_service_account,
-    whose_right,
+    subjects_of_pod,
 )
 from identity.requester_note import PROFILE_PATH
 from policies.kinds import OBJECT_KINDS, project_object, project_persistent
@@ -132,7 +132,7 @@ class Reader:
         stands on its service account (docs/adr/0013).
         """
         if not request.running:
-            return whose_right(request.subject, pod, request.namespace, self.controllers)
+            return subjects_of_pod(request.subject, pod, request.namespace, self.controllers)
         if mode is Mode.ENFORCE and noted(pod.metadata) and not pod.metadata.owner_references:
             return ()
         return (pod_service_account(pod, request.namespace),)

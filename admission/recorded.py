@@ -10,7 +10,7 @@ from core.decision.document import DecisionDocument
 from core.decision.request import Kind, Operation, Request
 from core.people.subject import SERVICE_ACCOUNT_PREFIX, Subject, service_account_subject
 from core.sandbox.decision import SandboxMode, WeighedSignal
-from sandbox.risk_score import NOTHING, Weighed
+from sandbox.risk_score import NO_RISK, RiskScore
 
 
 def request_of(document: DecisionDocument, subject: Subject) -> Request:
@@ -55,7 +55,7 @@ def recorded_needs(
     )
 
 
-def recorded_weight(document: DecisionDocument, mode: SandboxMode) -> Weighed:
+def recorded_weight(document: DecisionDocument, mode: SandboxMode) -> RiskScore:
     """Give what counted when it was decided; it counts the same whoever asks.
 
     Raises:
@@ -65,11 +65,11 @@ def recorded_weight(document: DecisionDocument, mode: SandboxMode) -> Weighed:
     was = document.isolation
     if was is not None:
         counted = tuple(WeighedSignal(s.rule, s.points, s.path, s.reason) for s in was.signals)
-        return Weighed(counted, was.score)
+        return RiskScore(counted, was.score)
     if mode is SandboxMode.BY_RISK:
         what = "does not record how risky its object is, since nobody asked for a sandbox then"
         raise LedgerError(f"decision {document.id} {what}: give the manifest instead")
-    return NOTHING
+    return NO_RISK
 
 
 def _subjects(document: DecisionDocument, subject: Subject) -> list[Subject]:

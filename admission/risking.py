@@ -26,10 +26,10 @@ from core.decision.request import Request
 from core.people.subject import Subject
 from core.risk.model import AssessedIdentity, Behaviour, Effect, OperationClass, Role
 from core.risk.snapshot import RiskSnapshot
-from identity.risk.decision import NOWHERE, Place, decide
+from identity.risk.decision import NO_NAMESPACE_RISK, NamespaceRisk, decide
 from identity.risk.principals import Principal, principal_of, principal_of_client, principal_of_note
 from identity.risk.standings import Freshness
-from identity.risk.table import SHIPPED, Table, parse_table
+from identity.risk.table import SHIPPED, RiskTable, parse_table
 from policies.context import Standings
 
 KEPT_S: Final = 1.0
@@ -56,7 +56,7 @@ class _Lately:
     """One snapshot, its table, and what was worked out of both in the last second."""
 
     snapshot: RiskSnapshot | None = None
-    table: Table = SHIPPED
+    table: RiskTable = SHIPPED
     until: float = 0.0
     found: dict[_Key, tuple[RiskFacts, Namespace | None]] = field(default_factory=dict)
     """With the namespace, which keys tell by its identity: kept, so that nothing else gets that."""
@@ -127,7 +127,7 @@ class Risking:
         # Of a namespace that is being made, or that is itself changed: as it was.
         name = request.name if facts.marks else request.namespace
         known = bool(name) and not (facts.marks and request.old_object is None)
-        place = place_of(await self.cluster.namespace(name)) if known else NOWHERE
+        place = place_of(await self.cluster.namespace(name)) if known else NO_NAMESPACE_RISK
         people = _people(request.subject, None)
         risk = self._assess(snapshot, people, (), operation, place)
         return _with(facts, risk=risk, left_alone="" if risk.speaks else facts.left_alone)
@@ -159,7 +159,7 @@ class Risking:
         people: Sequence[Principal],
         shown: Sequence[Shown],
         operation: OperationClass,
-        place: Place,
+        place: NamespaceRisk,
     ) -> RiskFacts:
         now, table = self.clock(), self._lately.table
 
@@ -194,14 +194,14 @@ class Risking:
         )
 
 
-def place_of(namespace: Namespace | None) -> Place:
+def place_of(namespace: Namespace | None) -> NamespaceRisk:
     """Give what a namespace says of risk."""
     if namespace is None:
-        return NOWHERE
-    return Place(namespace.risk_class, namespace.when_risk_stale)
+        return NO_NAMESPACE_RISK
+    return NamespaceRisk(namespace.risk_class, namespace.when_risk_stale)
 
 
-def _table_of(snapshot: RiskSnapshot, before: Table) -> Table:
+def _table_of(snapshot: RiskSnapshot, before: RiskTable) -> RiskTable:
     """Give the table of a snapshot; `control` put it there only once it had found it sound.
 
     One of a newer release may be more than this one understands: the last that it did stays.
@@ -250,7 +250,7 @@ def _standings(assessed: Iterable[AssessedIdentity]) -> Standings:
     return Standings(**words)
 
 
-def _said(assessed: Iterable[AssessedIdentity], table: Table) -> dict[str, str]:
+def _said(assessed: Iterable[AssessedIdentity], table: RiskTable) -> dict[str, str]:
     """Give the words of the rows that have an effect, and words."""
     rows = {each.row for each in assessed if each.effect is not Effect.ALLOW}
     return {row.name: row.message for row in table.rows if row.name in rows and row.message}

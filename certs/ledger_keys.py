@@ -16,7 +16,7 @@ _SKEW: Final = dt.timedelta(minutes=5)
 
 
 @dataclass(frozen=True)
-class SigningSettings:
+class LedgerKeySettings:
     """When keys are replaced."""
 
     period: dt.timedelta = dt.timedelta(days=365)
@@ -40,7 +40,7 @@ class PublicKey:
 
 
 @dataclass(frozen=True)
-class SigningKeys:
+class LedgerKeys:
     """All signing keys of a ledger."""
 
     current: bytes = field(repr=False)
@@ -56,9 +56,9 @@ def key_id(raw: bytes) -> str:
     return hashlib.sha256(raw).hexdigest()
 
 
-def plan_signing(
-    found: SigningKeys | None, now: dt.datetime, settings: SigningSettings
-) -> SigningKeys:
+def plan_ledger_keys(
+    found: LedgerKeys | None, now: dt.datetime, settings: LedgerKeySettings
+) -> LedgerKeys:
     """Give the keys that are to be there; nothing but the keys made depends on chance.
 
     What is broken is replaced, and what can still be read of it is kept: public keys always.
@@ -72,13 +72,13 @@ def plan_signing(
     if keys.coming is None and now >= ends - settings.overlap:
         coming = _make()
         public = _public(coming, max(ends, now + settings.overlap))
-        keys = SigningKeys(keys.current, coming, (*keys.public, public))
+        keys = LedgerKeys(keys.current, coming, (*keys.public, public))
     if keys.coming is not None and now >= _named(keys, keys.coming).since:
         keys = _promote(keys, keys.coming, now)
     return keys
 
 
-def _repair(found: SigningKeys | None, now: dt.datetime) -> SigningKeys:
+def _repair(found: LedgerKeys | None, now: dt.datetime) -> LedgerKeys:
     """Keep what can be read; where the current key cannot, the coming one or a new one signs."""
     public = found.public if found else ()
     current = found.current if found and _raw(found.current) else None
@@ -95,21 +95,21 @@ def _repair(found: SigningKeys | None, now: dt.datetime) -> SigningKeys:
     known = {key.id for key in former}
     added = [_public(pem, now) for pem in (current, coming) if pem]
     every = (*former, *(key for key in added if key.id not in known))
-    return SigningKeys(current, coming, every)
+    return LedgerKeys(current, coming, every)
 
 
-def _promote(keys: SigningKeys, coming: bytes, now: dt.datetime) -> SigningKeys:
+def _promote(keys: LedgerKeys, coming: bytes, now: dt.datetime) -> LedgerKeys:
     keys = _with(keys, replace(_named(keys, keys.current), until=now))
     keys = _with(keys, replace(_named(keys, coming), since=now))
-    return SigningKeys(coming, None, keys.public)
+    return LedgerKeys(coming, None, keys.public)
 
 
-def _with(keys: SigningKeys, changed: PublicKey) -> SigningKeys:
+def _with(keys: LedgerKeys, changed: PublicKey) -> LedgerKeys:
     public = tuple(changed if key.id == changed.id else key for key in keys.public)
     return replace(keys, public=public)
 
 
-def _named(keys: SigningKeys, pem: bytes) -> PublicKey:
+def _named(keys: LedgerKeys, pem: bytes) -> PublicKey:
     identifier = key_id(_raw(pem) or b"")
     return next(key for key in keys.public if key.id == identifier)
 

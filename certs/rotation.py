@@ -84,7 +84,7 @@ class Leaf:
 
 
 @dataclass(frozen=True)
-class State:
+class RotationState:
     """All that was found, and what is to be there."""
 
     authorities: tuple[Authority, ...] = ()
@@ -94,9 +94,12 @@ class State:
     """The bundles of all further places (webhook configurations)."""
 
 
-def plan(
-    state: State, wanted: Mapping[str, LeafNames], now: dt.datetime, settings: RotationSettings
-) -> State:
+def plan_rotation(
+    state: RotationState,
+    wanted: Mapping[str, LeafNames],
+    now: dt.datetime,
+    settings: RotationSettings,
+) -> RotationState:
     """Give what is to be there; nothing but the keys that are made depends on chance.
 
     Write it in this order: authorities, leaves, bundles. A stop in between is harmless.
@@ -114,7 +117,7 @@ def plan(
         for name, names in wanted.items()
     }
     made = [leaf.pair for name, leaf in leaves.items() if leaf.pair != _pair_of(state, name)]
-    return State(_note_signed(trust, made), leaves, (bundle,) * len(state.bundles))
+    return RotationState(_note_signed(trust, made), leaves, (bundle,) * len(state.bundles))
 
 
 def _read(authorities: Iterable[Authority], now: dt.datetime) -> list[Authority]:
@@ -145,7 +148,7 @@ def _salvage(places: list[set[x509.Certificate]], now: dt.datetime) -> list[Auth
     ]
 
 
-def _places(state: State, wanted: Mapping[str, LeafNames]) -> list[set[x509.Certificate]]:
+def _places(state: RotationState, wanted: Mapping[str, LeafNames]) -> list[set[x509.Certificate]]:
     """Give the CAs that each place holds; a leaf that is missing holds none."""
     leaves = (state.leaves.get(name) for name in wanted)
     bundles = [leaf.bundle if leaf else b"" for leaf in leaves]
@@ -175,14 +178,16 @@ def _is_due(found: list[Authority], now: dt.datetime, settings: RotationSettings
     able = [each for each in found if _can_sign(each, now)]
     if not able:
         return True
-    return now >= due(read_certificate(able[-1].certificate), settings.authority_lifetime)
+    return now >= replacement_time(
+        read_certificate(able[-1].certificate), settings.authority_lifetime
+    )
 
 
 def _can_sign(authority: Authority, now: dt.datetime) -> bool:
     return authority.key is not None and is_valid(read_certificate(authority.certificate), now)
 
 
-def due(certificate: x509.Certificate, lifetime: dt.timedelta) -> dt.datetime:
+def replacement_time(certificate: x509.Certificate, lifetime: dt.timedelta) -> dt.datetime:
     """Say when it is replaced: after two thirds of its life, or of what a life is to be now."""
     made = certificate.not_valid_before_utc + SKEW
     return made + min(certificate.not_valid_after_utc - made, lifetime) * 2 / 3
@@ -203,7 +208,9 @@ def _choose(found: list[Authority], now: dt.datetime, settings: RotationSettings
 
     Then former CAs lose their keys, and leave once all that they signed has expired.
     """
-    signer = signing(found, now, settings) or found[-1]  # `_is_due` saw to it that one can.
+    signer = (
+        signing_authority(found, now, settings) or found[-1]
+    )  # `_is_due` saw to it that one can.
     if _known_for(signer, now) < settings.distribution:
         return _Trust(tuple(found), signer, everywhere=False)
     at = found.index(signer)
@@ -211,7 +218,7 @@ def _choose(found: list[Authority], now: dt.datetime, settings: RotationSettings
     return _Trust((*former, *found[at:]), signer, everywhere=True)
 
 
-def signing(
+def signing_authority(
     authorities: Iterable[Authority], now: dt.datetime, settings: RotationSettings
 ) -> Authority | None:
     """Give the one that signs; None where none can."""
@@ -240,7 +247,9 @@ def _renew(
 ) -> KeyPair:
     """Keep a pair that works; one that is old is replaced once everyone trusts the signer."""
     if leaf and _works(leaf.pair, names, trust, now):
-        old = now >= due(read_certificate(leaf.pair.certificate), settings.leaf_lifetime)
+        old = now >= replacement_time(
+            read_certificate(leaf.pair.certificate), settings.leaf_lifetime
+        )
         if not (old and trust.everywhere):
             return leaf.pair
     signer = KeyPair(trust.signer.certificate, trust.signer.key or b"")
@@ -261,7 +270,7 @@ def _works(pair: KeyPair, names: LeafNames, trust: _Trust, now: dt.datetime) -> 
     )
 
 
-def _pair_of(state: State, name: str) -> KeyPair | None:
+def _pair_of(state: RotationState, name: str) -> KeyPair | None:
     leaf = state.leaves.get(name)
     return leaf.pair if leaf else None
 

@@ -1,4 +1,4 @@
-"""How CAs, leaves and bundles stand at a moment: what signs, what comes next, what is wrong.
+"""The status of CAs, leaves and bundles: what signs, what comes next, what is wrong.
 
 Pure; `certs.rotation` decides what is done. Nothing here holds a private key.
 """
@@ -21,7 +21,14 @@ from certs.authority import (
     read_certificates,
     write_certificate,
 )
-from certs.rotation import Authority, Leaf, RotationSettings, due, signing, trusted_until
+from certs.rotation import (
+    Authority,
+    Leaf,
+    RotationSettings,
+    replacement_time,
+    signing_authority,
+    trusted_until,
+)
 
 ITSELF: Final = "control mends it within 30 seconds of leading"
 """What becomes of most troubles."""
@@ -34,7 +41,7 @@ _LATE: Final = 4
 
 
 @dataclass(frozen=True)
-class Trouble:
+class CertificateProblem:
     """Something that is not as it should be."""
 
     where: str
@@ -45,7 +52,7 @@ class Trouble:
 
 
 @dataclass(frozen=True)
-class AuthorityStanding:
+class AuthorityStatus:
     """A CA of the record."""
 
     name: str
@@ -62,7 +69,7 @@ class AuthorityStanding:
 
 
 @dataclass(frozen=True)
-class LeafStanding:
+class LeafStatus:
     """A certificate and its Secret."""
 
     secret: str
@@ -76,18 +83,18 @@ class LeafStanding:
 
 
 @dataclass(frozen=True)
-class Standing:
+class CertificateReport:
     """Everything at one moment."""
 
-    authorities: tuple[AuthorityStanding, ...]
-    leaves: tuple[LeafStanding, ...]
+    authorities: tuple[AuthorityStatus, ...]
+    leaves: tuple[LeafStatus, ...]
     bundles: Mapping[str, tuple[str, ...]]
     """Which CAs each webhook trusts, by their fingerprints."""
-    troubles: tuple[Trouble, ...]
+    troubles: tuple[CertificateProblem, ...]
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenCertificates:
     """What was found, each by the name that people know it by."""
 
     authorities: tuple[Authority, ...]
@@ -112,12 +119,15 @@ class Seen:
 
 
 def inspect(
-    seen: Seen, wanted: Mapping[str, LeafNames], now: dt.datetime, settings: RotationSettings
-) -> Standing:
+    seen: SeenCertificates,
+    wanted: Mapping[str, LeafNames],
+    now: dt.datetime,
+    settings: RotationSettings,
+) -> CertificateReport:
     """Say how all of it stands."""
     readable = [each for each in seen.kept() if read_certificates(each.certificate)]
     trusted = [read_certificates(each.certificate)[0] for each in readable]
-    leaves: list[LeafStanding] = []
+    leaves: list[LeafStatus] = []
     troubles = [] if seen.foreign else list(_troubles_of_authorities(seen, now))
     for secret, names in wanted.items():
         leaf = seen.leaves.get(secret)
@@ -132,7 +142,7 @@ def inspect(
         troubles = [replace(each, remedy=_FOREIGN, person=True) for each in troubles]
     else:
         troubles += _troubles_of_bundles(seen.bundles, trusted)
-    signer = signing(readable, now, settings)
+    signer = signing_authority(readable, now, settings)
     places = {name: leaf.bundle if leaf else b"" for name, leaf in seen.leaves.items()}
     places |= seen.bundles
     authorities = [_authority(each, signer, places, settings) for each in readable]
@@ -140,7 +150,7 @@ def inspect(
         name: tuple(map(fingerprint, read_certificates(bundle)))
         for name, bundle in seen.bundles.items()
     }
-    return Standing(tuple(authorities), tuple(leaves), bundles, tuple(troubles))
+    return CertificateReport(tuple(authorities), tuple(leaves), bundles, tuple(troubles))
 
 
 def is_overdue(since: dt.datetime, until: dt.datetime, now: dt.datetime) -> bool:
@@ -153,7 +163,7 @@ def fingerprint(certificate: x509.Certificate) -> str:
     return certificate.fingerprint(hashes.SHA256()).hex()
 
 
-def name_of(name: x509.Name) -> str:
+def common_name(name: x509.Name) -> str:
     """Give the common name."""
     return str(next((each.value for each in name if each.oid.dotted_string == "2.5.4.3"), "?"))
 
@@ -163,86 +173,92 @@ def _authority(
     signer: Authority | None,
     places: Mapping[str, bytes],
     settings: RotationSettings,
-) -> AuthorityStanding:
+) -> AuthorityStatus:
     certificate = read_certificates(authority.certificate)[0]
     stage = "signs" if authority is signer else "coming" if authority.key else "former"
     absent = [name for name, one in places.items() if certificate not in read_certificates(one)]
     former = stage == "former"
-    return AuthorityStanding(
-        name_of(certificate.subject),
+    return AuthorityStatus(
+        common_name(certificate.subject),
         fingerprint(certificate),
         certificate.not_valid_before_utc,
         certificate.not_valid_after_utc,
         stage,
         tuple(sorted(absent)),
-        trusted_until(authority) if former else due(certificate, settings.authority_lifetime),
+        trusted_until(authority)
+        if former
+        else replacement_time(certificate, settings.authority_lifetime),
     )
 
 
-def _leaf(secret: str, certificate: x509.Certificate, settings: RotationSettings) -> LeafStanding:
+def _leaf(secret: str, certificate: x509.Certificate, settings: RotationSettings) -> LeafStatus:
     try:
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except (ValueError, x509.ExtensionNotFound):
         names = x509.SubjectAlternativeName([])
-    return LeafStanding(
+    return LeafStatus(
         secret,
         tuple(str(each.value) for each in names),
-        name_of(certificate.issuer),
+        common_name(certificate.issuer),
         certificate.not_valid_before_utc,
         certificate.not_valid_after_utc,
-        due(certificate, settings.leaf_lifetime),
+        replacement_time(certificate, settings.leaf_lifetime),
     )
 
 
-def _troubles_of_authorities(seen: Seen, now: dt.datetime) -> Iterator[Trouble]:
+def _troubles_of_authorities(
+    seen: SeenCertificates, now: dt.datetime
+) -> Iterator[CertificateProblem]:
     where = "the record of the CAs"
     able = 0
     if not seen.authorities:
-        yield Trouble(where, "is not there, or cannot be read", f"{ITSELF}, with a new CA")
+        yield CertificateProblem(
+            where, "is not there, or cannot be read", f"{ITSELF}, with a new CA"
+        )
         return
     for each in seen.authorities:
         certificates = read_certificates(each.certificate)
         if not certificates:
-            yield Trouble(where, "holds a certificate that cannot be read", ITSELF)
+            yield CertificateProblem(where, "holds a certificate that cannot be read", ITSELF)
             continue
-        ca, name = certificates[0], f"CA {name_of(certificates[0].subject)}"
+        ca, name = certificates[0], f"CA {common_name(certificates[0].subject)}"
         if each.key is not None and not is_pair(KeyPair(each.certificate, each.key)):
-            yield Trouble(name, "has a key that is another's, or half-written", ITSELF)
+            yield CertificateProblem(name, "has a key that is another's, or half-written", ITSELF)
         elif each.key is not None:
             able += is_valid(ca, now)
         last = each is seen.authorities[-1]
         yield from _troubles_of_time(name, ca, now, renewed=last)
     if not able:
-        yield Trouble(where, "holds no CA that can sign", f"{ITSELF}, with a new CA")
+        yield CertificateProblem(where, "holds no CA that can sign", f"{ITSELF}, with a new CA")
 
 
 def _troubles_of_leaf(
     secret: str, leaf: Leaf | None, names: LeafNames, now: dt.datetime
-) -> Iterator[Trouble]:
+) -> Iterator[CertificateProblem]:
     where = f"Secret {secret}"
     if leaf is None:
-        yield Trouble(where, "is not there", ITSELF)
+        yield CertificateProblem(where, "is not there", ITSELF)
         return
     certificates = read_certificates(leaf.pair.certificate)
     if not certificates or not is_pair(leaf.pair):
-        yield Trouble(where, "is half-written: tls.crt and tls.key are no pair", ITSELF)
+        yield CertificateProblem(where, "is half-written: tls.crt and tls.key are no pair", ITSELF)
         return
     if not is_for(certificates[0], names):
-        yield Trouble(where, "names others than it should, or another purpose", ITSELF)
+        yield CertificateProblem(where, "names others than it should, or another purpose", ITSELF)
     yield from _troubles_of_time(where, certificates[0], now)
 
 
 def _troubles_beside_record(
     secret: str, leaf: Leaf, certificate: x509.Certificate, trusted: Iterable[x509.Certificate]
-) -> Iterator[Trouble]:
+) -> Iterator[CertificateProblem]:
     where = f"Secret {secret}"
     if not is_issued_by(certificate, trusted):
-        yield Trouble(where, "is signed by no CA of the record", ITSELF)
+        yield CertificateProblem(where, "is signed by no CA of the record", ITSELF)
     if set(read_certificates(leaf.bundle)) != set(trusted):
-        yield Trouble(where, "holds another bundle (ca.crt) than the record", ITSELF)
+        yield CertificateProblem(where, "holds another bundle (ca.crt) than the record", ITSELF)
 
 
-def _troubles_of_trust(seen: Seen, now: dt.datetime) -> Iterator[Trouble]:
+def _troubles_of_trust(seen: SeenCertificates, now: dt.datetime) -> Iterator[CertificateProblem]:
     """Say who trusts no CA that is valid and signed what is shown to it.
 
     Without a record bundles need not be alike: a CA that was renewed stands beside the certificate
@@ -260,37 +276,41 @@ def _troubles_of_trust(seen: Seen, now: dt.datetime) -> Iterator[Trouble]:
             authorities = [one for one in read_certificates(bundle) if is_valid(one, now)]
             lacking = [each for each, one in to.items() if not is_issued_by(one, authorities)]
             if not authorities:
-                yield Trouble(name, "trusts no CA that is valid", _FOREIGN)
+                yield CertificateProblem(name, "trusts no CA that is valid", _FOREIGN)
             elif lacking:
-                yield Trouble(name, f"trusts no CA that signed {', '.join(lacking)}", _FOREIGN)
+                yield CertificateProblem(
+                    name, f"trusts no CA that signed {', '.join(lacking)}", _FOREIGN
+                )
 
 
 def _troubles_of_bundles(
     bundles: Mapping[str, bytes], trusted: Iterable[x509.Certificate]
-) -> Iterator[Trouble]:
+) -> Iterator[CertificateProblem]:
     right = set(trusted)
     for name, bundle in bundles.items():
         held = set(read_certificates(bundle))
         if not held:
-            yield Trouble(name, "has no caBundle: kube-apiserver cannot trust the gate", ITSELF)
+            yield CertificateProblem(
+                name, "has no caBundle: kube-apiserver cannot trust the gate", ITSELF
+            )
         elif held != right:
-            yield Trouble(name, "has another caBundle than the record", ITSELF)
+            yield CertificateProblem(name, "has another caBundle than the record", ITSELF)
 
 
 def _troubles_of_time(
     where: str, one: x509.Certificate, now: dt.datetime, *, renewed: bool = True
-) -> Iterator[Trouble]:
+) -> Iterator[CertificateProblem]:
     """Former CAs are not renewed: they end."""
     since, until = one.not_valid_before_utc, one.not_valid_after_utc
     if now >= until:
-        yield Trouble(where, f"has expired on {until:%Y-%m-%d %H:%M} UTC", ITSELF)
+        yield CertificateProblem(where, f"has expired on {until:%Y-%m-%d %H:%M} UTC", ITSELF)
     elif now < since:
         what = f"is not valid before {since:%Y-%m-%d %H:%M} UTC: a clock is or was off"
-        yield Trouble(
+        yield CertificateProblem(
             where, what, "compare the clocks of the nodes and of kube-apiserver", person=True
         )
     elif renewed and is_overdue(since, until, now):
         what = f"expires on {until:%Y-%m-%d %H:%M} UTC, and should have been replaced"
-        yield Trouble(
+        yield CertificateProblem(
             where, what, "look at what keeps control from its loop certificates", person=True
         )

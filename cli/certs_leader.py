@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from certs.status import Trouble
+from certs.status import CertificateProblem
 from kube.client.objects import Objects
 
 _LEASE: Final = "sallyport-control"
@@ -35,15 +35,17 @@ async def read_leader(objects: Objects, namespace: str) -> Leader | None:
     return Leader(str(spec.get("holderIdentity") or ""), _time(spec.get("renewTime")))
 
 
-def troubles_of_leader(leader: Leader | None, now: dt.datetime) -> Iterator[Trouble]:
+def troubles_of_leader(leader: Leader | None, now: dt.datetime) -> Iterator[CertificateProblem]:
     """Say where nobody leads."""
     remedy = "see why control does not run: kubectl get pods, and its log"
     if leader is None or not leader.holder:
-        yield Trouble(f"Lease {_LEASE}", "is nobody's: nothing is renewed", remedy, person=True)
+        yield CertificateProblem(
+            f"Lease {_LEASE}", "is nobody's: nothing is renewed", remedy, person=True
+        )
     elif leader.renewed is None or now - leader.renewed > _LONGEST:
         since = f"{leader.renewed:%Y-%m-%d %H:%M} UTC" if leader.renewed else "an unknown time"
         what = f"has not been renewed since {since}: nothing is renewed"
-        yield Trouble(f"Lease {_LEASE}", what, remedy, person=True)
+        yield CertificateProblem(f"Lease {_LEASE}", what, remedy, person=True)
 
 
 def _time(text: object) -> dt.datetime | None:

@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
-from certs.ledger_keys import PublicKey, SigningKeys, SigningSettings
-from certs.status import Seen, Standing, Trouble, inspect
+from certs.ledger_keys import LedgerKeys, LedgerKeySettings, PublicKey
+from certs.status import CertificateProblem, CertificateReport, SeenCertificates, inspect
 from cli import exits
 from cli.certs_leader import Leader, read_leader, troubles_of_leader
 from cli.settings import Settings
@@ -144,10 +144,10 @@ async def _uid(objects: Objects) -> str:
 
 def make_status(  # noqa: PLR0913, PLR0917 (what was read, each by itself)
     settings: Settings,
-    seen: Seen,
-    standing: Standing,
+    seen: SeenCertificates,
+    standing: CertificateReport,
     leader: Leader | None,
-    keys: SigningKeys | None,
+    keys: LedgerKeys | None,
     clocks: tuple[dt.datetime, dt.datetime],
 ) -> Status:
     """Put together what was read; `clocks` are this machine's and kube-apiserver's."""
@@ -205,38 +205,44 @@ def exit_code(status: Status) -> int:
     return exits.REFUSED if status.troubles else exits.ADMITTED
 
 
-def _keys(keys: SigningKeys | None) -> Iterator[Key]:
+def _keys(keys: LedgerKeys | None) -> Iterator[Key]:
     for one in keys.public if keys else ():
         yield Key(id=one.id, stage=_stage(one, keys), since=one.since, until=_ends(one))
 
 
-def _stage(key: PublicKey, keys: SigningKeys | None) -> str:
+def _stage(key: PublicKey, keys: LedgerKeys | None) -> str:
     if key.until is not None:
         return "former"
     return "coming" if keys and keys.coming and key is keys.public[-1] else "signs"
 
 
 def _ends(key: PublicKey) -> dt.datetime:
-    return key.until or key.since + SigningSettings().period
+    return key.until or key.since + LedgerKeySettings().period
 
 
-def _troubles_of_keys(keys: SigningKeys | None) -> Iterator[Trouble]:
+def _troubles_of_keys(keys: LedgerKeys | None) -> Iterator[CertificateProblem]:
     if keys is None:
-        yield Trouble(f"Secret {SECRET}", "is not there", "control makes it within an hour")
+        yield CertificateProblem(
+            f"Secret {SECRET}", "is not there", "control makes it within an hour"
+        )
     elif not keys.current:
-        yield Trouble(f"Secret {SECRET}", "has no key that signs", "control makes one in an hour")
+        yield CertificateProblem(
+            f"Secret {SECRET}", "has no key that signs", "control makes one in an hour"
+        )
 
 
-def _troubles_of_places(seen: Seen) -> Iterator[Trouble]:
+def _troubles_of_places(seen: SeenCertificates) -> Iterator[CertificateProblem]:
     kinds = {name.partition("/")[0] for name in seen.bundles}
     for kind in ("validatingwebhookconfigurations", "mutatingwebhookconfigurations"):
         if kind not in kinds:
             what = "is not there: nothing is judged"
-            yield Trouble(f"{kind}/sallyport", what, "install the chart again", person=True)
+            yield CertificateProblem(
+                f"{kind}/sallyport", what, "install the chart again", person=True
+            )
 
 
-def _troubles_of_clocks(here: dt.datetime, now: dt.datetime) -> Iterator[Trouble]:
+def _troubles_of_clocks(here: dt.datetime, now: dt.datetime) -> Iterator[CertificateProblem]:
     if abs(here - now) > LARGEST_OFFSET:
         seconds = (here - now).total_seconds()
         what = f"is {seconds:+.0f} s off kube-apiserver's, by which all above is said"
-        yield Trouble("this machine's clock", what, "mend whichever is off", person=True)
+        yield CertificateProblem("this machine's clock", what, "mend whichever is off", person=True)

@@ -48,7 +48,7 @@ from control.sweep.publish import ReportWriter
 from control.sweep.settings import SweepSettings
 from control.sweep.sweep import Sweep
 from core.base.errors import SettingsError
-from identity.profile_subjects import configured
+from identity.profile_subjects import parse_controllers
 from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.client.settings import LiveSettings
@@ -184,7 +184,7 @@ class _Control:
             excepted=self.cluster.exceptions,
             sealed=self.cluster.break_glasses,
             modes=modes_of(self.settings),
-            controllers=configured(self.settings.controllers).kinds,
+            controllers=parse_controllers(self.settings.controllers).kinds,
             since=lambda: {rule.id: rule.since for rule in self._engine.rules.values()},
             registry=self.metrics.registry,
         ).loop

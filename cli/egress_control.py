@@ -31,10 +31,10 @@ from core.base.errors import SettingsError
 from core.cluster import Cluster
 from core.kubernetes.label_selectors import Requirement, Requirements, sort_requirements
 from egress.dns.resolver import Resolver, ResolverSettings, Server, server_of, servers_of_system
-from egress.model.facts import Known
-from egress.model.openings import Meaning
+from egress.model.facts import EgressFacts
+from egress.model.openings import CompiledAllowlists
 from egress.render import clusternetworkpolicy, render
-from egress.render.target import Target
+from egress.render.target import RenderTarget
 from kube.client.objects import Objects
 from kube.cluster.access_reviews import Ask
 from kube.egress.watch import EgressWatch
@@ -96,7 +96,7 @@ def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
         naming,
         TagFile(section.tags),
         EgressMetrics(registry),
-        Known(0.0, ranges=ranges_of(section)),
+        EgressFacts(0.0, ranges=ranges_of(section)),
         Floor(state, wanting, writer, _floor(section, settings.namespace, target)),
         queue,
     )
@@ -115,14 +115,14 @@ def enrolled_labels(section: Section, own: str) -> Requirements:
     return sort_requirements([labelled, Requirement(names.NAMESPACE_NAME_LABEL, "NotIn", never)])
 
 
-def _floor(section: Section, own: str, target: Target) -> Callable[[], tuple[Json, ...]]:
+def _floor(section: Section, own: str, target: RenderTarget) -> Callable[[], tuple[Json, ...]]:
     if not section.floor:
         return tuple
     policies = clusternetworkpolicy.floor(enrolled_labels(section, own), target.dns)
     return lambda: policies
 
 
-def _nothing(_: Meaning) -> tuple[Json, ...]:
+def _nothing(_: CompiledAllowlists) -> tuple[Json, ...]:
     return ()
 
 

@@ -5,8 +5,8 @@ from cli.egress_site import site_of
 from cli.egress_world import look, make_world, open_source
 from cli.settings import Settings
 from core.base.errors import SettingsError
-from egress.analysis.cluster_egress import Site, World
-from egress.analysis.connection import aim_of
+from egress.analysis.cluster_egress import ClusterEgress, EgressSettings
+from egress.analysis.connection import parse_target
 from egress.analysis.explanation import Explanation, explain
 from egress.analysis.overlay import Intents
 from kube.egress.pods import SeenPod
@@ -27,10 +27,10 @@ async def answer(settings: Settings, pod: tuple[str | None, str], to: str) -> Ex
     async with open_source(settings) as source:
         seen = await look(settings, source, within, Intents())
         world = await make_world(seen, site, source.ask)
-    return explain(pod_of(world, namespace, name), aim_of(to, world), world)
+    return explain(pod_of(world, namespace, name), parse_target(to, world), world)
 
 
-def dns_namespaces(site: Site) -> frozenset[str]:
+def dns_namespaces(site: EgressSettings) -> frozenset[str]:
     """Give the namespaces of the cluster's DNS."""
     return frozenset(each.namespace for each in site.target.dns.pods)
 
@@ -53,7 +53,7 @@ def placed(namespace: str | None, name: str) -> tuple[str, str]:
     return (first or namespace or "default"), second
 
 
-def pod_of(world: World, namespace: str, name: str) -> SeenPod:
+def pod_of(world: ClusterEgress, namespace: str, name: str) -> SeenPod:
     """Give a Pod.
 
     Raises:

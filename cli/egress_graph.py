@@ -7,12 +7,12 @@ from cli.egress_site import site_of
 from cli.egress_world import look, make_world, open_source
 from cli.settings import Settings
 from core.base.errors import SettingsError
-from egress.analysis.graph import Picture, picture_of
-from egress.analysis.graph_svg import draw
+from egress.analysis.graph import EgressGraph, build_graph
+from egress.analysis.graph_svg import render_svg
 from egress.analysis.overlay import Intents
 
 
-async def make_picture(settings: Settings, namespace: str | None) -> Picture:
+async def make_picture(settings: Settings, namespace: str | None) -> EgressGraph:
     """Give the picture of a cluster, or of one namespace of it.
 
     Raises:
@@ -26,21 +26,21 @@ async def make_picture(settings: Settings, namespace: str | None) -> Picture:
         seen = await look(settings, source, within, Intents())
         world = await make_world(seen, site_of(settings), source.ask)
     wanted = {namespace} if namespace is not None else seen.namespaces.keys()
-    picture = picture_of(world, wanted)
+    picture = build_graph(world, wanted)
     if not picture.nodes:
         what = f"namespace {namespace}" if namespace is not None else "no namespace"
         raise SettingsError(f"{what} is not enrolled, or has neither Pods nor intents: no picture")
     return picture
 
 
-def write_svg(picture: Picture, out: Path) -> None:
+def write_svg(picture: EgressGraph, out: Path) -> None:
     """Write the picture as SVG.
 
     Raises:
         SettingsError: the file cannot be written.
     """
     try:
-        out.write_text(draw(picture), encoding="utf-8")
+        out.write_text(render_svg(picture), encoding="utf-8")
     except OSError as error:
         raise SettingsError(f"--out {out}: {error.strerror}") from error
     count = len(picture.edges)

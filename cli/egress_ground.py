@@ -8,9 +8,9 @@ import structlog
 from cli.settings_egress import Egress, enrolment_of, limits_of, ranges_of, target_of
 from core.base.errors import InvalidObjectError
 from core.kubernetes.workload_kinds import service_account_user
-from egress.limits.settings import Ground
+from egress.limits.settings import IntentSettings
 from egress.model.facts import NO_TAGS, TagSource
-from egress.model.openings import Meaning
+from egress.model.openings import CompiledAllowlists
 from egress.render import render
 from egress.render.generated_objects import DEFAULT_DENY
 from egress.service_tags import parse_service_tags
@@ -24,13 +24,13 @@ _CONTROL: Final = "sallyport-control"
 _log = structlog.get_logger(__name__)
 
 
-def ground_of(section: Egress, own: str) -> Ground:
+def ground_of(section: Egress, own: str) -> IntentSettings:
     """Give what intents are judged by when they are written; `own` is Sallyport's namespace.
 
     Raises:
         SettingsError: a network of the cluster is none.
     """
-    return Ground(
+    return IntentSettings(
         limits=limits_of(section),
         tags=_tags(section.tags),
         knows_names=section.engine != _WITHOUT_NAMES,
@@ -47,7 +47,7 @@ def default_deny_of(section: Egress) -> DefaultDeny:
     Raises:
         SettingsError: a network of the cluster is none.
     """
-    objects = render(Meaning("any"), target_of(section)).objects
+    objects = render(CompiledAllowlists("any"), target_of(section)).objects
     made = next(each for each in objects if each["metadata"]["name"] == DEFAULT_DENY)
     return DefaultDeny(made["kind"], DEFAULT_DENY, digest_of(made))
 

@@ -6,13 +6,13 @@ from typing import Final
 from cli.egress_site import site_of
 from cli.egress_world import look, make_world, open_source, read_intents
 from cli.settings import Settings
-from egress.analysis.overlay import overlaid, touched, without
-from egress.analysis.plan import Plan, plan
+from egress.analysis.overlay import changed_namespaces, overlay_intents, remove_intents
+from egress.analysis.plan import AllowlistPlan, plan
 
 DIFFERENT: Final = 1
 
 
-async def make_plan(settings: Settings, files: Sequence[str], *, delete: bool) -> Plan:
+async def make_plan(settings: Settings, files: Sequence[str], *, delete: bool) -> AllowlistPlan:
     """Compare a cluster as it is with how it is once the files are applied, or deleted.
 
     Raises:
@@ -23,12 +23,12 @@ async def make_plan(settings: Settings, files: Sequence[str], *, delete: bool) -
     intents, site = read_intents(files), site_of(settings)
     async with open_source(settings) as source:
         seen = await look(settings, source, intents.within, intents)
-        then = without(seen, intents) if delete else overlaid(seen, intents)
+        then = remove_intents(seen, intents) if delete else overlay_intents(seen, intents)
         before = await make_world(seen, site, source.ask, intents.allowlists)
     after = before.with_snapshot(then, before.rights)
-    return plan(before, after, touched(seen, then))
+    return plan(before, after, changed_namespaces(seen, then))
 
 
-def exit_code(found: Plan) -> int:
+def exit_code(found: AllowlistPlan) -> int:
     """Give the exit code: whether a connection opens or closes."""
     return DIFFERENT if found.changes else 0

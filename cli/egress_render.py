@@ -13,7 +13,7 @@ from cli.egress_world import look, make_world, open_source, read_intents
 from cli.output import print_json
 from cli.settings import Settings
 from core.base.errors import SettingsError
-from egress.analysis.overlay import overlaid
+from egress.analysis.overlay import overlay_intents
 from egress.model.openings import Problem
 from egress.render.generated_objects import Json
 
@@ -40,7 +40,7 @@ async def render(settings: Settings, files: Sequence[str], namespace: str | None
     intents, site = read_intents(files), site_of(settings)
     within = frozenset({namespace}) if namespace is not None else None
     async with open_source(settings) as source:
-        seen = overlaid(await look(settings, source, within, intents), intents)
+        seen = overlay_intents(await look(settings, source, within, intents), intents)
         world = await make_world(seen, site, source.ask)
     places = {each.meta.namespace for each in seen.allowlists.values()} | seen.namespaces.keys()
     chosen = sorted(places if namespace is None else {namespace})

@@ -8,12 +8,12 @@ from cli.settings import Settings
 from cli.settings_egress import enrolment_of, limits_of, names_of, ranges_of, target_of
 from core.base.errors import SettingsError
 from core.people.two_person import SHARED_ACCOUNTS, ApprovalTerms
-from egress.analysis.cluster_egress import Site
+from egress.analysis.cluster_egress import EgressSettings
 from egress.model.facts import NO_TAGS, TagSource
 from egress.service_tags import MAX_BYTES, parse_service_tags
 
 
-def site_of(settings: Settings) -> Site:
+def site_of(settings: Settings) -> EgressSettings:
     """Give what is set, as of now; with no cluster, every namespace counts as enrolled.
 
     Raises:
@@ -24,7 +24,7 @@ def site_of(settings: Settings) -> Site:
     alone = settings.cluster is None and settings.kubeconfig is None
     enrolment = enrolment_of(section, settings.namespace)
     shared = frozenset(name.casefold() for name in settings.shared_accounts)
-    return Site(
+    return EgressSettings(
         now=time.time(),
         enrolment=structs.replace(enrolment, default=True) if alone else enrolment,
         target=target_of(section),

@@ -20,13 +20,13 @@ from core.base import names
 from core.base.errors import SettingsError
 from core.base.times import time_text
 from core.egress.allowlists import KIND
-from egress.analysis.observed_flows import Observed, observe
+from egress.analysis.observed_flows import ObservedFlows, observe
 from egress.analysis.overlay import Intents
-from egress.analysis.suggestion import Evidence, LeftOut, Suggested, Suggestion, suggest
+from egress.analysis.suggestion import Evidence, LeftOutFlow, SuggestedEntry, Suggestion, suggest
 from egress.flows.azure import read_azure
 from egress.flows.csv_file import read_csv
 from egress.flows.hubble import read_hubble
-from egress.flows.records import Read, Reader
+from egress.flows.records import FlowReader, FlowRecord
 
 FORMAT: Final = 1
 
@@ -37,7 +37,7 @@ _OWNER: Final = "REPLACE: the team that answers for it"
 _REASON: Final = "REPLACE: what it is for (suggested from observed flows)"
 
 
-_READERS: Final[Mapping[FlowFormat, Reader]] = {
+_READERS: Final[Mapping[FlowFormat, FlowReader]] = {
     FlowFormat.HUBBLE: read_hubble,
     FlowFormat.AZURE: read_azure,
     FlowFormat.CSV: read_csv,
@@ -57,7 +57,7 @@ class Answer(msgspec.Struct, frozen=True, rename="camel"):
 
 async def read_flows(
     settings: Settings, files: Sequence[str], form: FlowFormat, namespace: str | None
-) -> Observed:
+) -> ObservedFlows:
     """Read flows, and put them together with the cluster, if one is named.
 
     Raises:
@@ -72,10 +72,10 @@ async def read_flows(
     if namespace is None:
         return observed
     mine = tuple(flow for flow in observed.flows if flow.namespace == namespace)
-    return Observed(mine, world, observed.unread, observed.passed, observed.unknown)
+    return ObservedFlows(mine, world, observed.unread, observed.passed, observed.unknown)
 
 
-def _read(file: str, form: FlowFormat) -> Iterator[Read]:
+def _read(file: str, form: FlowFormat) -> Iterator[FlowRecord]:
     text = _text(file)
     yield from _READERS[_form(text) if form is FlowFormat.AUTO else form](text)
 
@@ -105,7 +105,7 @@ def _form(text: str) -> FlowFormat:
     return FlowFormat.AZURE if start.startswith('{"records":') else FlowFormat.HUBBLE
 
 
-def write(observed: Observed, *, as_json: bool) -> None:
+def write(observed: ObservedFlows, *, as_json: bool) -> None:
     """Print the suggestions; on standard error what could not be read, or is of nobody."""
     suggestions = suggest(observed)
     if as_json:
@@ -119,12 +119,12 @@ def write(observed: Observed, *, as_json: bool) -> None:
         sys.stderr.write(f"sallyport: {safe_line(line)}\n")
 
 
-def exit_code(observed: Observed) -> int:
+def exit_code(observed: ObservedFlows) -> int:
     """Give the exit code: whether anything could be read."""
     return exits.ADMITTED if observed.flows or not observed.unread else exits.NOT_JUDGED
 
 
-def _told(observed: Observed) -> Iterator[str]:
+def _told(observed: ObservedFlows) -> Iterator[str]:
     for file, each in observed.unread[:_SHOWN]:
         yield f"{shown_file(file)}: record {each.line}: {each.why}"
     if observed.unread:
@@ -150,7 +150,7 @@ def _texts(suggestion: Suggestion, ends: str) -> Iterator[str]:
 
 
 def _lines(
-    suggestion: Suggestion, part: Sequence[Suggested], index: int, ends: str
+    suggestion: Suggestion, part: Sequence[SuggestedEntry], index: int, ends: str
 ) -> Iterator[str]:
     account = suggestion.service_account
     yield f"# What {suggestion.namespace}/{account} was seen to connect to.\n"
@@ -175,7 +175,7 @@ def _lines(
         yield from (f"    {line}\n" for line in _yaml([each.entry]).splitlines())
 
 
-def _left(left: Iterable[LeftOut]) -> Iterator[str]:
+def _left(left: Iterable[LeftOutFlow]) -> Iterator[str]:
     for each in left:
         what = f"{each.to} {each.why}; {'; '.join(_worded(each.evidence))}"
         yield f"# Left out: {safe_line(what)}\n"

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.text import Text
 
 from cli.text import safe_line
-from egress.analysis.explanation import Cited, Explanation
-from egress.analysis.plan import Change, Plan
+from egress.analysis.explanation import CitedIntent, Explanation
+from egress.analysis.plan import AllowlistPlan, Change
 from egress.model.openings import Problem
 
 _COLOURS: Final = {"+": "green", "-": "red"}
@@ -23,7 +23,7 @@ _VERDICTS: Final = {
 _INDENT: Final = "    "
 
 
-def print_plan(plan: Plan, console: Console) -> None:
+def print_plan(plan: AllowlistPlan, console: Console) -> None:
     """Print what opens and closes, then what is to be known of it."""
     for change in plan.changes:
         style = "yellow" if change.waits else _COLOURS[change.sign]
@@ -107,7 +107,7 @@ def _details(answer: Explanation) -> Iterator[str]:
         yield f"  careful:   {warning}"
 
 
-def _cited(cited: Cited) -> Iterator[str]:
+def _cited(cited: CitedIntent) -> Iterator[str]:
     yield f"  allowlist: {cited.allowlist}, {cited.path}"
     yield f"             owner {cited.owner}, until {cited.expires_at}: {cited.reason}"
 

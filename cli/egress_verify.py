@@ -17,16 +17,18 @@ from cli.egress_world import look, make_world, open_source
 from cli.settings import Settings
 from cli.text import safe_line
 from core.base.errors import ClusterError, SettingsError
-from egress.analysis.cluster_egress import World, beside_it
+from egress.analysis.cluster_egress import ClusterEgress, unheld_reason
 from egress.analysis.overlay import Intents
-from egress.analysis.probe_script import NO_TOOL, command_of, read_answers
 from egress.analysis.verification import (
-    Tried,
-    judged,
+    NO_TOOL,
+    ProbeResult,
+    judge_probe,
+    probe_command,
+    probe_works,
     probes_of,
+    read_probe_output,
     representatives,
-    untried_of,
-    works,
+    untried_openings,
 )
 from kube.client.pod_exec import PodExec
 from kube.egress.pods import SeenPod
@@ -43,7 +45,7 @@ class Verified(msgspec.Struct, frozen=True, rename="camel"):
     """What `-o json` prints."""
 
     format: int
-    tried: list[Tried]
+    tried: list[ProbeResult]
     untried: list[str]
     """Openings that cannot be tried, by Pod."""
     failed: list[str]
@@ -82,18 +84,18 @@ async def verify(
     return Verified(
         FORMAT,
         [one for tried, _ in found for one in tried],
-        [f"{each.key}: {why}" for each in chosen for why in untried_of(each, world)],
+        [f"{each.key}: {why}" for each in chosen for why in untried_openings(each, world)],
         [why for _, why in found if why],
     )
 
 
-def _chosen(world: World, namespace: str, name: str | None) -> list[SeenPod]:
+def _chosen(world: ClusterEgress, namespace: str, name: str | None) -> list[SeenPod]:
     if not world.enrolled(namespace):
         raise SettingsError(f"namespace {namespace} is not enrolled: its Pods connect everywhere")
     if name is not None:
         pod = pod_of(world, namespace, name)
         if pod.host_network:
-            raise SettingsError(f"{pod.key} {beside_it(pod)}")
+            raise SettingsError(f"{pod.key} {unheld_reason(pod)}")
         return [pod]
     here = (each for each in world.snapshot.pods if each.namespace == namespace)
     found = representatives(each for each in here if not each.host_network)
@@ -104,12 +106,12 @@ def _chosen(world: World, namespace: str, name: str | None) -> list[SeenPod]:
 
 async def _verify(  # noqa: PLR0913, PLR0917 (what a try is made of)
     pod: SeenPod,
-    world: World,
+    world: ClusterEgress,
     exec_: PodExec,
     others: Sequence[str],
     timeout_s: int,
     turns: asyncio.Semaphore,
-) -> tuple[list[Tried], str]:
+) -> tuple[list[ProbeResult], str]:
     """Try all from one Pod; give what was found, or why nothing could be."""
     probes = probes_of(pod, world, others)
     async with turns:
@@ -118,23 +120,23 @@ async def _verify(  # noqa: PLR0913, PLR0917 (what a try is made of)
             ran = await exec_.run(
                 (pod.namespace, pod.name),
                 pod.containers[0] if pod.containers else "",
-                command_of(probes, timeout_s),
+                probe_command(probes, timeout_s),
                 4 * timeout_s + 10.0,
             )
         except ClusterError as error:
             return [], str(error)
     if ran.code == NO_TOOL:
         return [], f"{pod.key}: its image has neither python3, bash with timeout, nor nc"
-    tool, found = read_answers(ran.out, len(probes))
+    tool, found = read_probe_output(ran.out, len(probes))
     if not tool:
         said = " ".join(ran.err.split())[:200]
         return [], f"{pod.key}: the probe ended with {ran.code}: {said or 'it said nothing'}"
-    if not works(probes, found):
+    if not probe_works(probes, found):
         return [], (
             f"{pod.key}: nothing answered, not even what must be open ({tool}): the probe, the "
             "cluster's DNS or all of the network may be broken, so nothing is proved"
         )
-    return [judged(pod, probe, one) for probe, one in zip(probes, found, strict=True)], ""
+    return [judge_probe(pod, probe, one) for probe, one in zip(probes, found, strict=True)], ""
 
 
 def exit_code(verified: Verified) -> int:

@@ -14,9 +14,9 @@ from core.base import names
 from core.base.errors import InvalidObjectError, SettingsError
 from core.egress.allowlists import KIND, SET_KIND, EgressAllowlist
 from core.people.subject import Subject, service_account_subject
-from egress.analysis.cluster_egress import Rights, Site, World
+from egress.analysis.cluster_egress import ClusterEgress, EgressRights, EgressSettings
 from egress.analysis.overlay import Intents
-from egress.compiler.references import references_of
+from egress.compiler.allowlists import references_of
 from egress.compiler.service_backends import known_service
 from egress.model.facts import KnownService
 from kube.client.connection import Connection
@@ -112,8 +112,8 @@ async def look(
 
 
 async def make_world(
-    snapshot: Snapshot, site: Site, ask: Ask, others: Iterable[EgressAllowlist] = ()
-) -> World:
+    snapshot: Snapshot, site: EgressSettings, ask: Ask, others: Iterable[EgressAllowlist] = ()
+) -> ClusterEgress:
     """Give what a snapshot means; rights are asked for `others` too.
 
     Raises:
@@ -137,8 +137,8 @@ async def make_world(
         for each in snapshot.approvals
         if each.consent and await ask(each.consent.approver, *tier)
     ]
-    rights = Rights(frozenset(usable), frozenset(holders))
-    return World(snapshot, site, rights, _services(snapshot))
+    rights = EgressRights(frozenset(usable), frozenset(holders))
+    return ClusterEgress(snapshot, site, rights, _services(snapshot))
 
 
 def _services(snapshot: Snapshot) -> dict[tuple[str, str], KnownService]:

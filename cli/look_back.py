@@ -26,8 +26,7 @@ from core.base.errors import ClusterError, LedgerError, SettingsError
 from core.base.ids import uuid7
 from core.risk.look_back import LookBackDocument
 from core.risk.snapshot import RiskSnapshot
-from identity.look_back.look_back_subjects import asked_of
-from identity.look_back.subjects import Risen, clients_of, risen_of
+from identity.look_back.subjects import IdentityAtRisk, clients_of, identity_at_risk, parse_subject
 from kube.client.objects import Objects, open_objects
 from kube.risk.store import RiskStore
 
@@ -53,7 +52,7 @@ async def look_back_on(
         LedgerError: what is recorded cannot be read now.
     """
     now = time.time()
-    asked = asked_of(subject)
+    asked = parse_subject(subject)
     if asked is None:
         raise SettingsError(
             f"{subject[:80]}: give an object id (oid:… or a GUID), client:… with a client id, or "
@@ -94,7 +93,7 @@ async def recorded_of(
         SettingsError: the subject is none.
         LedgerError: there is no ledger, or it cannot be read.
     """
-    asked = asked_of(subject)
+    asked = parse_subject(subject)
     if asked is None:
         raise SettingsError(f"{subject[:80]}: give an object id, oid:… or a GUID")
     async with open_ledger(settings) as store:
@@ -106,9 +105,11 @@ def exit_code(documents: list[LookBackDocument]) -> int:
     return exits.REFUSED if any(each.items for each in documents) else exits.ADMITTED
 
 
-def _risen(asked: Risen, snapshot: RiskSnapshot | None, now: float, days: int) -> Risen:
+def _risen(
+    asked: IdentityAtRisk, snapshot: RiskSnapshot | None, now: float, days: int
+) -> IdentityAtRisk:
     """Give who was asked about, with what the snapshot says of their risk."""
-    found = snapshot and risen_of(snapshot, asked.key, now, days, clients_of(snapshot))
+    found = snapshot and identity_at_risk(snapshot, asked.key, now, days, clients_of(snapshot))
     if not found:
         return replace(asked, begin=int(now) - days * 86_400)
     labels = tuple(dict.fromkeys((*asked.labels, *found.labels)))

@@ -17,9 +17,8 @@ from core.base.errors import ClusterError, NotSyncedError, SettingsError
 from core.cluster import Cluster
 from core.decision.rollout import Modes
 from core.people.two_person import SHARED_ACCOUNTS, ApprovalTerms
-from identity.profile_subjects import configured
-from identity.risk.people_at_risk import PeopleAtRisk
-from identity.risk.standings import Freshness
+from identity.profile_subjects import parse_controllers
+from identity.risk.standings import Freshness, PeopleAtRisk
 from kube.client.connection import Connection
 from kube.client.settings import DefaultDeny, LiveSettings
 from kube.cluster.folder import FolderCluster, read_profiles
@@ -31,7 +30,7 @@ from policies.engine import Engine
 from policies.engine.embedded import EmbeddedEngine, Limits
 from policies.engine.opa import OpaServer
 from policies.engine.remembered import RememberingEngine
-from sandbox.runtime_choice import Site
+from sandbox.runtime_choice import SandboxSettings
 
 CLUSTER_WAIT_S: Final = 10.0
 """Seconds that a person waits until what is watched of a cluster has been loaded."""
@@ -114,7 +113,7 @@ def make_judge(cluster: Cluster, engine: Engine, settings: Settings) -> Judge:
     Raises:
         SettingsError: points are set of a rule that there is not.
     """
-    controllers = configured(settings.controllers)
+    controllers = parse_controllers(settings.controllers)
     pipelines = frozenset(settings.pipelines)
     terms = terms_of(settings, cluster)
     site = _site(settings.sandbox, engine.rules)
@@ -146,12 +145,12 @@ def runtimes_of(sandbox: Sandbox) -> tuple[str, ...]:
     return tuple(filter(None, dict.fromkeys((sandbox.runtime, sandbox.second))))
 
 
-def _site(sandbox: Sandbox, rules: Collection[str]) -> Site:
+def _site(sandbox: Sandbox, rules: Collection[str]) -> SandboxSettings:
     for rule in sandbox.points:
         if rule not in rules:
             message = f"sandbox.points: there is no rule {rule}; docs/sandbox/signals.md has them"
             raise SettingsError(message)
-    return Site(
+    return SandboxSettings(
         runtimes_of(sandbox),
         sandbox.handlers,
         sandbox.threshold,

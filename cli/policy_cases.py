@@ -25,7 +25,7 @@ from core.decision.decision import Action, Decision, Finding, Verdict
 from core.decision.request import Operation, Request
 from core.people.subject import Subject
 from core.profiles.container_profiles import ContainerProfile
-from identity.profile_subjects import configured
+from identity.profile_subjects import parse_controllers
 from kube.cluster.folder import FolderCluster, read_profiles
 from kube.manifests.reader import Manifest
 from policies import SHIPPED_PROFILES
@@ -37,7 +37,7 @@ from policies.authoring.workspace import Workspace, open_workspace
 from policies.bundle import Rule
 from policies.engine.embedded import EmbeddedEngine
 from policies.site.choices import Choices
-from sandbox.runtime_choice import Site
+from sandbox.runtime_choice import SandboxSettings
 
 _NEVER: Final = 1_000_000
 """Points that no Pod has: a case's signals are looked at, and no sandbox is chosen."""
@@ -169,7 +169,9 @@ def _terms(case: Case) -> Terms:
 
 
 def _judge_of(engine: RecordingEngine, cluster: FolderCluster) -> Judge:
-    return Judge(Gatherer(cluster, engine, configured([]), site=Site(threshold=_NEVER)))
+    return Judge(
+        Gatherer(cluster, engine, parse_controllers([]), site=SandboxSettings(threshold=_NEVER))
+    )
 
 
 @cache

@@ -10,8 +10,7 @@ from core.base.errors import ClusterError, SettingsError
 from core.risk.snapshot import RiskSnapshot
 from identity.risk.principals import GUID
 from identity.risk.standings import Freshness
-from identity.risk.table import CONFIG_MAP, SHIPPED, Table, parse_table
-from identity.risk.table_reading import LABEL_VALUE
+from identity.risk.table import CONFIG_MAP, LABEL_VALUE, SHIPPED, RiskTable, parse_table
 from kube.client.objects import open_objects
 from kube.cluster.folder import FolderCluster
 from kube.risk.store import RiskStore
@@ -76,7 +75,7 @@ def freshness_of(section: Identity, snapshot: RiskSnapshot) -> Freshness:
     return Freshness(section.max_age, section.revoked_for, section.tenant or snapshot.head.tenant)
 
 
-def table_in_force(snapshot: RiskSnapshot) -> Table:
+def table_in_force(snapshot: RiskSnapshot) -> RiskTable:
     """Give the table by which gates decide.
 
     Raises:
@@ -85,7 +84,7 @@ def table_in_force(snapshot: RiskSnapshot) -> Table:
     return parse_table(snapshot.head.table, SITES_TABLE)
 
 
-async def find_table(settings: Settings, file: Path | None) -> tuple[Table, str]:
+async def find_table(settings: Settings, file: Path | None) -> tuple[RiskTable, str]:
     """Give a file's table, else the one in force in a cluster, else the shipped one; and whose.
 
     Raises:
@@ -100,7 +99,7 @@ async def find_table(settings: Settings, file: Path | None) -> tuple[Table, str]
     return table_in_force(await read_snapshot(settings)), SITES_TABLE
 
 
-def read_table(file: Path) -> Table:
+def read_table(file: Path) -> RiskTable:
     """Give the table of a file, with the shipped rows behind its own.
 
     Raises:

@@ -27,7 +27,7 @@ from core.risk.model import (
     identity_key,
 )
 from core.risk.snapshot import RiskSnapshot
-from identity.risk.decision import Place, decide
+from identity.risk.decision import NamespaceRisk, decide
 from identity.risk.principals import (
     GUID,
     Nature,
@@ -36,7 +36,7 @@ from identity.risk.principals import (
     principal_of_note,
 )
 from identity.risk.standings import Freshness, standing_of
-from identity.risk.table import Table
+from identity.risk.table import RiskTable
 from kube.client.objects import open_objects
 from kube.cluster.folder import FolderCluster
 from kube.resources.service_accounts import parse_written, sign_in_of
@@ -159,7 +159,7 @@ def make_shown(  # noqa: PLR0913, PLR0917 (all that a decision depends on)
     principal: Principal,
     asked: Asked,
     snapshot: RiskSnapshot,
-    table: Table,
+    table: RiskTable,
     freshness: Freshness,
     now: float,
 ) -> Shown:
@@ -189,11 +189,11 @@ def _answers(  # noqa: PLR0913, PLR0917 (as above)
     principal: Principal,
     asked: Asked,
     snapshot: RiskSnapshot,
-    table: Table,
+    table: RiskTable,
     freshness: Freshness,
     now: float,
 ) -> Iterator[Answer]:
-    place = Place(asked.namespace_class)
+    place = NamespaceRisk(asked.namespace_class)
     for operation in OperationClass:
         if principal.role is Role.WORKLOAD and operation not in _OF_WORKLOADS:
             continue

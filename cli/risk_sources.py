@@ -13,7 +13,7 @@ from control.risk.poll_settings import PollSettings
 from identity.clients.event_hub import EventHubSettings
 from identity.clients.graph import GraphSettings
 from identity.clients.tokens import CredentialKind, SignIn
-from identity.entra.polling_times import Times
+from identity.entra.graph_requests import PollIntervals
 from identity.push.security_events import SecurityEventSettings
 
 TOKEN_FILE: Final = "AZURE_FEDERATED_TOKEN_FILE"  # noqa: S105  A variable's name.
@@ -35,10 +35,10 @@ def poll_settings_of(section: Identity, environment_token: Path | None) -> PollS
     require_sources(section, environment_token)
     sign_in = sign_in_of(section, environment_token)
     graph = GraphSettings(section.graph, section.trust, section.rate)
-    times = Times(
+    times = PollIntervals(
         every_s=section.poll_every,
         full_s=section.full_every,
-        heartbeat_s=min(Times().heartbeat_s, section.max_age / 3),
+        heartbeat_s=min(PollIntervals().heartbeat_s, section.max_age / 3),
     )
     return PollSettings(sign_in, graph, times, section.guests)
 

@@ -12,8 +12,8 @@ from rich.text import Text
 from cli.risk_text import effect_word, standing_word
 from cli.text import safe_line
 from core.risk.model import Effect, OperationClass, Role, Standing
-from identity.risk.table import SHIPPED, Table
-from identity.risk.table_rows import Row
+from identity.risk.table import SHIPPED, RiskTable
+from identity.risk.table_rows import RiskRow
 
 _LONG: Final = 16
 """Characters of a standing that stand in one line of a narrow terminal."""
@@ -58,7 +58,7 @@ class Wanted:
     groups: frozenset[str] = frozenset()
 
 
-def make_matrix(table: Table, source: str, wanted: Wanted) -> Matrix:
+def make_matrix(table: RiskTable, source: str, wanted: Wanted) -> Matrix:
     """Ask the table for each standing and operation."""
     own = _own_rows(table)
     return Matrix(
@@ -72,12 +72,12 @@ def make_matrix(table: Table, source: str, wanted: Wanted) -> Matrix:
     )
 
 
-def _own_rows(table: Table) -> tuple[Row, ...]:
+def _own_rows(table: RiskTable) -> tuple[RiskRow, ...]:
     shipped = {row.name for row in SHIPPED.rows}
     return tuple(row for row in table.rows if row.name not in shipped)
 
 
-def _cells(table: Table, wanted: Wanted) -> Iterator[Cell]:
+def _cells(table: RiskTable, wanted: Wanted) -> Iterator[Cell]:
     for standing in Standing:
         for operation in OperationClass:
             row = table.find(

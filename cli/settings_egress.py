@@ -11,9 +11,9 @@ from core.decision.namespaces import Enrolment
 from core.kubernetes.label_selectors import Requirement, sort_requirements
 from egress.dns.learnt_names import NamesSettings
 from egress.limits.breadth import Limits
-from egress.model.facts import Known
+from egress.model.facts import EgressFacts
 from egress.model.openings import Pods
-from egress.render.target import Dns, Engine, EngineKind, Target
+from egress.render.target import Dns, Engine, EngineKind, RenderTarget
 
 _STRICT = ConfigDict(extra="forbid", frozen=True)
 
@@ -183,7 +183,7 @@ def ranges_of(section: Egress) -> tuple[Network, ...]:
     )
 
 
-def target_of(section: Egress) -> Target:
+def target_of(section: Egress) -> RenderTarget:
     """Give what policies are rendered for.
 
     Raises:
@@ -201,10 +201,10 @@ def target_of(section: Egress) -> Target:
         tuple(section.dns.search),
     )
     ranges = ranges_of(section)
-    return Target(
+    return RenderTarget(
         Engine(section.engine, (int(major), int(minor)), section.sctp),
         dns,
-        Known(0.0, ranges=ranges).reserved,
+        EgressFacts(0.0, ranges=ranges).reserved,
         ranges,
     )
 

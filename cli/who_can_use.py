@@ -17,7 +17,7 @@ from core.base.errors import AccessReviewError, SettingsError
 from core.cluster import Cluster
 from core.people.subject import Subject
 from identity.rights.holders import ANONYMOUS, Holder, as_subject, groups_of, holder_of
-from identity.rights.who_can import EVERYWHERE, Reach, who_can_use
+from identity.rights.who_can import EVERYWHERE, ProfileUser, who_can_use
 from kube.client.objects import open_objects
 from kube.cluster.rbac_snapshot import RbacSnapshot, read_folder_rbac, read_live_rbac
 
@@ -91,7 +91,7 @@ async def _read(settings: Settings) -> RbacSnapshot:
     return read
 
 
-def _user(reach: Reach) -> User:
+def _user(reach: ProfileUser) -> User:
     holder = reach.holder
     chain = [
         f"{step.holder} {step.means}" + (f" (by {step.by})" if step.by else "")
@@ -104,7 +104,7 @@ def _user(reach: Reach) -> User:
 async def compare_with_cluster(
     cluster: Cluster,
     rbac: RbacSnapshot,
-    reached: Sequence[Reach],
+    reached: Sequence[ProfileUser],
     profile: str,
     namespace: str | None,
 ) -> list[str]:
@@ -140,7 +140,7 @@ def _differs(who: str, where: str, said: bool) -> str:  # noqa: FBT001
     )
 
 
-def _without(rbac: RbacSnapshot, direct: Iterable[Reach], place: str) -> list[Holder]:
+def _without(rbac: RbacSnapshot, direct: Iterable[ProfileUser], place: str) -> list[Holder]:
     """Give those in bindings who cannot use it in a namespace by RBAC themselves."""
     can = {reach.holder for reach in direct if reach.namespace in {EVERYWHERE, place}}
     known: dict[Holder, None] = {}
@@ -151,7 +151,7 @@ def _without(rbac: RbacSnapshot, direct: Iterable[Reach], place: str) -> list[Ho
     return [h for h in known if h != ANONYMOUS and can.isdisjoint({h, *groups_of(h)})]
 
 
-def _everyone(direct: Iterable[Reach], place: str) -> bool:
+def _everyone(direct: Iterable[ProfileUser], place: str) -> bool:
     everyone = groups_of(Holder("User", _STRANGER.username))
     return any(r.holder in everyone and r.namespace in {EVERYWHERE, place} for r in direct)
 

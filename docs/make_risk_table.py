@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from core.risk.model import OperationClass, Role, Standing
-from identity.risk.shipped_rows import ARGUED
+from identity.risk.shipped_rows import SHIPPED_ROWS
 from identity.risk.table import SHIPPED
 from identity.risk.table_rows import ALL_OPERATIONS, ALL_ROLES, ALL_STANDINGS
 
@@ -129,7 +129,7 @@ def _cell(standing: Standing, operation: OperationClass) -> str:
 def _rows() -> Iterable[str]:
     yield "| Row | Standings | Operations | Roles | Effect | Why |"
     yield "| --- | --- | --- | --- | --- | --- |"
-    for row, why in ARGUED:
+    for row, why in SHIPPED_ROWS:
         standings = _words((each for each in Standing if each in row.standings), ALL_STANDINGS)
         operations = _words(
             (each for each in OperationClass if each in row.operations), ALL_OPERATIONS

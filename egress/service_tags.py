@@ -16,7 +16,7 @@ import msgspec
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.base.networks import Network, collapse, parse_network
-from egress.limits.shared_destinations import sharing_warning
+from egress.limits.shared_destinations import tag_sharing_warning
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 """Of a file; in 2026, Azure's own has about 4 MiB."""
@@ -113,7 +113,7 @@ class ServiceTags:
 
     def warning(self, tag: str) -> str:
         """Say what somebody who opens a tag should know; empty for nothing."""
-        return sharing_warning(tag)
+        return tag_sharing_warning(tag)
 
     def _read(self, tag: ServiceTag) -> tuple[Network, ...]:
         if not tag.prefixes:

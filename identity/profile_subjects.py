@@ -69,7 +69,7 @@ class Controllers:
         return any(kind in kinds for kinds in self.kinds.values())
 
 
-def configured(entries: Iterable[str]) -> Controllers:
+def parse_controllers(entries: Iterable[str]) -> Controllers:
     """Give Kubernetes' controllers and those of the setting `controllers`.
 
     An entry is a user name, followed by `=` and kinds (`PyTorchJob.kubeflow.org`, `Job.batch`,
@@ -107,7 +107,7 @@ def is_mirror(subject: Subject, pod: Pod) -> bool:
     return shown and kind_of(subject) is SubjectKind.NODE
 
 
-def whose_right(
+def subjects_of_pod(
     requester: Subject, pod: Pod, namespace: str, controllers: Controllers
 ) -> tuple[Subject, ...]:
     """Give the subjects that must all have the `use` of the Pod's profile."""

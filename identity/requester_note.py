@@ -62,7 +62,7 @@ class NoteChange(msgspec.Struct, frozen=True, gc=False):
     """Whether its requester, who is no controller, puts it under a controller that made it not."""
 
 
-def notes_due(change: NoteChange, profile: str | None, grants: str = "") -> dict[str, str]:
+def required_notes(change: NoteChange, profile: str | None, grants: str = "") -> dict[str, str]:
     """Give the annotations that the mutating webhook has to set; `profile` is the chosen one.
 
     `grants` is what is to be noted of AccessGrants; an empty value takes an annotation away.

@@ -1,4 +1,4 @@
-"""What sort of identity asks: pure, from the user info that kube-apiserver sends."""
+"""The kind of identity that asks: pure, from the user info that kube-apiserver sends."""
 
 import enum
 from collections.abc import Collection

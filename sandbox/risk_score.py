@@ -1,4 +1,4 @@
-"""Adds up how risky an object is: its signals, and what it may have by an exception only. Pure.
+"""The risk score of an object: its signals, and what it may have by an exception only. Pure.
 
 What the chosen profile grants adds nothing: most of it cannot run in a sandbox, so all that rights
 allow would end refused (docs/adr/0028).
@@ -19,7 +19,7 @@ _LONGEST: Final = 200
 """Characters of a reason: an image's name may be longer."""
 
 
-class Weight(Protocol):
+class RiskRule(Protocol):
     """What is read of a rule's METADATA (`policies.bundle.Rule`)."""
 
     @property
@@ -34,40 +34,40 @@ class Weight(Protocol):
         """Give what a privilege of the rule adds where it is had by an exception only."""
 
 
-class Weighed(msgspec.Struct, frozen=True, gc=False):
+class RiskScore(msgspec.Struct, frozen=True, gc=False):
     """What counted, the heaviest first, and the sum."""
 
     counted: tuple[WeighedSignal, ...] = ()
     score: int = 0
 
 
-NOTHING: Final = Weighed()
+NO_RISK: Final = RiskScore()
 
 
-def weigh(
+def score_risk(
     signals: Collection[Signal],
     excused: Collection[Need],
-    rules: Mapping[str, Weight],
+    rules: Mapping[str, RiskRule],
     points: Mapping[str, int],
-) -> Weighed:
+) -> RiskScore:
     """Weigh signals and excused needs by their rules; `points` are the site's own, by rule.
 
     Each rule counts once, at the first place that it names and with the most points there: a Pod
     of ten containers is not ten times as risky. What has no points does not count.
     """
     if not (signals or excused):
-        return NOTHING
+        return NO_RISK
     heaviest: dict[str, WeighedSignal] = {}
     for each in (*_of_signals(signals, rules, points), *_of_excused(excused, rules, points)):
         found = heaviest.get(each.rule)
         if each.points > (found.points if found else 0):
             heaviest[each.rule] = each
     counted = tuple(sorted(heaviest.values(), key=lambda each: (-each.points, each.rule)))
-    return Weighed(counted, sum(each.points for each in counted))
+    return RiskScore(counted, sum(each.points for each in counted))
 
 
 def _of_signals(
-    signals: Iterable[Signal], rules: Mapping[str, Weight], points: Mapping[str, int]
+    signals: Iterable[Signal], rules: Mapping[str, RiskRule], points: Mapping[str, int]
 ) -> Iterator[WeighedSignal]:
     for signal in signals:
         rule = rules.get(signal.rule)
@@ -78,7 +78,7 @@ def _of_signals(
 
 
 def _of_excused(
-    excused: Iterable[Need], rules: Mapping[str, Weight], points: Mapping[str, int]
+    excused: Iterable[Need], rules: Mapping[str, RiskRule], points: Mapping[str, int]
 ) -> Iterator[WeighedSignal]:
     for need in excused:
         rule = rules.get(need.rule)

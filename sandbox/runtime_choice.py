@@ -1,4 +1,4 @@
-"""Decides whether a Pod runs in a sandbox, and in which: a RuntimeClass, or what is against it.
+"""Decides whether a Pod runs in a sandbox, and in which RuntimeClass, or what is against it.
 
 Pure. The first runtime of the site's order that can run the Pod is taken; the class that an author
 names is never exchanged (RuntimeClass admission may have merged its overhead already).
@@ -13,7 +13,7 @@ import msgspec
 
 from core.sandbox.decision import Feature, RuntimeClass, SandboxDecision, SandboxMode
 from sandbox.compatibility import CANNOT, GPU, GVISOR, Kind, Limit
-from sandbox.risk_score import Weighed
+from sandbox.risk_score import RiskScore
 
 HANDLERS: Final[Mapping[str, Kind]] = {"runsc": "gvisor", "kata": "kata"}
 """Which sandbox a handler of a node's runtime starts, as containerd is usually configured."""
@@ -22,7 +22,7 @@ THRESHOLD: Final = 50
 
 
 @dataclass(frozen=True)
-class Site:
+class SandboxSettings:
     """What the operators set."""
 
     runtimes: tuple[str, ...] = ("gvisor",)
@@ -38,10 +38,10 @@ class Site:
     """Age in seconds below which a service account counts as new."""
 
 
-ORDINARY: Final = Site()
+DEFAULT_SANDBOX_SETTINGS: Final = SandboxSettings()
 
 
-class Trouble(enum.Enum):
+class Obstacle(enum.Enum):
     """What keeps a Pod from running in a sandbox."""
 
     ABSENT = "absent"
@@ -58,7 +58,7 @@ class Trouble(enum.Enum):
 class Refusal(msgspec.Struct, frozen=True):
     """One thing that is against it."""
 
-    trouble: Trouble
+    trouble: Obstacle
     runtime: str
     """The RuntimeClass that it is about."""
     handler: str = ""
@@ -66,7 +66,7 @@ class Refusal(msgspec.Struct, frozen=True):
     limit: Limit | None = None
 
 
-class Choice(msgspec.Struct, frozen=True):
+class RuntimeChoice(msgspec.Struct, frozen=True):
     """The RuntimeClass that a Pod must have, or what speaks against every one."""
 
     runtime: str
@@ -74,19 +74,19 @@ class Choice(msgspec.Struct, frozen=True):
     refusals: tuple[Refusal, ...] = ()
 
 
-def demanded(mode: SandboxMode, *, asked: bool, score: int, threshold: int) -> bool:
+def is_sandbox_required(mode: SandboxMode, *, asked: bool, score: int, threshold: int) -> bool:
     """Say whether a Pod must run in a sandbox."""
     if asked or mode is SandboxMode.REQUIRED:
         return True
     return mode is SandboxMode.BY_RISK and score >= threshold
 
 
-def choose(
-    site: Site,
+def choose_runtime(
+    site: SandboxSettings,
     named: str | None,
     features: Sequence[Feature],
     classes: Mapping[str, RuntimeClass | None],
-) -> Choice:
+) -> RuntimeChoice:
     """Choose for a Pod that must run in a sandbox; `named` is the class that it has already.
 
     `classes` holds all of the site's RuntimeClasses; what is not there does not exist.
@@ -97,50 +97,50 @@ def choose(
     for runtime in site.runtimes:
         found = _against(site, runtime, features, classes.get(runtime))
         if not found:
-            return Choice(runtime)
+            return RuntimeChoice(runtime)
         refusals += found
-    return Choice(site.runtimes[0], _telling(refusals))
+    return RuntimeChoice(site.runtimes[0], _telling(refusals))
 
 
 def _of_named(
-    site: Site,
+    site: SandboxSettings,
     named: str,
     features: Sequence[Feature],
     classes: Mapping[str, RuntimeClass | None],
-) -> Choice:
+) -> RuntimeChoice:
     if named not in site.runtimes:
-        trouble = Trouble.OTHER if named else Trouble.EMPTY
-        without = choose(site, None, features, classes)
-        return Choice(without.runtime, (Refusal(trouble, named), *without.refusals))
-    return Choice(named, tuple(_against(site, named, features, classes.get(named))))
+        trouble = Obstacle.OTHER if named else Obstacle.EMPTY
+        without = choose_runtime(site, None, features, classes)
+        return RuntimeChoice(without.runtime, (Refusal(trouble, named), *without.refusals))
+    return RuntimeChoice(named, tuple(_against(site, named, features, classes.get(named))))
 
 
 def _telling(refusals: Iterable[Refusal]) -> tuple[Refusal, ...]:
     """Give what the author can mend, of the first runtime that there is; else what is missing."""
     refusals = tuple(refusals)
-    own = [each for each in refusals if each.trouble is Trouble.INCOMPATIBLE]
+    own = [each for each in refusals if each.trouble is Obstacle.INCOMPATIBLE]
     if not own:
         return refusals
     return tuple(each for each in own if each.runtime == own[0].runtime)
 
 
 def _against(
-    site: Site, runtime: str, features: Sequence[Feature], found: RuntimeClass | None
+    site: SandboxSettings, runtime: str, features: Sequence[Feature], found: RuntimeClass | None
 ) -> list[Refusal]:
     if found is None:
-        return [Refusal(Trouble.ABSENT, runtime)]
+        return [Refusal(Obstacle.ABSENT, runtime)]
     kind = site.handlers.get(found.handler)
     if kind is None:
-        return [Refusal(Trouble.NO_SANDBOX, runtime, found.handler)]
+        return [Refusal(Obstacle.NO_SANDBOX, runtime, found.handler)]
     cannot = CANNOT[kind]
     return [
-        Refusal(Trouble.INCOMPATIBLE, runtime, found.handler, feature, cannot[feature.name])
+        Refusal(Obstacle.INCOMPATIBLE, runtime, found.handler, feature, cannot[feature.name])
         for feature in features
         if feature.name in cannot and not _gpu_runs(site, kind, feature, found)
     ]
 
 
-def _gpu_runs(site: Site, kind: Kind, feature: Feature, found: RuntimeClass) -> bool:
+def _gpu_runs(site: SandboxSettings, kind: Kind, feature: Feature, found: RuntimeClass) -> bool:
     """Say whether the class sends Pods only to nodes whose driver gVisor's proxy knows.
 
     The gate watches no Nodes: a selector is what holds a Pod to labelled ones.
@@ -151,10 +151,10 @@ def _gpu_runs(site: Site, kind: Kind, feature: Feature, found: RuntimeClass) -> 
     return found.node_selector.get(key) == value
 
 
-def isolation_of(  # noqa: PLR0913  All that it is made of.
-    site: Site,
+def sandbox_record(  # noqa: PLR0913  All that it is made of.
+    site: SandboxSettings,
     mode: SandboxMode,
-    weighed: Weighed,
+    weighed: RiskScore,
     runtime: str,
     *,
     asked: bool,

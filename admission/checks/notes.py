@@ -10,7 +10,7 @@ from core.decision.decision import Action, Finding
 from core.decision.namespaces import Namespace, WhenUnnoted
 from core.decision.request import Phase, Request
 from core.kubernetes.requester_notes import RootWorkload
-from identity.requester_note import notes_due, wrong_notes
+from identity.requester_note import required_notes, wrong_notes
 
 GONE = "notes/owner-gone"
 UNNOTED = "notes/unnoted"
@@ -47,7 +47,7 @@ def notes_to_record(
     """
     if facts.notes is None or request.phase is not Phase.MUTATING or refused:
         return {}
-    return notes_due(facts.notes, profile if _says_all(facts.pod) else None, _granted(facts))
+    return required_notes(facts.notes, profile if _says_all(facts.pod) else None, _granted(facts))
 
 
 def _granted(facts: Facts) -> str:

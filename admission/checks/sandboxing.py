@@ -26,7 +26,7 @@ from core.sandbox.decision import (
     SandboxDecision,
     SandboxMode,
 )
-from sandbox.runtime_choice import Refusal, Trouble
+from sandbox.runtime_choice import Obstacle, Refusal
 
 _NAME: Final = 80
 """Characters shown of a name."""
@@ -69,7 +69,7 @@ def _of_entered(each: Isolated, pod: str, facts: Facts) -> Outcome:
 
     What its sandbox cannot run is no reason: it is in it.
     """
-    outside = any(refusal.trouble is not Trouble.INCOMPATIBLE for refusal in each.refusals)
+    outside = any(refusal.trouble is not Obstacle.INCOMPATIBLE for refusal in each.refusals)
     if not (each.isolation.runtime and (each.part.named is None or outside)):
         return Outcome(isolation=each.isolation)
     name = printable(pod, _NAME)
@@ -117,7 +117,7 @@ def _of_part(each: Isolated, *, missing: bool) -> Iterator[Finding]:
 
 def _finding(refusal: Refusal, runtime: str, path: str) -> Finding:
     named = printable(refusal.runtime, _NAME)
-    if refusal.trouble is Trouble.INCOMPATIBLE and refusal.feature and refusal.limit:
+    if refusal.trouble is Obstacle.INCOMPATIBLE and refusal.feature and refusal.limit:
         feature, limit = refusal.feature, refusal.limit
         message = f"cannot run under the RuntimeClass {named}: {feature.name} {limit.why}"
         return Finding(
@@ -128,16 +128,16 @@ def _finding(refusal: Refusal, runtime: str, path: str) -> Finding:
             f"{limit.instead}.",
             container=feature.container,
         )
-    if refusal.trouble is Trouble.ABSENT:
+    if refusal.trouble is Obstacle.ABSENT:
         message = f"must run with the RuntimeClass {named}, which the cluster does not have"
         remedy = "Your cluster's operators must create it, or set sandbox.runtime to another."
         return Finding(RUNTIME, Action.DENY, path, message, remedy)
-    if refusal.trouble is Trouble.NO_SANDBOX:
+    if refusal.trouble is Obstacle.NO_SANDBOX:
         handler = printable(refusal.handler, _NAME)
         message = f"must run in a sandbox; the handler {handler} of RuntimeClass {named} is none"
         remedy = "Your cluster's operators must mend its handler, or add it to sandbox.handlers."
         return Finding(RUNTIME, Action.DENY, path, message, remedy)
-    if refusal.trouble is Trouble.EMPTY:
+    if refusal.trouble is Obstacle.EMPTY:
         message = "is empty, which names the node's default runtime and no sandbox"
     else:
         message = f"names the RuntimeClass {named}; it must run with {runtime}"

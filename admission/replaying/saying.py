@@ -10,7 +10,7 @@ from core.base.errors import EvaluationError
 from policies.engine import A_POD, Answer, Engine, Judgement, Shown
 from policies.projection import NO_POD
 from policies.site.fields import POD
-from sandbox.risk_score import weigh
+from sandbox.risk_score import score_risk
 
 _NO_NEEDS: Final = Answer(())
 
@@ -91,7 +91,7 @@ class Asker:
 
     def _score(self, answers: Iterable[Answer], judged: Iterable[Judgement]) -> int:
         scores = [
-            weigh((*answer.signals, *said.signals), (), self._engine.rules, self._points).score
+            score_risk((*answer.signals, *said.signals), (), self._engine.rules, self._points).score
             for answer, said in zip(answers, judged, strict=True)
         ]
         return max(scores, default=0)

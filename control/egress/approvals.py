@@ -9,8 +9,8 @@ from core.base.errors import AccessReviewError
 from core.cluster import Cluster
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
 from core.people.two_person import ApprovalTerms, Approved, Consent
-from egress.compiler.allowlists import not_approved
-from egress.limits.breadth import Limits, Measured, measure
+from egress.compiler.allowlists import not_approved_message
+from egress.limits.breadth import Breadth, Limits, measure
 from egress.model.facts import TagSource
 
 Broad = EgressAllowlist | EgressDestinations
@@ -37,14 +37,14 @@ class Approvals:
     cluster: Cluster
     terms: Callable[[], ApprovalTerms]
     limits: Limits
-    _breadths: dict[str, tuple[str, TagSource, Measured]] = field(default_factory=dict)
+    _breadths: dict[str, tuple[str, TagSource, Breadth]] = field(default_factory=dict)
     _last: dict[str, tuple[str, Approval]] = field(default_factory=dict)
 
     def broad(self, what: Broad, tags: TagSource) -> str:
         """Say what of an object needs approval; empty for nothing."""
         return "; ".join(self.measured(what, tags).reasons)
 
-    def measured(self, what: Broad, tags: TagSource) -> Measured:
+    def measured(self, what: Broad, tags: TagSource) -> Breadth:
         """Give how much an object reaches by itself."""
         uid, digest = what.meta.uid, what.approvable.digest
         known = self._breadths.get(uid)
@@ -88,7 +88,7 @@ class Approvals:
             ends = (each.expires for each in consents if each.expires > now)
             found = Approval(broad, until=min(ends, default=None))
         else:
-            found = Approval(broad, not_approved(broad, answer.reasons))
+            found = Approval(broad, not_approved_message(broad, answer.reasons))
         self._last[uid] = (digest, found)
         return found
 

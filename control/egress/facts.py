@@ -13,7 +13,7 @@ from typing import Final, Generic, TypeVar
 from core.base import names
 from core.base.errors import AccessReviewError, ClusterError, InvalidObjectError
 from core.people.subject import service_account_subject
-from egress.compiler.references import References, Right, ServiceKey
+from egress.compiler.allowlists import References, Right, ServiceKey
 from egress.compiler.service_backends import known_service
 from egress.model.facts import KnownService
 from kube.client.objects import Objects

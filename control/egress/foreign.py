@@ -14,8 +14,7 @@ import msgspec
 from control.egress.planning import FLOOR, Json, key_of
 from control.egress.telling import event
 from core.base.errors import InvalidObjectError
-from egress.compiler.foreign_policies import beyond, cases
-from egress.compiler.reading import KIND, Rule, read_rules
+from egress.compiler.foreign_policies import KIND, EgressRule, find_excess, read_rules, split_rule
 from kube.egress.network_policies import LivePolicy
 
 REASON = "OpensMore"
@@ -54,15 +53,15 @@ async def opening_more(
             yield each, more
 
 
-async def _beyond(policy: LivePolicy, there: list[Rule], until: float) -> str:
+async def _beyond(policy: LivePolicy, there: list[EgressRule], until: float) -> str:
     """Say what a policy opens that is not open."""
     found: dict[str, None] = {}
     for rule in read_rules(b'{"spec":' + policy.spec + b"}", policy.namespace):
-        for case in cases(rule):
+        for case in split_rule(rule):
             await asyncio.sleep(0)  # The lease is renewed meanwhile.
             if time.monotonic() >= until:
                 return UNCOMPARED
-            found.update(dict.fromkeys(beyond(case, there)))
+            found.update(dict.fromkeys(find_excess(case, there)))
     return "; ".join(found)
 
 

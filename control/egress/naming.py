@@ -10,7 +10,7 @@ import structlog
 from control.egress.remembering import LearntStore
 from control.loop import Loop
 from core.base.networks import Network
-from egress.dns.learnt_names import Learnt, NamesSettings, Reply, due, keep, learn
+from egress.dns.learnt_names import LearntName, NamesSettings, Reply, is_due, keep_wanted, learn
 from egress.dns.usable_addresses import LearntNames
 from kube.leader.lease import Leadership
 
@@ -81,8 +81,10 @@ class Naming:
         leadership.require()
         await self.load()
         before, now = self.source.state, self._clock()
-        state = keep(before, self._wanted(), now, self._settings)
-        asked = [name for name, each in state.items() if due(each, now) and each.unwanted is None]
+        state = keep_wanted(before, self._wanted(), now, self._settings)
+        asked = [
+            name for name, each in state.items() if is_due(each, now) and each.unwanted is None
+        ]
         asked.sort(key=lambda name: state[name].asked or 0.0)
         asked = asked[:MOST_AT_ONCE]
         answers = await asyncio.gather(*map(self._resolver.ask, asked))
@@ -96,7 +98,10 @@ class Naming:
             self._changed(name)
 
     async def _save(
-        self, leadership: Leadership, before: Mapping[str, Learnt], state: Mapping[str, Learnt]
+        self,
+        leadership: Leadership,
+        before: Mapping[str, LearntName],
+        state: Mapping[str, LearntName],
     ) -> None:
         news = before.keys() != state.keys() or any(
             _addresses(before[name]) != _addresses(each)
@@ -108,18 +113,18 @@ class Naming:
             await self._store.save(leadership, state)
             self._saved_at = now
 
-    def _publish(self, state: Mapping[str, Learnt]) -> None:
+    def _publish(self, state: Mapping[str, LearntName]) -> None:
         self.source = LearntNames(state, self._reserved, self._settings)
 
     def _forget(self) -> None:
         self.loaded = False
 
 
-def _addresses(learnt: Learnt) -> tuple[object, ...]:
+def _addresses(learnt: LearntName) -> tuple[object, ...]:
     return tuple(each.address for each in learnt.seen)
 
 
-def _told(learnt: Learnt | None) -> object:
+def _told(learnt: LearntName | None) -> object:
     """Give what of a name changes policies, or what is told of them."""
     if learnt is None:
         return None

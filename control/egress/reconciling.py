@@ -16,7 +16,7 @@ from control.egress.weights import WeightOpenings
 from control.egress.writing import NameTakenError, Writer
 from core.base import names
 from core.base.errors import ClusterError
-from egress.model.facts import Known
+from egress.model.facts import EgressFacts
 from kube.egress.network_policies import LivePolicy
 from kube.egress.watch import Condition, Intent, IntentStatus
 from kube.leader.lease import Leadership
@@ -96,7 +96,7 @@ class Reconciler:
     """What was told of others' policies: by namespace, by UID."""
 
     async def run(
-        self, leadership: Leadership, namespace: str, known: Known, failed: int
+        self, leadership: Leadership, namespace: str, known: EgressFacts, failed: int
     ) -> Outcome:
         """Look at a namespace, which has failed so often before.
 

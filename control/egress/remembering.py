@@ -7,7 +7,7 @@ import structlog
 
 from core.base import names
 from core.base.errors import ClusterError
-from egress.dns.learnt_names import Learnt
+from egress.dns.learnt_names import LearntName
 from egress.dns.store import decode_names, encode_names
 from kube.client.objects import Objects
 from kube.egress.network_policies import FIELD_MANAGER
@@ -31,7 +31,7 @@ class LearntStore:
         self._namespace = namespace
         self._stored: dict[int, bytes] = {}
 
-    async def load(self) -> dict[str, Learnt]:
+    async def load(self) -> dict[str, LearntName]:
         """Give what was stored; what is broken is told, and left out.
 
         Raises:
@@ -50,7 +50,7 @@ class LearntStore:
             _log.error("what was learnt of names is broken: learning anew", problem=problem)
         return read.names
 
-    async def save(self, leadership: Leadership, state: Mapping[str, Learnt]) -> int:
+    async def save(self, leadership: Leadership, state: Mapping[str, LearntName]) -> int:
         """Store a state; give how many ConfigMaps were written.
 
         Raises:

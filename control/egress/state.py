@@ -11,7 +11,7 @@ import structlog
 from control.egress.planning import Key
 from core.decision.namespaces import Namespace
 from core.egress.allowlists import EgressDestinations
-from egress.compiler.references import NOTHING, References
+from egress.compiler.allowlists import NO_REFERENCES, References
 from kube.egress.network_policies import LivePolicy
 from kube.egress.watch import BrokenSet, EgressWatch, Intent, IntentStatus, WatchedNamespace
 
@@ -71,7 +71,7 @@ class State:
 
     def refer(self, namespace: str, references: References) -> None:
         """Note what a namespace depends on."""
-        before = self.references.get(namespace, NOTHING)
+        before = self.references.get(namespace, NO_REFERENCES)
         if before == references:
             return
         self._referred = None
@@ -81,7 +81,7 @@ class State:
                 del self._referring[each]
         for each in _all(references):
             self._referring[each].add(namespace)
-        if references == NOTHING:
+        if references == NO_REFERENCES:
             self.references.pop(namespace, None)
         else:
             self.references[namespace] = references

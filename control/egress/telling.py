@@ -11,7 +11,7 @@ from control.event_body import event_body
 from core.base import names
 from core.base.times import time_text
 from core.egress.allowlists import KIND
-from egress.model.openings import Addresses, Meaning, Name, Opening, Problem, Service
+from egress.model.openings import Addresses, CompiledAllowlists, Name, Opening, Problem, Service
 from kube.egress.watch import Condition, Intent, IntentStatus
 
 READY: Final = "Ready"
@@ -175,7 +175,7 @@ def event(involved: dict[str, Any], what: tuple[str, str, str], now: float) -> d
     return event_body(metadata, involved, (kind, reason, message[:1000]), now)
 
 
-def openings_of(meaning: Meaning) -> dict[str, tuple[Opening, ...]]:
+def openings_of(meaning: CompiledAllowlists) -> dict[str, tuple[Opening, ...]]:
     """Give the openings of each allowlist."""
     found: dict[str, list[Opening]] = {}
     for each in meaning.openings:

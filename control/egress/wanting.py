@@ -12,12 +12,11 @@ from control.egress.state import State
 from core.base.errors import AccessReviewError, ClusterError
 from core.egress.allowlists import EgressAllowlist
 from core.people.two_person import Consent
-from egress.compiler.allowlists import meaning_of
-from egress.compiler.references import NOTHING, References, references_of
-from egress.limits.together import beyond_together
-from egress.model.facts import Known
-from egress.model.openings import Meaning, Problem
-from egress.render.target import Rendered
+from egress.compiler.allowlists import NO_REFERENCES, References, compile_allowlists, references_of
+from egress.limits.breadth import combined_breadth_reasons
+from egress.model.facts import EgressFacts
+from egress.model.openings import CompiledAllowlists, Problem
+from egress.render.target import RenderedNamespace
 from kube.egress.watch import Intent
 
 CONSIDER_S: Final = 30.0
@@ -37,8 +36,8 @@ class Wanted:
 
     policies: tuple[Json, ...] = ()
     """None where it is not enrolled."""
-    references: References = NOTHING
-    meaning: Meaning = field(default_factory=lambda: Meaning(""))
+    references: References = NO_REFERENCES
+    meaning: CompiledAllowlists = field(default_factory=lambda: CompiledAllowlists(""))
     problems: tuple[Problem, ...] = ()
     """Of the meaning, and of what the engine cannot say."""
     approvals: Mapping[str, Approval] = field(default_factory=dict)
@@ -56,8 +55,8 @@ class Wanting:
     state: State
     facts: Facts
     approvals: Approvals
-    render: Callable[[Meaning], Rendered]
-    passes: Callable[[Meaning], tuple[Json, ...]] = lambda _: ()
+    render: Callable[[CompiledAllowlists], RenderedNamespace]
+    passes: Callable[[CompiledAllowlists], tuple[Json, ...]] = lambda _: ()
     """What else an engine with a floor for the cluster needs, beyond the namespace."""
     beyond: dict[str, tuple[Json, ...]] = field(default_factory=dict)
     """What that was, by namespace."""
@@ -81,17 +80,17 @@ class Wanting:
 
     def floor(self, namespace: str) -> tuple[Json, ...]:
         """Give what an enrolled namespace has from its first moment."""
-        return self.render(Meaning(namespace)).objects
+        return self.render(CompiledAllowlists(namespace)).objects
 
     def forget(self, namespace: str) -> Wanted:
         """Say that a namespace should have nothing."""
-        self.state.refer(namespace, NOTHING)
+        self.state.refer(namespace, NO_REFERENCES)
         self.beyond.pop(namespace, None)
         self._approved.pop(namespace, None)
         return Wanted()
 
     async def of(
-        self, namespace: str, intents: Mapping[str, Intent], known: Known, failed: int
+        self, namespace: str, intents: Mapping[str, Intent], known: EgressFacts, failed: int
     ) -> Wanted:
         """Say what an enrolled namespace should have, which has failed so often before.
 
@@ -114,7 +113,7 @@ class Wanting:
             services=self.facts.known_services(wanted.references),
             unapproved=unapproved,
         )
-        wanted.meaning = meaning_of(namespace, sound, known)
+        wanted.meaning = compile_allowlists(namespace, sound, known)
         rendered = self.render(wanted.meaning)
         wanted.policies = rendered.objects
         wanted.problems = (*wanted.meaning.problems, *rendered.problems)
@@ -127,7 +126,7 @@ class Wanting:
         namespace: str,
         wanted: Wanted,
         current: list[EgressAllowlist],
-        known: Known,
+        known: EgressFacts,
         failed: int,
     ) -> Mapping[str, str]:
         """Say by UID why what is broad may not be opened."""
@@ -144,10 +143,10 @@ class Wanting:
         wanted.ends += [each.expires for each in used if each.expires is not None]
         wanted.ends += [each.until for each in found.values() if each.until is not None]
         measured = partial(self.approvals.measured, tags=known.tags)
-        together = beyond_together(current, self.approvals.limits, known.tags, measured)
+        together = combined_breadth_reasons(current, self.approvals.limits, known.tags, measured)
         return together | {uid: each.why_not for uid, each in found.items() if each.why_not}
 
-    async def _approval(self, what: Broad, known: Known, failed: int) -> Approval:
+    async def _approval(self, what: Broad, known: EgressFacts, failed: int) -> Approval:
         try:
             return await self.approvals.ask(what, known.tags, known.now)
         except AccessReviewError as error:

@@ -12,8 +12,8 @@ import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from certs.authority import is_pair, is_valid, read_certificates
-from certs.rotation import State
-from certs.status import Standing, fingerprint, is_overdue
+from certs.rotation import RotationState
+from certs.status import CertificateReport, fingerprint, is_overdue
 from control.event_body import NORMAL, WARNING, event_body
 from control.loops.certificate_store import AUTHORITIES
 from core.base.errors import ClusterError
@@ -83,7 +83,9 @@ class CertificateSigns:
             registry=registry,
         )
 
-    async def show(self, leadership: Leadership, standing: Standing, now: dt.datetime) -> None:
+    async def show(
+        self, leadership: Leadership, standing: CertificateReport, now: dt.datetime
+    ) -> None:
         """Show how all stands, and say before it happens what is going to expire."""
         self._forget_lives()
         for name, since, until in _lives(standing):
@@ -106,7 +108,7 @@ class CertificateSigns:
                 await self._tell(leadership, leaf.secret, mark, "CertificateExpiring", message, now)
 
     async def tell_of_changes(
-        self, leadership: Leadership, before: State, after: State, now: dt.datetime
+        self, leadership: Leadership, before: RotationState, after: RotationState, now: dt.datetime
     ) -> None:
         """Count and tell what was made anew."""
         for each in changes(before, after, now):
@@ -166,7 +168,7 @@ _WHY: Final = {
 }
 
 
-def changes(before: State, after: State, now: dt.datetime) -> Iterator[Change]:
+def changes(before: RotationState, after: RotationState, now: dt.datetime) -> Iterator[Change]:
     """Give what is new in one state against another."""
     known = {each.certificate for each in before.authorities}
     for each in after.authorities:
@@ -187,7 +189,7 @@ def changes(before: State, after: State, now: dt.datetime) -> Iterator[Change]:
             yield Change(name, why, fingerprint(one), one.not_valid_after_utc)
 
 
-def _lives(standing: Standing) -> Iterator[tuple[str, dt.datetime, dt.datetime]]:
+def _lives(standing: CertificateReport) -> Iterator[tuple[str, dt.datetime, dt.datetime]]:
     """Yield name, beginning and end of each certificate in use."""
     for authority in standing.authorities:
         if authority.stage == "signs":

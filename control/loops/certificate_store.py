@@ -10,8 +10,8 @@ from typing import Any, Final
 import msgspec
 
 from certs.authority import KeyPair, LeafNames, Purpose
-from certs.rotation import Authority, Leaf, State
-from certs.status import Seen
+from certs.rotation import Authority, Leaf, RotationState
+from certs.status import SeenCertificates
 from core.base.errors import ClusterError
 from core.base.names import process_uri
 from kube.client.objects import Objects
@@ -74,12 +74,12 @@ def _hosts(service: str, namespace: str) -> tuple[str, ...]:
 class Found:
     """What is in the cluster."""
 
-    state: State
+    state: RotationState
     secrets: Mapping[str, Secret | None] = field(repr=False)
     configurations: Mapping[str, dict[str, Any]]
     """By path; those that exist."""
 
-    def seen(self, *, foreign: bool = False) -> Seen:
+    def seen(self, *, foreign: bool = False) -> SeenCertificates:
         """Give it by the names that people know; `foreign`: somebody else makes them."""
         leaves = {name: self.state.leaves.get(name) for name in self.secrets if name != AUTHORITIES}
         bundles = {
@@ -87,7 +87,7 @@ class Found:
             for path, configuration in self.configurations.items()
             for webhook in webhooks_of(configuration)
         }
-        return Seen(self.state.authorities, leaves, bundles, GATE, foreign)
+        return SeenCertificates(self.state.authorities, leaves, bundles, GATE, foreign)
 
 
 async def look(
@@ -108,7 +108,7 @@ async def look(
         if configuration is not None:
             configurations[path] = configuration
     record = found[AUTHORITIES]
-    state = State(
+    state = RotationState(
         read_record(record.content.get(RECORD, b"") if record else b""),
         {name: read_leaf(each) for name in wanted if (each := found[name])},
         tuple(bundle_of(one) for each in configurations.values() for one in webhooks_of(each)),

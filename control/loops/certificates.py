@@ -8,7 +8,7 @@ from typing import Any, Final
 import structlog
 
 from certs.authority import SKEW
-from certs.rotation import RotationSettings, State, plan
+from certs.rotation import RotationSettings, RotationState, plan_rotation
 from certs.status import inspect
 from control.loop import Loop
 from control.loops.certificate_signs import CertificateSigns
@@ -83,7 +83,7 @@ class Certificates:
             await self._write(leadership, found, now)
 
     async def _write(self, leadership: Leadership, found: Found, now: dt.datetime) -> None:
-        planned = plan(found.state, self._wanted, now, self._settings)
+        planned = plan_rotation(found.state, self._wanted, now, self._settings)
         if planned.authorities != found.state.authorities:
             content = {RECORD: write_record(planned.authorities)}
             before = found.secrets[AUTHORITIES]
@@ -99,7 +99,7 @@ class Certificates:
             raise failed[0]
 
     def _writes(
-        self, leadership: Leadership, found: Found, planned: State
+        self, leadership: Leadership, found: Found, planned: RotationState
     ) -> Iterator[Awaitable[object]]:
         """Give what is to be written once the CAs are: each for itself, whatever fails."""
         for name, leaf in planned.leaves.items():

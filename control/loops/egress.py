@@ -23,7 +23,7 @@ from control.egress.tagging import TagFile
 from control.loop import Loop, describe
 from core.base.errors import NotLeaderError, NotSyncedError, SallyportError
 from core.safe_text import traceback_places
-from egress.model.facts import Known
+from egress.model.facts import EgressFacts
 from kube.leader.lease import Leadership
 
 INTERVAL_S: Final = 0.2
@@ -53,7 +53,7 @@ class Egress:
     naming: Naming
     tags: TagFile
     metrics: EgressMetrics
-    known: Known
+    known: EgressFacts
     """What does not change while the process runs: the cluster's ranges."""
     floor: Floor
     queue: Queue = field(default_factory=Queue)
@@ -205,7 +205,7 @@ class Egress:
         else:
             self.queue.succeed(namespace)
 
-    async def _outcome(self, leadership: Leadership, namespace: str, known: Known) -> Outcome:
+    async def _outcome(self, leadership: Leadership, namespace: str, known: EgressFacts) -> Outcome:
         if namespace == CLUSTER:
             return await self.floor.run(leadership)
         failed = self.queue.failures(namespace)
@@ -215,7 +215,7 @@ class Egress:
             self.queue.add(CLUSTER, urgent=True)
         return outcome
 
-    def _known(self) -> Known:
+    def _known(self) -> EgressFacts:
         """Give what is known now; what is derived of service tags stays with the same file."""
         if self.known.tags is not self.tags.source:
             self.known = replace(self.known, tags=self.tags.source, _tag_blocks={})

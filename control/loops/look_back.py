@@ -28,7 +28,13 @@ from core.base.ids import uuid7
 from core.decision.document import uuid7_unix_ms
 from core.risk.look_back import LookBackDocument
 from core.risk.snapshot import RiskSnapshot
-from identity.look_back.subjects import Risen, at_risk, clients_of, due, risen_of
+from identity.look_back.subjects import (
+    IdentityAtRisk,
+    clients_of,
+    due_identities,
+    identity_at_risk,
+    keys_at_risk,
+)
 from kube.leader.lease import Leadership
 
 INTERVAL_S: Final = 5.0
@@ -138,7 +144,7 @@ class LookBacks:
             return  # Version 0 is that of a snapshot that is not loaded yet.
         risky = await self._risky(snapshot, now)
         memory = await self.memory.load()
-        waiting = due(risky.values(), memory.done)
+        waiting = due_identities(risky.values(), memory.done)
         self.metrics.wait(len(waiting))
         resumed = [risky[key] for key in memory.of or {} if key in risky]
         if not memory.running and waiting:
@@ -149,17 +155,17 @@ class LookBacks:
             await self._do(leadership, memory, resumed)
             memory = await self.memory.save(leadership, finished(memory, risky))
             self._next = self.now() + APART_S
-        left = due(risky.values(), memory.done)
+        left = due_identities(risky.values(), memory.done)
         self.metrics.wait(len(left))
         if not left:
             self._seen = snapshot.head.version
 
-    async def _risky(self, snapshot: RiskSnapshot, now: float) -> dict[bytes, Risen]:
-        found: dict[bytes, Risen] = {}
+    async def _risky(self, snapshot: RiskSnapshot, now: float) -> dict[bytes, IdentityAtRisk]:
+        found: dict[bytes, IdentityAtRisk] = {}
         clients = clients_of(snapshot)
-        for number, key in enumerate(at_risk(snapshot), 1):
+        for number, key in enumerate(keys_at_risk(snapshot), 1):
             if key is not None and key not in found:
-                risen = risen_of(snapshot, key, now, self.days, clients)
+                risen = identity_at_risk(snapshot, key, now, self.days, clients)
                 if risen is not None:
                     found[key] = risen
             if number % _BREATH == 0:
@@ -170,7 +176,9 @@ class LookBacks:
             return {each.key: each for each in latest[:MOST]}
         return found
 
-    async def _do(self, leadership: Leadership, memory: Memory, risen: list[Risen]) -> None:
+    async def _do(
+        self, leadership: Leadership, memory: Memory, risen: list[IdentityAtRisk]
+    ) -> None:
         documents = await self._look_back(memory, risen)
         for document in documents:
             if not document.is_empty:
@@ -179,8 +187,10 @@ class LookBacks:
         while not self.settled():  # noqa: ASYNC110 -- the spool has a thread, not an event
             await asyncio.sleep(_SETTLED_S)
 
-    async def _look_back(self, memory: Memory, risen: list[Risen]) -> list[LookBackDocument]:
-        def id_of(each: Risen) -> str:
+    async def _look_back(
+        self, memory: Memory, risen: list[IdentityAtRisk]
+    ) -> list[LookBackDocument]:
+        def id_of(each: IdentityAtRisk) -> str:
             return document_id(memory.running, each.key)
 
         try:

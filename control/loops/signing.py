@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from certs.ledger_keys import PublicKey, SigningKeys, SigningSettings, key_id, plan_signing
+from certs.ledger_keys import LedgerKeys, LedgerKeySettings, PublicKey, key_id, plan_ledger_keys
 from control.loop import Loop
 from core.base.errors import ClusterError
 from kube.client.objects import Objects
@@ -39,19 +39,18 @@ class _StoredKeys(msgspec.Struct, frozen=True):
 
 
 class Signing:
-    """Each run brings the keys to what `certs.ledger_keys.plan_signing` says. `loop` is its loop.
-    """
+    """Each run brings the keys to what `certs.ledger_keys.plan_signing` says. `loop` is its loop."""
 
     def __init__(
         self,
         objects: Objects,
         namespace: str,
-        settings: SigningSettings | None = None,
+        settings: LedgerKeySettings | None = None,
         clock: Callable[[], dt.datetime] = wall_time,
     ) -> None:
         self.loop = Loop("signing", INTERVAL_S, self.run)
         self._secrets = Secrets(objects, namespace)
-        self._settings = settings or SigningSettings()
+        self._settings = settings or LedgerKeySettings()
         self._clock = clock
 
     async def run(self, leadership: Leadership) -> None:
@@ -63,12 +62,12 @@ class Signing:
         """
         before = await self._secrets.read(SECRET)
         found = read_keys(before) if before else None
-        planned = plan_signing(found, self._clock(), self._settings)
+        planned = plan_ledger_keys(found, self._clock(), self._settings)
         if planned != found:
             await self._secrets.write(leadership, SECRET, before, write_keys(planned), OPAQUE)
 
 
-def read_keys(secret: Secret) -> SigningKeys:
+def read_keys(secret: Secret) -> LedgerKeys:
     """Read the keys; what is missing or broken is empty, and `plan_signing` mends it.
 
     Raises:
@@ -84,7 +83,7 @@ def read_keys(secret: Secret) -> SigningKeys:
             f"Secret {SECRET} has the format {stored.format} of a later release; run that"
         )
     public = tuple(key for raw in stored.keys if (key := _read_key(raw)))
-    return SigningKeys(content.get(_CURRENT, b""), content.get(_COMING) or None, public)
+    return LedgerKeys(content.get(_CURRENT, b""), content.get(_COMING) or None, public)
 
 
 def _read_key(raw: msgspec.Raw) -> PublicKey | None:
@@ -97,7 +96,7 @@ def _read_key(raw: msgspec.Raw) -> PublicKey | None:
     return PublicKey(stored.id, stored.raw, stored.since, stored.until)
 
 
-def write_keys(keys: SigningKeys) -> dict[str, bytes]:
+def write_keys(keys: LedgerKeys) -> dict[str, bytes]:
     """Give the keys as they lie in the Secret."""
     public = [
         msgspec.Raw(

@@ -16,8 +16,8 @@ from control.loop import Loop
 from control.risk.push_metrics import PushMetrics, Result, Source
 from core.risk.snapshot import SnapshotDraft
 from identity.clients.event_hub import Batch, EventHub
-from identity.push.event_hub_records import Detected, Refusal, Told, read_message
-from identity.risk.entry_merge import Merged
+from identity.push.event_hub_records import DetectionRecord, RecordRefusal, RiskRecord, read_message
+from identity.risk.entry_merge import MergeResult
 from kube.leader.lease import Leadership
 from kube.risk.store import RiskStore
 
@@ -32,7 +32,7 @@ FIRST_PAUSE_S: Final = 1.0
 LAST_PAUSE_S: Final = 60.0
 _LOG_EVERY_S: Final = 60.0
 
-_REFUSED: Final = frozenset({*Refusal} - {Refusal.SKIPPED}) | {Merged.FUTURE}
+_REFUSED: Final = frozenset({*RecordRefusal} - {RecordRefusal.SKIPPED}) | {MergeResult.FUTURE}
 
 _log = structlog.get_logger(__name__)
 
@@ -118,7 +118,7 @@ class EventsIn:
 
     async def _take(self, batch: Batch, leadership: Leadership) -> None:
         """Store what a batch says, in one write, and count what became of each record."""
-        said: list[Told | Detected | Refusal] = []
+        said: list[RiskRecord | DetectionRecord | RecordRefusal] = []
         for body in batch.messages:
             said += read_message(body, self._tenant)
             await asyncio.sleep(0)  # A message may be a megabyte.
@@ -128,10 +128,10 @@ class EventsIn:
             now = self._clock()
             results[:] = [_merged(each, draft, now) for each in said]
 
-        if any(not isinstance(each, Refusal) for each in said):
+        if any(not isinstance(each, RecordRefusal) for each in said):
             await self._store.update(change, leadership)
         else:
-            results = [each for each in said if isinstance(each, Refusal)]
+            results = [each for each in said if isinstance(each, RecordRefusal)]
         self._count(results)
 
     def _count(self, results: list[Result]) -> None:
@@ -148,5 +148,7 @@ class EventsIn:
             )
 
 
-def _merged(said: Told | Detected | Refusal, draft: SnapshotDraft, now: float) -> Result:
-    return said if isinstance(said, Refusal) else said.merge_into(draft, now)
+def _merged(
+    said: RiskRecord | DetectionRecord | RecordRefusal, draft: SnapshotDraft, now: float
+) -> Result:
+    return said if isinstance(said, RecordRefusal) else said.merge_into(draft, now)

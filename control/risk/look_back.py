@@ -24,8 +24,8 @@ from core.kubernetes.workload_kinds import WORKLOADS, GroupKind
 from core.risk.look_back import LiveObject, LookBackDocument
 from core.weights import access_grants
 from identity.look_back.report import document_of
-from identity.look_back.subjects import Risen
-from identity.look_back.trails import Room, Trail, Trails
+from identity.look_back.subjects import IdentityAtRisk
+from identity.look_back.trails import ObjectBudget, Trail, Trails
 from identity.risk.workload_identity import client_ids_of
 from kube.client.objects import Objects
 from kube.risk.metadata_pages import Listing, Pace, find_listing, raw_pages, read_live
@@ -205,7 +205,10 @@ class _Reading:
 
 
 async def look_back(
-    sources: Sources, risen: Sequence[Risen], id_of: Callable[[Risen], str], now: float
+    sources: Sources,
+    risen: Sequence[IdentityAtRisk],
+    id_of: Callable[[IdentityAtRisk], str],
+    now: float,
 ) -> list[LookBackDocument]:
     """Give what each of these identities left behind, in their order; `id_of` names documents.
 
@@ -219,7 +222,7 @@ async def look_back(
     gaps = list(sources.gaps)
     versions: dict[GroupKind, str] = {}
     cut: dict[bytes, str] = {}
-    trails, room = [], Room()
+    trails, room = [], ObjectBudget()
     for number, each in enumerate(risen, 1):
         trail = Trail(each, room)
         trails.append(trail)

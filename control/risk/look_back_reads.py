@@ -5,7 +5,7 @@ from typing import Final
 
 from audit.weights.reads_wire import MOST_LABELS, ReadsSource, Subject
 from core.risk.look_back import MOST_STORES, StoreReads, join_reads
-from identity.look_back.subjects import Risen
+from identity.look_back.subjects import IdentityAtRisk
 
 MOST_PAGES: Final = 500
 """Pages of accesses read for those who share a question, five million accesses."""
@@ -17,7 +17,7 @@ TOO_MANY: Final = (
 
 async def weight_reads(
     source: ReadsSource | None,
-    risen: Sequence[Risen],
+    risen: Sequence[IdentityAtRisk],
     until_ms: int,
     tell: Callable[[str], None],
 ) -> tuple[dict[bytes, list[StoreReads]], list[str]]:
@@ -44,7 +44,7 @@ async def weight_reads(
     return {each.key: _of(_subject(each), sums) for each in risen}, gaps
 
 
-def _questions(risen: Sequence[Risen]) -> Iterator[list[Subject]]:
+def _questions(risen: Sequence[IdentityAtRisk]) -> Iterator[list[Subject]]:
     """Give as many identities together as one question holds."""
     subjects: list[Subject] = []
     for each in risen:
@@ -57,7 +57,7 @@ def _questions(risen: Sequence[Risen]) -> Iterator[list[Subject]]:
         yield subjects
 
 
-def _subject(risen: Risen) -> Subject:
+def _subject(risen: IdentityAtRisk) -> Subject:
     clients = (f"client:{each}" for each in sorted(risen.client_ids))
     labels = tuple(dict.fromkeys((*map(str.lower, risen.labels), *clients)))
     return Subject(labels[:MOST_LABELS], risen.begin * 1000)

@@ -17,7 +17,7 @@ import structlog
 
 from core.base.ids import uuid7
 from core.decision.document import uuid7_unix_ms
-from identity.look_back.subjects import Risen
+from identity.look_back.subjects import IdentityAtRisk
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership
 from kube.resources.secrets import OPAQUE, Secret, Secrets
@@ -75,7 +75,7 @@ def document_id(running: str, key: bytes) -> str:
     return uuid7(uuid7_unix_ms(running), int.from_bytes(digest[:10], "big") >> 6)
 
 
-def records_of(risen: Iterable[Risen]) -> dict[bytes, Known]:
+def records_of(risen: Iterable[IdentityAtRisk]) -> dict[bytes, Known]:
     """Give what is remembered of identities."""
     return {each.key: (each.since, each.level, each.begin) for each in risen}
 
@@ -152,7 +152,7 @@ class MemoryStore:
         return Memory(memory.done, memory.running, memory.of, stored.version)
 
 
-def begun(memory: Memory, due: Sequence[Risen], running: str) -> Memory:
+def begun(memory: Memory, due: Sequence[IdentityAtRisk], running: str) -> Memory:
     """Give the memory with a look back under way."""
     return Memory(memory.done, running, records_of(due), memory.version)
 

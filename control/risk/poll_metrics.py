@@ -10,9 +10,9 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 from core.risk.model import RiskLevel
 from core.risk.snapshot import Coverage
 from identity.entra.graph_requests import Resource
-from identity.risk.entry_merge import Merged
+from identity.risk.entry_merge import MergeResult
 
-_REFUSED = (Merged.FUTURE,)
+_REFUSED = (MergeResult.FUTURE,)
 _UNREADABLE = "unreadable"
 
 
@@ -58,7 +58,9 @@ class PollMetrics:
         """Count a request."""
         self._requests.labels(resource.value, result).inc()
 
-    def refuse(self, resource: Resource, unreadable: int, counts: Mapping[Merged, int]) -> None:
+    def refuse(
+        self, resource: Resource, unreadable: int, counts: Mapping[MergeResult, int]
+    ) -> None:
         """Count objects that were refused."""
         for reason in _REFUSED:
             if counts.get(reason):

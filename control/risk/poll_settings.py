@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from identity.clients.graph import GraphSettings
 from identity.clients.tokens import SignIn
-from identity.entra.polling_times import Times
+from identity.entra.graph_requests import PollIntervals
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +13,7 @@ class PollSettings:
 
     sign_in: SignIn
     graph: GraphSettings = field(default_factory=GraphSettings)
-    times: Times = field(default_factory=Times)
+    times: PollIntervals = field(default_factory=PollIntervals)
     guests: bool = False
     """Whether guests are asked for, too; it needs one more permission."""
 

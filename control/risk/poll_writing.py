@@ -10,20 +10,20 @@ import msgspec
 from control.risk.poll_metrics import PollMetrics
 from core.risk.model import RiskLevel, RiskSource
 from core.risk.snapshot import Coverage, RiskSnapshot, SnapshotDraft
-from identity.entra.application_ids import Waiting
+from identity.entra.application_ids import IdQueue
 from identity.entra.graph_requests import Resource
 from identity.entra.snapshot_merge import (
-    Heard,
-    Listed,
-    belongs,
+    HeardPage,
+    ListedPrincipals,
+    bind_tenant,
     coverages_of,
-    fold,
-    fold_listed,
+    forget_unlisted,
     forget_unused,
+    merge_page,
     put_coverages,
 )
-from identity.risk.entry_merge import Merged
-from identity.risk.standings import says_at_risk
+from identity.risk.entry_merge import MergeResult
+from identity.risk.standings import entry_at_risk
 from kube.leader.lease import Leadership
 from kube.risk.store import RiskStore
 
@@ -43,16 +43,16 @@ class PollWriting:
     missed: dict[Resource, frozenset[bytes]] = field(default_factory=dict)
     """Who is at risk, and was not listed by the last pass over all of them."""
     written_at: float = 0.0
-    _pending: list[Heard | Listed] = field(default_factory=list)
+    _pending: list[HeardPage | ListedPrincipals] = field(default_factory=list)
 
     async def begin(self, leadership: Leadership, tenant: str) -> RiskSnapshot:
         """Begin a term: read the snapshot, and make it this tenant's."""
         self._pending.clear()
         self.missed.clear()
-        await self._update(lambda draft: belongs(draft, tenant), leadership)
+        await self._update(lambda draft: bind_tenant(draft, tenant), leadership)
         return self.snapshot
 
-    def add(self, heard: Heard | Listed) -> None:
+    def add(self, heard: HeardPage | ListedPrincipals) -> None:
         """Take in what was heard."""
         self._pending.append(heard)
 
@@ -60,7 +60,7 @@ class PollWriting:
         self,
         leadership: Leadership,
         coverages: Mapping[Resource, Coverage],
-        unused: Waiting | None = None,
+        unused: IdQueue | None = None,
     ) -> None:
         """Write what differs; that nothing does is written once a heartbeat.
 
@@ -103,16 +103,16 @@ class PollWriting:
 
 
 def _put(
-    draft: SnapshotDraft, pending: list[Heard | Listed], unused: Waiting | None
-) -> tuple[dict[Resource, Counter[Merged]], dict[Resource, frozenset[bytes]]]:
+    draft: SnapshotDraft, pending: list[HeardPage | ListedPrincipals], unused: IdQueue | None
+) -> tuple[dict[Resource, Counter[MergeResult]], dict[Resource, frozenset[bytes]]]:
     """Put what was heard into a draft; give what became of it, and whom passes missed."""
-    counts: dict[Resource, Counter[Merged]] = {}
+    counts: dict[Resource, Counter[MergeResult]] = {}
     missed = {}
     for each in pending:
-        if isinstance(each, Heard):
-            counts.setdefault(each.resource, Counter()).update(fold(draft, each))
+        if isinstance(each, HeardPage):
+            counts.setdefault(each.resource, Counter()).update(merge_page(draft, each))
         else:
-            missed[each.resource] = fold_listed(draft, each)
+            missed[each.resource] = forget_unlisted(draft, each)
     if unused is not None:
         forget_unused(draft, unused)
     return counts, missed
@@ -141,4 +141,4 @@ def _lasting(coverage: Coverage) -> Coverage:
 
 
 def _levels(snapshot: RiskSnapshot) -> list[RiskLevel]:
-    return [each.level for _, each in snapshot.entries(RiskSource.ENTRA) if says_at_risk(each)]
+    return [each.level for _, each in snapshot.entries(RiskSource.ENTRA) if entry_at_risk(each)]

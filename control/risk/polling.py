@@ -18,13 +18,12 @@ from control.risk.poll_settings import PollSettings
 from control.risk.poll_writing import PollWriting
 from control.risk.problems import Problems
 from core.base.errors import EntraError
-from identity.clients.graph import Answer, Graph
+from identity.clients.graph import Graph, GraphAnswer
 from identity.clients.tokens import Tokens
 from identity.entra.graph_answers import read_page
 from identity.entra.graph_requests import Resource
-from identity.entra.passes import Pass
-from identity.entra.poll_schedule import FIRST, Plan
-from identity.entra.snapshot_merge import Heard, Listed, coverages_of
+from identity.entra.poll_schedule import FIRST, PollPass, PollSchedule
+from identity.entra.snapshot_merge import HeardPage, ListedPrincipals, coverages_of
 from kube.leader.lease import Leadership
 from kube.risk.store import RiskStore
 
@@ -62,7 +61,7 @@ class RiskPolling:
     clock: Callable[[], float] = time.time
     elapsed: Callable[[], float] = time.monotonic
     _term: Leadership | None = None
-    _plan: Plan | None = None
+    _plan: PollSchedule | None = None
     _problems: Problems = field(default_factory=Problems)
     _used: Collection[str] | None = None
     _forgot_at: float = 0.0
@@ -108,7 +107,7 @@ class RiskPolling:
             wait = max(wait, plan.wait_s(self.elapsed()))
             await asyncio.sleep(max(_LEAST_WAIT_S, min(wait, _MOST_WAIT_S)))
 
-    async def _begun(self, leadership: Leadership) -> Plan:
+    async def _begun(self, leadership: Leadership) -> PollSchedule:
         """Give the plan of this term, made from what the snapshot says."""
         if self._plan is not None and self._term is leadership:
             return self._plan
@@ -118,12 +117,12 @@ class RiskPolling:
         asked = (each for each in Resource if each is not Resource.GUESTS or self.settings.guests)
         known = coverages_of(snapshot.head, asked)
         site, times = self.settings.graph.site, self.settings.times
-        self._plan = Plan(site, times, known, wall=self.clock(), now=self.elapsed())
+        self._plan = PollSchedule(site, times, known, wall=self.clock(), now=self.elapsed())
         self._term = leadership
         self._forgot_at = self.elapsed()
         return self._plan
 
-    def _use(self, plan: Plan) -> None:
+    def _use(self, plan: PollSchedule) -> None:
         """Take in which applications are in use, where those are others than before."""
         used = self.in_use()
         if used != self._used:
@@ -133,7 +132,7 @@ class RiskPolling:
                 _log.error("too many applications are in use: not all are known", left_out=left_out)
             self._used = used
 
-    async def _ask(self, leadership: Leadership, plan: Plan, found: Pass) -> None:
+    async def _ask(self, leadership: Leadership, plan: PollSchedule, found: PollPass) -> None:
         """Ask for one page, and take in what comes of it."""
         resource, result, gathers = found.resource, "ok", False
         try:
@@ -147,7 +146,7 @@ class RiskPolling:
         if not gathers or self.elapsed() - self.writing.written_at >= GATHER_S:
             await self._flush(leadership, plan)
 
-    def _take(self, plan: Plan, found: Pass, answer: Answer) -> bool:
+    def _take(self, plan: PollSchedule, found: PollPass, answer: GraphAnswer) -> bool:
         """Take in an answer; say whether the pass is one over everybody, and goes on.
 
         Raises:
@@ -161,16 +160,18 @@ class RiskPolling:
         self.graph.succeeded()
         self._see_skew(answer.skew_s)
         self.writing.metrics.refuse(resource, page.unreadable, {})
-        self.writing.add(Heard(resource, page.items, answer.now, found.asking))
+        self.writing.add(HeardPage(resource, page.items, answer.now, found.asking))
         now = self.elapsed()
         complete = plan.answered(found, page, answer.asked_at, answer.now, now)
         self._problems.remove(resource, page.unreadable)
         if complete and found.full and resource in _LISTED:
             missed = self.writing.missed.get(resource, frozenset())
-            self.writing.add(Listed(resource, frozenset(found.listed), found.as_of or 0, missed))
+            self.writing.add(
+                ListedPrincipals(resource, frozenset(found.listed), found.as_of or 0, missed)
+            )
         return found.full and not complete
 
-    async def _flush(self, leadership: Leadership, plan: Plan) -> None:
+    async def _flush(self, leadership: Leadership, plan: PollSchedule) -> None:
         """Write what differs."""
         now, wall = self.elapsed(), self.clock()
         known = {each: plan.coverage(each, wall, now) for each in plan.resources}

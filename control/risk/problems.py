@@ -9,7 +9,7 @@ import structlog
 
 from core.base.errors import EntraError
 from core.risk.snapshot import Coverage
-from identity.entra.graph_errors import RESTING
+from identity.entra.graph_answers import RESTING
 from identity.entra.graph_requests import Resource
 
 _AT_ONCE: Final = frozenset({"token", "unauthorized", "redirected"})

@@ -6,9 +6,9 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from identity.push.event_hub_records import Refusal
+from identity.push.event_hub_records import RecordRefusal
 from identity.push.security_events import Reason
-from identity.risk.entry_merge import Merged
+from identity.risk.entry_merge import MergeResult
 
 
 class Source(Enum):
@@ -39,11 +39,11 @@ class Outcome(Enum):
     """Too many identities were told of."""
 
 
-Result = Merged | Refusal | Reason | Outcome
+Result = MergeResult | RecordRefusal | Reason | Outcome
 
 _RESULTS: Final[dict[Source, tuple[type[Enum], ...]]] = {
-    Source.EVENT_HUB: (Merged, Refusal),
-    Source.SECURITY_EVENTS: (Merged, Reason, Outcome),
+    Source.EVENT_HUB: (MergeResult, RecordRefusal),
+    Source.SECURITY_EVENTS: (MergeResult, Reason, Outcome),
 }
 
 
@@ -82,5 +82,5 @@ class PushMetrics:
     def count(self, source: Source, result: Result, now: float) -> None:
         """Count what became of one record or token."""
         self._events.labels(source.value, result.value).inc()
-        if result is Merged.CHANGED:
+        if result is MergeResult.CHANGED:
             self._last.labels(source.value).set(now)

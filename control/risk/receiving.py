@@ -25,7 +25,12 @@ from control.risk.push_metrics import Outcome, PushMetrics, Result, Source
 from core.base.errors import SallyportError
 from core.risk.model import RiskSource
 from core.risk.snapshot import SnapshotDraft
-from identity.clients.signing_keys import NoKeys, SigningKeys, Unverified, Verified
+from identity.clients.signing_keys import (
+    KeysUnavailable,
+    SigningKeys,
+    UnverifiedToken,
+    VerifiedToken,
+)
 from identity.push.security_events import (
     MOST_BYTES,
     ReadToken,
@@ -35,7 +40,7 @@ from identity.push.security_events import (
     forget_settled,
     read_claims,
 )
-from identity.risk.entry_merge import Merged
+from identity.risk.entry_merge import MergeResult
 from kube.risk.store import RiskStore
 
 PATH: Final = "/v1/security-events"
@@ -175,15 +180,15 @@ class SecurityEventReceiver:
     async def _take(self, body: bytes) -> _Answer:
         """Verify a token, and store what it says."""
         verified = await self._keys.verify(body)
-        if isinstance(verified, NoKeys):
+        if isinstance(verified, KeysUnavailable):
             return _later(
                 Outcome.NO_KEYS, verified.text, verified.retry_s, cause=self._keys.problem
             )
-        if isinstance(verified, Unverified):
+        if isinstance(verified, UnverifiedToken):
             return _refused(Outcome.KEY if verified.of_key else Reason.MALFORMED, verified.text)
         return await self._take_verified(verified, sha256(body).digest())
 
-    async def _take_verified(self, verified: Verified, digest: bytes) -> _Answer:
+    async def _take_verified(self, verified: VerifiedToken, digest: bytes) -> _Answer:
         read = read_claims(verified.claims, self._settings, self._clock())
         if isinstance(read, RefusedEvent):
             return _refused(read.reason, read.text)
@@ -205,7 +210,7 @@ class SecurityEventReceiver:
 
     async def _merge(self, read: ReadToken) -> Result:
         """Store all events of a token in one write; give what became of the foremost."""
-        results: list[Merged] = []
+        results: list[MergeResult] = []
 
         def change(draft: SnapshotDraft) -> None:
             now = self._clock()
@@ -213,7 +218,7 @@ class SecurityEventReceiver:
             results[:] = [event.merge_into(draft, now) for event in read.events if fits]
 
         await self._store.update(change)
-        return min(results, key=list(Merged).index, default=Outcome.FULL)
+        return min(results, key=list(MergeResult).index, default=Outcome.FULL)
 
     def _has_room(self, draft: SnapshotDraft, key: bytes, now: float) -> bool:
         """Say whether something may be said of an identity; now and then, room is made for it."""

@@ -15,8 +15,7 @@ from prometheus_client import CollectorRegistry, Gauge
 from control.loop import Loop
 from core.base.errors import InvalidObjectError
 from core.risk.snapshot import SnapshotDraft
-from identity.risk.table import CONFIG_MAP, CONFIG_MAP_KEY
-from identity.risk.table_reading import read_rows, write_rows
+from identity.risk.table import CONFIG_MAP, CONFIG_MAP_KEY, read_rows, write_rows
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership
 from kube.risk.store import RiskStore

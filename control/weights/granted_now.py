@@ -9,7 +9,7 @@ from core.cluster import SignIn
 from core.people.two_person import Approved, Consent, NotApproved
 from core.weights.access_grants import AccessGrant
 from core.weights.stores import WeightStore
-from identity.azure_roles.differences import Granted
+from identity.azure_roles.differences import GrantHolders
 from identity.azure_roles.grant_assignments import Recipient
 
 _OID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -55,14 +55,14 @@ class GrantedNow:
                     found.append(grant)
         return found
 
-    def of_store(self, store: WeightStore, living: Iterable[AccessGrant]) -> Granted:
+    def of_store(self, store: WeightStore, living: Iterable[AccessGrant]) -> GrantHolders:
         """Give whom the living grants of a store are about."""
         of_it = [grant for grant in living if grant.spec.store == store.name]
         people = {
             one.removeprefix("oid:") for grant in of_it for one in grant.spec.people or ()
         } | {one.lower() for grant in of_it for one in grant.spec.groups or ()}
         clients = {client for grant in of_it for client in self._clients(grant)}
-        return Granted(frozenset(people), frozenset(clients))
+        return GrantHolders(frozenset(people), frozenset(clients))
 
     def recipients(self, store: WeightStore, grant: AccessGrant) -> Iterator[Recipient]:
         """Yield to whom a role is given while a grant lives.

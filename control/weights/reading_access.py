@@ -21,8 +21,8 @@ from identity.azure_roles.arm_responses import (
     Diagnostic,
     read_shape,
 )
-from identity.azure_roles.differences import Around, Granted, differences
-from identity.azure_roles.effective_access import Rules, holders_of
+from identity.azure_roles.differences import AccountDetails, GrantHolders, differences
+from identity.azure_roles.effective_access import AccountRules, holders_of
 
 DEFINITION_S: Final = 3600.0
 """So long a role's definition is believed."""
@@ -54,7 +54,9 @@ class AccessReader:
     """Unix seconds."""
     _definitions: dict[str, tuple[float, Definition]] = field(default_factory=dict)
 
-    async def read(self, store: WeightStore, granted: Granted, require: Require) -> StoreAccess:
+    async def read(
+        self, store: WeightStore, granted: GrantHolders, require: Require
+    ) -> StoreAccess:
         """Give who can open a store now, and how that differs from what is written.
 
         Raises:
@@ -69,7 +71,7 @@ class AccessReader:
         denials = await self._list(f"{resource}{_AUTHORIZATION}/denyAssignments", Denial,
                                    require, gaps)  # fmt: skip
         definitions = await self._read_definitions(assignments or (), require, gaps)
-        rules = Rules(resource, assignments or (), definitions, denials or ())
+        rules = AccountRules(resource, assignments or (), definitions, denials or ())
         holders = _with_client_ids(holders_of(rules), store)
         around = await self._around(resource, require, gaps)
         return StoreAccess(
@@ -86,7 +88,7 @@ class AccessReader:
             gaps=gaps,
         )
 
-    async def _around(self, resource: str, require: Require, gaps: list[str]) -> Around:
+    async def _around(self, resource: str, require: Require, gaps: list[str]) -> AccountDetails:
         account = None
         try:
             body = await self.manager.get(resource, STORAGE, require)
@@ -94,7 +96,9 @@ class AccessReader:
         except EntraError as error:
             _note(error, gaps)
         blobs = f"{resource}/blobServices/default/providers/Microsoft.Insights/diagnosticSettings"
-        return Around(account, await self._list(blobs, Diagnostic, require, gaps, DIAGNOSTICS))
+        return AccountDetails(
+            account, await self._list(blobs, Diagnostic, require, gaps, DIAGNOSTICS)
+        )
 
     async def _read_definitions(
         self, assignments: Sequence[Assignment], require: Require, gaps: list[str]

@@ -27,7 +27,12 @@ from core.weights.pod_lifecycle import FORMAT, ObjectChange
 from core.weights.store_access import StoreAccess
 from core.weights.stores import WeightStore
 from identity.azure_roles.arm_responses import AUTHORIZATION, Assignment, read_shape
-from identity.azure_roles.grant_assignments import Unmade, Wanted, plan, wanted_of
+from identity.azure_roles.grant_assignments import (
+    ImpossibleAssignment,
+    WantedAssignment,
+    plan_assignments,
+    wanted_assignments,
+)
 from kube.leader.lease import Leadership
 
 KIND: Final = "StoreAccess"
@@ -155,12 +160,12 @@ class StoreAccesses:
     ) -> None:
         """Make and remove the role assignments of a store's grants."""
         cluster, require = self.cluster(), leadership.require
-        wanted: list[Wanted] = []
+        wanted: list[WantedAssignment] = []
         for grant in living:
             if grant.spec.store == store.name:
                 recipients = self.granted.recipients(store, grant)
-                for one in wanted_of(cluster, grant, store, recipients):
-                    if isinstance(one, Unmade):
+                for one in wanted_assignments(cluster, grant, store, recipients):
+                    if isinstance(one, ImpossibleAssignment):
                         _log.warning("no role is given for a grant", grant=one.grant, why=one.why)
                     else:
                         wanted.append(one)
@@ -168,7 +173,7 @@ class StoreAccesses:
         there = [
             read_assignment(raw) async for raw in self.manager.each(path, AUTHORIZATION, require)
         ]
-        todo = plan(cluster, wanted, there, complete=True)
+        todo = plan_assignments(cluster, wanted, there, complete=True)
         for gone in todo.remove:
             await self.manager.delete(gone, AUTHORIZATION, require)
             self.metrics.tied("removed")

@@ -1,4 +1,4 @@
-"""A cluster's egress as commands look at it: one moment, and what was found out of it. Pure."""
+"""The egress of a cluster at one moment, as commands look at it. Pure."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -14,27 +14,26 @@ from core.egress.allowlists import EgressAllowlist, EgressDestinations
 from core.egress.pod_labels import label_value, reserved_labels
 from core.people.approvable import Metadata
 from core.people.two_person import ApprovalTerms, Approved, Consent, judge_approval
-from egress.compiler.allowlists import meaning_of, not_approved
-from egress.dns.learnt_names import Learnt, NamesSettings
+from egress.compiler.allowlists import compile_allowlists, not_approved_message
+from egress.dns.learnt_names import LearntName, NamesSettings
 from egress.dns.store import decode_names
 from egress.dns.usable_addresses import LearntNames
-from egress.limits.breadth import Limits, breadth
-from egress.limits.together import beyond_together
-from egress.model.facts import NO_TAGS, Known, KnownService, TagSource
-from egress.model.openings import Meaning, Opening, Problem
+from egress.limits.breadth import Limits, breadth_reasons, combined_breadth_reasons
+from egress.model.facts import NO_TAGS, EgressFacts, KnownService, TagSource
+from egress.model.openings import CompiledAllowlists, Opening, Problem
 from egress.render import render
-from egress.render.target import Rendered, Target
+from egress.render.target import RenderedNamespace, RenderTarget
 from kube.egress.pods import SeenPod
 from kube.egress.snapshot import Snapshot
 
 
 @dataclass(frozen=True)
-class Site:
+class EgressSettings:
     """What the operator has set."""
 
     now: float
     enrolment: Enrolment = field(default_factory=Enrolment)
-    target: Target = field(default_factory=Target)
+    target: RenderTarget = field(default_factory=RenderTarget)
     limits: Limits = field(default_factory=Limits)
     tags: TagSource = NO_TAGS
     ranges: tuple[Network, ...] = ()
@@ -44,7 +43,7 @@ class Site:
 
 
 @dataclass(frozen=True)
-class Rights:
+class EgressRights:
     """What the cluster said of rights."""
 
     usable: frozenset[tuple[str, str, str]] = frozenset()
@@ -54,26 +53,26 @@ class Rights:
 
 
 @dataclass(frozen=True)
-class World:
+class ClusterEgress:
     """What a cluster has, and what that means. What is derived is remembered with it."""
 
     snapshot: Snapshot
-    site: Site
-    rights: Rights = field(default_factory=Rights)
+    site: EgressSettings
+    rights: EgressRights = field(default_factory=EgressRights)
     services: Mapping[tuple[str, str], KnownService] = field(default_factory=dict)
     """By namespace and name."""
     granted: bool = False
     """Whether every right and approval is taken as given."""
-    _meanings: dict[str, Meaning] = field(default_factory=dict, compare=False)
-    _rendered: dict[str, Rendered] = field(default_factory=dict, compare=False)
+    _meanings: dict[str, CompiledAllowlists] = field(default_factory=dict, compare=False)
+    _rendered: dict[str, RenderedNamespace] = field(default_factory=dict, compare=False)
     _openings: dict[str, tuple[Opening, ...]] = field(default_factory=dict, compare=False)
 
     @cached_property
-    def known(self) -> Known:
+    def known(self) -> EgressFacts:
         """What must be known beside the allowlists."""
         site, snapshot = self.site, self.snapshot
-        closed = Known(site.now, ranges=site.ranges).reserved
-        return Known(
+        closed = EgressFacts(site.now, ranges=site.ranges).reserved
+        return EgressFacts(
             site.now,
             snapshot.sets,
             self._every_use() if self.granted else self.rights.usable,
@@ -85,7 +84,7 @@ class World:
         )
 
     @cached_property
-    def learnt(self) -> Mapping[str, Learnt]:
+    def learnt(self) -> Mapping[str, LearntName]:
         """What was learnt of DNS names; usable or not."""
         return decode_names(self.snapshot.learnt).names
 
@@ -99,7 +98,7 @@ class World:
                 here[each.meta.namespace].append(each)
         found: dict[str, str] = {}
         for some in here.values():
-            found |= beyond_together(some, site.limits, site.tags)
+            found |= combined_breadth_reasons(some, site.limits, site.tags)
         whole: list[EgressAllowlist | EgressDestinations] = [*self.snapshot.allowlists.values()]
         for one in (*whole, *self.snapshot.sets.values()):
             if why := self._unapproved(one):
@@ -108,7 +107,7 @@ class World:
 
     def _unapproved(self, what: EgressAllowlist | EgressDestinations) -> str:
         site = self.site
-        broad = "; ".join(breadth(what.spec.to, site.limits, site.tags))
+        broad = "; ".join(breadth_reasons(what.spec.to, site.limits, site.tags))
         if not broad:
             return ""
         consents = self._consents(what.meta)
@@ -116,7 +115,7 @@ class World:
         if isinstance(said, Approved):
             return ""
         stored = what.meta.creation_timestamp is not None
-        return not_approved(broad, said.reasons if stored else ())
+        return not_approved_message(broad, said.reasons if stored else ())
 
     def enrolled(self, namespace: str) -> bool:
         """Say whether Pods of a namespace connect only where allowlists say."""
@@ -131,14 +130,14 @@ class World:
             key=lambda each: each.meta.name,
         )
 
-    def whole_meaning(self, namespace: str) -> Meaning:
+    def whole_meaning(self, namespace: str) -> CompiledAllowlists:
         """Give what the allowlists of a namespace mean, whatever the engine can say of it."""
         if namespace not in self._meanings:
             found = self.allowlists(namespace) if self.enrolled(namespace) else ()
-            self._meanings[namespace] = meaning_of(namespace, found, self.known)
+            self._meanings[namespace] = compile_allowlists(namespace, found, self.known)
         return self._meanings[namespace]
 
-    def rendered(self, namespace: str) -> Rendered:
+    def rendered(self, namespace: str) -> RenderedNamespace:
         """Give the objects of an enrolled namespace, and what the engine cannot say."""
         if namespace not in self._rendered:
             target = replace_target(self.site.target, self.known)
@@ -180,20 +179,20 @@ class World:
     def beside(self, namespace: str) -> list[tuple[SeenPod, str]]:
         """Give the Pods of an enrolled namespace that allowlists do not hold or reach; and why."""
         here = (pod for pod in self.snapshot.pods if pod.namespace == namespace)
-        return [(pod, why) for pod in here if (why := beside_it(pod))]
+        return [(pod, why) for pod in here if (why := unheld_reason(pod))]
 
-    def with_snapshot(self, snapshot: Snapshot, rights: Rights) -> "World":
+    def with_snapshot(self, snapshot: Snapshot, rights: EgressRights) -> "ClusterEgress":
         """Give the same cluster with other objects."""
-        return World(snapshot, self.site, rights, self.services)
+        return ClusterEgress(snapshot, self.site, rights, self.services)
 
-    def with_all_granted(self) -> "World":
+    def with_all_granted(self) -> "ClusterEgress":
         """Give the same cluster as it will be with every right and approval that is asked for."""
-        return World(self.snapshot, self.site, self.rights, self.services, granted=True)
+        return ClusterEgress(self.snapshot, self.site, self.rights, self.services, granted=True)
 
-    def with_nothing_over(self) -> "World":
+    def with_nothing_over(self) -> "ClusterEgress":
         """Give the same cluster as if nothing had expired, and all had been granted."""
         site = replace(self.site, now=0.0)
-        return World(self.snapshot, site, self.rights, self.services, granted=True)
+        return ClusterEgress(self.snapshot, site, self.rights, self.services, granted=True)
 
     def _every_use(self) -> frozenset[tuple[str, str, str]]:
         return frozenset(
@@ -210,7 +209,7 @@ class World:
         return [each.consent for each in here if each.consent and each.consent.uid == meta.uid]
 
 
-def beside_it(pod: SeenPod) -> str:
+def unheld_reason(pod: SeenPod) -> str:
     """Say why allowlists do not hold a Pod of an enrolled namespace, or do not reach it."""
     if pod.host_network:
         return "is on its node's network: no policy holds it"
@@ -223,6 +222,6 @@ def beside_it(pod: SeenPod) -> str:
     return ""
 
 
-def replace_target(target: Target, known: Known) -> Target:
+def replace_target(target: RenderTarget, known: EgressFacts) -> RenderTarget:
     """Give what is rendered for, with the ranges that are known."""
     return msgspec.structs.replace(target, reserved=known.reserved, ranges=known.ranges)

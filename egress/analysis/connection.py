@@ -1,4 +1,4 @@
-"""A connection that somebody asks about, and which openings it goes through. Pure."""
+"""A connection that somebody asks about, and which openings let it through. Pure."""
 
 import ipaddress
 import re
@@ -12,7 +12,7 @@ from core.base.networks import Address, Network, any_holds, single_address_netwo
 from core.egress.destinations import MAX_PORT, PortRange, Protocol
 from core.egress.dns_names import matches_name
 from core.kubernetes.label_selectors import matches
-from egress.analysis.cluster_egress import World
+from egress.analysis.cluster_egress import ClusterEgress
 from egress.model.openings import Addresses, Block, Name, Opening, Pods, Service
 from kube.egress.pods import SeenPod
 
@@ -25,7 +25,7 @@ _APP_LABELS: Final = ("app.kubernetes.io/name", "app.kubernetes.io/component", "
 """Labels that usually say which application a Pod is of."""
 
 
-class End(msgspec.Struct, frozen=True):
+class ConnectionEnd(msgspec.Struct, frozen=True):
     """Where packets of the connection would arrive."""
 
     address: Address
@@ -34,7 +34,7 @@ class End(msgspec.Struct, frozen=True):
     """Whose address it is, where it is a Pod's own."""
 
 
-class Aim(msgspec.Struct, frozen=True):
+class ConnectionTarget(msgspec.Struct, frozen=True):
     """What a connection aims at. At most one of `name`, `service` and `pod` is set."""
 
     host: str
@@ -43,11 +43,11 @@ class Aim(msgspec.Struct, frozen=True):
     name: str = ""
     service: tuple[str, str] | None = None
     pod: SeenPod | None = None
-    ends: tuple[End, ...] = ()
+    ends: tuple[ConnectionEnd, ...] = ()
     """Empty where nobody knows any."""
 
 
-def aim_of(text: str, world: World) -> Aim:
+def parse_target(text: str, world: ClusterEgress) -> ConnectionTarget:
     """Read `HOST:PORT[/PROTOCOL]`.
 
     HOST is a DNS name, an address (IPv6 in brackets), `pod/NAMESPACE/NAME`,
@@ -81,21 +81,25 @@ def aim_of(text: str, world: World) -> Aim:
     return _at_name(host.rstrip(".").lower(), port, world)
 
 
-def _at_address(host: str, port: PortRange, address: Address, world: World) -> Aim:
-    return Aim(host, port, ends=(End(address, port, _owner(address, world.snapshot.pods)),))
+def _at_address(
+    host: str, port: PortRange, address: Address, world: ClusterEgress
+) -> ConnectionTarget:
+    return ConnectionTarget(
+        host, port, ends=(ConnectionEnd(address, port, _owner(address, world.snapshot.pods)),)
+    )
 
 
-def _at_pod(host: str, port: PortRange, world: World) -> Aim:
+def _at_pod(host: str, port: PortRange, world: ClusterEgress) -> ConnectionTarget:
     _, _, key = host.partition("/")
     pod = next((each for each in world.snapshot.pods if each.key == key), None)
     if pod is None:
         raise SettingsError(f"{host}: there is no such Pod; write pod/NAMESPACE/NAME")
     held = None if pod.host_network else pod
-    ends = tuple(End(address, port, held) for address in pod.addresses)
-    return Aim(host, port, pod=pod, ends=ends)
+    ends = tuple(ConnectionEnd(address, port, held) for address in pod.addresses)
+    return ConnectionTarget(host, port, pod=pod, ends=ends)
 
 
-def _service_of(host: str, world: World) -> tuple[str, str] | None:
+def _service_of(host: str, world: ClusterEgress) -> tuple[str, str] | None:
     if host.startswith("service/"):
         namespace, _, name = host.removeprefix("service/").partition("/")
         if (namespace, name) not in world.services:
@@ -108,24 +112,26 @@ def _service_of(host: str, world: World) -> tuple[str, str] | None:
     return key if key in world.services else None
 
 
-def _at_service(host: str, port: PortRange, service: tuple[str, str], world: World) -> Aim:
+def _at_service(
+    host: str, port: PortRange, service: tuple[str, str], world: ClusterEgress
+) -> ConnectionTarget:
     known = world.services[service]
     if known.external_name:
         return _at_name(known.external_name, port, world)
     ends = tuple(
-        End(address, ports, _owner(address, world.snapshot.pods))
+        ConnectionEnd(address, ports, _owner(address, world.snapshot.pods))
         for backend in known.ports.get(port, ())
         for ports in backend.ports
         for network in backend.addresses
         for address in network
     )
-    return Aim(host, port, service=service, ends=ends)
+    return ConnectionTarget(host, port, service=service, ends=ends)
 
 
-def _at_name(name: str, port: PortRange, world: World) -> Aim:
+def _at_name(name: str, port: PortRange, world: ClusterEgress) -> ConnectionTarget:
     learnt = world.learnt.get(name)
-    ends = (End(seen.address, port) for seen in (learnt.seen if learnt else ()))
-    return Aim(name, port, name=name, ends=tuple(ends))
+    ends = (ConnectionEnd(seen.address, port) for seen in (learnt.seen if learnt else ()))
+    return ConnectionTarget(name, port, name=name, ends=tuple(ends))
 
 
 def _owner(address: Address, pods: Iterable[SeenPod]) -> SeenPod | None:
@@ -134,7 +140,9 @@ def _owner(address: Address, pods: Iterable[SeenPod]) -> SeenPod | None:
     )
 
 
-def reached(aim: Aim, opening: Opening, world: World, *, any_port: bool = False) -> frozenset[int]:
+def reached_ends(
+    aim: ConnectionTarget, opening: Opening, world: ClusterEgress, *, any_port: bool = False
+) -> frozenset[int]:
     """Give which ends of a connection an opening lets packets through to, by their places.
 
     -1 stands for the name or Service itself, where the engine goes by names, or no end is known.
@@ -154,7 +162,7 @@ def reached(aim: Aim, opening: Opening, world: World, *, any_port: bool = False)
     )
 
 
-def _goes_to(end: End, opening: Opening, world: World, *, any_port: bool) -> bool:
+def _goes_to(end: ConnectionEnd, opening: Opening, world: ClusterEgress, *, any_port: bool) -> bool:
     in_ports = any_port or _holds(opening.ports, end.port)
     match opening.peer:
         case Addresses(blocks):
@@ -174,7 +182,7 @@ def _goes_to(end: End, opening: Opening, world: World, *, any_port: bool) -> boo
             )
 
 
-def knows_names(world: World) -> bool:
+def knows_names(world: ClusterEgress) -> bool:
     """Say whether the engine goes by names, and by Pods' identities instead of addresses."""
     return world.site.target.engine.kind != "networkpolicy"
 
@@ -187,7 +195,7 @@ def _in_block(address: Address, block: Block) -> bool:
     return address in block.network and not any(address in hole for hole in block.excepts)
 
 
-def carved(aim: Aim, opening: Opening) -> tuple[Network, ...]:
+def excepted_networks(aim: ConnectionTarget, opening: Opening) -> tuple[Network, ...]:
     """Give what was taken out of an opening's networks and has an end of the connection."""
     if not isinstance(opening.peer, Addresses):
         return ()
@@ -200,12 +208,12 @@ def carved(aim: Aim, opening: Opening) -> tuple[Network, ...]:
     )
 
 
-def is_reserved(address: Address, world: World) -> bool:
+def is_reserved(address: Address, world: ClusterEgress) -> bool:
     """Say whether no broader network opens an address."""
     return any_holds(world.known.reserved, single_address_network(address))
 
 
-def is_dns(aim: Aim, world: World) -> bool:
+def is_dns(aim: ConnectionTarget, world: ClusterEgress) -> bool:
     """Say whether a connection is one to the cluster's DNS, which is always open."""
     dns = world.site.target.dns
     if aim.port.first != dns.port or aim.port.protocol == "SCTP" or not aim.ends:
@@ -222,7 +230,7 @@ def is_dns(aim: Aim, world: World) -> bool:
     )
 
 
-def pods_entry(pod: SeenPod, world: World) -> dict[str, Any]:
+def pods_entry(pod: SeenPod, world: ClusterEgress) -> dict[str, Any]:
     """Give the narrowest `pods` that means Pods such as this one.
 
     Service accounts count by labels of the gate's, so in enrolled namespaces alone.

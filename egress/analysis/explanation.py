@@ -1,4 +1,4 @@
-"""Says whether one connection is open, by which intent, or what is missing. Pure."""
+"""Explains whether one connection is open, by which entry, or what is missing. Pure."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -13,9 +13,16 @@ from core.egress.pod_labels import label_value
 from core.kubernetes.label_selectors import matches
 from core.people.approvable import Metadata
 from core.people.two_person import Approvable
-from egress.analysis.cluster_egress import World, beside_it
-from egress.analysis.connection import Aim, carved, is_dns, is_reserved, pods_entry, reached
-from egress.compiler.allowlists import meaning_of
+from egress.analysis.cluster_egress import ClusterEgress, unheld_reason
+from egress.analysis.connection import (
+    ConnectionTarget,
+    excepted_networks,
+    is_dns,
+    is_reserved,
+    pods_entry,
+    reached_ends,
+)
+from egress.compiler.allowlists import compile_allowlists
 from egress.model.descriptions import networks_shown, ports_shown, set_of, subjects_of
 from egress.model.openings import Opening
 from kube.egress.pods import SeenPod
@@ -26,7 +33,7 @@ _NEVER: Final = "9999-12-31T23:59:59Z"
 _MOST_NEAR: Final = 12
 
 
-class Cited(msgspec.Struct, frozen=True, rename="camel"):
+class CitedIntent(msgspec.Struct, frozen=True, rename="camel"):
     """An intent that opens it."""
 
     allowlist: str
@@ -36,7 +43,7 @@ class Cited(msgspec.Struct, frozen=True, rename="camel"):
     expires_at: str
 
 
-class Near(msgspec.Struct, frozen=True):
+class NearMiss(msgspec.Struct, frozen=True):
     """What nearly opens it, or what stands in its way."""
 
     what: str
@@ -59,16 +66,16 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     verdict: Literal["open", "partly", "closed", "unlimited"]
     """`partly`: to some of its addresses; `unlimited`: no intent holds this Pod."""
     why: str
-    by: list[Cited] = []
+    by: list[CitedIntent] = []
     open_addresses: list[str] = []
     closed_addresses: list[str] = []
-    near: list[Near] = []
+    near: list[NearMiss] = []
     add: dict[str, Any] | None = None
     """The smallest entry of `spec.to` that would open it."""
     warnings: list[str] = []
 
 
-def explain(pod: SeenPod, aim: Aim, world: World) -> Explanation:
+def explain(pod: SeenPod, aim: ConnectionTarget, world: ClusterEgress) -> Explanation:
     """Answer for one Pod and one connection."""
     base = Explanation(
         pod=pod.key,
@@ -90,9 +97,11 @@ def explain(pod: SeenPod, aim: Aim, world: World) -> Explanation:
     return _by_openings(base, pod, aim, world)
 
 
-def _by_openings(base: Explanation, pod: SeenPod, aim: Aim, world: World) -> Explanation:
+def _by_openings(
+    base: Explanation, pod: SeenPod, aim: ConnectionTarget, world: ClusterEgress
+) -> Explanation:
     mine = [each for each in world.openings(pod.namespace) if matches(each.selects, pod.labels)]
-    hits = [(opening, found) for opening in mine if (found := reached(aim, opening, world))]
+    hits = [(opening, found) for opening in mine if (found := reached_ends(aim, opening, world))]
     places = frozenset().union(*(found for _, found in hits))
     texts = [str(end.address) for end in aim.ends]
     opened = [text for place, text in enumerate(texts) if place in places]
@@ -119,14 +128,14 @@ def _by_openings(base: Explanation, pod: SeenPod, aim: Aim, world: World) -> Exp
     )
 
 
-def _cited(opening: Opening, namespace: str, world: World) -> Cited:
+def _cited(opening: Opening, namespace: str, world: ClusterEgress) -> CitedIntent:
     spec = world.snapshot.allowlists[f"{namespace}/{opening.allowlist}"].spec
-    return Cited(opening.allowlist, opening.path, spec.owner, spec.reason, spec.expires_at)
+    return CitedIntent(opening.allowlist, opening.path, spec.owner, spec.reason, spec.expires_at)
 
 
-def _labels(pod: SeenPod) -> Iterator[Near]:
-    if why := beside_it(pod):
-        yield Near(f"Pod {pod.key}", why)
+def _labels(pod: SeenPod) -> Iterator[NearMiss]:
+    if why := unheld_reason(pod):
+        yield NearMiss(f"Pod {pod.key}", why)
 
 
 def _as_made_anew(pod: SeenPod) -> SeenPod:
@@ -135,7 +144,7 @@ def _as_made_anew(pod: SeenPod) -> SeenPod:
     return msgspec.structs.replace(pod, labels={**label, **pod.labels})
 
 
-def _near(pod: SeenPod, aim: Aim, world: World) -> Iterator[Near]:
+def _near(pod: SeenPod, aim: ConnectionTarget, world: ClusterEgress) -> Iterator[NearMiss]:
     """Yield what nearly opens it, what is likeliest to be meant first."""
     ideal = world.with_nothing_over()
     now = set(world.openings(pod.namespace))
@@ -143,26 +152,28 @@ def _near(pod: SeenPod, aim: Aim, world: World) -> Iterator[Near]:
     for opening in openings:
         what = f"{opening.allowlist} {opening.path}"
         mine = matches(opening.selects, pod.labels)
-        if reached(aim, opening, ideal):
+        if reached_ends(aim, opening, ideal):
             if not mine:
-                yield Near(what, _for_others(opening, pod))
+                yield NearMiss(what, _for_others(opening, pod))
             elif opening not in now:
                 yield from _not_in_force(opening, what, pod.namespace, world)
             else:
-                yield Near(what, "opens it, but for Pods with labels of the gate's", enough=True)
-        elif reached(aim, opening, ideal, any_port=True):
+                yield NearMiss(
+                    what, "opens it, but for Pods with labels of the gate's", enough=True
+                )
+        elif reached_ends(aim, opening, ideal, any_port=True):
             also = "" if mine else f", and {_for_others(opening, pod)}"
-            yield Near(what, f"opens {ports_shown(opening.ports)} there, not {aim.port}{also}")
-        elif holes := carved(aim, opening):
+            yield NearMiss(what, f"opens {ports_shown(opening.ports)} there, not {aim.port}{also}")
+        elif holes := excepted_networks(aim, opening):
             shown = networks_shown(holes)
-            yield Near(what, f"has it, but {shown} is taken out: an entry must name that range")
+            yield NearMiss(what, f"has it, but {shown} is taken out: an entry must name that range")
         elif _same_name(opening, aim):
-            yield Near(what, "names it, but no address of it may be opened or is known")
+            yield NearMiss(what, "names it, but no address of it may be opened or is known")
     yield from _dropped(aim, world)
     yield from _sets(pod, aim, world)
 
 
-def _same_name(opening: Opening, aim: Aim) -> bool:
+def _same_name(opening: Opening, aim: ConnectionTarget) -> bool:
     pattern = getattr(opening.peer, "pattern", "")
     return bool(aim.name) and pattern == aim.name
 
@@ -172,25 +183,27 @@ def _for_others(opening: Opening, pod: SeenPod) -> str:
     return f"is for {those}; this Pod runs as {pod.namespace}/{pod.service_account}"
 
 
-def _not_in_force(opening: Opening, what: str, namespace: str, world: World) -> Iterator[Near]:
+def _not_in_force(
+    opening: Opening, what: str, namespace: str, world: ClusterEgress
+) -> Iterator[NearMiss]:
     for problem in world.problems(namespace):
         elsewhere = problem.path and not opening.path.startswith(
             problem.path.partition(".destinations")[0].removesuffix(".dnsName")
         )
         if problem.allowlist == opening.allowlist and problem.closes and not elsewhere:
-            yield Near(what, problem.message, enough=True)
+            yield NearMiss(what, problem.message, enough=True)
 
 
-def _dropped(aim: Aim, world: World) -> Iterator[Near]:
+def _dropped(aim: ConnectionTarget, world: ClusterEgress) -> Iterator[NearMiss]:
     if aim.name:
         found = world.known.names.resolved(aim.name, ())
         for each in found.dropped:
-            yield Near(aim.name, each)
+            yield NearMiss(aim.name, each)
         if found.problem:
-            yield Near(aim.name, found.problem)
+            yield NearMiss(aim.name, found.problem)
 
 
-def _sets(pod: SeenPod, aim: Aim, world: World) -> Iterator[Near]:
+def _sets(pod: SeenPod, aim: ConnectionTarget, world: ClusterEgress) -> Iterator[NearMiss]:
     """Yield the sets that have it and that no allowlist of the namespace refers to."""
     ideal = world.with_nothing_over()
     used = {set_of(each) for each in ideal.whole_meaning(pod.namespace).openings}
@@ -198,12 +211,12 @@ def _sets(pod: SeenPod, aim: Aim, world: World) -> Iterator[Near]:
         wanted = _referring(pod, name)
         usable = frozenset({(pod.namespace, pod.service_account, name)})
         known = replace(ideal.known, usable=usable)
-        openings = meaning_of(pod.namespace, [wanted], known).openings
-        if any(reached(aim, each, ideal) for each in openings):
+        openings = compile_allowlists(pod.namespace, [wanted], known).openings
+        if any(reached_ends(aim, each, ideal) for each in openings):
             may = (pod.namespace, pod.service_account, name) in world.rights.usable
             right = "" if may else "; its owners must first let the service account `use` it"
             why = f"has it: refer to it by `destinations`{right}"
-            yield Near(f"EgressDestinations {name}", why, set=name if may else "")
+            yield NearMiss(f"EgressDestinations {name}", why, set=name if may else "")
 
 
 def _referring(pod: SeenPod, name: str) -> EgressAllowlist:
@@ -214,7 +227,9 @@ def _referring(pod: SeenPod, name: str) -> EgressAllowlist:
     return EgressAllowlist(meta, spec, float("inf"), Approvable("", "", frozenset()))
 
 
-def _to_add(near: Iterable[Near], aim: Aim, world: World) -> dict[str, Any] | None:
+def _to_add(
+    near: Iterable[NearMiss], aim: ConnectionTarget, world: ClusterEgress
+) -> dict[str, Any] | None:
     """Give the smallest entry of `spec.to` that opens a connection; None where none is known."""
     if found := next((each.set for each in near if each.set), ""):
         return {"destinations": {"name": found}}
@@ -233,7 +248,7 @@ def _to_add(near: Iterable[Near], aim: Aim, world: World) -> dict[str, Any] | No
     return {"cidr": f"{address}/{address.max_prefixlen}", "ports": ports}
 
 
-def _warnings(aim: Aim, world: World) -> Iterator[str]:
+def _warnings(aim: ConnectionTarget, world: ClusterEgress) -> Iterator[str]:
     """Say what should be known before an entry is added."""
     for end in aim.ends:
         if end.pod is None and is_reserved(end.address, world):

@@ -1,6 +1,6 @@
-"""Who may reach what, as nodes and edges; `egress.analysis.graph_svg` draws them. Pure.
+"""Who may reach what, as a graph of nodes and edges; `egress.analysis.graph_svg` draws it. Pure.
 
-Three columns: who connects, where to, and what lies behind that without an intent saying so.
+Three columns: who connects, where to, and what lies behind that without an entry saying so.
 """
 
 from collections import defaultdict
@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from egress.analysis.cluster_egress import World
+from egress.analysis.cluster_egress import ClusterEgress
 from egress.analysis.connection import knows_names
 from egress.model.descriptions import Subject, destination_of, entry_of, ports_shown, subjects_of
 from egress.model.openings import Addresses, Name, Opening, Pods, Service
@@ -52,7 +52,7 @@ class Edge(msgspec.Struct, frozen=True):
     why: str
 
 
-class Picture(msgspec.Struct, frozen=True, rename="camel"):
+class EgressGraph(msgspec.Struct, frozen=True, rename="camel"):
     """What `sallyport egress graph -o json` prints."""
 
     format: int
@@ -63,7 +63,7 @@ class Picture(msgspec.Struct, frozen=True, rename="camel"):
     """Namespaces that are not enrolled: their Pods connect everywhere."""
 
 
-def picture_of(world: World, namespaces: Iterable[str]) -> Picture:
+def build_graph(world: ClusterEgress, namespaces: Iterable[str]) -> EgressGraph:
     """Give the picture of some namespaces."""
     nodes: dict[str, Node] = {}
     edges: dict[tuple[str, str], Edge] = {}
@@ -90,10 +90,10 @@ def picture_of(world: World, namespaces: Iterable[str]) -> Picture:
             EVERYWHERE, "everywhere", 2, "", "Everywhere", "the cluster, and beyond it"
         )
     kind = world.site.target.engine.kind
-    return Picture(FORMAT, kind, list(nodes.values()), list(edges.values()), left_out)
+    return EgressGraph(FORMAT, kind, list(nodes.values()), list(edges.values()), left_out)
 
 
-def _of_namespace(world: World, namespace: str) -> Iterator[Node | Edge]:
+def _of_namespace(world: ClusterEgress, namespace: str) -> Iterator[Node | Edge]:
     running = _pods_of(world, namespace)
     drawn = set()
     for opening in world.openings(namespace):
@@ -112,7 +112,7 @@ def _of_namespace(world: World, namespace: str) -> Iterator[Node | Edge]:
     yield from _beside(world, namespace)
 
 
-def _pods_of(world: World, namespace: str) -> dict[str, list[str]]:
+def _pods_of(world: ClusterEgress, namespace: str) -> dict[str, list[str]]:
     beside = {pod.name for pod, _ in world.beside(namespace)}
     found: dict[str, list[str]] = defaultdict(list)
     for pod in world.snapshot.pods:
@@ -134,7 +134,7 @@ def _count(pods: list[str]) -> str:
     return f"{len(pods)} Pod{'' if len(pods) == 1 else 's'}"
 
 
-def _target(opening: Opening, namespace: str, world: World) -> Node:
+def _target(opening: Opening, namespace: str, world: ClusterEgress) -> Node:
     allowlist = world.snapshot.allowlists[f"{namespace}/{opening.allowlist}"]
     text = destination_of(opening.peer, entry_of(opening, allowlist, world.snapshot))
     ports = ports_shown(opening.ports)
@@ -146,7 +146,7 @@ def _target(opening: Opening, namespace: str, world: World) -> Node:
     return Node(f"{text} {ports}", kind, 1, _SECTIONS[kind], text, ports)
 
 
-def _onward(opening: Opening, target: Node, world: World) -> Iterator[Edge]:
+def _onward(opening: Opening, target: Node, world: ClusterEgress) -> Iterator[Edge]:
     peer = opening.peer
     if isinstance(peer, Pods | Service) and not world.enrolled(peer.namespace):
         why = (
@@ -156,7 +156,7 @@ def _onward(opening: Opening, target: Node, world: World) -> Iterator[Edge]:
         yield Edge(target.id, EVERYWHERE, said=False, why=why)
 
 
-def _why(opening: Opening, subject: Subject, world: World) -> str:
+def _why(opening: Opening, subject: Subject, world: ClusterEgress) -> str:
     spec = world.snapshot.allowlists[f"{subject.namespace}/{opening.allowlist}"].spec
     return (
         f"{subject.namespace}/{opening.allowlist} {opening.path}: {spec.reason} "
@@ -164,7 +164,7 @@ def _why(opening: Opening, subject: Subject, world: World) -> str:
     )
 
 
-def _beside(world: World, namespace: str) -> Iterator[Node | Edge]:
+def _beside(world: ClusterEgress, namespace: str) -> Iterator[Node | Edge]:
     found = world.beside(namespace)
     hosts = [pod.name for pod, _ in found if pod.host_network]
     others = [pod.name for pod, _ in found if not pod.host_network]
@@ -185,7 +185,7 @@ def _named(pods: list[str]) -> str:
     return ", ".join(sorted(pods)[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
-def _dns(world: World, subjects: list[Node]) -> Iterator[Node | Edge]:
+def _dns(world: ClusterEgress, subjects: list[Node]) -> Iterator[Node | Edge]:
     """Yield the cluster's DNS, by which whoever may ask it for any name can send something out."""
     filtered = knows_names(world)
     below = "for names of intents alone" if filtered else "for every name"

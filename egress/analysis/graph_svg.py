@@ -1,11 +1,11 @@
-"""Draws a picture of egress as SVG: three columns, light and dark, without scripts. Pure."""
+"""Draws the egress graph as SVG: three columns, light and dark, without scripts. Pure."""
 
 import html
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from egress.analysis.graph import DNS, EVERYWHERE, Edge, Node, Picture
+from egress.analysis.graph import DNS, EVERYWHERE, Edge, EgressGraph, Node
 
 _WIDE: Final = frozenset("mwMW@%")
 _NARROW: Final = frozenset("iljtfrI.,:;/'|()[] ")
@@ -77,7 +77,7 @@ class _Layout:
     height: float
 
 
-def draw(picture: Picture) -> str:
+def render_svg(picture: EgressGraph) -> str:
     """Give the SVG; the same picture gives the same text."""
     layout = _lay_out(picture)
     parts = [*_head(picture, layout), *_edges(picture.edges, layout)]
@@ -95,12 +95,12 @@ def width_of(text: str, size: float = _EM) -> float:
     return units * size
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """Give a text as it is drawn; the whole is in the node's title."""
     return text if len(text) <= _MOST_CHARS else f"{text[: _MOST_CHARS - 1]}…"
 
 
-def _lay_out(picture: Picture) -> _Layout:
+def _lay_out(picture: EgressGraph) -> _Layout:
     columns: list[list[Node]] = [[], [], []]
     for node in picture.nodes:
         columns[node.column].append(node)
@@ -152,10 +152,10 @@ def _grouped(
 
 
 def _box_width(node: Node) -> float:
-    return max(width_of(shortened(node.text)), width_of(node.below, 11)) + 2 * _PAD
+    return max(width_of(shorten(node.text)), width_of(node.below, 11)) + 2 * _PAD
 
 
-def _head(picture: Picture, layout: _Layout) -> Iterator[str]:
+def _head(picture: EgressGraph, layout: _Layout) -> Iterator[str]:
     size = f'width="{layout.width:.0f}" height="{layout.height:.0f}"'
     box = f'viewBox="0 0 {layout.width:.0f} {layout.height:.0f}"'
     yield f'<svg xmlns="http://www.w3.org/2000/svg" role="img" {size} {box}>'
@@ -206,7 +206,7 @@ def _nodes(nodes: Sequence[Node], layout: _Layout) -> Iterator[str]:
         whole = f"{node.text}\n{node.below}" if node.below else node.text
         yield f"<g><title>{_safe(whole)}</title>"
         yield f'<rect class="{node.kind}" rx="6" {box}/>'
-        yield _text(place.x + _PAD, place.y + 16, shortened(node.text))
+        yield _text(place.x + _PAD, place.y + 16, shorten(node.text))
         yield _text(place.x + _PAD, place.y + 31, node.below, "below")
         yield "</g>"
 

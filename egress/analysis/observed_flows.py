@@ -1,4 +1,4 @@
-"""Flows put together with what is known of the cluster: whose they are, where they went. Pure."""
+"""Observed flows matched with a cluster: whose they are, and where they went. Pure."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,16 +13,22 @@ from core.base.networks import Address, Network
 from core.egress.destinations import PortRange
 from core.egress.pod_labels import label_value
 from core.kubernetes.label_selectors import matches
-from egress.analysis.cluster_egress import World
-from egress.analysis.connection import Aim, End, is_dns, pods_entry, reached
-from egress.flows.records import Answer, Flow, Passed, Read, Unread
+from egress.analysis.cluster_egress import ClusterEgress
+from egress.analysis.connection import (
+    ConnectionEnd,
+    ConnectionTarget,
+    is_dns,
+    pods_entry,
+    reached_ends,
+)
+from egress.flows.records import DnsAnswer, Flow, FlowRecord, SkippedRecord, UnreadableRecord
 from egress.service_tags import ServiceTags
 from kube.egress.pods import SeenPod
 
 _MOST_TAGS = 3
 
 
-class Source(msgspec.Struct, frozen=True, order=True):
+class FlowSource(msgspec.Struct, frozen=True, order=True):
     """Who made connections."""
 
     namespace: str
@@ -30,26 +36,26 @@ class Source(msgspec.Struct, frozen=True, order=True):
 
 
 @dataclass(frozen=True)
-class Observed:
+class ObservedFlows:
     """Flows with what is known of their ends."""
 
     flows: tuple[Flow, ...]
-    world: World
-    unread: tuple[tuple[str, Unread], ...] = ()
+    world: ClusterEgress
+    unread: tuple[tuple[str, UnreadableRecord], ...] = ()
     """With their files."""
     passed: Mapping[str, int] = field(default_factory=dict)
     """How many records were passed over, by reason."""
     unknown: int = 0
     """Flows of which nobody knows the service account."""
 
-    def by_source(self) -> list[tuple[Source, list[Flow]]]:
+    def by_source(self) -> list[tuple[FlowSource, list[Flow]]]:
         """Give the flows of each service account."""
-        found: dict[Source, list[Flow]] = defaultdict(list)
+        found: dict[FlowSource, list[Flow]] = defaultdict(list)
         for flow in self.flows:
-            found[Source(flow.namespace, flow.account)].append(flow)
+            found[FlowSource(flow.namespace, flow.account)].append(flow)
         return sorted(found.items())
 
-    def why_not(self, source: Source, flow: Flow, name: str) -> str:
+    def why_not(self, source: FlowSource, flow: Flow, name: str) -> str:
         """Say why a flow needs no entry, or must not have one by itself; empty for neither."""
         world = self.world
         aim = _aim(flow, name, world)
@@ -103,27 +109,27 @@ class Observed:
         return found
 
 
-def observe(records: Iterable[tuple[str, Read]], world: World) -> Observed:
+def observe(records: Iterable[tuple[str, FlowRecord]], world: ClusterEgress) -> ObservedFlows:
     """Put records, with the files that they are of, together with a cluster."""
     flows: list[Flow] = []
     answers: dict[tuple[str, str, Address], set[str]] = defaultdict(set)
-    unread: list[tuple[str, Unread]] = []
+    unread: list[tuple[str, UnreadableRecord]] = []
     passed: Counter[str] = Counter()
     for file, record in records:
         match record:
             case Flow():
                 flows.append(record)
-            case Answer():
+            case DnsAnswer():
                 for address in record.addresses:
                     answers[record.namespace, record.pod, address].add(record.name)
-            case Unread():
+            case UnreadableRecord():
                 unread.append((file, record))
-            case Passed(why):
+            case SkippedRecord(why):
                 passed[why] += 1
     ends = _Ends(world)
     whole = [ends.fill(_named(flow, answers)) for flow in flows]
     known = tuple(flow for flow in whole if flow.namespace and flow.account)
-    return Observed(known, world, tuple(unread), dict(passed), len(whole) - len(known))
+    return ObservedFlows(known, world, tuple(unread), dict(passed), len(whole) - len(known))
 
 
 def _plain(address: Address | None) -> Address | None:
@@ -141,7 +147,7 @@ def _named(flow: Flow, answers: Mapping[tuple[str, str, Address], set[str]]) -> 
 class _Ends:
     """The Pods of a cluster, by name and by address, and the Services that send to them."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ClusterEgress) -> None:
         pods = [each for each in world.snapshot.pods if not each.host_network]
         self._named = {(each.namespace, each.name): each for each in pods}
         self._at = {address: each for each in pods for address in each.addresses}
@@ -186,21 +192,21 @@ class _Ends:
         )
 
 
-def _aim(flow: Flow, name: str, world: World) -> Aim:
+def _aim(flow: Flow, name: str, world: ClusterEgress) -> ConnectionTarget:
     port = PortRange(flow.protocol, flow.port, flow.port)
     service = (flow.to_namespace, flow.to_service) if flow.to_service else None
     pod = world.pod(flow.to_namespace, flow.to_pod)
-    ends = (End(flow.address, port, pod),) if flow.address is not None else ()
-    return Aim(name, port, name=name, service=service, pod=pod, ends=ends)
+    ends = (ConnectionEnd(flow.address, port, pod),) if flow.address is not None else ()
+    return ConnectionTarget(name, port, name=name, service=service, pod=pod, ends=ends)
 
 
-def _is_open(source: Source, aim: Aim, world: World) -> bool:
+def _is_open(source: FlowSource, aim: ConnectionTarget, world: ClusterEgress) -> bool:
     labels = {names.EGRESS_ACCOUNT_LABEL: label_value(source.account)}
     mine = (each for each in world.openings(source.namespace) if matches(each.selects, labels))
-    return any(reached(aim, each, world) for each in mine)
+    return any(reached_ends(aim, each, world) for each in mine)
 
 
-def _is_dns_service(flow: Flow, world: World) -> bool:
+def _is_dns_service(flow: Flow, world: ClusterEgress) -> bool:
     dns = world.site.target.dns
     return flow.port == dns.port and any(
         flow.to_namespace == each.namespace and flow.to_service in {"kube-dns", "coredns"}

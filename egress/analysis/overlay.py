@@ -1,4 +1,4 @@
-"""A cluster as it is once the intents of files are applied to it, or deleted. Pure."""
+"""A cluster's allowlists once those of files are applied or deleted. Pure."""
 
 from dataclasses import dataclass, replace
 
@@ -24,7 +24,7 @@ class Intents:
         return frozenset(each.meta.namespace for each in self.allowlists)
 
 
-def overlaid(snapshot: Snapshot, intents: Intents) -> Snapshot:
+def overlay_intents(snapshot: Snapshot, intents: Intents) -> Snapshot:
     """Give a cluster as it is once files are applied; what they do not change stays as stored."""
     allowlists = dict(snapshot.allowlists)
     for each in intents.allowlists:
@@ -40,7 +40,7 @@ def overlaid(snapshot: Snapshot, intents: Intents) -> Snapshot:
     return replace(snapshot, allowlists=allowlists, sets=sets, namespaces=namespaces)
 
 
-def without(snapshot: Snapshot, intents: Intents) -> Snapshot:
+def remove_intents(snapshot: Snapshot, intents: Intents) -> Snapshot:
     """Give a cluster as it is once the objects of files are deleted.
 
     Raises:
@@ -58,7 +58,7 @@ def without(snapshot: Snapshot, intents: Intents) -> Snapshot:
     )
 
 
-def touched(before: Snapshot, after: Snapshot) -> frozenset[str]:
+def changed_namespaces(before: Snapshot, after: Snapshot) -> frozenset[str]:
     """Give the namespaces in which two states of a cluster may differ."""
     found: set[str] = set()
     sets = {name for name in before.sets.keys() | after.sets.keys() if _differ(name, before, after)}

@@ -1,16 +1,157 @@
-"""Says what a change of intents opens and closes: connections, by who makes them. Pure."""
+"""What a change of allowlists opens and closes: connections, by who makes them. Pure.
 
+Connections are compared, not texts: two halves of a network are the network.
+"""
+
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from ipaddress import summarize_address_range
 from typing import Final, Literal
 
 import msgspec
 
+from core.base.networks import Network, collapse, subtract
+from core.egress.destinations import PortRange
+from core.egress.dns_names import ANY, is_wildcard, matches_name
 from core.kubernetes.label_selectors import implies, matches
-from egress.analysis.cluster_egress import World
+from egress.analysis.cluster_egress import ClusterEgress
 from egress.analysis.connection import knows_names
-from egress.analysis.differing import Connection, missing
 from egress.model.descriptions import Subject, destination_of, entry_of, ports_shown, subjects_of
-from egress.model.openings import Name, Opening, Peer, Problem
+from egress.model.openings import Addresses, Block, Name, Opening, Peer, Pods, Problem, Service
+
+
+class PeerPorts(msgspec.Struct, frozen=True):
+    """To one peer, on ports next to one another."""
+
+    peer: Peer
+    ports: PortRange
+    source: str
+    """Which intent says so: it makes no difference to what is open."""
+
+
+def missing_connections(wanted: Sequence[PeerPorts], there: Sequence[PeerPorts]) -> list[PeerPorts]:
+    """Give what of `wanted` is not in `there`, in the order of `wanted`."""
+    known = {(each.peer, each.ports) for each in there}
+    left: list[PeerPorts] = []
+    for each in wanted:
+        if (each.peer, each.ports) in known:
+            continue
+        if isinstance(each.peer, Addresses):
+            left += _addresses_left(each, each.peer, there)
+        else:
+            left += _others_left(each, there)
+    return left
+
+
+def covers(wide: Peer, narrow: Peer) -> bool:
+    """Say whether whoever reaches the one reaches the other, by what intents say."""
+    match wide, narrow:
+        case Name(), Name():
+            return _name_covers(wide, narrow)
+        case Service(), Service():
+            return (wide.namespace, wide.name) == (narrow.namespace, narrow.name)
+        case Pods(), Pods():
+            same = wide.namespace == narrow.namespace
+            return same and implies(narrow.requirements, wide.requirements)
+        case _:
+            return False
+
+
+def _name_covers(wide: Name, narrow: Name) -> bool:
+    if wide.pinned or narrow.pinned:
+        held = set(narrow.addresses) <= set(wide.addresses)
+        return wide.pinned == narrow.pinned and wide.pattern == narrow.pattern and held
+    if wide.pattern in {ANY, narrow.pattern}:
+        return True
+    if not is_wildcard(wide.pattern) or narrow.pattern == ANY:
+        return False
+    return matches_name(wide.pattern, narrow.pattern.removeprefix("*."))
+
+
+def _others_left(each: PeerPorts, there: Iterable[PeerPorts]) -> Iterator[PeerPorts]:
+    held = [one.ports for one in there if covers(one.peer, each.peer)]
+    for ports in _ports_left(each.ports, held):
+        yield msgspec.structs.replace(each, ports=ports)
+
+
+def _addresses_left(
+    each: PeerPorts, peer: Addresses, there: Iterable[PeerPorts]
+) -> list[PeerPorts]:
+    """Cut ports where any other opening begins or ends; in each part, subtract addresses."""
+    others = [
+        (one.ports, _whole(one.peer.blocks))
+        for one in there
+        if isinstance(one.peer, Addresses) and one.ports.protocol == each.ports.protocol
+    ]
+    whole = _whole(peer.blocks)
+    left: list[PeerPorts] = []
+    for ports in _parts(each.ports, [one for one, _ in others]):
+        held = [network for one, some in others if one.holds(ports) for network in some]
+        rest = _networks_left(whole, held)
+        if not rest:
+            continue
+        blocks = peer.blocks if rest == whole else tuple(Block(one) for one in rest)
+        last = left[-1] if left else None
+        if last and last.ports.last + 1 == ports.first and last.peer == Addresses(blocks):
+            ports = PortRange(ports.protocol, last.ports.first, ports.last)  # noqa: PLW2901
+            left.pop()
+        left.append(PeerPorts(Addresses(blocks), ports, each.source))
+    return left
+
+
+def _whole(blocks: Iterable[Block]) -> tuple[Network, ...]:
+    return collapse(one for block in blocks for one in subtract(block.network, block.excepts))
+
+
+def _networks_left(whole: Sequence[Network], held: Iterable[Network]) -> tuple[Network, ...]:
+    """Give what of sorted networks is in none of the others; one look at each."""
+    holes = collapse(held)
+    left: list[Network] = []
+    for version in (4, 6):
+        rest = deque(one for one in holes if one.version == version)
+        for network in (one for one in whole if one.version == version):
+            left += _span_left(network, rest)
+    return collapse(left)
+
+
+def _span_left(network: Network, rest: deque[Network]) -> Iterator[Network]:
+    """Give what is left of a network; of `rest`, sorted, what lies before it is taken away."""
+    first, last = int(network.network_address), int(network.broadcast_address)
+    make = type(network.network_address)
+    while rest and int(rest[0].network_address) <= last:
+        begin, end = int(rest[0].network_address), int(rest[0].broadcast_address)
+        if end > last or first > last:
+            break
+        if begin > first:
+            yield from summarize_address_range(make(first), make(begin - 1))
+        first = max(first, end + 1)
+        rest.popleft()
+    if rest and int(rest[0].network_address) <= first:
+        first = max(first, int(rest[0].broadcast_address) + 1)
+    if first <= last:
+        yield from summarize_address_range(make(first), make(last))
+
+
+def _ports_left(ports: PortRange, held: Sequence[PortRange]) -> list[PortRange]:
+    left: list[PortRange] = []
+    for part in _parts(ports, held):
+        if any(one.holds(part) for one in held):
+            continue
+        if left and left[-1].last + 1 == part.first:
+            part = PortRange(part.protocol, left.pop().first, part.last)  # noqa: PLW2901
+        left.append(part)
+    return left
+
+
+def _parts(ports: PortRange, others: Iterable[PortRange]) -> Iterator[PortRange]:
+    """Cut a range wherever one of the others begins or ends."""
+    same = [one for one in others if one.protocol == ports.protocol]
+    cuts = {ports.first, *(one.first for one in same), *(one.last + 1 for one in same)}
+    begins = sorted(cut for cut in cuts if ports.first <= cut <= ports.last)
+    ends = [*(begin - 1 for begin in begins[1:]), ports.last]
+    for first, last in zip(begins, ends, strict=True):
+        yield PortRange(ports.protocol, first, last)
+
 
 FORMAT: Final = 1
 
@@ -41,7 +182,7 @@ class Change(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """What must be given before it opens; empty where nothing must."""
 
 
-class Beside(msgspec.Struct, frozen=True):
+class UnheldPod(msgspec.Struct, frozen=True):
     """A Pod that intents do not hold, or do not reach."""
 
     namespace: str
@@ -49,23 +190,23 @@ class Beside(msgspec.Struct, frozen=True):
     why: str
 
 
-class Plan(msgspec.Struct, frozen=True):
+class AllowlistPlan(msgspec.Struct, frozen=True):
     """What a change comes to (`sallyport egress plan -o json`)."""
 
     format: int
     changes: list[Change]
     problems: list[Problem]
     """That come with the change: what it says and stays closed all the same."""
-    beside: list[Beside]
+    beside: list[UnheldPod]
     """In the namespaces that change."""
     notes: list[str]
 
 
-def plan(before: World, after: World, touched: Iterable[str]) -> Plan:
+def plan(before: ClusterEgress, after: ClusterEgress, touched: Iterable[str]) -> AllowlistPlan:
     """Compare two states of a cluster; `touched` are the namespaces that may differ."""
     changes: list[Change] = []
     problems: list[Problem] = []
-    beside: list[Beside] = []
+    beside: list[UnheldPod] = []
     notes: list[str] = []
     promised = after.with_all_granted()
     for namespace in sorted(set(touched)):
@@ -78,16 +219,18 @@ def plan(before: World, after: World, touched: Iterable[str]) -> Plan:
             if each not in known and not any(each.message in waits for waits in said)
         ]
         if after.enrolled(namespace):
-            beside += [Beside(namespace, pod.name, why) for pod, why in after.beside(namespace)]
+            beside += [UnheldPod(namespace, pod.name, why) for pod, why in after.beside(namespace)]
         if after.allowlists(namespace) and not after.enrolled(namespace):
             notes.append(
                 f"namespace {namespace} is not enrolled: its Pods connect everywhere, and its "
                 "allowlists change nothing (label sallyport.dev/egress: deny)"
             )
-    return Plan(FORMAT, changes, problems, beside, notes)
+    return AllowlistPlan(FORMAT, changes, problems, beside, notes)
 
 
-def _changes(before: World, after: World, promised: World, namespace: str) -> Iterator[Change]:
+def _changes(
+    before: ClusterEgress, after: ClusterEgress, promised: ClusterEgress, namespace: str
+) -> Iterator[Change]:
     was, now = before.enrolled(namespace), after.enrolled(namespace)
     if was != now:
         pods = [each.name for each in after.snapshot.pods if each.namespace == namespace]
@@ -117,7 +260,7 @@ def _sorted(changes: Iterable[Change]) -> list[Change]:
     return sorted(changes, key=lambda each: (each.who, each.sign, each.to, each.ports))
 
 
-def _waiting(change: Change, after: World) -> Change:
+def _waiting(change: Change, after: ClusterEgress) -> Change:
     reasons = {
         problem.message
         for problem in after.problems(change.namespace)
@@ -126,19 +269,21 @@ def _waiting(change: Change, after: World) -> Change:
     return msgspec.structs.replace(change, waits="; ".join(sorted(reasons)) or "an approval")
 
 
-def _compare(sign: Literal["+", "-"], wanted: World, there: World, namespace: str) -> list[Change]:
+def _compare(
+    sign: Literal["+", "-"], wanted: ClusterEgress, there: ClusterEgress, namespace: str
+) -> list[Change]:
     """Give what is open in one state and not in the other."""
     openings, others = wanted.openings(namespace), there.openings(namespace)
     subjects = sorted({one for each in openings for one in subjects_of(namespace, each.selects)})
-    left: dict[Subject, list[Connection]] = {}
+    left: dict[Subject, list[PeerPorts]] = {}
     for subject in subjects:
-        if found := missing(_of(subject, openings), _of(subject, others)):
+        if found := missing_connections(_of(subject, openings), _of(subject, others)):
             left[subject] = found
     changes: dict[tuple[str, str, str], Change] = {}
     for subject, found in left.items():
         wider = [other for other in left if other != subject and _narrows(subject, other)]
         held = [connection for other in wider for connection in left[other]]
-        for connection in missing(found, held):
+        for connection in missing_connections(found, held):
             change = _change(sign, wanted, subject, connection)
             key = (change.who, change.to, change.ports)
             merged = {*change.allowlists, *(changes[key].allowlists if key in changes else ())}
@@ -163,7 +308,7 @@ def _narrows(subject: Subject, other: Subject) -> bool:
     return implies(subject.requirements, other.requirements)
 
 
-def _of(subject: Subject, openings: Sequence[Opening]) -> list[Connection]:
+def _of(subject: Subject, openings: Sequence[Opening]) -> list[PeerPorts]:
     """Give all that a subject's Pods may reach."""
     mine = (
         each
@@ -173,7 +318,7 @@ def _of(subject: Subject, openings: Sequence[Opening]) -> list[Connection]:
             for one in subjects_of(subject.namespace, each.selects)
         )
     )
-    return [Connection(each.peer, ports, _source(each)) for each in mine for ports in each.ports]
+    return [PeerPorts(each.peer, ports, _source(each)) for each in mine for ports in each.ports]
 
 
 def _source(opening: Opening) -> str:
@@ -181,7 +326,7 @@ def _source(opening: Opening) -> str:
 
 
 def _change(
-    sign: Literal["+", "-"], world: World, subject: Subject, connection: Connection
+    sign: Literal["+", "-"], world: ClusterEgress, subject: Subject, connection: PeerPorts
 ) -> Change:
     name, _, path = connection.source.partition(" ")
     opening = next(
@@ -215,7 +360,7 @@ def _change(
     )
 
 
-def _unresolved(peer: Peer, world: World) -> str:
+def _unresolved(peer: Peer, world: ClusterEgress) -> str:
     """Say of a name that it has no address yet, where the engine goes by addresses."""
     if not isinstance(peer, Name) or peer.addresses or knows_names(world):
         return ""

@@ -1,4 +1,4 @@
-"""Least allowlists for what was observed, with the evidence. Pure.
+"""Suggests the least allowlists for observed flows, with the evidence. Pure.
 
 One allowlist for each service account: names where the DNS is known, Services and Pods inside of
 the cluster, and else single addresses. What looks like a scan, or lies in a reserved range, is told
@@ -15,7 +15,7 @@ from core.base.errors import InvalidObjectError
 from core.base.networks import Address, Network, collapse, holds, network_of, single_address_network
 from core.egress.destinations import MAX_ENTRIES, MAX_PORTS, PortRange
 from core.egress.dns_names import check_dns_name
-from egress.analysis.observed_flows import Observed, Source
+from egress.analysis.observed_flows import FlowSource, ObservedFlows
 from egress.flows.records import Flow
 from egress.model.descriptions import networks_shown, ports_shown
 
@@ -44,14 +44,14 @@ class Evidence(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """Service tags that have it, the smallest first: an offer, for they open more."""
 
 
-class Suggested(msgspec.Struct, frozen=True):
+class SuggestedEntry(msgspec.Struct, frozen=True):
     """An entry of `spec.to`, and why."""
 
     entry: dict[str, Any]
     evidence: Evidence
 
 
-class LeftOut(msgspec.Struct, frozen=True):
+class LeftOutFlow(msgspec.Struct, frozen=True):
     """Something that was observed and is not suggested."""
 
     to: str
@@ -64,21 +64,21 @@ class Suggestion(msgspec.Struct, frozen=True, rename="camel"):
 
     namespace: str
     service_account: str
-    entries: list[Suggested]
-    left_out: list[LeftOut]
+    entries: list[SuggestedEntry]
+    left_out: list[LeftOutFlow]
 
-    def parts(self) -> Iterator[list[Suggested]]:
+    def parts(self) -> Iterator[list[SuggestedEntry]]:
         """Yield the entries, at most as many as one allowlist may have."""
         for start in range(0, len(self.entries), MAX_ENTRIES):
             yield self.entries[start : start + MAX_ENTRIES]
 
 
-def suggest(observed: Observed) -> list[Suggestion]:
+def suggest(observed: ObservedFlows) -> list[Suggestion]:
     """Give a suggestion for each service account whose flows were observed, in order."""
     return [_of_account(source, flows, observed) for source, flows in observed.by_source()]
 
 
-def _of_account(source: Source, flows: Sequence[Flow], observed: Observed) -> Suggestion:
+def _of_account(source: FlowSource, flows: Sequence[Flow], observed: ObservedFlows) -> Suggestion:
     scans = _scans(flows)
     preferred = Counter(name for flow in flows for name in flow.names)
     kept: dict[Key, list[Flow]] = defaultdict(list)
@@ -91,15 +91,15 @@ def _of_account(source: Source, flows: Sequence[Flow], observed: Observed) -> Su
         else:
             kept[key].append(flow)
     left = [
-        LeftOut(to, why, _evidence(some, fields={"dnsName": to}))
+        LeftOutFlow(to, why, _evidence(some, fields={"dnsName": to}))
         for (to, why), some in sorted(out.items())
     ]
     return Suggestion(source.namespace, source.account, _entries(kept, observed), left)
 
 
-def _entries(kept: Mapping[Key, Sequence[Flow]], observed: Observed) -> list[Suggested]:
+def _entries(kept: Mapping[Key, Sequence[Flow]], observed: ObservedFlows) -> list[SuggestedEntry]:
     """Give entries; single addresses with the same ports become the networks that they fill."""
-    entries: list[Suggested] = []
+    entries: list[SuggestedEntry] = []
     alike: dict[tuple[PortRange, ...], list[tuple[Network, Sequence[Flow]]]] = defaultdict(list)
     for key, flows in sorted(kept.items()):
         ports = tuple(sorted({PortRange(one.protocol, one.port, one.port) for one in flows}))
@@ -120,13 +120,13 @@ def _suggested(
     ports: Sequence[PortRange],
     flows: Sequence[Flow],
     tags: Sequence[str],
-) -> Iterator[Suggested]:
+) -> Iterator[SuggestedEntry]:
     for start in range(0, len(ports), MAX_PORTS):
         part = ports[start : start + MAX_PORTS]
         written = [{"protocol": one.protocol, "port": one.first} for one in part]
         numbers = {(one.protocol, one.first) for one in part}
         mine = [flow for flow in flows if (flow.protocol, flow.port) in numbers]
-        yield Suggested({**fields, "ports": written}, _evidence(mine, tags, fields))
+        yield SuggestedEntry({**fields, "ports": written}, _evidence(mine, tags, fields))
 
 
 def _evidence(
@@ -147,7 +147,7 @@ def _evidence(
     )
 
 
-def _key(flow: Flow, preferred: Mapping[str, int], observed: Observed) -> Key:
+def _key(flow: Flow, preferred: Mapping[str, int], observed: ObservedFlows) -> Key:
     """Say what a flow goes to; of several names the one that explains most."""
     if flow.to_service and flow.to_namespace:
         return ("service", flow.to_namespace, flow.to_service)

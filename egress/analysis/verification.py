@@ -1,7 +1,9 @@
-"""Which connections prove that a Pod reaches what intents say and nothing else. Pure.
+"""Verifies from inside a container that a Pod reaches what allowlists say and nothing else. Pure.
 
-Tried are the destinations of the Pod's intents, and some that must be closed: things that are
-known to listen, so that silence means something.
+Tried are the destinations of the Pod's allowlists, and some that must be closed: things that are
+known to listen, so that silence means something. The probe is a small program that runs in any
+image with `sh` and one of python3, bash with timeout, nc with -z, or busybox's nc. A probe that
+cannot run says so: it is never taken for a closed port.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,8 +16,8 @@ from core.egress.destinations import PortRange
 from core.egress.dns_names import is_wildcard
 from core.egress.pod_labels import reserved_labels
 from core.kubernetes.label_selectors import matches
-from egress.analysis.cluster_egress import World
-from egress.analysis.connection import aim_of
+from egress.analysis.cluster_egress import ClusterEgress
+from egress.analysis.connection import parse_target
 from egress.analysis.explanation import explain
 from egress.model.descriptions import destination_of, ports_shown
 from egress.model.openings import Addresses, Name, Opening, Pods, Service
@@ -30,7 +32,9 @@ _OF_OTHERS: Final = 3
 """Destinations of others' intents that are tried as closed."""
 
 Expected = Literal["open", "closed"]
-Found = Literal["open", "refused", "timeout", "unreachable", "closed", "noname", "error", "untried"]
+ProbeFinding = Literal[
+    "open", "refused", "timeout", "unreachable", "closed", "noname", "error", "untried"
+]
 Verdict = Literal["agrees", "leaks", "cut off", "unknown"]
 
 
@@ -44,14 +48,14 @@ class Probe(msgspec.Struct, frozen=True):
     expected: Expected
 
 
-class Tried(msgspec.Struct, frozen=True):
+class ProbeResult(msgspec.Struct, frozen=True):
     """What became of one."""
 
     pod: str
     to: str
     what: str
     expected: Expected
-    found: Found
+    found: ProbeFinding
     verdict: Verdict
     why: str = ""
 
@@ -65,7 +69,7 @@ def representatives(pods: Iterable[SeenPod]) -> list[SeenPod]:
     return list(found.values())
 
 
-def probes_of(pod: SeenPod, world: World, others: Sequence[str] = ()) -> list[Probe]:
+def probes_of(pod: SeenPod, world: ClusterEgress, others: Sequence[str] = ()) -> list[Probe]:
     """Give what is tried from a Pod; `others` are `HOST:PORT` that somebody wants tried too."""
     wanted = [*_dns(world), *_said(pod, world), *_closed(pod, world)]
     wanted += [(each, "asked for") for each in others]
@@ -73,7 +77,7 @@ def probes_of(pod: SeenPod, world: World, others: Sequence[str] = ()) -> list[Pr
     for target, what in wanted:
         if target in found:
             continue
-        aim = aim_of(target, world)
+        aim = parse_target(target, world)
         if aim.port.protocol != "TCP":
             continue
         verdict = explain(pod, aim, world).verdict
@@ -82,7 +86,7 @@ def probes_of(pod: SeenPod, world: World, others: Sequence[str] = ()) -> list[Pr
     return list(found.values())
 
 
-def untried_of(pod: SeenPod, world: World) -> list[str]:
+def untried_openings(pod: SeenPod, world: ClusterEgress) -> list[str]:
     """Say which of a Pod's openings cannot be tried, and why."""
     said = []
     for opening in _mine(pod, world):
@@ -94,7 +98,7 @@ def untried_of(pod: SeenPod, world: World) -> list[str]:
     return said
 
 
-def judged(pod: SeenPod, probe: Probe, found: Found) -> Tried:
+def judge_probe(pod: SeenPod, probe: Probe, found: ProbeFinding) -> ProbeResult:
     """Compare what was found with what intents say."""
     verdict: Verdict = "agrees"
     why = ""
@@ -107,16 +111,16 @@ def judged(pod: SeenPod, probe: Probe, found: Found) -> Tried:
     elif probe.expected == "open" and found != "open":
         verdict, why = "cut off", f"intents open it: {_CUT_OFF.get(found, 'nothing answers')}"
     to = f"[{probe.host}]:{probe.port}" if ":" in probe.host else f"{probe.host}:{probe.port}"
-    return Tried(pod.key, to, probe.what, probe.expected, found, verdict, why)
+    return ProbeResult(pod.key, to, probe.what, probe.expected, found, verdict, why)
 
 
-_CUT_OFF: Final[dict[Found, str]] = {
+_CUT_OFF: Final[dict[ProbeFinding, str]] = {
     "refused": "refused, by the engine or because nobody listens",
     "noname": "its name does not resolve there",
 }
 
 
-def works(probes: Sequence[Probe], found: Sequence[Found]) -> bool:
+def probe_works(probes: Sequence[Probe], found: Sequence[ProbeFinding]) -> bool:
     """Say whether the probe is shown to work: something that must be open was."""
     return any(
         probe.expected == "open" and one == "open" for probe, one in zip(probes, found, strict=True)
@@ -127,19 +131,19 @@ _Target = tuple[str, str]
 """`HOST:PORT`, and what is there."""
 
 
-def _mine(pod: SeenPod, world: World) -> list[Opening]:
+def _mine(pod: SeenPod, world: ClusterEgress) -> list[Opening]:
     found = world.openings(pod.namespace)
     return [each for each in found if matches(each.selects, pod.labels)]
 
 
-def _said(pod: SeenPod, world: World) -> Iterator[_Target]:
+def _said(pod: SeenPod, world: ClusterEgress) -> Iterator[_Target]:
     for opening in _mine(pod, world):
         what = f"{opening.allowlist} {opening.path}"
         for target in _targets(opening, world):
             yield target, what
 
 
-def _targets(opening: Opening, world: World) -> Iterator[str]:
+def _targets(opening: Opening, world: ClusterEgress) -> Iterator[str]:
     """Give where an opening leads, as far as somebody is known to be there."""
     ports = [each for each in opening.ports if each.protocol == "TCP"]
     match opening.peer:
@@ -179,7 +183,7 @@ def _at(addresses: Iterable[Address], ports: Iterable[PortRange]) -> Iterator[st
         yield from (f"{host}:{port.first}" for port in ports)
 
 
-def _dns(world: World) -> Iterator[_Target]:
+def _dns(world: ClusterEgress) -> Iterator[_Target]:
     dns = world.site.target.dns
     port = PortRange("TCP", dns.port, dns.port)
     for chosen in dns.pods:
@@ -188,7 +192,7 @@ def _dns(world: World) -> Iterator[_Target]:
                 yield from ((each, "the cluster's DNS") for each in _at(pod.addresses, [port]))
 
 
-def _closed(pod: SeenPod, world: World) -> Iterator[_Target]:
+def _closed(pod: SeenPod, world: ClusterEgress) -> Iterator[_Target]:
     yield METADATA, "instance metadata"
     yield WIRE_SERVER, "Azure's wire server"
     if pod.node_address is not None:
@@ -202,7 +206,7 @@ def _closed(pod: SeenPod, world: World) -> Iterator[_Target]:
     yield from _of_others(pod, world)
 
 
-def _of_others(pod: SeenPod, world: World) -> Iterator[_Target]:
+def _of_others(pod: SeenPod, world: ClusterEgress) -> Iterator[_Target]:
     """Give a listening Pod of another namespace, and destinations of others' intents."""
     listening = (
         (each, number)
@@ -222,3 +226,86 @@ def _of_others(pod: SeenPod, world: World) -> Iterator[_Target]:
     ]
     for target, opening in theirs[:_OF_OTHERS]:
         yield target, f"of another's allowlist {opening.allowlist}"
+
+
+NO_TOOL: Final = 3
+"""The exit code where the container has nothing to connect with."""
+
+_PYTHON: Final = """
+import errno,socket,sys,threading
+def t(n,h,p,s):
+    try:
+        socket.create_connection((h,int(p)),float(s)).close(); r="open"
+    except ConnectionRefusedError: r="refused"
+    except socket.gaierror: r="noname"
+    except (TimeoutError,socket.timeout): r="timeout"
+    except OSError as e:
+        r="unreachable" if e.errno in (errno.EHOSTUNREACH,errno.ENETUNREACH,errno.EACCES,errno.EPERM) else "error"
+    sys.stdout.write("%s %s\\n"%(n,r))
+a=sys.argv; w=[threading.Thread(target=t,args=(*a[i:i+3],a[1])) for i in range(2,len(a),3)]
+[x.start() for x in w]; [x.join() for x in w]
+"""  # noqa: E501 (a program, as it is sent)
+
+_SHELL: Final = """
+if command -v python3 >/dev/null 2>&1; then echo tool python3; python3 -c "$0" "$@"; echo end; exit 0; fi
+s=$1; shift
+if command -v bash >/dev/null 2>&1 && command -v timeout >/dev/null 2>&1; then u=bash
+elif command -v nc >/dev/null 2>&1; then
+  case "$(nc -h 2>&1)" in *-z*) u=nc;; *"-e PROG"*) u=busybox;; *) exit 3;; esac
+else exit 3; fi
+echo tool $u
+one() {
+  if [ $u = bash ]; then
+    m=$(timeout $s bash -c 'exec 3<>/dev/tcp/$0/$1' "$2" "$3" 2>&1); c=$?
+    case "$c $m" in
+      0*) r=open;; 124*|143*) r=timeout;; *refused*) r=refused;;
+      *resol*|*"not known"*) r=noname;; *nreachable*|*"No route"*|*ermi*) r=unreachable;; *) r=error;;
+    esac
+  else
+    if [ $u = nc ]; then m=$(nc -z -w $s "$2" "$3" </dev/null 2>&1); c=$?
+    else m=$(nc -w $s "$2" "$3" -e true </dev/null 2>&1); c=$?; fi
+    case "$c $m" in
+      0*) r=open;; *"bad address"*|*resol*) r=noname;; *refused*) r=refused;; *"timed out"*) r=timeout;;
+      *nvalid*|*usage*|*Usage*|*"can't execute"*) r=error;; *nreachable*|*ermi*) r=unreachable;;
+      *) r=closed;;
+    esac
+  fi
+  echo "$1 $r"
+}
+while [ $# -ge 3 ]; do one "$1" "$2" "$3" & shift 3; done
+wait
+echo end
+"""  # noqa: E501 (a program, as it is sent)
+
+_WORDS: Final[dict[str, ProbeFinding]] = {
+    "open": "open",
+    "refused": "refused",
+    "timeout": "timeout",
+    "unreachable": "unreachable",
+    "closed": "closed",
+    "noname": "noname",
+    "error": "error",
+}
+
+
+def probe_command(probes: Sequence[Probe], timeout_s: int) -> list[str]:
+    """Give the command that tries connections, all at once, each for so many seconds."""
+    words = [
+        word
+        for index, probe in enumerate(probes)
+        for word in (str(index), probe.host, str(probe.port))
+    ]
+    return ["sh", "-c", _SHELL.strip(), _PYTHON.strip(), str(timeout_s), *words]
+
+
+def read_probe_output(out: str, count: int) -> tuple[str, list[ProbeFinding]]:
+    """Give the tool that was used, and what was found of each; `untried` where nothing was said."""
+    found: list[ProbeFinding] = ["untried"] * count
+    tool = ""
+    for line in out.splitlines():
+        first, _, rest = line.strip().partition(" ")
+        if first == "tool":
+            tool = rest
+        elif first.isdecimal() and int(first) < count:
+            found[int(first)] = _WORDS.get(rest, "error")
+    return tool, found

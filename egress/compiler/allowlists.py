@@ -1,16 +1,17 @@
-"""Says what the allowlists of a namespace mean, as openings, and what of them stays closed. Pure.
+"""Compiles the allowlists of a namespace into openings, and says what stays closed. Pure.
 
 Whatever cannot be said for sure stays closed, with the reason: a name without addresses, a set that
 may not be used, an approval that is missing. Each entry of an allowlist stands alone: that one
-stays closed closes no other.
+stays closed closes no other. What allowlists refer to (sets, Services,
+rights) is told before, so that it can be looked up.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from core.base import names
 from core.base.networks import network_of
-from core.egress.allowlists import EgressAllowlist
+from core.egress.allowlists import EgressAllowlist, EgressDestinations
 from core.egress.destinations import Destination
 from core.egress.dns_names import is_wildcard
 from core.egress.pod_labels import label_value, workload_label
@@ -20,11 +21,11 @@ from core.kubernetes.label_selectors import (
     requirements_of,
     sort_requirements,
 )
-from egress.model.facts import Known
+from egress.model.facts import EgressFacts
 from egress.model.openings import (
     Addresses,
     Backend,
-    Meaning,
+    CompiledAllowlists,
     Name,
     Opening,
     Peer,
@@ -34,10 +35,68 @@ from egress.model.openings import (
 )
 from egress.model.reserved_ranges import named_block
 
+Right = tuple[str, str, str]
+"""Namespace, service account and set: whether the one may `use` the other there."""
+
+ServiceKey = tuple[str, str]
+"""Namespace and name."""
+
+
+@dataclass(frozen=True)
+class References:
+    """What allowlists of one namespace name."""
+
+    sets: frozenset[str] = frozenset()
+    """Whether there is such a set or not."""
+    services: frozenset[ServiceKey] = frozenset()
+    names: frozenset[str] = frozenset()
+    """DNS names that can be resolved: no wildcards."""
+    rights: frozenset[Right] = frozenset()
+
+
+NO_REFERENCES = References()
+
+
+def references_of(
+    allowlists: Iterable[EgressAllowlist], sets: Mapping[str, EgressDestinations]
+) -> References:
+    """Give what allowlists name, themselves and through the sets that they refer to."""
+    services: set[ServiceKey] = set()
+    names: set[str] = set()
+    rights: set[Right] = set()
+    for allowlist in allowlists:
+        namespace = allowlist.meta.namespace
+        for entry in _entries(allowlist.spec.to, sets):
+            if entry.destinations is not None:
+                used = entry.destinations.name
+                rights |= {(namespace, each, used) for each in allowlist.spec.service_accounts}
+            elif entry.service is not None:
+                services.add((entry.service.namespace or namespace, entry.service.name))
+            elif entry.dns_name is not None and not is_wildcard(entry.dns_name):
+                names.add(entry.dns_name)
+    return References(
+        frozenset(name for _, _, name in rights),
+        frozenset(services),
+        frozenset(names),
+        frozenset(rights),
+    )
+
+
+def _entries(
+    entries: Iterable[Destination], sets: Mapping[str, EgressDestinations]
+) -> Iterator[Destination]:
+    for entry in entries:
+        yield entry
+        if entry.destinations is not None and entry.destinations.name in sets:
+            yield from sets[entry.destinations.name].spec.to
+
+
 _Said = Peer | Problem
 
 
-def meaning_of(namespace: str, allowlists: Iterable[EgressAllowlist], known: Known) -> Meaning:
+def compile_allowlists(
+    namespace: str, allowlists: Iterable[EgressAllowlist], known: EgressFacts
+) -> CompiledAllowlists:
     """Give what the allowlists of a namespace mean at `known.now`."""
     openings: list[Opening] = []
     problems: list[Problem] = []
@@ -47,7 +106,7 @@ def meaning_of(namespace: str, allowlists: Iterable[EgressAllowlist], known: Kno
                 problems.append(said)
             else:
                 openings.append(said)
-    return Meaning(namespace, tuple(openings), tuple(sorted(set(problems))))
+    return CompiledAllowlists(namespace, tuple(openings), tuple(sorted(set(problems))))
 
 
 def selects_of(allowlist: EgressAllowlist) -> Requirements:
@@ -66,7 +125,7 @@ class _Reading:
     """One allowlist, as it is read."""
 
     allowlist: EgressAllowlist
-    known: Known
+    known: EgressFacts
 
     def read(self) -> Iterator[Opening | Problem]:
         """Yield what it opens, and what stays closed of it."""
@@ -107,7 +166,7 @@ class _Reading:
             if (namespace, account, name) not in known.usable
         ]
         if refused:
-            yield self._problem(place, "MayNotUse", may_not_use(refused, name, namespace))
+            yield self._problem(place, "MayNotUse", may_not_use_message(refused, name, namespace))
             return
         for index, entry in enumerate(found.spec.to):
             inner = f"{path} (EgressDestinations {name}: spec.to[{index}])"
@@ -218,13 +277,13 @@ _OVER = {
 }
 
 
-def not_approved(broad: str, lacking: Iterable[str]) -> str:
+def not_approved_message(broad: str, lacking: Iterable[str]) -> str:
     """Say what of an object two people must approve, and what its approvals lack, if it has any."""
     said = "; ".join(lacking)
     return f"two people must approve it: {broad}{f' ({said})' if said else ''}"
 
 
-def may_not_use(accounts: Iterable[str], name: str, namespace: str) -> str:
+def may_not_use_message(accounts: Iterable[str], name: str, namespace: str) -> str:
     """Say who lacks the right to a set, and how it is given."""
     shown = ", ".join(accounts)
     return (

@@ -1,4 +1,4 @@
-"""Says which live Pods are behind a Service. Pure.
+"""The live Pods behind a Service. Pure.
 
 Whoever writes EndpointSlices could put any address behind a Service that others have approved: so
 an address counts only where a live Pod of the Service's namespace has it.

@@ -1,4 +1,4 @@
-"""Says which openings of a namespace lead to model weights. Pure."""
+"""Which openings of a namespace lead to model weights. Pure."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -9,14 +9,14 @@ from core.weights.access_paths import WeightStoreSet
 from core.weights.egress_openings import WeightOpening
 from core.weights.stores import WeightStore
 from egress.model.descriptions import entry_in
-from egress.model.openings import Addresses, Meaning, Name, Opening
+from egress.model.openings import Addresses, CompiledAllowlists, Name, Opening
 
 _STORAGE: Final = "storage"
 """How the service tags begin that hold all accounts' public addresses."""
 
 
 def openings_to_weights(
-    meaning: Meaning,
+    meaning: CompiledAllowlists,
     allowlists: Mapping[str, EgressAllowlist],
     sets: Mapping[str, EgressDestinations],
     stores: WeightStoreSet,

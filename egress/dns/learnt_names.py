@@ -57,17 +57,17 @@ class Reply(msgspec.Struct, frozen=True):
     """Why there is no answer; empty where there is one."""
 
 
-class Seen(msgspec.Struct, frozen=True, gc=False):
+class SeenAddress(msgspec.Struct, frozen=True, gc=False):
     """An address, and when a server last gave it."""
 
     address: Address
     last: float
 
 
-class Learnt(msgspec.Struct, frozen=True):
+class LearntName(msgspec.Struct, frozen=True):
     """What is known of one name: every address, usable or not, for intents differ in that."""
 
-    seen: tuple[Seen, ...] = ()
+    seen: tuple[SeenAddress, ...] = ()
     """Sorted by address, IPv4 first."""
     answered: float | None = None
     """When a server last answered, in either family."""
@@ -83,11 +83,13 @@ class Learnt(msgspec.Struct, frozen=True):
     """Of the last question: each server that did not answer, with the reason; for people."""
 
 
-UNASKED = Learnt()
+UNASKED = LearntName()
 """Of a name that nobody has asked for yet."""
 
 
-def learn(before: Learnt, replies: Iterable[Reply], now: float, settings: NamesSettings) -> Learnt:
+def learn(
+    before: LearntName, replies: Iterable[Reply], now: float, settings: NamesSettings
+) -> LearntName:
     """Give what is known of a name after servers were asked, or failed to answer.
 
     An address leaves only by an answer in its own family, later than the window after it was last
@@ -117,14 +119,14 @@ def learn(before: Learnt, replies: Iterable[Reply], now: float, settings: NamesS
     )
 
 
-def due(learnt: Learnt, now: float) -> bool:
+def is_due(learnt: LearntName, now: float) -> bool:
     """Say whether a name is to be asked for now; also where the clock was put back."""
     return learnt.asked is None or not 0 <= now - learnt.asked < learnt.wait
 
 
-def keep(
-    state: Mapping[str, Learnt], wanted: Collection[str], now: float, settings: NamesSettings
-) -> dict[str, Learnt]:
+def keep_wanted(
+    state: Mapping[str, LearntName], wanted: Collection[str], now: float, settings: NamesSettings
+) -> dict[str, LearntName]:
     """Give the state with all names that intents name, and others for one window more.
 
     So what an intent learnt is not lost when it is made anew. Unchanged names stay the same object.
@@ -140,18 +142,18 @@ def keep(
     return kept
 
 
-def _with_unwanted(learnt: Learnt, since: float | None) -> Learnt:
+def _with_unwanted(learnt: LearntName, since: float | None) -> LearntName:
     if learnt.unwanted == since:
         return learnt
     return msgspec.structs.replace(learnt, unwanted=since)
 
 
-def _newest(last: Mapping[Address, float], most: int) -> tuple[Seen, ...]:
+def _newest(last: Mapping[Address, float], most: int) -> tuple[SeenAddress, ...]:
     chosen = list(last)
     if len(last) > most:
         chosen = sorted(last, key=lambda one: (-last[one], one.version, int(one)))[:most]
     chosen.sort(key=lambda one: (one.version, int(one)))
-    return tuple(Seen(address, last[address]) for address in chosen)
+    return tuple(SeenAddress(address, last[address]) for address in chosen)
 
 
 def _recent(time: float | None, now: float, window_s: float) -> float | None:

@@ -16,7 +16,7 @@ import msgspec
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.base.networks import Address
-from egress.dns.learnt_names import Learnt, Seen
+from egress.dns.learnt_names import LearntName, SeenAddress
 
 FORMAT: Final = 1
 """Version of a shard; FORMAT - 1 and FORMAT + 1 are read too."""
@@ -40,10 +40,10 @@ class _Shard(msgspec.Struct):
     names: dict[str, msgspec.Raw]
 
 
-class Stored(msgspec.Struct, frozen=True):
+class StoredNames(msgspec.Struct, frozen=True):
     """What could be read of all shards."""
 
-    names: dict[str, Learnt]
+    names: dict[str, LearntName]
     problems: tuple[str, ...]
     """Each thing that could not, with its shard; for people. The names come to be learnt anew."""
 
@@ -53,7 +53,7 @@ _NAME: Final = msgspec.json.Decoder(_Name)
 _WHAT: Final = "learnt names"
 
 
-def encode_names(state: Mapping[str, Learnt], shards: int = 1) -> tuple[bytes, ...]:
+def encode_names(state: Mapping[str, LearntName], shards: int = 1) -> tuple[bytes, ...]:
     """Give the shards of a state, in the order of their numbers; the same state, the same bytes.
 
     `shards` is how many are stored now, a power of two (as this function gives): there are twice as
@@ -72,9 +72,9 @@ def encode_names(state: Mapping[str, Learnt], shards: int = 1) -> tuple[bytes, .
     return packed
 
 
-def decode_names(shards: Mapping[str, bytes]) -> Stored:
+def decode_names(shards: Mapping[str, bytes]) -> StoredNames:
     """Read shards by their names; what is broken is told, and takes nothing else with it."""
-    names: dict[str, Learnt] = {}
+    names: dict[str, LearntName] = {}
     problems: list[str] = []
     for shard, raw in sorted(shards.items()):
         try:
@@ -89,7 +89,7 @@ def decode_names(shards: Mapping[str, bytes]) -> Stored:
                 problems.append(str(error))
                 continue
             names[name] = _merged(names[name], found) if name in names else found
-    return Stored(names, tuple(problems))
+    return StoredNames(names, tuple(problems))
 
 
 def _pack(encoded: Sequence[tuple[int, str, msgspec.Raw]], count: int) -> tuple[bytes, ...]:
@@ -103,7 +103,7 @@ def _hash(name: str) -> int:
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
 
 
-def _encode(learnt: Learnt) -> msgspec.Raw:
+def _encode(learnt: LearntName) -> msgspec.Raw:
     seen = {str(seen.address): _up(seen.last) for seen in learnt.seen}
     times = (_up_if(learnt.answered), _up_if(learnt.capped), _up_if(learnt.unwanted))
     return msgspec.Raw(msgspec.json.encode(_Name(seen, *times)))
@@ -128,7 +128,7 @@ def _read(shard: str, raw: bytes) -> Mapping[str, msgspec.Raw]:
     return content.names
 
 
-def _decode(shard: str, name: str, raw: msgspec.Raw) -> Learnt:
+def _decode(shard: str, name: str, raw: msgspec.Raw) -> LearntName:
     what, field = f"{_WHAT} {shard}", f"names[{name}]"
     try:
         stored = _NAME.decode(raw)
@@ -137,20 +137,20 @@ def _decode(shard: str, name: str, raw: msgspec.Raw) -> Learnt:
     seen = []
     for text, last in stored.seen.items():
         try:
-            seen.append(Seen(ipaddress.ip_address(text), float(last)))
+            seen.append(SeenAddress(ipaddress.ip_address(text), float(last)))
         except (ValueError, OverflowError) as error:
             message = f"{text[:64]!r} must be an IP address, with Unix seconds"
             raise InvalidObjectError(what, f"{field}.seen", message) from error
     seen.sort(key=_place)
-    return Learnt(tuple(seen), stored.answered, stored.capped, stored.unwanted)
+    return LearntName(tuple(seen), stored.answered, stored.capped, stored.unwanted)
 
 
-def _merged(one: Learnt, other: Learnt) -> Learnt:
-    last: dict[Address, Seen] = {}
+def _merged(one: LearntName, other: LearntName) -> LearntName:
+    last: dict[Address, SeenAddress] = {}
     for seen in (*one.seen, *other.seen):
         if seen.address not in last or last[seen.address].last < seen.last:
             last[seen.address] = seen
-    return Learnt(
+    return LearntName(
         tuple(sorted(last.values(), key=_place)),
         _later(one.answered, other.answered),
         _later(one.capped, other.capped),
@@ -162,5 +162,5 @@ def _later(one: float | None, other: float | None) -> float | None:
     return max((time for time in (one, other) if time is not None), default=None)
 
 
-def _place(seen: Seen) -> tuple[int, int]:
+def _place(seen: SeenAddress) -> tuple[int, int]:
     return seen.address.version, int(seen.address)

@@ -13,8 +13,8 @@ from typing import Final
 import msgspec
 
 from core.base.networks import MAPPED, Address, Network, collapse, holds, single_address_network
-from egress.dns.learnt_names import UNASKED, Learnt, NamesSettings
-from egress.model.facts import Resolved
+from egress.dns.learnt_names import UNASKED, LearntName, NamesSettings
+from egress.model.facts import ResolvedName
 
 _ALL_ONES: Final = 0xFFFF_FFFF
 
@@ -37,7 +37,7 @@ _MOST_REMEMBERED: Final = 16_384
 _Spans = Mapping[int, Sequence[tuple[int, int, Network]]]
 
 
-class Usable(msgspec.Struct, frozen=True):
+class UsableAddresses(msgspec.Struct, frozen=True):
     """Addresses of a name, told apart."""
 
     addresses: tuple[Network, ...] = ()
@@ -46,9 +46,9 @@ class Usable(msgspec.Struct, frozen=True):
     """Those that may not, each with the reason; for people."""
 
 
-def usable(
+def split_usable(
     addresses: Iterable[Address], within: Sequence[Network], reserved: Sequence[Network]
-) -> Usable:
+) -> UsableAddresses:
     """Tell the addresses that may be opened from those that may not.
 
     With `within`, only addresses in it may. An address in a reserved range may only where a
@@ -61,7 +61,7 @@ def usable(
 @lru_cache(maxsize=_MOST_REMEMBERED)
 def _usable(
     addresses: tuple[Address, ...], within: tuple[Network, ...], reserved: tuple[Network, ...]
-) -> Usable:
+) -> UsableAddresses:
     spans = _spans_of(reserved)
     good, dropped = [], []
     for address in addresses:
@@ -69,32 +69,32 @@ def _usable(
             dropped.append(f"{address} {reason}")
         else:
             good.append(single_address_network(address))
-    return Usable(collapse(good), tuple(dropped))
+    return UsableAddresses(collapse(good), tuple(dropped))
 
 
 @dataclass(frozen=True)
 class LearntNames:
     """What was learnt of names, as one snapshot (an `egress.model.facts.NameSource`)."""
 
-    state: Mapping[str, Learnt]
+    state: Mapping[str, LearntName]
     reserved: tuple[Network, ...]
     settings: NamesSettings
-    _resolved: dict[tuple[str, tuple[Network, ...]], Resolved] = field(
+    _resolved: dict[tuple[str, tuple[Network, ...]], ResolvedName] = field(
         default_factory=dict, compare=False
     )
 
-    def resolved(self, name: str, within: Sequence[Network]) -> Resolved:
+    def resolved(self, name: str, within: Sequence[Network]) -> ResolvedName:
         """Give what a name (no pattern) resolves to. Worked out once."""
         key = (name, tuple(within))
         if (found := self._resolved.get(key)) is None:
             learnt = self.state.get(name, UNASKED)
-            split = usable((seen.address for seen in learnt.seen), within, self.reserved)
-            problem = problem_of(name, learnt, self.settings)
-            found = self._resolved[key] = Resolved(split.addresses, split.dropped, problem)
+            split = split_usable((seen.address for seen in learnt.seen), within, self.reserved)
+            problem = resolution_problem(name, learnt, self.settings)
+            found = self._resolved[key] = ResolvedName(split.addresses, split.dropped, problem)
         return found
 
 
-def problem_of(name: str, learnt: Learnt, settings: NamesSettings) -> str:
+def resolution_problem(name: str, learnt: LearntName, settings: NamesSettings) -> str:
     """Say why a name may have more addresses than are known, or why it has none."""
     if learnt.asked is None and not learnt.seen:
         return f"{name} has not been resolved yet"

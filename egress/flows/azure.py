@@ -12,7 +12,15 @@ from typing import Final
 import msgspec
 
 from core.base.json_errors import DECODE_ERRORS
-from egress.flows.records import Flow, Passed, Read, Unread, Verdict, is_port, protocol_of
+from egress.flows.records import (
+    Flow,
+    FlowRecord,
+    SkippedRecord,
+    UnreadableRecord,
+    Verdict,
+    is_port,
+    protocol_of,
+)
 
 _VERSION: Final = 4
 _FIELDS: Final = 8
@@ -51,7 +59,7 @@ _FILE: Final = msgspec.json.Decoder(_File)
 _RECORD: Final = msgspec.json.Decoder(_Record)
 
 
-def read_azure(text: str) -> Iterator[Read]:
+def read_azure(text: str) -> Iterator[FlowRecord]:
     """Read a file of records; a record that is broken takes no other with it.
 
     `line` of what could not be read is the record's place, from 1.
@@ -59,17 +67,17 @@ def read_azure(text: str) -> Iterator[Read]:
     try:
         file = _FILE.decode(text)
     except DECODE_ERRORS as error:
-        yield Unread(0, str(error))
+        yield UnreadableRecord(0, str(error))
         return
     for number, raw in enumerate(file.records, start=1):
         try:
             record = _RECORD.decode(raw)
         except DECODE_ERRORS as error:
-            yield Unread(number, str(error))
+            yield UnreadableRecord(number, str(error))
             continue
         if record.flow_log_version != _VERSION:
             why = f"flowLogVersion {record.flow_log_version}: only {_VERSION} is read"
-            yield Unread(number, why)
+            yield UnreadableRecord(number, why)
             continue
         for acl in record.flow_records.flows:
             for group in acl.flow_groups:
@@ -77,16 +85,16 @@ def read_azure(text: str) -> Iterator[Read]:
                     yield _flow_of(each, number)
 
 
-def _flow_of(text: str, number: int) -> Read:
+def _flow_of(text: str, number: int) -> FlowRecord:
     parts = text.split(",")
     if len(parts) < _FIELDS:
-        return Unread(number, f"flowTuples: {len(parts)} fields, not {_FIELDS} or more")
+        return UnreadableRecord(number, f"flowTuples: {len(parts)} fields, not {_FIELDS} or more")
     time, source, destination, _, port, protocol, direction, state = parts[:_FIELDS]
     if direction == "I":
-        return Passed("came in")
+        return SkippedRecord("came in")
     found = protocol_of(protocol)
     if found is None:
-        return Passed("neither TCP, UDP nor SCTP")
+        return SkippedRecord("neither TCP, UDP nor SCTP")
     try:
         at = int(time) / 1000
         flow = Flow(
@@ -100,5 +108,5 @@ def _flow_of(text: str, number: int) -> Read:
             count=0 if state in {"C", "E"} else 1,
         )
     except ValueError as error:
-        return Unread(number, f"flowTuples: {error}")
-    return flow if is_port(flow.port) else Unread(number, f"flowTuples: port {port}")
+        return UnreadableRecord(number, f"flowTuples: {error}")
+    return flow if is_port(flow.port) else UnreadableRecord(number, f"flowTuples: port {port}")

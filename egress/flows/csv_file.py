@@ -10,7 +10,7 @@ from typing import Final
 from core.base.errors import InvalidObjectError
 from core.base.networks import Address
 from core.egress.dns_names import check_dns_name
-from egress.flows.records import Flow, Read, Unread, Verdict, is_port, protocol_of
+from egress.flows.records import Flow, FlowRecord, UnreadableRecord, Verdict, is_port, protocol_of
 
 COLUMNS: Final = "namespace, service_account or pod, destination, port, protocol"
 """That must be there; verdict, count and time may be."""
@@ -38,40 +38,40 @@ _VERDICTS: Final[dict[str, Verdict]] = {
 }
 
 
-def read_csv(text: str) -> Iterator[Read]:
+def read_csv(text: str) -> Iterator[FlowRecord]:
     """Read lines; `destination` is a DNS name, an address, or `pod/…` or `service/NS/NAME`."""
     reader = csv.DictReader(io.StringIO(text), skipinitialspace=True)
     try:
         columns = set(reader.fieldnames or ())
         if not columns.issuperset(_NEEDED) or columns.isdisjoint({"service_account", "pod"}):
-            yield Unread(1, f"the header must have {COLUMNS}")
+            yield UnreadableRecord(1, f"the header must have {COLUMNS}")
             return
         for row in reader:
             yield _read(reader.line_num, row)
     except csv.Error as error:
-        yield Unread(reader.line_num, str(error))
+        yield UnreadableRecord(reader.line_num, str(error))
 
 
-def _read(line: int, row: Mapping[str, str | None]) -> Read:
+def _read(line: int, row: Mapping[str, str | None]) -> FlowRecord:
     row = {key: value for key, value in row.items() if key in _COLUMNS}
     cells = {key: (value or "").strip() for key, value in row.items()}
     protocol = protocol_of(cells.get("protocol") or "tcp")
     if protocol is None:
-        return Unread(line, f"protocol: {cells['protocol']!r} must be tcp, udp or sctp")
+        return UnreadableRecord(line, f"protocol: {cells['protocol']!r} must be tcp, udp or sctp")
     try:
         port, count = int(cells["port"]), int(cells.get("count") or "1")
     except ValueError:
-        return Unread(line, "port and count must be numbers")
+        return UnreadableRecord(line, "port and count must be numbers")
     if not is_port(port) or count < 0:
-        return Unread(line, f"port: {port} must be between 1 and 65535")
+        return UnreadableRecord(line, f"port: {port} must be between 1 and 65535")
     verdict = _VERDICTS.get(cells.get("verdict", "").lower(), "unknown")
     try:
         time = _time(cells.get("time", ""))
         names, address, service, pod = _destination(cells["destination"])
     except ValueError as error:
-        return Unread(line, str(error))
+        return UnreadableRecord(line, str(error))
     except InvalidObjectError as error:
-        return Unread(line, f"destination: {error.problem}")
+        return UnreadableRecord(line, f"destination: {error.problem}")
     to_namespace = (service or pod or ("", ""))[0]
     return Flow(
         namespace=cells["namespace"],

@@ -12,7 +12,15 @@ import msgspec
 
 from core.base.json_errors import DECODE_ERRORS
 from core.base.networks import Address
-from egress.flows.records import Answer, Flow, Passed, Read, Unread, Verdict, is_port
+from egress.flows.records import (
+    DnsAnswer,
+    Flow,
+    FlowRecord,
+    SkippedRecord,
+    UnreadableRecord,
+    Verdict,
+    is_port,
+)
 
 _ACCOUNT: Final = "k8s:io.cilium.k8s.policy.serviceaccount="
 _RESERVED: Final = "reserved:"
@@ -85,32 +93,34 @@ _LINE: Final = msgspec.json.Decoder(_Line)
 _BARE: Final = msgspec.json.Decoder(_Flow)
 
 
-def read_hubble(text: str) -> Iterator[Read]:
+def read_hubble(text: str) -> Iterator[FlowRecord]:
     """Read lines of JSON; with the envelope `{"flow": …}`, or without it as older ones write."""
     for number, line in enumerate(text.splitlines(), start=1):
         if line.strip():
             yield _read(number, line)
 
 
-def _read(number: int, line: str) -> Read:
+def _read(number: int, line: str) -> FlowRecord:
     try:
         flow = _LINE.decode(line).flow or _BARE.decode(line)
         return _flow_of(flow, number)
     except DECODE_ERRORS as error:
-        return Unread(number, str(error))
+        return UnreadableRecord(number, str(error))
     except ValueError as error:
-        return Unread(number, f"has no address: {error}")
+        return UnreadableRecord(number, f"has no address: {error}")
 
 
-def _flow_of(flow: _Flow, number: int) -> Read:
+def _flow_of(flow: _Flow, number: int) -> FlowRecord:
     if (other := _no_connection(flow)) is not None:
         return other
     named = (("TCP", flow.l4.TCP), ("UDP", flow.l4.UDP), ("SCTP", flow.l4.SCTP))
     protocol, ports = next(((name, one) for name, one in named if one), ("", None))
     if ports is None:
-        return Passed("neither TCP, UDP nor SCTP")
+        return SkippedRecord("neither TCP, UDP nor SCTP")
     if not is_port(ports.destination_port):
-        return Unread(number, f"flow.l4.{protocol}.destination_port: {ports.destination_port}")
+        return UnreadableRecord(
+            number, f"flow.l4.{protocol}.destination_port: {ports.destination_port}"
+        )
     service = flow.destination_service or _Service()
     time = flow.time.timestamp() if flow.time else None
     return Flow(
@@ -132,17 +142,17 @@ def _flow_of(flow: _Flow, number: int) -> Read:
     )
 
 
-def _no_connection(flow: _Flow) -> Answer | Passed | None:
+def _no_connection(flow: _Flow) -> DnsAnswer | SkippedRecord | None:
     if flow.l7 is not None and flow.l7.dns is not None and flow.l7.dns.ips:
         # An answer is seen on its way back: to the Pod that asked.
         asked = flow.destination if flow.is_reply else flow.source
         found = tuple(map(ipaddress.ip_address, flow.l7.dns.ips))
-        return Answer(asked.namespace, asked.pod_name, _plain(flow.l7.dns.query), found)
+        return DnsAnswer(asked.namespace, asked.pod_name, _plain(flow.l7.dns.query), found)
     if flow.is_reply or flow.traffic_direction == "INGRESS":
-        return Passed("an answer, or seen where it arrives")
+        return SkippedRecord("an answer, or seen where it arrives")
     if flow.l7 is not None:
-        return Passed("what was said in a connection, not the connection")
-    return None if flow.source.namespace else Passed("not of a Pod")
+        return SkippedRecord("what was said in a connection, not the connection")
+    return None if flow.source.namespace else SkippedRecord("not of a Pod")
 
 
 def _label(endpoint: _Endpoint, prefix: str) -> str:

@@ -1,4 +1,4 @@
-"""Connections that were observed, whatever observed them. Pure.
+"""Records of observed connections, whatever observed them. Pure.
 
 `egress.flows.hubble`, `egress.flows.azure` and `egress.flows.csv_file` read them. A flow is one
 that a Pod began: answers, and what others send to it, are left out as they are read.
@@ -53,7 +53,7 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     count: int = 1
 
 
-class Answer(msgspec.Struct, frozen=True):
+class DnsAnswer(msgspec.Struct, frozen=True):
     """What the DNS said to a Pod."""
 
     namespace: str
@@ -62,21 +62,21 @@ class Answer(msgspec.Struct, frozen=True):
     addresses: tuple[Address, ...]
 
 
-class Passed(msgspec.Struct, frozen=True):
+class SkippedRecord(msgspec.Struct, frozen=True):
     """A record that is no connection that a Pod began."""
 
     why: str
 
 
-class Unread(msgspec.Struct, frozen=True):
+class UnreadableRecord(msgspec.Struct, frozen=True):
     """A record that could not be read."""
 
     line: int
     why: str
 
 
-Read = Flow | Answer | Passed | Unread
-Reader = Callable[[str], Iterator[Read]]
+FlowRecord = Flow | DnsAnswer | SkippedRecord | UnreadableRecord
+FlowReader = Callable[[str], Iterator[FlowRecord]]
 
 
 def protocol_of(text: str) -> Protocol | None:

@@ -1,9 +1,11 @@
-"""Says which destinations are so broad that two people must approve them. Pure.
+"""Which destinations are so broad that two people must approve them. Pure.
 
-What counts is what entries reach together: two halves of the Internet are the Internet.
+What counts is what entries reach together: two halves of the Internet are the Internet, also in two
+allowlists. The gate refuses the second as it is written; of two that are written in the same moment
+the controller opens the older, and no more than the limit allows.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -17,6 +19,7 @@ from core.base.networks import (
     span_of,
     subtract_spans,
 )
+from core.egress.allowlists import EgressAllowlist
 from core.egress.destinations import Destination
 from core.egress.dns_names import ANY, WILDCARD
 from egress.dns.usable_addresses import leads_to
@@ -53,7 +56,7 @@ class Limits:
         return {4: self.ipv4_prefix, 6: self.ipv6_prefix}[version]
 
 
-class Measured(NamedTuple):
+class Breadth(NamedTuple):
     """How much entries reach by themselves."""
 
     spans: list[Span]
@@ -62,7 +65,9 @@ class Measured(NamedTuple):
     """See `breadth`."""
 
 
-def breadth(entries: Iterable[Destination], limits: Limits, tags: TagSource) -> tuple[str, ...]:
+def breadth_reasons(
+    entries: Iterable[Destination], limits: Limits, tags: TagSource
+) -> tuple[str, ...]:
     """Say for a person what of entries is broader than the limits; empty if nothing is.
 
     What a set that they refer to holds is the set's: it is approved by itself.
@@ -70,17 +75,17 @@ def breadth(entries: Iterable[Destination], limits: Limits, tags: TagSource) -> 
     return measure(entries, limits, tags).reasons
 
 
-def measure(entries: Iterable[Destination], limits: Limits, tags: TagSource) -> Measured:
+def measure(entries: Iterable[Destination], limits: Limits, tags: TagSource) -> Breadth:
     """Give what entries reach, and what of it is broader than the limits."""
     entries = tuple(entries)
     named = [reason for entry in entries if (reason := _by_name(entry, limits))]
     reserved = (reason for entry in entries for reason in _reserved(entry))
     said = merge_spans(span for entry in entries for span in _spans(entry, tags))
     spans = _with_translated(said)
-    many = tuple(too_many(said, limits)) or tuple(
-        f"{reason}, to which NAT64 leads" for reason in too_many(spans, limits)
+    many = tuple(excess_reasons(said, limits)) or tuple(
+        f"{reason}, to which NAT64 leads" for reason in excess_reasons(spans, limits)
     )
-    return Measured(spans, (*named, *reserved, *many))
+    return Breadth(spans, (*named, *reserved, *many))
 
 
 def addresses_of(entries: Iterable[Destination], tags: TagSource) -> list[Span]:
@@ -142,7 +147,7 @@ def _reserved(entry: Destination) -> Iterator[str]:
             yield f"{text} lies in a reserved range, such as that of metadata"
 
 
-def too_many(spans: Sequence[Span], limits: Limits) -> Iterator[str]:
+def excess_reasons(spans: Sequence[Span], limits: Limits) -> Iterator[str]:
     """Say for a person why addresses are too many; `spans` are merged."""
     for version, bits in _BITS.items():
         of_version = [each for each in spans if each.version == version]
@@ -164,3 +169,45 @@ def _widest(span: Span) -> Network:
         if first + size - 1 <= span.last:
             return network_at(span.version, first, free)
     return network_at(span.version, span.first, 0)
+
+
+def combined_breadth_reasons(
+    allowlists: Iterable[EgressAllowlist],
+    limits: Limits,
+    tags: TagSource,
+    known: Callable[[EgressAllowlist], Breadth] | None = None,
+) -> dict[str, str]:
+    """Say by UID why some of a namespace's allowlists may open nothing.
+
+    Each by itself is within the limits; those that are not are none of it, since two people answer
+    for each. One that adds no address is never among them. `known` gives what is measured already.
+    """
+    measured = (
+        (each, known(each) if known else measure(each.spec.to, limits, tags)) for each in allowlists
+    )
+    small = [(each, found.spans) for each, found in measured if found.spans and not found.reasons]
+    if not _reason([span for _, spans in small for span in spans], limits):
+        return {}
+    found: dict[str, str] = {}
+    taken: list[Span] = []
+    for each, spans in sorted(small, key=lambda one: _age(one[0])):
+        if not any(subtract_spans(span, taken) for span in spans):
+            continue
+        if reason := _reason([*taken, *spans], limits):
+            found[each.meta.uid] = (
+                f"with older allowlists of the namespace: {reason}; put these networks into one "
+                "allowlist: two others can approve that one"
+            )
+        else:
+            taken = merge_spans([*taken, *spans])
+    return found
+
+
+def _age(allowlist: EgressAllowlist) -> tuple[bool, str, str]:
+    """Give what sorts the older first; what is in no cluster yet is the newest."""
+    made = allowlist.meta.creation_timestamp
+    return made is None, made or "", allowlist.meta.uid
+
+
+def _reason(spans: list[Span], limits: Limits) -> str:
+    return next(excess_reasons(merge_spans(spans), limits), "")

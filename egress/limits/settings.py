@@ -1,4 +1,4 @@
-"""What an installation says of egress, as far as intents are judged by it when they are written."""
+"""The settings by which the gate judges allowlists and policies as they are written."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -10,7 +10,7 @@ from egress.model.facts import NO_TAGS, TagSource
 
 
 @dataclass(frozen=True)
-class Ground:
+class IntentSettings:
     """Settings, and the operator's file of service tags."""
 
     limits: Limits = field(default_factory=Limits)
@@ -32,5 +32,5 @@ class Ground:
         return self.enrolment.enrols(namespace)
 
 
-ORDINARY: Final = Ground()
+DEFAULT_INTENT_SETTINGS: Final = IntentSettings()
 """That of an installation that says nothing."""

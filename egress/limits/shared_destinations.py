@@ -1,7 +1,79 @@
-"""Service tags behind which every tenant is: as allowlists, ways out for what is stolen. Pure."""
+"""Destinations that many owners share: names behind shared front ends, tags of all tenants. Pure.
+
+Behind a CDN, a load balancer or a cloud's storage one address serves the names of many customers:
+opening one opens its neighbours, and is a way out for what is stolen.
+"""
 
 from collections.abc import Mapping
 from typing import Final
+
+from core.egress.dns_names import WILDCARD, is_wildcard
+
+FRONT_ENDS: Final[Mapping[str, str]] = {
+    "akamai.net": "Akamai",
+    "akamaiedge.net": "Akamai",
+    "akamaized.net": "Akamai",
+    "azureedge.net": "Azure CDN",
+    "azurefd.net": "Azure Front Door",
+    "b-cdn.net": "Bunny",
+    "cdn.cloudflare.net": "Cloudflare",
+    "cloudfront.net": "Amazon CloudFront",
+    "edgekey.net": "Akamai",
+    "edgesuite.net": "Akamai",
+    "fastly.net": "Fastly",
+    "fastlylb.net": "Fastly",
+    "pages.dev": "Cloudflare",
+    "trafficmanager.net": "Azure Traffic Manager",
+    "vercel.app": "Vercel",
+    "workers.dev": "Cloudflare",
+}
+"""Whose edge a name leads to. From the operators' own pages on the names that they give customers:
+https://learn.microsoft.com/azure/frontdoor/front-door-faq, .../cdn/cdn-create-new-endpoint,
+.../traffic-manager/traffic-manager-overview; https://docs.aws.amazon.com/AmazonCloudFront,
+https://techdocs.akamai.com/property-mgr (edge hostnames), https://www.fastly.com/documentation,
+https://developers.cloudflare.com, https://vercel.com/docs, https://docs.bunny.net."""
+
+SHARED_SERVICES: Final[Mapping[str, str]] = {
+    "amazonaws.com": "Amazon Web Services",
+    "azurecr.io": "Azure Container Registry",
+    "azurewebsites.net": "Azure App Service",
+    "blob.core.windows.net": "Azure Storage",
+    "cognitiveservices.azure.com": "Azure AI services",
+    "database.windows.net": "Azure SQL",
+    "dfs.core.windows.net": "Azure Storage",
+    "documents.azure.com": "Azure Cosmos DB",
+    "file.core.windows.net": "Azure Storage",
+    "github.io": "GitHub Pages",
+    "googleapis.com": "Google Cloud",
+    "openai.azure.com": "Azure OpenAI",
+    "queue.core.windows.net": "Azure Storage",
+    "r2.cloudflarestorage.com": "Cloudflare R2",
+    "servicebus.windows.net": "Azure Service Bus",
+    "table.core.windows.net": "Azure Storage",
+    "vault.azure.net": "Azure Key Vault",
+    "web.core.windows.net": "Azure Storage",
+}
+"""Where anybody can have an account of their own, under a name of their own. Azure's from
+https://learn.microsoft.com/azure/private-link/private-endpoint-dns (public zones)."""
+
+
+def name_sharing(name: str) -> str:
+    """Say who else is behind a DNS name, or a pattern of names; empty where that is not known."""
+    if service := _owner(name, SHARED_SERVICES):
+        if is_wildcard(name):
+            return f"every customer's {service}: data can leave to a stranger's account"
+        return f"{service} shares addresses among customers: use a private endpoint and `within`"
+    if front_end := _owner(name, FRONT_ENDS):
+        return f"{front_end} serves many customers by the same addresses: they are open too"
+    return ""
+
+
+def _owner(name: str, owners: Mapping[str, str]) -> str:
+    """Give whose a name is, by its own end."""
+    labels = name.removeprefix(WILDCARD).split(".")
+    ends = (".".join(labels[start:]) for start in range(len(labels)))
+    return next((owners[end] for end in ends if end in owners), "")
+
 
 _CLOUD: Final = "azurecloud"
 
@@ -41,7 +113,7 @@ on private endpoints. A service that is not here is not known to be safe.
 """
 
 
-def sharing_warning(tag: str) -> str:
+def tag_sharing_warning(tag: str) -> str:
     """Say who else is behind a tag, and what to name instead; empty where that is not known.
 
     A regional tag (`Storage.WestEurope`) is the same way out, through fewer doors.

@@ -1,4 +1,4 @@
-"""Words for what openings say: who, where to, on which ports. Pure."""
+"""Descriptions of openings for people: whose Pods, where to, on which ports. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -45,7 +45,7 @@ class Subject(msgspec.Struct, frozen=True, order=True):
     def __str__(self) -> str:
         """Write it as people do: `research/trainer`, `research/trainer Job.fetch`."""
         workload = "no workload" if self.workload == NO_WORKLOAD else self.workload
-        parts = (f"{self.namespace}/{self.account or '*'}", workload, worded(self.rest))
+        parts = (f"{self.namespace}/{self.account or '*'}", workload, requirements_shown(self.rest))
         return " ".join(filter(None, parts))
 
 
@@ -62,7 +62,7 @@ def subjects_of(namespace: str, selects: Requirements) -> Iterator[Subject]:
         yield Subject(namespace, account, workload, tuple(rest))
 
 
-def worded(requirements: Requirements) -> str:
+def requirements_shown(requirements: Requirements) -> str:
     """Give what labels must be, in brackets; empty for nothing."""
     said = []
     for each in requirements:
@@ -94,7 +94,7 @@ def destination_of(peer: Peer, entry: Destination | None = None) -> str:
             subject = next(subjects_of(namespace, requirements))
             whose = f"Pods {namespace}/{subject.account}" if subject.account else ""
             whose = whose or f"{'' if subject.rest else 'every '}Pod of {namespace}"
-            return " ".join(filter(None, (whose, worded(subject.rest))))
+            return " ".join(filter(None, (whose, requirements_shown(subject.rest))))
 
 
 def networks_shown(networks: Sequence[Network], without: Sequence[Network] = ()) -> str:

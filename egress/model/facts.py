@@ -1,4 +1,4 @@
-"""What must be known beside the allowlists to say what they mean: one snapshot of it.
+"""The facts of a cluster by which allowlists are compiled: one snapshot of them.
 
 `control` makes it from the cluster, the command line also from files.
 """
@@ -17,7 +17,7 @@ from egress.model.openings import Backend, Block
 from egress.model.reserved_ranges import ALWAYS_RESERVED, blocks_of, with_translated
 
 
-class Resolved(msgspec.Struct, frozen=True):
+class ResolvedName(msgspec.Struct, frozen=True):
     """What is known of a DNS name."""
 
     addresses: tuple[Network, ...] = ()
@@ -31,7 +31,7 @@ class Resolved(msgspec.Struct, frozen=True):
 class NameSource(Protocol):
     """What has been learnt of DNS names."""
 
-    def resolved(self, name: str, within: Sequence[Network]) -> Resolved:
+    def resolved(self, name: str, within: Sequence[Network]) -> ResolvedName:
         """Give what a name (no pattern) resolves to; with `within`, only there, reserved or not."""
 
 
@@ -59,9 +59,9 @@ class KnownService(msgspec.Struct, frozen=True):
 
 
 class _NoNames:
-    def resolved(self, name: str, within: Sequence[Network]) -> Resolved:
+    def resolved(self, name: str, within: Sequence[Network]) -> ResolvedName:
         del within
-        return Resolved(problem=f"{name} has not been resolved")
+        return ResolvedName(problem=f"{name} has not been resolved")
 
 
 class _NoTags:
@@ -78,7 +78,7 @@ NO_TAGS: Final[TagSource] = _NoTags()
 
 
 @dataclass(frozen=True)
-class Known:
+class EgressFacts:
     """One snapshot; what is derived of it is remembered with it."""
 
     now: float

@@ -1,8 +1,7 @@
-"""What the allowlists of a namespace mean, whatever engine enforces it.
+"""What the allowlists of a namespace open, whatever engine enforces it.
 
-`egress.compiler.allowlists` makes it, `egress.render` says it in an engine's words,
-`egress.compiler.foreign_policies` compares it. All of it is sorted and says each thing once: equal
-meaning has equal values.
+`egress.compiler` makes it, `egress.render` writes it in an engine's words. All of it is sorted
+and says each thing once: equal openings have equal values.
 """
 
 import msgspec
@@ -96,7 +95,7 @@ class Problem(msgspec.Struct, frozen=True, order=True, gc=False):
     """Whether something stays closed by it; else it is a warning."""
 
 
-class Meaning(msgspec.Struct, frozen=True):
+class CompiledAllowlists(msgspec.Struct, frozen=True):
     """What all allowlists of a namespace mean together."""
 
     namespace: str

@@ -1,4 +1,4 @@
-"""Takes the addresses that only an intent of their own opens out of broader networks. Pure."""
+"""Reserved ranges, which only an entry of their own opens, and networks without them. Pure."""
 
 from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Network, IPv6Network

@@ -2,23 +2,43 @@
 
 Cilium knows names: it looks at what the cluster's DNS answers to a Pod, lets it ask for the names
 of its allowlists alone, and opens the addresses of these answers. Addresses of Pods and nodes match
-no CIDR there, so Services are said by their selectors.
+no CIDR there, so Services are said by their selectors. What Cilium cannot say is refused with the
+reason. Read in cilium/cilium v1.20.2; versions by its upgrade notes.
 """
 
-from collections.abc import Iterator
-from typing import Final
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
 
 import msgspec
 
 from core.base import names
+from core.base.networks import any_holds, subtract
+from core.egress.destinations import PortRange
+from core.egress.dns_names import ANY, WILDCARD, is_wildcard
 from core.kubernetes.label_selectors import Requirement, Requirements
-from egress.model.openings import Meaning, Opening, Problem
-from egress.render.cilium_peers import Said, said_of
-from egress.render.cilium_words import of_namespace, patterns, ports_of, selector
-from egress.render.generated_objects import DEFAULT_DENY, DNS, GUARD, Json, allow_name, generated
+from egress.model.openings import (
+    Addresses,
+    Block,
+    CompiledAllowlists,
+    Name,
+    Opening,
+    Pods,
+    Problem,
+    Service,
+)
+from egress.render.generated_objects import (
+    DEFAULT_DENY,
+    DNS,
+    GUARD,
+    Json,
+    allow_name,
+    generated_object,
+)
 from egress.render.guards import Guard, guards
 from egress.render.partition import (
     Item,
+    Ports,
     block_items,
     by_allowlist,
     item_of,
@@ -26,7 +46,238 @@ from egress.render.partition import (
     rules,
     too_large_problem,
 )
-from egress.render.target import Dns, Rendered, Target
+from egress.render.target import Dns, Engine, RenderedNamespace, RenderTarget
+
+PORT_RANGES: Final = (1, 17)
+"""The first version with `endPort` in AKS."""
+MANY_LABELS: Final = (1, 19)
+"""The first version in which `**.` stands for one or more labels; `*` never crosses a dot
+(pkg/fqdn/matchpattern). Before, `**` is read as `*`."""
+LABELS_WRITTEN_OUT: Final = 8
+"""Before 1.19 a wildcard is written once for each number of labels, up to so many."""
+MAX_PORTS: Final = 40
+"""Of an entry of `toPorts` (pkg/policy/api/rule_validation.go, maxPorts)."""
+
+_LEFT_OUT: Final = re.compile(
+    r"io\.kubernetes|kubernetes\.io|statefulset\.kubernetes\.io/pod-name"
+    r"|apps\.kubernetes\.io/pod-index|batch\.kubernetes\.io/job-completion-index"
+    r"|batch\.kubernetes\.io/controller-uid|.*beta\.kubernetes\.io|k8s\.io"
+    r"|pod-template-generation|pod-template-hash|controller-revision-hash|controller-uid"
+    r"|annotation|etcd_node|topology\.kubernetes\.io"
+)
+"""Beginnings of labels that are in no identity (pkg/labelsfilter, defaultLabelPrefixCfg)."""
+
+
+def unseen_label(requirements: Requirements) -> str:
+    """Give a label that Cilium does not see on Pods, if a selector has one; else nothing.
+
+    `NotIn` and `DoesNotExist` of such a label would be true of every Pod.
+    """
+    return next((each.key for each in requirements if _LEFT_OUT.match(each.key)), "")
+
+
+def selector(requirements: Requirements, **labels: str) -> Json:
+    """Give an endpoint selector; `k8s:` keeps labels of other sources apart."""
+    found: Json = {}
+    if labels:
+        found["matchLabels"] = {f"k8s:{key}": value for key, value in labels.items()}
+    if requirements:
+        found["matchExpressions"] = [
+            {**each.written(), "key": f"k8s:{each.key}"} for each in requirements
+        ]
+    return found
+
+
+def of_namespace(namespace: str, requirements: Requirements) -> Json:
+    """Give the selector of Pods of a namespace."""
+    return selector(requirements, **{"io.kubernetes.pod.namespace": namespace})
+
+
+def patterns(name: str, engine: Engine) -> list[Json]:
+    """Give what matches a name or wildcard: in `toFQDNs`, and in rules of DNS."""
+    if name == ANY:
+        return [{"matchPattern": ANY}]
+    if not name.startswith(WILDCARD):
+        return [{"matchName": name}]
+    parent = name.removeprefix(WILDCARD)
+    if engine.version >= MANY_LABELS:
+        return [{"matchPattern": f"**.{parent}"}]
+    return [
+        {"matchPattern": f"{WILDCARD * labels}{parent}"}
+        for labels in range(1, LABELS_WRITTEN_OUT + 1)
+    ]
+
+
+def ports_of(ranges: Sequence[PortRange]) -> list[Json]:
+    """Give `toPorts`."""
+    written = [_port(each) for each in ranges]
+    return [
+        {"ports": written[start : start + MAX_PORTS]} for start in range(0, len(written), MAX_PORTS)
+    ]
+
+
+def _port(ports: PortRange) -> dict[str, Any]:
+    end = {} if ports.first == ports.last else {"endPort": ports.last}
+    return {"port": str(ports.first), **end, "protocol": ports.protocol}
+
+
+def unsaid_ports(ranges: Sequence[PortRange], engine: Engine) -> Iterator[str]:
+    """Yield why ports cannot be said, for a person."""
+    if engine.version < PORT_RANGES and any(each.first != each.last for each in ranges):
+        yield "ranges of ports need Cilium 1.17: name the ports one by one"
+    if not engine.sctp and any(each.protocol == "SCTP" for each in ranges):
+        yield "Cilium refuses policies with SCTP until it is turned on (sctp.enabled)"
+
+
+def map_entries(ranges: Sequence[PortRange]) -> int:
+    """Give how many entries of a policy map ports take: a range is cut into aligned blocks."""
+    return sum(_blocks(each.first, each.last) for each in ranges)
+
+
+def _blocks(first: int, last: int) -> int:
+    found = 0
+    while first <= last:
+        size = first & -first or 1 << 16
+        while size > last - first + 1:
+            size >>= 1
+        first, found = first + size, found + 1
+    return found
+
+
+class RenderedOpening(msgspec.Struct, frozen=True):
+    """What policies have of an opening."""
+
+    blocks: tuple[tuple[Ports, Block], ...] = ()
+    items: tuple[Item, ...] = ()
+    """Peers that are no networks."""
+    names: tuple[str, ...] = ()
+    """What Pods may ask the cluster's DNS for."""
+    entries: int = 0
+    """Of the policy map, of each Pod that it is open for."""
+    problems: tuple[Problem, ...] = ()
+
+
+def render_opening(opening: Opening, target: RenderTarget) -> RenderedOpening:
+    """Give what is said of an opening; of one that cannot be said nothing but the reason."""
+    if why := next(_unsaid(opening, target), ""):
+        return RenderedOpening(problems=(_problem(opening, why),))
+    return _said(opening, target)
+
+
+def _unsaid(opening: Opening, target: RenderTarget) -> Iterator[str]:
+    """Yield why it cannot be said as a whole."""
+    peer, engine = opening.peer, target.engine
+    ports = (
+        (each for backend in peer.backends for each in backend.ports)
+        if isinstance(peer, Service)
+        else opening.ports
+    )
+    yield from unsaid_ports(tuple(ports), engine)
+    selectors = [opening.selects]
+    match peer:
+        case Pods():
+            selectors.append(peer.requirements)
+        case Service():
+            selectors.append(peer.selector)
+            yield from _unsaid_service(peer)
+        case Name(pattern=pattern):
+            yield from _unsaid_name(pattern, target)
+    for each in filter(None, map(unseen_label, selectors)):
+        yield f"Cilium leaves the label {each} out of Pods' identities: select by another one"
+
+
+def _unsaid_service(peer: Service) -> Iterator[str]:
+    if not peer.selector:
+        yield (
+            f"Service {peer.namespace}/{peer.name} has no selector, and Cilium's CIDR rules match "
+            "no Pods: name the Pods (`pods`) instead"
+        )
+    if len({backend.ports for backend in peer.backends}) > 1:
+        yield (
+            f"the Pods behind Service {peer.namespace}/{peer.name} listen on different ports, and "
+            "a selector would open each one's on all: give the Service a number as targetPort"
+        )
+
+
+def _unsaid_name(pattern: str, target: RenderTarget) -> Iterator[str]:
+    if pattern == ANY and target.engine.kind == "cilium-aks":
+        yield "AKS takes no wildcard for every name: name domains, such as *.example.com"
+    if f".{pattern}".endswith(f".{target.dns.domain}"):
+        yield f"{pattern} is a name of the cluster's own, behind which are Pods: write `service`"
+
+
+def _said(opening: Opening, target: RenderTarget) -> RenderedOpening:
+    peer, ports = opening.peer, opening.ports
+    match peer:
+        case Addresses(blocks):
+            return _render_blocks(opening, blocks, target)
+        case Name():
+            return _name(opening, peer, target)
+        case Pods():
+            return _endpoints(of_namespace(peer.namespace, peer.requirements), [ports])
+        case Service():
+            selector = of_namespace(peer.namespace, peer.selector)
+            return _endpoints(selector, [backend.ports for backend in peer.backends[:1]])
+
+
+def _name(opening: Opening, peer: Name, target: RenderTarget) -> RenderedOpening:
+    asked, ports = _asked(peer.pattern, target), opening.ports
+    if peer.pinned:
+        said = _render_blocks(opening, map(Block, peer.addresses), target)
+        return msgspec.structs.replace(said, names=asked)
+    items = tuple(item_of("toFQDNs", ports, each) for each in patterns(peer.pattern, target.engine))
+    entries = max(1, len(peer.addresses)) * map_entries(ports)
+    problems = tuple(_narrowed(opening, peer.pattern, target))
+    return RenderedOpening(items=items, names=asked, entries=entries, problems=problems)
+
+
+def _endpoints(selector: Json, ports: Sequence[Ports]) -> RenderedOpening:
+    """Give Pods on ports; one list of them at most."""
+    return RenderedOpening(
+        items=tuple(item_of("toEndpoints", each, selector) for each in ports),
+        entries=sum(map(map_entries, ports)),
+    )
+
+
+def _render_blocks(
+    opening: Opening, blocks: Iterable[Block], target: RenderTarget
+) -> RenderedOpening:
+    """Give networks, but for those of Pods, Services and nodes, which no CIDR rule matches."""
+    wanted = tuple(blocks)
+    found = [each for each in wanted if not any_holds(target.ranges, each.network)]
+    lost = [each for each in wanted if any_holds(target.ranges, each.network)]
+    problems: tuple[Problem, ...] = ()
+    if lost:
+        shown = ", ".join(str(each.network) for each in lost)
+        why = f"Cilium's CIDR rules match neither Pods nor nodes, where {shown} lies: name `pods`"
+        problems = (_problem(opening, why),)
+    pieces = sum(len(subtract(each.network, each.excepts)) for each in found)
+    return RenderedOpening(
+        blocks=tuple((opening.ports, each) for each in found),
+        entries=pieces * map_entries(opening.ports),
+        problems=problems,
+    )
+
+
+def _asked(pattern: str, target: RenderTarget) -> tuple[str, ...]:
+    """Give the names that Pods ask for: a name itself, and under each domain of a search list."""
+    if pattern == ANY:
+        return (pattern,)
+    return (pattern, *(f"{pattern}.{domain}" for domain in target.dns.search))
+
+
+def _narrowed(opening: Opening, pattern: str, target: RenderTarget) -> Iterator[Problem]:
+    if is_wildcard(pattern) and pattern != ANY and target.engine.version < MANY_LABELS:
+        message = (
+            f"names with more than {LABELS_WRITTEN_OUT} labels before those of {pattern} stay "
+            "closed: Cilium knows wildcards for any number of them from 1.19"
+        )
+        yield Problem(opening.allowlist, opening.path, "Narrowed", message, closes=False)
+
+
+def _problem(opening: Opening, why: str) -> Problem:
+    return Problem(opening.allowlist, opening.path, "CannotSay", why)
+
 
 API_VERSION: Final = "cilium.io/v2"
 KIND: Final = "CiliumNetworkPolicy"
@@ -39,13 +290,13 @@ _DNS_FIELD: Final = "dns"
 """Not of a rule: names that DNS may be asked for."""
 
 
-def render(meaning: Meaning, target: Target) -> Rendered:
+def render(meaning: CompiledAllowlists, target: RenderTarget) -> RenderedNamespace:
     """Give the policies of an enrolled namespace."""
     objects = _floor(meaning, target)
     problems: list[Problem] = []
     entries: dict[str, int] = {}
     for openings in by_allowlist(meaning):
-        said = [said_of(opening, target) for opening in openings]
+        said = [render_opening(opening, target) for opening in openings]
         problems += (problem for each in said for problem in each.problems)
         size = sum(each.entries for each in said)
         if size > MAP_ENTRIES:
@@ -58,10 +309,10 @@ def render(meaning: Meaning, target: Target) -> Rendered:
         problems += found
     problems += _crowded(meaning, entries)
     ordered = sorted(objects, key=lambda item: str(item["metadata"]["name"]))
-    return Rendered(tuple(ordered), tuple(sorted(set(problems))))
+    return RenderedNamespace(tuple(ordered), tuple(sorted(set(problems))))
 
 
-def _floor(meaning: Meaning, target: Target) -> list[Json]:
+def _floor(meaning: CompiledAllowlists, target: RenderTarget) -> list[Json]:
     """Give what every namespace has: nothing is open but DNS, and reserved addresses are denied."""
     # A Pod's resolver tries each name under the cluster's zone first, and musl's gives up where
     # such a question is refused. The cluster's DNS answers for that zone itself, and asks nobody.
@@ -87,7 +338,7 @@ def _guard(namespace: str, index: int, guard: Guard) -> Json:
 
 
 def _allowlist(
-    namespace: str, openings: list[Opening], said: list[Said], target: Target
+    namespace: str, openings: list[Opening], said: list[RenderedOpening], target: RenderTarget
 ) -> tuple[list[Json], list[Problem]]:
     """Give the policies of one allowlist; `said` is of its openings."""
     allowlist, selects = openings[0].allowlist, selector(openings[0].selects)
@@ -113,7 +364,7 @@ def _allowlist(
     ], problems
 
 
-def _items(said: list[Said], target: Target) -> Iterator[Item]:
+def _items(said: list[RenderedOpening], target: RenderTarget) -> Iterator[Item]:
     yield from block_items("toCIDRSet", (block for each in said for block in each.blocks))
     for each in said:
         yield from each.items
@@ -153,7 +404,7 @@ def _too_many(opening: Opening, size: int) -> Problem:
     return Problem(opening.allowlist, opening.path, "TooManyEntries", message)
 
 
-def _crowded(meaning: Meaning, entries: dict[str, int]) -> Iterator[Problem]:
+def _crowded(meaning: CompiledAllowlists, entries: dict[str, int]) -> Iterator[Problem]:
     """Yield warnings of allowlists that fill a Pod's policy map together.
 
     None is closed for what others take: then removing one of them would open another. Cilium itself
@@ -174,4 +425,4 @@ def _policy(
 ) -> Json:
     spec = {"endpointSelector": endpoints, **rules_of}
     metadata = {"name": name, "namespace": namespace}
-    return generated(API_VERSION, KIND, metadata, spec, allowlist=allowlist)
+    return generated_object(API_VERSION, KIND, metadata, spec, allowlist=allowlist)

@@ -16,9 +16,9 @@ from typing import Final, TypeVar
 from core.base import names
 from core.base.networks import Network, collapse
 from core.kubernetes.label_selectors import Requirements, build_selector
-from egress.model.openings import Meaning
+from egress.model.openings import CompiledAllowlists
 from egress.model.reserved_ranges import ALWAYS_RESERVED
-from egress.render.generated_objects import Json, generated, passes_name
+from egress.render.generated_objects import Json, generated_object, passes_name
 from egress.render.guards import named_reserved
 from egress.render.partition import by_allowlist
 from egress.render.target import Dns
@@ -65,7 +65,7 @@ def floor(enrolled: Requirements, dns: Dns) -> tuple[Json, ...]:
     )
 
 
-def passes(meaning: Meaning) -> tuple[Json, ...]:
+def passes(meaning: CompiledAllowlists) -> tuple[Json, ...]:
     """Give what lets Pods of a namespace pass to reserved addresses that their allowlists name."""
     found: list[Json] = []
     for openings in by_allowlist(meaning):
@@ -119,4 +119,4 @@ def _policy(
 ) -> Json:
     tier, priority = place
     spec = {"tier": tier, "priority": priority, "subject": subject, "egress": egress}
-    return generated(API_VERSION, KIND, {"name": name}, spec, allowlist=allowlist)
+    return generated_object(API_VERSION, KIND, {"name": name}, spec, allowlist=allowlist)

@@ -1,4 +1,4 @@
-"""How generated objects are called and marked. Pure."""
+"""Names, labels and shape of the objects that Sallyport generates. Pure."""
 
 import hashlib
 from typing import Any, Final
@@ -35,7 +35,9 @@ def passes_name(namespace: str, allowlist: str, index: int) -> str:
     return f"{_shortened(f'sallyport-pass-{namespace}.{allowlist}')}-{index}"
 
 
-def generated(api_version: str, kind: str, metadata: Json, spec: Json, allowlist: str = "") -> Json:
+def generated_object(
+    api_version: str, kind: str, metadata: Json, spec: Json, allowlist: str = ""
+) -> Json:
     """Give a generated object; with the allowlist that it says, if it says one."""
     marks: Json = {"labels": dict(MANAGED_LABELS)}
     if allowlist:

@@ -1,4 +1,4 @@
-"""Which reserved addresses stay closed to whom, for engines that can deny. Pure.
+"""Guards: rules that deny reserved addresses, for engines that can deny. Pure.
 
 Where an engine learns addresses of names by itself, nobody but a rule that denies keeps a name's
 owner from answering with the metadata service's.

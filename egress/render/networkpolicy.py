@@ -13,8 +13,17 @@ from core.base.networks import Network
 from core.egress.destinations import PortRange
 from core.egress.dns_names import is_wildcard
 from core.kubernetes.label_selectors import Requirements, build_selector
-from egress.model.openings import Addresses, Block, Meaning, Name, Opening, Pods, Problem, Service
-from egress.render.generated_objects import DEFAULT_DENY, DNS, Json, allow_name, generated
+from egress.model.openings import (
+    Addresses,
+    Block,
+    CompiledAllowlists,
+    Name,
+    Opening,
+    Pods,
+    Problem,
+    Service,
+)
+from egress.render.generated_objects import DEFAULT_DENY, DNS, Json, allow_name, generated_object
 from egress.render.partition import (
     Item,
     Ports,
@@ -25,13 +34,13 @@ from egress.render.partition import (
     rules,
     too_large_problem,
 )
-from egress.render.target import Dns, Rendered, Target
+from egress.render.target import Dns, RenderedNamespace, RenderTarget
 
 API_VERSION: Final = "networking.k8s.io/v1"
 KIND: Final = "NetworkPolicy"
 
 
-def render(meaning: Meaning, target: Target) -> Rendered:
+def render(meaning: CompiledAllowlists, target: RenderTarget) -> RenderedNamespace:
     """Give the policies of an enrolled namespace."""
     objects = [
         _policy(meaning.namespace, DEFAULT_DENY, (), []),
@@ -42,7 +51,7 @@ def render(meaning: Meaning, target: Target) -> Rendered:
         made, found = _allowlist(meaning.namespace, openings)
         objects += made
         problems += found
-    return Rendered(tuple(sorted(objects, key=_name)), tuple(sorted(set(problems))))
+    return RenderedNamespace(tuple(sorted(objects, key=_name)), tuple(sorted(set(problems))))
 
 
 def _allowlist(namespace: str, openings: list[Opening]) -> tuple[list[Json], list[Problem]]:
@@ -129,7 +138,7 @@ def _policy(
     spec: Json = {"podSelector": build_selector(selects), "policyTypes": ["Egress"]}
     if egress:
         spec["egress"] = egress
-    return generated(
+    return generated_object(
         API_VERSION, KIND, {"name": name, "namespace": namespace}, spec, allowlist=allowlist
     )
 

@@ -1,4 +1,4 @@
-"""Puts what is open into rules and policies, of a size that kube-apiserver and engines bear. Pure.
+"""Partitions openings into rules and policies that kube-apiserver and engines can hold. Pure.
 
 Policies only add, so one cut in parts means the same.
 """
@@ -12,7 +12,7 @@ import msgspec
 
 from core.base.networks import Network, collapse
 from core.egress.destinations import PortRange
-from egress.model.openings import Block, Meaning, Opening, Problem
+from egress.model.openings import Block, CompiledAllowlists, Opening, Problem
 from egress.render.generated_objects import Json
 
 MAX_BYTES: Final = 512 * 1024
@@ -26,7 +26,7 @@ _PORT_BYTES: Final = 80
 Ports = tuple[PortRange, ...]
 
 
-def by_allowlist(meaning: Meaning) -> Iterator[list[Opening]]:
+def by_allowlist(meaning: CompiledAllowlists) -> Iterator[list[Opening]]:
     """Yield the openings of each allowlist, one or more, which all select the same Pods."""
     ordered = sorted(meaning.openings, key=lambda each: each.allowlist)
     for _, openings in groupby(ordered, key=lambda each: each.allowlist):

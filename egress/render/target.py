@@ -40,7 +40,7 @@ class Dns(msgspec.Struct, frozen=True):
     """What else is in the search list of Pods, from their nodes; for engines that filter names."""
 
 
-class Target(msgspec.Struct, frozen=True):
+class RenderTarget(msgspec.Struct, frozen=True):
     """What openings are rendered for."""
 
     engine: Engine = Engine()
@@ -51,7 +51,7 @@ class Target(msgspec.Struct, frozen=True):
     """The cluster's own ranges: of Pods, Services and nodes."""
 
 
-class Rendered(msgspec.Struct, frozen=True):
+class RenderedNamespace(msgspec.Struct, frozen=True):
     """What a namespace gets, and what of its openings the engine does not have."""
 
     objects: tuple[Json, ...]

@@ -1,4 +1,4 @@
-"""What of Azure Resource Manager's answers is read (Microsoft.Authorization 2022-04-01)."""
+"""What is read of Azure Resource Manager's responses (Microsoft.Authorization 2022-04-01)."""
 
 from typing import Final
 

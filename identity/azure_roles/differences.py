@@ -1,4 +1,4 @@
-"""How what Azure allows differs from a WeightStore and from the grants that live. Pure."""
+"""Differences between what Azure allows and a WeightStore with its live grants. Pure."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ Who = frozenset[str]
 
 
 @dataclass(frozen=True)
-class Granted:
+class GrantHolders:
     """Whom the grants that live now are about, of one store."""
 
     people: frozenset[str] = frozenset()
@@ -38,7 +38,7 @@ class Granted:
 
 
 @dataclass(frozen=True)
-class Around:
+class AccountDetails:
     """What else was read of the account; None: it could not be read."""
 
     account: Account | None = None
@@ -46,7 +46,7 @@ class Around:
 
 
 def differences(
-    store: WeightStore, holders: Sequence[Holder], granted: Granted, around: Around
+    store: WeightStore, holders: Sequence[Holder], granted: GrantHolders, around: AccountDetails
 ) -> list[AccessDifference]:
     """Give all of them, those of principals first, at most MOST."""
     found = [*_of_principals(store, holders, granted), *_of_account(store, around)]
@@ -59,7 +59,7 @@ def ids_of(holder: Holder) -> Who:
 
 
 def _of_principals(
-    store: WeightStore, holders: Sequence[Holder], granted: Granted
+    store: WeightStore, holders: Sequence[Holder], granted: GrantHolders
 ) -> Iterator[AccessDifference]:
     listed = list(store.spec.identities or ())
     of: defaultdict[str, list[Holder]] = defaultdict(list)
@@ -81,7 +81,7 @@ def _of_principals(
 
 
 def _of_one(
-    principal: str, theirs: Sequence[Holder], listed: Iterable[StoreIdentity], granted: Granted
+    principal: str, theirs: Sequence[Holder], listed: Iterable[StoreIdentity], granted: GrantHolders
 ) -> Iterator[AccessDifference]:
     abilities = {way for one in theirs for way in one.abilities}
     ids: set[str] = set().union(*map(ids_of, theirs))
@@ -111,7 +111,7 @@ _SEPARATE: Final = (
 )
 
 
-def _of_account(store: WeightStore, around: Around) -> Iterator[AccessDifference]:
+def _of_account(store: WeightStore, around: AccountDetails) -> Iterator[AccessDifference]:
     if around.account is not None:
         of = around.account.properties
         if of.allow_shared_key_access is not False:

@@ -64,7 +64,7 @@ _CONTAINERS: Final = "/blobservices/default/containers/"
 
 
 @dataclass(frozen=True)
-class Rules:
+class AccountRules:
     """What was read of one account."""
 
     resource: str
@@ -75,7 +75,7 @@ class Rules:
     denials: Sequence[Denial] = ()
 
 
-def holders_of(rules: Rules) -> Iterator[Holder]:
+def holders_of(rules: AccountRules) -> Iterator[Holder]:
     """Yield whom each assignment lets do something; those of no concern are left out.
 
     An assignment whose role cannot be read is taken to give every ability.
@@ -133,7 +133,7 @@ def _reached(scope: str, resource: str) -> str | None:
     return place.removeprefix(below).split("/")[0] if place.startswith(below) else None
 
 
-def _denied(principal: str, rules: Rules, container: str) -> set[str]:
+def _denied(principal: str, rules: AccountRules, container: str) -> set[str]:
     """Give the actions that deny assignments take from a principal.
 
     Those of groups are not followed: what is denied to a group of theirs they seem to keep, which

@@ -40,7 +40,7 @@ class Recipient:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedAssignment:
     """An assignment that a grant asks for."""
 
     grant: str
@@ -51,7 +51,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Unmade:
+class ImpossibleAssignment:
     """What a grant asks for and cannot be made, and why, for a person."""
 
     grant: str
@@ -68,21 +68,21 @@ class _Opened:
 
 
 @dataclass(frozen=True)
-class Plan:
+class AssignmentPlan:
     """What to do, the removals first: a right that has ended does not wait for one that begins."""
 
     remove: tuple[str, ...]
     """Ids of assignments."""
-    make: tuple[Wanted, ...]
+    make: tuple[WantedAssignment, ...]
 
 
-def wanted_of(
+def wanted_assignments(
     cluster: str, grant: AccessGrant, store: WeightStore, recipients: Iterable[Recipient]
-) -> Iterator[Wanted | Unmade]:
+) -> Iterator[WantedAssignment | ImpossibleAssignment]:
     """Give the assignments that a live grant asks for: one for each recipient and container."""
     resource = store.spec.resource_id
     if resource is None:
-        yield Unmade(grant.id, f"WeightStore {store.name} names no resourceId")
+        yield ImpossibleAssignment(grant.id, f"WeightStore {store.name} names no resourceId")
         return
     reads_only = set(grant.spec.rights) == {"read"}
     role = READER if reads_only else CONTRIBUTOR
@@ -92,16 +92,18 @@ def wanted_of(
         prefixes = grant.spec.prefixes or held.prefixes
         odd = next((one for one in prefixes or () if not _PLAIN.fullmatch(one)), None)
         if odd is not None:
-            yield Unmade(grant.id, f"the prefix {odd!r} cannot be written into a condition")
+            yield ImpossibleAssignment(
+                grant.id, f"the prefix {odd!r} cannot be written into a condition"
+            )
             continue
         scope = f"{resource}/blobServices/default/containers/{held.name}"
         opened = _Opened(scope, role, prefixes)
         yield from (_wanted(cluster, grant, opened, one) for one in recipients)
 
 
-def plan(
-    cluster: str, wanted: Sequence[Wanted], there: Iterable[Assignment], *, complete: bool
-) -> Plan:
+def plan_assignments(
+    cluster: str, wanted: Sequence[WantedAssignment], there: Iterable[Assignment], *, complete: bool
+) -> AssignmentPlan:
     """Give what to do, with the assignments that are there.
 
     `complete` says whether all grants are known: without it nothing is removed.
@@ -110,7 +112,7 @@ def plan(
     ours = {one.id.lower(): one for one in there if is_ours(cluster, one)}
     remove = sorted(ours.keys() - names) if complete else []
     changed = {one.path.lower() for one in wanted if _differs(one, ours.get(one.path.lower()))}
-    return Plan(
+    return AssignmentPlan(
         tuple(ours[name].id for name in remove),
         tuple(one for one in wanted if one.path.lower() in changed),
     )
@@ -125,7 +127,7 @@ def is_ours(cluster: str, assignment: Assignment) -> bool:
     return (properties.description or "").startswith(_MARK) and assignment.name.lower() == name
 
 
-def _wanted(cluster: str, grant: AccessGrant, opened: _Opened, to: Recipient) -> Wanted:
+def _wanted(cluster: str, grant: AccessGrant, opened: _Opened, to: Recipient) -> WantedAssignment:
     scope, role = opened.scope, opened.role
     name = _name(cluster, grant.id, to.principal, role, scope)
     subscription = "/".join(scope.split("/")[:3])
@@ -142,7 +144,7 @@ def _wanted(cluster: str, grant: AccessGrant, opened: _Opened, to: Recipient) ->
         condition = condition_of(role, opened.prefixes)
         properties |= {"condition": condition, "conditionVersion": "2.0"}
     path = f"{scope}/providers/Microsoft.Authorization/roleAssignments/{name}"
-    return Wanted(grant.id, path, {"properties": properties})
+    return WantedAssignment(grant.id, path, {"properties": properties})
 
 
 def condition_of(role: str, prefixes: Sequence[str]) -> str:
@@ -157,7 +159,7 @@ def condition_of(role: str, prefixes: Sequence[str]) -> str:
     return f"(({others}) OR ({within}))"
 
 
-def _differs(wanted: Wanted, there: Assignment | None) -> bool:
+def _differs(wanted: WantedAssignment, there: Assignment | None) -> bool:
     if there is None:
         return True
     asked = wanted.body["properties"]

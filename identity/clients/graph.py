@@ -15,11 +15,15 @@ import aiohttp
 import yarl
 
 from core.base.errors import EntraError, NotLeaderError, SettingsError
-from identity.clients.microsoft_http import open_session
-from identity.clients.pacing import Pace, read_date, read_retry_after
-from identity.clients.reading import read_answer
+from identity.clients.microsoft_http import (
+    Pace,
+    open_session,
+    read_answer,
+    read_date,
+    read_retry_after,
+)
 from identity.clients.tokens import GRAPH_SCOPE, Tokens
-from identity.entra.graph_errors import RESTING, refusal
+from identity.entra.graph_answers import RESTING, graph_error
 from identity.entra.graph_requests import Resource
 
 MOST_BYTES: Final = 8 * 1024 * 1024
@@ -63,7 +67,7 @@ class GraphSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class GraphAnswer:
     """What Graph answered with 200. Times are Unix seconds of Graph's clock, where it tells them.
 
     So what is known as of when does not depend on the clock of this machine.
@@ -109,7 +113,7 @@ class Graph:
             await self._session.close()
         self._tokens.close()
 
-    async def get(self, resource: Resource, url: str, require: Callable[[], None]) -> Answer:
+    async def get(self, resource: Resource, url: str, require: Callable[[], None]) -> GraphAnswer:
         """Wait for the time to ask, and ask; once more with another token, if one is refused.
 
         Args:
@@ -134,7 +138,9 @@ class Graph:
         """Forget the failures before: an answer was of use."""
         self._pace.succeeded()
 
-    async def _trying(self, resource: Resource, url: str, require: Callable[[], None]) -> Answer:
+    async def _trying(
+        self, resource: Resource, url: str, require: Callable[[], None]
+    ) -> GraphAnswer:
         try:
             return await self._ask(resource, url, require)
         except EntraError as error:
@@ -145,7 +151,7 @@ class Graph:
                 raise
         return await self._ask(resource, url, require)
 
-    async def _ask(self, resource: Resource, url: str, require: Callable[[], None]) -> Answer:
+    async def _ask(self, resource: Resource, url: str, require: Callable[[], None]) -> GraphAnswer:
         token = await self._tokens.get(f"{self._settings.site.rstrip('/')}{GRAPH_SCOPE}")
         session = self._opened()
         await asyncio.sleep(self.wait_s + _EARLY_S)
@@ -166,7 +172,7 @@ class Graph:
         resource: Resource,
         url: str,
         headers: dict[str, str],
-    ) -> Answer:
+    ) -> GraphAnswer:
         began = time.monotonic()
         address = yarl.URL(url, encoded=True)
         async with session.get(
@@ -177,9 +183,9 @@ class Graph:
             body = await read_answer(response, MOST_BYTES, f"Graph, {resource.value}")
             if response.status == HTTPStatus.OK:
                 now = here if date is None else date
-                return Answer(body, now - took, now, here - now)
+                return GraphAnswer(body, now - took, now, here - now)
             wait = read_retry_after(response.headers.get("Retry-After"), date)
-            raise refusal(response.status, body, resource, wait)
+            raise graph_error(response.status, body, resource, wait)
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:

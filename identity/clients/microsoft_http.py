@@ -1,11 +1,107 @@
-"""Opens the sessions in which Microsoft's services are asked: one connection each, no cookies."""
+"""HTTP as clients of Microsoft's services share it: session, bounded answers, and pace.
 
+One connection each and no cookies. Times come in, and are of any clock that does not jump.
+"""
+
+import datetime as dt
 import ssl
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from pathlib import Path
+from typing import Final
 
 import aiohttp
 
 from core.base.errors import EntraError
+
+FIRST_BACK_OFF_S: Final = 5.0
+LAST_BACK_OFF_S: Final = 60.0
+"""Graph's risk resources answer 429 without Retry-After: the waits are ours."""
+
+LONGEST_RETRY_AFTER_S: Final = 600.0
+"""What it asks for is honoured up to here."""
+
+_JITTER: Final = 0.25
+
+
+@dataclass
+class Pace:
+    """One request after another, and at least `rate_s` from an answer to the next request.
+
+    Measured from the answer, so that requests are as far apart when they arrive, too: what is
+    measured between sends shrinks by whatever the first one was delayed on its way.
+    """
+
+    rate_s: float
+    ready_at: float = 0.0
+    failures: int = 0
+    """In a row."""
+
+    def begin(self, now: float) -> None:
+        """Wait first: another leader may just have asked."""
+        self.ready_at = max(self.ready_at, now + self.rate_s * (1 + _JITTER))
+
+    def answered(self, now: float) -> None:
+        """Go on after an answer, or after the end of a request that had none."""
+        self.ready_at = max(self.ready_at, now + self.rate_s)
+
+    def succeeded(self) -> None:
+        """Forget the failures before."""
+        self.failures = 0
+
+    def back_off(self, now: float, retry_after_s: float, chance: float) -> None:
+        """Ask nothing for a while.
+
+        Args:
+            now: time.
+            retry_after_s: what Graph asks for; 0 where it says nothing.
+            chance: 0 to 1, at random: those who were thrown back together come back apart.
+        """
+        self.failures += 1
+        doubled = FIRST_BACK_OFF_S * 2.0 ** min(self.failures - 1, 10)
+        wait = min(LAST_BACK_OFF_S, doubled * (1 + _JITTER * chance))
+        asked = min(LONGEST_RETRY_AFTER_S, retry_after_s * (1 + _JITTER * chance))
+        self.ready_at = max(self.ready_at, now + max(wait, asked))
+
+
+def read_retry_after(text: str | None, date: float | None) -> float:
+    """Give the seconds of a Retry-After: a number, or a date against the answer's own Date.
+
+    0 for what is neither (RFC 9110, 10.2.3).
+    """
+    if text is None:
+        return 0.0
+    if text.strip().isdecimal():
+        return float(min(int(text.strip()[:9]), LONGEST_RETRY_AFTER_S))
+    at = read_date(text)
+    return max(0.0, at - date) if at is not None and date is not None else 0.0
+
+
+def read_date(text: str | None) -> float | None:
+    """Give the Unix time of an HTTP date; None for what is none."""
+    try:
+        at = parsedate_to_datetime(text or "")
+    except (ValueError, TypeError, IndexError):
+        return None
+    return (at if at.tzinfo else at.replace(tzinfo=dt.UTC)).timestamp()
+
+
+_CHUNK: Final = 64 * 1024
+
+
+async def read_answer(response: aiohttp.ClientResponse, most: int, asked: str) -> bytes:
+    """Read an answer of at most so many bytes; `asked` names it for a person.
+
+    Raises:
+        EntraError: it is longer.
+    """
+    chunks, size = [], 0
+    async for chunk in response.content.iter_chunked(_CHUNK):
+        size += len(chunk)
+        if size > most:
+            raise EntraError(f"{asked}: an answer of more than {most} bytes", "too-large")
+        chunks.append(chunk)
+    return b"".join(chunks)
 
 
 def open_session(

@@ -21,9 +21,13 @@ import yarl
 
 from core.base.errors import EntraError, SettingsError
 from identity.azure_roles.arm_responses import Page, read_shape
-from identity.clients.microsoft_http import open_session
-from identity.clients.pacing import Pace, read_date, read_retry_after
-from identity.clients.reading import read_answer
+from identity.clients.microsoft_http import (
+    Pace,
+    open_session,
+    read_answer,
+    read_date,
+    read_retry_after,
+)
 from identity.clients.tokens import GRAPH_SCOPE, Tokens
 
 MOST_BYTES: Final = 8 * 1024 * 1024

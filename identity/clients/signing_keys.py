@@ -1,11 +1,13 @@
 """Verifies security event tokens by the keys that their issuer publishes (RFC 7517), over HTTPS.
 
 The keys' address is a setting: what a token says of keys (`jku`, `x5u`, `jwk`, `x5c`) is not read.
+Signed JSON that two readers could understand differently is refused.
 """
 
 import asyncio
 import base64
 import binascii
+import json
 import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,10 +18,41 @@ import aiohttp
 import jwt
 
 from core.base.errors import SettingsError
-from identity.clients.strict_json import strict_json
 from identity.push.security_events import MOST_BYTES, SecurityEventSettings
 from kube.client.connector import Connector
 from kube.client.errors import describe
+
+
+def strict_json(content: bytes) -> dict[str, Any]:
+    """Read a JSON object in which no name stands twice, and no number is NaN.
+
+    Of a name that stands twice one reader takes the first value and another the last (RFC 7519,
+    4): what is verified would not be what is read.
+
+    Raises:
+        ValueError: it is none; the text quotes nothing of it.
+    """
+    try:
+        found = json.loads(content.decode(), object_pairs_hook=_once, parse_constant=_no_constant)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"no JSON at byte {error.pos}") from None
+    if not isinstance(found, dict):
+        raise ValueError("not an object")  # noqa: TRY004  It is a value that came from outside.
+    return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name stands twice")
+    return found
+
+
+def _no_constant(_: str) -> None:
+    raise ValueError("no JSON number")
+
 
 ALGORITHMS: Final[Mapping[str, str]] = {
     "RS256": "RSA",
@@ -60,14 +93,14 @@ _OK: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class VerifiedToken:
     """A token that the issuer signed; nothing else of it has been looked at."""
 
     claims: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Unverified:
+class UnverifiedToken:
     """A token that is not the issuer's, or none; `of_key` says which. Quotes nothing of it."""
 
     text: str
@@ -75,7 +108,7 @@ class Unverified:
 
 
 @dataclass(frozen=True, slots=True)
-class NoKeys:
+class KeysUnavailable:
     """It cannot be said yet: the keys cannot be had, or not again so soon."""
 
     text: str
@@ -113,10 +146,10 @@ class SigningKeys:
         if session is not None:
             await session.close()
 
-    async def verify(self, token: bytes) -> Verified | Unverified | NoKeys:
+    async def verify(self, token: bytes) -> VerifiedToken | UnverifiedToken | KeysUnavailable:
         """Say whether the issuer signed a token, and give its claims."""
         header = _read_header(token)
-        if isinstance(header, Unverified):
+        if isinstance(header, UnverifiedToken):
             return header
         keys = await self._keys_for(header)
         if not isinstance(keys, tuple):
@@ -125,30 +158,32 @@ class SigningKeys:
             payload = _payload(token, key, header.algorithm)
             if payload is not None:
                 return _read_payload(payload)
-        return Unverified("the signature is wrong", of_key=True)
+        return UnverifiedToken("the signature is wrong", of_key=True)
 
     async def _keys_for(
         self, header: "_Header"
-    ) -> tuple[Mapping[str, Any], ...] | Unverified | NoKeys:
+    ) -> tuple[Mapping[str, Any], ...] | UnverifiedToken | KeysUnavailable:
         async with self._turn:
             now = self._clock()
             if now - self._fetched > REFRESH_S and now - self._tried >= RETRY_S:
                 await self._fetch()
             if now - self._fetched > LONGEST_S:
-                return NoKeys("the issuer's keys cannot be had now", RETRY_S)
+                return KeysUnavailable("the issuer's keys cannot be had now", RETRY_S)
             if keys := _fitting(self._keys, header):
                 return keys
             if any(header.key_id == key.get("kid") for key in self._keys if "kid" in key):
-                return Unverified("its key is not for its algorithm", of_key=True)
+                return UnverifiedToken("its key is not for its algorithm", of_key=True)
             since = now - self._asked
             if since < UNKNOWN_S:
-                return NoKeys("its key is not known; keys were fetched just now", UNKNOWN_S - since)
+                return KeysUnavailable(
+                    "its key is not known; keys were fetched just now", UNKNOWN_S - since
+                )
             self._asked = now
             await self._fetch()
             if self._problem:
-                return NoKeys("its key is not known, and keys cannot be had now", RETRY_S)
+                return KeysUnavailable("its key is not known, and keys cannot be had now", RETRY_S)
             keys = _fitting(self._keys, header)
-            return keys or Unverified("the issuer has no such key", of_key=True)
+            return keys or UnverifiedToken("the issuer has no such key", of_key=True)
 
     async def _fetch(self) -> None:
         """Fetch the keys; where that fails those known stay, and `problem` says why."""
@@ -193,14 +228,14 @@ def _context(settings: SecurityEventSettings) -> ssl.SSLContext:
         raise SettingsError(text) from None
 
 
-def _read_header(token: bytes) -> _Header | Unverified:
+def _read_header(token: bytes) -> _Header | UnverifiedToken:
     """Read what a token says of itself, as strictly as it is verified later."""
     if len(token) > MOST_BYTES or token.count(b".") != 2:  # noqa: PLR2004  RFC 7515, 7.1.
-        return Unverified("no JSON Web Signature in compact form", of_key=False)
+        return UnverifiedToken("no JSON Web Signature in compact form", of_key=False)
     try:
         header = strict_json(_decode(token.partition(b".")[0]))
     except ValueError:
-        return Unverified("its header is no JSON object", of_key=False)
+        return UnverifiedToken("its header is no JSON object", of_key=False)
     typ, algorithm, key_id = (header.get(name) for name in ("typ", "alg", "kid"))
     text, of_key = "", False
     if not isinstance(typ, str) or typ.lower() not in TYPES:
@@ -213,7 +248,7 @@ def _read_header(token: bytes) -> _Header | Unverified:
         text, of_key = f"alg must be one of {', '.join(ALGORITHMS)}", True
     else:
         return _Header(algorithm, key_id)
-    return Unverified(text, of_key)
+    return UnverifiedToken(text, of_key)
 
 
 def _decode(part: bytes) -> bytes:
@@ -276,8 +311,10 @@ def _payload(token: bytes, key: Mapping[str, Any], algorithm: str) -> bytes | No
     return payload if isinstance(payload, bytes) else None
 
 
-def _read_payload(payload: bytes) -> Verified | Unverified:
+def _read_payload(payload: bytes) -> VerifiedToken | UnverifiedToken:
     try:
-        return Verified(strict_json(payload))
+        return VerifiedToken(strict_json(payload))
     except ValueError:
-        return Unverified("its claims are no JSON object in which each name is once", of_key=False)
+        return UnverifiedToken(
+            "its claims are no JSON object in which each name is once", of_key=False
+        )

@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from identity.entra.graph_requests import MOST_IN_FILTER
-from identity.entra.polling_times import Times
+from identity.entra.graph_requests import MOST_IN_FILTER, PollIntervals
 from identity.entra.values import object_id_of
 
 MOST_IDS: Final = 20_000
@@ -18,7 +17,7 @@ BY_OBJECT: Final = "id"
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class IdQuery:
     """Ids that one request is about."""
 
     field: str
@@ -33,14 +32,14 @@ class _Wait:
 
 
 @dataclass
-class Waiting:
+class IdQueue:
     """The ids in use, and when each is due.
 
     Nobody says which are client ids (of workloads) and which object ids (of pipelines): each is
     asked about as the one, and where there is none, as the other.
     """
 
-    times: Times
+    times: PollIntervals
     left_out: int = 0
     """How many are beyond MOST_IDS."""
     _waits: dict[str, _Wait] = field(default_factory=dict)
@@ -66,7 +65,7 @@ class Waiting:
         """When the next one is due."""
         return min((each.due for each in self._waits.values()), default=float("inf"))
 
-    def next(self, now: float) -> Asking | None:
+    def next(self, now: float) -> IdQuery | None:
         """Give what to ask now, the longest due first; None while none is due."""
         due = ((each.due, guid) for guid, each in self._waits.items() if each.due <= now)
         first = heapq.nsmallest(2 * MOST_IN_FILTER, due)
@@ -74,9 +73,9 @@ class Waiting:
             return None
         name = self._waits[first[0][1]].field
         ids = [guid for _, guid in first if self._waits[guid].field == name]
-        return Asking(name, tuple(ids[:MOST_IN_FILTER]))
+        return IdQuery(name, tuple(ids[:MOST_IN_FILTER]))
 
-    def answered(self, asking: Asking, found: Collection[str], now: float) -> None:
+    def answered(self, asking: IdQuery, found: Collection[str], now: float) -> None:
         """Take in for which ids there was an answer: the others are asked about again."""
         for guid in asking.ids:
             if guid not in self._waits:

@@ -1,21 +1,98 @@
-"""What Graph's answers say. Pure; of each object only what is asked for is read, never a name."""
+"""Graph's answers: pages of objects, and refusals with what to mend. Pure.
 
+Of each object only what is asked for is read, never a name; Graph's own texts are looked at, never
+quoted.
+"""
+
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Final
 
 import msgspec
 
+from core.base.errors import EntraError
 from core.risk.model import Application, ApplicationKind, PrincipalKind, RiskEntry, identity_key
 from identity.entra.application_ids import BY_CLIENT
-from identity.entra.event_ids import kept_event_id
 from identity.entra.graph_requests import Resource
-from identity.entra.values import event_type_of, level_of, object_id_of, seconds_of, state_of
+from identity.entra.values import (
+    event_type_of,
+    kept_event_id,
+    level_of,
+    object_id_of,
+    seconds_of,
+    state_of,
+)
 from identity.risk.entry_merge import Detection
+
+_UNLICENSED: Final = (
+    "not licensed",
+    "premium license",
+    "requestfromnonpremiumtenant",
+    "aadpremiumlicenserequired",
+)
+"""In code or message of a 403: "Your tenant is not licensed for this feature." and the like."""
+
+_CODE: Final = re.compile(r"[A-Za-z][A-Za-z_]{0,79}")
+
+
+class _Error(msgspec.Struct):
+    code: str = ""
+    message: str = ""
+
+
+class _Refusal(msgspec.Struct):
+    error: _Error
+
+
+RESTING: Final = frozenset({"permission", "licence", "rejected", "foreign-link", "too-large"})
+"""Kinds that waiting does not mend: the resource rests, and the others go on."""
+
+
+def graph_error(
+    status: int, body: bytes, resource: Resource, retry_after_s: float = 0.0
+) -> EntraError:
+    """Give the error for an answer that is not 200; its `kind` says of what sort it is."""
+    code, told = _read_error(body)
+    named = f" ({code})" if code else ""
+    asked = f"Graph, {resource.value}"
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        text = "too many requests: other applications of the tenant may ask as well"
+        return EntraError(f"{asked}: {text}", "throttled", retry_after_s)
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return EntraError(f"{asked}: HTTP {status}{named}", "server-error", retry_after_s)
+    if status == HTTPStatus.UNAUTHORIZED:
+        text = f"the token is not accepted{named}; check identity.graph and identity.tenant"
+        return EntraError(f"{asked}: {text}", "unauthorized")
+    if status == HTTPStatus.FORBIDDEN:
+        return _forbidden(asked, told, named, resource)
+    if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
+        text = f"HTTP {status} to another address, which is not followed; check identity.graph"
+        return EntraError(f"{asked}: {text}", "redirected")
+    return EntraError(f"{asked}: HTTP {status}{named}", "rejected")
+
+
+def _forbidden(asked: str, told: str, named: str, resource: Resource) -> EntraError:
+    if resource.licence and any(each in told for each in _UNLICENSED):
+        text = f"the tenant lacks the licence {resource.licence}"
+        return EntraError(f"{asked}: {text}: nobody is assessed", "licence")
+    text = f"the application lacks the permission {resource.permission}{named}"
+    return EntraError(f"{asked}: {text}; grant it, with an admin's consent", "permission")
+
+
+def _read_error(body: bytes) -> tuple[str, str]:
+    """Give the code, where it is a word, and all that was told, in lower case, to look into."""
+    try:
+        error = msgspec.json.decode(body, type=_Refusal).error
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return "", ""
+    code = error.code if _CODE.fullmatch(error.code) else ""
+    return code, f"{error.code} {error.message}".lower()
 
 
 @dataclass(frozen=True, slots=True)
-class Risky:
+class RiskyPrincipal:
     """A riskyUser or riskyServicePrincipal."""
 
     key: bytes
@@ -29,7 +106,7 @@ class Risky:
 
 
 @dataclass(frozen=True, slots=True)
-class Detected:
+class RiskDetection:
     """A riskDetection or servicePrincipalRiskDetection."""
 
     key: bytes
@@ -39,7 +116,7 @@ class Detected:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ServicePrincipal:
     """A servicePrincipal: what its client id and its object id stand for."""
 
     client_id: str
@@ -51,20 +128,20 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Guest:
+class GuestUser:
     """A user of another tenant."""
 
     key: bytes
 
 
-Item = Risky | Detected | Known | Guest
+GraphItem = RiskyPrincipal | RiskDetection | ServicePrincipal | GuestUser
 
 
 @dataclass(frozen=True, slots=True)
-class PageRead:
+class GraphPage:
     """One page of a resource."""
 
-    items: tuple[Item, ...]
+    items: tuple[GraphItem, ...]
     next_link: str = ""
     """Where the next page is; empty on the last one. Not looked at yet."""
     unreadable: int = 0
@@ -106,7 +183,7 @@ class _Guest(msgspec.Struct):
     id: str
 
 
-def read_page(body: bytes, resource: Resource, tenant: str) -> PageRead | None:
+def read_page(body: bytes, resource: Resource, tenant: str) -> GraphPage | None:
     """Read a page; None for what is none: not JSON, cut short, or of another shape.
 
     Args:
@@ -125,17 +202,17 @@ def read_page(body: bytes, resource: Resource, tenant: str) -> PageRead | None:
             unreadable += 1
         else:
             items.append(item)
-    return PageRead(tuple(items), page.next_link or "", unreadable)
+    return GraphPage(tuple(items), page.next_link or "", unreadable)
 
 
-def _read(raw: msgspec.Raw, resource: Resource, tenant: str) -> Item | None:
+def _read(raw: msgspec.Raw, resource: Resource, tenant: str) -> GraphItem | None:
     try:
         return _READERS[resource](raw, tenant)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
 
 
-def _read_risky(raw: msgspec.Raw, kind: PrincipalKind) -> Risky | None:
+def _read_risky(raw: msgspec.Raw, kind: PrincipalKind) -> RiskyPrincipal | None:
     found = msgspec.json.decode(raw, type=_Risky)
     object_id = object_id_of(found.id)
     if object_id is None:
@@ -148,10 +225,10 @@ def _read_risky(raw: msgspec.Raw, kind: PrincipalKind) -> Risky | None:
         updated=seconds_of(found.updated) or 0,
     )
     client_id = object_id_of(found.app_id) or ""
-    return Risky(identity_key(object_id), entry, found.updated or "", object_id, client_id)
+    return RiskyPrincipal(identity_key(object_id), entry, found.updated or "", object_id, client_id)
 
 
-def _read_detected(raw: msgspec.Raw, kind: PrincipalKind) -> Detected | None:
+def _read_detected(raw: msgspec.Raw, kind: PrincipalKind) -> RiskDetection | None:
     found = msgspec.json.decode(raw, type=_Detected)
     whose = found.user_id if kind is PrincipalKind.USER else found.service_principal_id
     object_id, active = object_id_of(whose), seconds_of(found.activity)
@@ -165,16 +242,16 @@ def _read_detected(raw: msgspec.Raw, kind: PrincipalKind) -> Detected | None:
         state_of(found.risk_state),
         kind,
     )
-    return Detected(identity_key(object_id), detection, found.detected or "")
+    return RiskDetection(identity_key(object_id), detection, found.detected or "")
 
 
-def _read_known(raw: msgspec.Raw, tenant: str) -> Known | None:
+def _read_known(raw: msgspec.Raw, tenant: str) -> ServicePrincipal | None:
     found = msgspec.json.decode(raw, type=_Known)
     object_id, client_id = object_id_of(found.id), object_id_of(found.app_id)
     kind = _kind_of(found, tenant)
     if object_id is None or client_id is None or kind is None:
         return None
-    return Known(client_id, Application(kind, object_id))
+    return ServicePrincipal(client_id, Application(kind, object_id))
 
 
 def _kind_of(found: _Known, tenant: str) -> ApplicationKind | None:
@@ -190,12 +267,12 @@ def _kind_of(found: _Known, tenant: str) -> ApplicationKind | None:
     return ApplicationKind.APPLICATION if owner == tenant else ApplicationKind.FOREIGN
 
 
-def _read_guest(raw: msgspec.Raw, _: str) -> Guest | None:
+def _read_guest(raw: msgspec.Raw, _: str) -> GuestUser | None:
     object_id = object_id_of(msgspec.json.decode(raw, type=_Guest).id)
-    return Guest(identity_key(object_id)) if object_id else None
+    return GuestUser(identity_key(object_id)) if object_id else None
 
 
-_READERS: Final[dict[Resource, Callable[[msgspec.Raw, str], Item | None]]] = {
+_READERS: Final[dict[Resource, Callable[[msgspec.Raw, str], GraphItem | None]]] = {
     Resource.USERS: lambda raw, _: _read_risky(raw, PrincipalKind.USER),
     Resource.SERVICE_PRINCIPALS: lambda raw, _: _read_risky(raw, PrincipalKind.SERVICE_PRINCIPAL),
     Resource.USER_EVENTS: lambda raw, _: _read_detected(raw, PrincipalKind.USER),

@@ -1,4 +1,4 @@
-"""What is asked of Microsoft Graph v1.0, and what one needs for it. Pure.
+"""The requests to Microsoft Graph v1.0: what is asked, how often, and what one needs for it. Pure.
 
 Never more than ids, levels, states, times and event types: no name, address or mail is asked for.
 """
@@ -8,6 +8,48 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 from urllib.parse import quote, urlsplit
+
+from core.base.errors import SettingsError
+
+
+@dataclass(frozen=True, slots=True)
+class PollIntervals:
+    """Seconds. Whatever they say, Graph is asked once a second at most (see `pacing`)."""
+
+    every_s: float = 8.0
+    """From one look at what changed to the next, for users and service principals."""
+    events_s: float = 60.0
+    """The same for detections."""
+    full_s: float = 86_400.0
+    """From one pass over everybody to the next."""
+    confirm_s: float = 600.0
+    """To the next such pass, where one did not list somebody who is at risk."""
+    applications_s: float = 6 * 3600.0
+    """After which it is asked again what a client id stands for."""
+    missing_s: float = 600.0
+    """The same of one that the tenant did not have."""
+    guests_s: float = 3600.0
+    overlap_s: float = 900.0
+    """So far before the latest that was seen a look at what changed begins: what Graph shows late,
+    and what it dates up to 300 seconds ahead (`identity.risk.entry_merge`), is still seen."""
+    events_overlap_s: float = 3600.0
+    """The same for detections, which come 5 to 10 minutes late when they come at once."""
+    heartbeat_s: float = 60.0
+    """How often it is written that nothing changed."""
+    rest_s: float = 60.0
+    """How long a resource rests that Graph refuses: a permission or a licence is missing."""
+
+    def __post_init__(self) -> None:
+        """Refuse times by which Graph would be asked all the time.
+
+        Raises:
+            SettingsError: naming the setting and the fix.
+        """
+        if self.every_s < 2:  # noqa: PLR2004  Two resources, one request a second.
+            raise SettingsError("identity.poll_every: must be 2 seconds or more")
+        if self.full_s < self.every_s:
+            raise SettingsError("identity.full_every: must not be below identity.poll_every")
+
 
 VERSION: Final = "/v1.0"
 
@@ -112,17 +154,17 @@ _ENDPOINTS: Final = {
 """Microsoft Graph v1.0 reference, each resource's page `list`."""
 
 
-def all_of(site: str, resource: Resource) -> str:
+def url_of_all(site: str, resource: Resource) -> str:
     """Give the address of the first page of all."""
     return _address(site, resource, "userType eq 'Guest'" if resource is Resource.GUESTS else "")
 
 
-def changed_since(site: str, resource: Resource, since: str) -> str:
+def url_of_changes(site: str, resource: Resource, since: str) -> str:
     """Give the first page of what changed at `since`, as Graph takes times, or later."""
     return _address(site, resource, f"{resource.changed} ge {since}")
 
 
-def applications_named(site: str, ids: Sequence[str], field: str) -> str:
+def url_of_applications(site: str, ids: Sequence[str], field: str) -> str:
     """Give the address of service principals by `appId` or `id`: GUIDs, MOST_IN_FILTER at most."""
     listed = ",".join(f"'{each}'" for each in ids)
     return _address(site, Resource.APPLICATIONS, f"{field} in ({listed})")

@@ -1,12 +1,12 @@
-"""Which request to Graph comes next. Pure: times come in, and nothing is asked here.
+"""The schedule of requests to Graph: passes over pages, and which request comes next. Pure.
 
 What changed goes first; passes over everybody, detections, client ids and guests take turns in the
 requests that are left, one of four at least. So a pass over 100,000 users, 200 pages, delays
-nothing, and whatever changes, the rest is read in time.
+nothing, and whatever changes, the rest is read in time. Times come in, and nothing is asked here.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
@@ -14,19 +14,99 @@ import msgspec
 from core.base.errors import EntraError
 from core.base.times import time_text
 from core.risk.snapshot import Coverage
-from identity.entra.application_ids import Asking, Waiting
-from identity.entra.graph_answers import Known, PageRead
-from identity.entra.graph_errors import RESTING
-from identity.entra.graph_requests import (
-    Resource,
-    all_of,
-    applications_named,
-    changed_since,
-    is_ours,
+from identity.entra.application_ids import IdQuery, IdQueue
+from identity.entra.graph_answers import (
+    RESTING,
+    GraphPage,
+    GuestUser,
+    RiskDetection,
+    RiskyPrincipal,
+    ServicePrincipal,
 )
-from identity.entra.passes import Pass, covered, later
-from identity.entra.polling_times import Times
+from identity.entra.graph_requests import (
+    PollIntervals,
+    Resource,
+    is_ours,
+    url_of_all,
+    url_of_applications,
+    url_of_changes,
+)
 from identity.entra.values import seconds_of
+from identity.risk.entry_merge import MOST_AHEAD_S
+
+
+@dataclass
+class PollPass:
+    """One pass, and how far it has come."""
+
+    resource: Resource
+    url: str
+    """Of the page that comes next."""
+    full: bool
+    """Whether it is over all of them."""
+    asking: IdQuery | None = None
+    """The client ids that it is about."""
+    as_of: float | None = None
+    """When it began, by Graph's clock: everything that changed before is in it. Unix seconds."""
+    latest: str = ""
+    """The latest change that it told of, as Graph wrote it."""
+    listed: set[bytes] = field(default_factory=set)
+    """Whom a full pass told of."""
+    pages: int = 0
+    failures: int = 0
+    """In a row."""
+
+    def take(self, page: GraphPage, asked_at: float, now: float) -> None:
+        """Take in a page: when it was asked for, and when Graph answered, by its own clock."""
+        if self.as_of is None:
+            self.as_of = asked_at
+        self.pages += 1
+        self.failures = 0
+        for item in page.items:
+            if isinstance(item, RiskyPrincipal | RiskDetection) and (
+                at := seconds_of(item.written)
+            ):
+                self.latest = (
+                    later_time(self.latest, item.written) if _is_past(at, now) else self.latest
+                )
+            if self.full and isinstance(item, RiskyPrincipal | GuestUser):
+                self.listed.add(item.key)
+
+
+def _is_past(at: int, now: float) -> bool:
+    return at <= now + MOST_AHEAD_S
+
+
+def later_time(one: str, other: str) -> str:
+    """Give the later of two times, as Graph wrote it; what is none comes first."""
+    return max(one, other, key=lambda each: (seconds_of(each) or 0, each))
+
+
+def coverage_after(
+    coverage: Coverage, found: PollPass, through: str, changes_as_of: float | None
+) -> Coverage:
+    """Give how far a resource is known after a pass that is complete.
+
+    Before the first pass over all of them is, nothing is known to be complete.
+
+    Args:
+        coverage: how far it was known.
+        found: the pass.
+        through: where to go on.
+        changes_as_of: when the last complete pass over what changed began, in this term.
+    """
+    if found.full:
+        as_of = _latest(coverage.as_of, found.as_of)
+        if changes_as_of and found.as_of and changes_as_of >= found.as_of:
+            as_of = _latest(as_of, changes_as_of)
+        return msgspec.structs.replace(coverage, as_of=as_of, through=through, full=found.as_of)
+    as_of = None if coverage.full is None else _latest(coverage.as_of, found.as_of)
+    return msgspec.structs.replace(coverage, as_of=as_of, through=through)
+
+
+def _latest(one: float | None, other: float | None) -> float | None:
+    return max((each for each in (one, other) if each is not None), default=None)
+
 
 MOST_PAGES: Final = 10_000
 """Of one pass: 5,000,000 identities."""
@@ -56,8 +136,8 @@ class _Track:
     full_at: float
     changes_at: float = 0.0
     """When the next pass is due; while one goes on, when it began."""
-    full: Pass | None = None
-    changes: Pass | None = None
+    full: PollPass | None = None
+    changes: PollPass | None = None
     changes_as_of: float | None = None
     rests_until: float = 0.0
     is_unfiltered: bool = False
@@ -79,7 +159,7 @@ class _Track:
         changes_at = self.changes_at if self.has_changes else _NEVER
         return max(self.rests_until, min(self.full_at, changes_at))
 
-    def drop(self, found: Pass) -> None:
+    def drop(self, found: PollPass) -> None:
         """Forget a pass, which is complete or begins anew."""
         if self.full is found:
             self.full = None
@@ -87,13 +167,13 @@ class _Track:
             self.changes = None
 
 
-class Plan:
+class PollSchedule:
     """Says what to ask next, and takes in what came of it. One for each term of a leader."""
 
     def __init__(
         self,
         site: str,
-        times: Times,
+        times: PollIntervals,
         coverages: Mapping[Resource, Coverage],
         *,
         wall: float,
@@ -103,13 +183,13 @@ class Plan:
         self._site = site
         self._times = times
         self._served = self._in_row = 0
-        self.waiting = Waiting(times)
+        self.waiting = IdQueue(times)
         self._tracks: dict[Resource, _Track] = {}
         for resource, coverage in coverages.items():
             left = self._left(resource, coverage, wall)
             self._tracks[resource] = _Track(resource, coverage, coverage.through, now + left)
 
-    def next(self, now: float) -> Pass | None:
+    def next(self, now: float) -> PollPass | None:
         """Give the pass whose next page is to be asked for; None while none is due."""
         awake = [each for each in self._tracks.values() if now >= each.rests_until]
         if self._in_row < MOST_IN_ROW and (found := self._next_first(awake, now)):
@@ -118,7 +198,7 @@ class Plan:
         self._in_row = 0
         return self._next_turn(awake, now) or self._next_first(awake, now)
 
-    def _next_first(self, awake: Iterable[_Track], now: float) -> Pass | None:
+    def _next_first(self, awake: Iterable[_Track], now: float) -> PollPass | None:
         """Give a pass over what changed; users and service principals take turns."""
         first = [each for each in awake if each.resource in FIRST]
         for track in sorted(first, key=lambda each: each.served_first):
@@ -128,7 +208,7 @@ class Plan:
                 return found
         return None
 
-    def _next_turn(self, awake: Iterable[_Track], now: float) -> Pass | None:
+    def _next_turn(self, awake: Iterable[_Track], now: float) -> PollPass | None:
         """Give a pass of those that take turns."""
         for track in sorted(awake, key=lambda each: each.served):
             is_first = track.resource in FIRST
@@ -139,7 +219,7 @@ class Plan:
                 return found
         return None
 
-    def _any(self, track: _Track, now: float) -> Pass | None:
+    def _any(self, track: _Track, now: float) -> PollPass | None:
         return self._changes(track, now) or self._full(track, now)
 
     def wait_s(self, now: float) -> float:
@@ -150,7 +230,7 @@ class Plan:
         return max(0.0, min(self._times.every_s, min(dues, default=_NEVER) - now))
 
     def answered(
-        self, found: Pass, page: PageRead, asked_at: float, answered_at: float, now: float
+        self, found: PollPass, page: GraphPage, asked_at: float, answered_at: float, now: float
     ) -> bool:
         """Go on to the next page; say whether there is none, and the pass is complete.
 
@@ -176,7 +256,7 @@ class Plan:
         track.drop(found)
         return True
 
-    def failed(self, found: Pass, error: EntraError, now: float) -> None:
+    def failed(self, found: PollPass, error: EntraError, now: float) -> None:
         """Take in that a request failed: ask again, begin anew, or let the resource rest."""
         track = self._tracks[found.resource]
         found.failures += 1
@@ -224,26 +304,26 @@ class Plan:
     def _every(self, resource: Resource) -> float:
         return self._times.every_s if resource in FIRST else self._times.events_s
 
-    def _changes(self, track: _Track, now: float) -> Pass | None:
+    def _changes(self, track: _Track, now: float) -> PollPass | None:
         if track.changes is None and track.has_changes and now >= track.changes_at:
             is_first = track.resource in FIRST
             overlap = self._times.overlap_s if is_first else self._times.events_overlap_s
             since = time_text(max(0, (seconds_of(track.through) or 0) - overlap))
-            url = changed_since(self._site, track.resource, since)
-            track.changes, track.changes_at = Pass(track.resource, url, full=False), now
+            url = url_of_changes(self._site, track.resource, since)
+            track.changes, track.changes_at = PollPass(track.resource, url, full=False), now
         return track.changes
 
-    def _full(self, track: _Track, now: float) -> Pass | None:
+    def _full(self, track: _Track, now: float) -> PollPass | None:
         if track.full is None and track.resource is Resource.APPLICATIONS:
             if asking := self.waiting.next(now):
-                url = applications_named(self._site, asking.ids, asking.field)
-                track.full = Pass(track.resource, url, full=True, asking=asking)
+                url = url_of_applications(self._site, asking.ids, asking.field)
+                track.full = PollPass(track.resource, url, full=True, asking=asking)
         elif track.full is None and now >= track.full_at:
-            track.full = Pass(track.resource, all_of(self._site, track.resource), full=True)
+            track.full = PollPass(track.resource, url_of_all(self._site, track.resource), full=True)
             track.full_at = now
         return track.full
 
-    def _checked(self, found: Pass, link: str) -> str:
+    def _checked(self, found: PollPass, link: str) -> str:
         asked = f"Graph, {found.resource.value}"
         if not is_ours(link, self._site, found.resource):
             text = "the next page lies elsewhere: it was not asked for, and the token not sent"
@@ -252,7 +332,7 @@ class Plan:
             raise EntraError(f"{asked}: pages without an end", "foreign-link")
         return link
 
-    def _end(self, track: _Track, found: Pass, page: PageRead, now: float) -> None:
+    def _end(self, track: _Track, found: PollPass, page: GraphPage, now: float) -> None:
         every = self._every(track.resource)
         if found.asking:
             self.waiting.answered(found.asking, _found(page, found.asking), now)
@@ -265,10 +345,10 @@ class Plan:
         else:
             track.changes_at += every
             track.changes_as_of = found.as_of
-            track.through = later(track.through, found.latest)
-        track.coverage = covered(track.coverage, found, track.through, track.changes_as_of)
+            track.through = later_time(track.through, found.latest)
+        track.coverage = coverage_after(track.coverage, found, track.through, track.changes_as_of)
 
 
-def _found(page: PageRead, asking: Asking) -> set[str]:
+def _found(page: GraphPage, asking: IdQuery) -> set[str]:
     """Give the ids for which there was an answer."""
-    return {each.named(asking.field) for each in page.items if isinstance(each, Known)}
+    return {each.named(asking.field) for each in page.items if isinstance(each, ServicePrincipal)}

@@ -1,4 +1,4 @@
-"""How what Graph told gets into a snapshot. Pure: it changes a draft and nothing else."""
+"""Merges what Graph told into a risk snapshot. Pure: it changes a draft and nothing else."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,11 +10,17 @@ import msgspec
 from core.risk.model import Application, ApplicationKind, PrincipalKind, RiskSource, identity_key
 from core.risk.records import RecordSort
 from core.risk.snapshot import Coverage, Head, SnapshotDraft
-from identity.entra.application_ids import BY_OBJECT, Asking, Waiting
-from identity.entra.graph_answers import Detected, Guest, Item, Known, Risky
+from identity.entra.application_ids import BY_OBJECT, IdQuery, IdQueue
+from identity.entra.graph_answers import (
+    GraphItem,
+    GuestUser,
+    RiskDetection,
+    RiskyPrincipal,
+    ServicePrincipal,
+)
 from identity.entra.graph_requests import Resource
-from identity.risk.entry_merge import MOST_AHEAD_S, Merged, merge, merge_detection
-from identity.risk.standings import says_at_risk
+from identity.risk.entry_merge import MOST_AHEAD_S, MergeResult, merge_detection, merge_entry
+from identity.risk.standings import entry_at_risk
 
 SETTLED_S: Final = 60.0
 """So long after a change nobody is still telling of another one of the same second."""
@@ -31,18 +37,18 @@ _FRESH: Final = Head()
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class HeardPage:
     """What one page told."""
 
     resource: Resource
-    items: Sequence[Item]
+    items: Sequence[GraphItem]
     now: float
     """Graph's own time."""
-    asking: Asking | None = None
+    asking: IdQuery | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedPrincipals:
     """Whom a pass over all of them told of."""
 
     resource: Resource
@@ -53,7 +59,7 @@ class Listed:
     """Who was at risk and not listed by the pass before."""
 
 
-def belongs(draft: SnapshotDraft, tenant: str) -> None:
+def bind_tenant(draft: SnapshotDraft, tenant: str) -> None:
     """Make the snapshot this tenant's: what another one's Entra said is forgotten."""
     if draft.head.tenant and draft.head.tenant != tenant:
         for key, _ in list(draft.before.entries(RiskSource.ENTRA)):
@@ -67,23 +73,23 @@ def belongs(draft: SnapshotDraft, tenant: str) -> None:
     draft.head = msgspec.structs.replace(draft.head, tenant=tenant)
 
 
-def fold(draft: SnapshotDraft, heard: Heard) -> Counter[Merged]:
+def merge_page(draft: SnapshotDraft, heard: HeardPage) -> Counter[MergeResult]:
     """Take in what a page told; give what became of it."""
-    counts: Counter[Merged] = Counter()
+    counts: Counter[MergeResult] = Counter()
     for item in heard.items:
-        if isinstance(item, Risky):
+        if isinstance(item, RiskyPrincipal):
             counts[_fold_risky(draft, item, heard.now)] += 1
-        elif isinstance(item, Detected):
+        elif isinstance(item, RiskDetection):
             detection = item.detection
             counts[merge_detection(draft, RiskSource.ENTRA, item.key, detection, heard.now)] += 1
-        elif isinstance(item, Guest):
+        elif isinstance(item, GuestUser):
             draft.put_guest(item.key, is_guest=True)
     if heard.asking is not None:
         _fold_applications(draft, heard.asking, heard.items)
     return counts
 
 
-def fold_listed(draft: SnapshotDraft, listed: Listed) -> frozenset[bytes]:
+def forget_unlisted(draft: SnapshotDraft, listed: ListedPrincipals) -> frozenset[bytes]:
     """Forget who is not listed any more; give those who are kept though they are not.
 
     One who is at risk goes only when two passes in a row do not list them: pages shift while they
@@ -99,14 +105,14 @@ def fold_listed(draft: SnapshotDraft, listed: Listed) -> frozenset[bytes]:
             continue
         if entry.updated >= listed.began - MOST_AHEAD_S:
             continue
-        if says_at_risk(entry) and key not in listed.missed:
+        if entry_at_risk(entry) and key not in listed.missed:
             kept.add(key)
         else:
             draft.drop(RiskSource.ENTRA, key)
     return frozenset(kept)
 
 
-def forget_unused(draft: SnapshotDraft, waiting: Waiting) -> None:
+def forget_unused(draft: SnapshotDraft, waiting: IdQueue) -> None:
     """Forget ids of applications that nobody uses any more, but for those that are at risk.
 
     Whoever has the credential of one may use it in the cluster for the first time.
@@ -127,7 +133,7 @@ def coverages_of(head: Head, resources: Iterable[Resource]) -> dict[Resource, Co
     return {each: getattr(head, each.field) for each in resources}
 
 
-def _fold_risky(draft: SnapshotDraft, item: Risky, now: float) -> Merged:
+def _fold_risky(draft: SnapshotDraft, item: RiskyPrincipal, now: float) -> MergeResult:
     entry, before = item.entry, draft.entry(RiskSource.ENTRA, item.key)
     if not entry.updated:
         # Its time cannot be read: that hides nobody. It counts as changed when it differs.
@@ -140,16 +146,16 @@ def _fold_risky(draft: SnapshotDraft, item: Risky, now: float) -> Merged:
     if item.client_id:
         _follow(draft, item)
     settled = now - entry.updated >= SETTLED_S
-    return merge(draft, RiskSource.ENTRA, item.key, entry, now, settled=settled)
+    return merge_entry(draft, RiskSource.ENTRA, item.key, entry, now, settled=settled)
 
 
-def _follow(draft: SnapshotDraft, item: Risky) -> None:
+def _follow(draft: SnapshotDraft, item: RiskyPrincipal) -> None:
     """Follow a client id whose service principal was deleted and made again, or is at risk.
 
     What a Pod signs in as is looked up once it is seen; that of one at risk is known beforehand.
     """
     known = draft.application(item.client_id)
-    if known is None and not says_at_risk(item.entry):
+    if known is None and not entry_at_risk(item.entry):
         return
     if known is None or known.kind is ApplicationKind.MISSING:
         known = Application(ApplicationKind.APPLICATION)
@@ -161,11 +167,11 @@ def _is_at_risk(draft: SnapshotDraft, known: Application) -> bool:
     entry = (
         draft.entry(RiskSource.ENTRA, identity_key(known.object_id)) if known.object_id else None
     )
-    return entry is not None and says_at_risk(entry)
+    return entry is not None and entry_at_risk(entry)
 
 
-def _fold_applications(draft: SnapshotDraft, asking: Asking, items: Iterable[Item]) -> None:
-    found = (each for each in items if isinstance(each, Known))
+def _fold_applications(draft: SnapshotDraft, asking: IdQuery, items: Iterable[GraphItem]) -> None:
+    found = (each for each in items if isinstance(each, ServicePrincipal))
     known = {each.named(asking.field): each.application for each in found}
     for guid in asking.ids:
         if guid in known:

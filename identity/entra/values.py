@@ -1,12 +1,30 @@
-"""How Entra ID writes levels, states, times and ids, in Graph and in its logs. Pure."""
+"""Values of Entra ID in Graph, in its logs and in pushed events: levels, states, times, ids. Pure.
+
+Of an event's id never a name, an address or mail is kept.
+"""
 
 import datetime as dt
+import hashlib
 import re
 import uuid
 from typing import Final
 
 from core.risk.model import RiskLevel, RiskState
 from core.risk.records import MOST_EVENT_TYPE, OTHER_TYPE
+
+_USUAL: Final = re.compile(r"[0-9a-f]{16,64}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def kept_event_id(text: str) -> str:
+    """Give an event's id as it is where it can be nothing else; empty for none.
+
+    Microsoft's are hexadecimal or GUIDs. Of anything else its SHA-256 is kept, by which whoever
+    has the original finds it: an issuer may put what it likes into a `jti`.
+    """
+    if not text or _USUAL.fullmatch(text.lower()):
+        return text.lower()
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
 
 _ISO: Final = re.compile(
     r"(\d{4})-(\d{1,2})-(\d{1,2})T(\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.\d{1,12})?"

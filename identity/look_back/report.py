@@ -1,7 +1,4 @@
-"""Makes the document of a look back: what is listed, in which order, and what is only counted.
-
-Pure.
-"""
+"""The document of a look back: what is listed, in which order, and what is only counted. Pure."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence

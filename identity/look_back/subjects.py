@@ -1,11 +1,12 @@
-"""Whom to look back on, how far, and what of their acts counts. Pure.
+"""Whom to look back on, how far, and which of their acts count. Pure.
 
 Microsoft's detections come up to 48 hours after what they detect (docs/adr/0033), so what somebody
 did before their risk was known may have been somebody else with their session.
 """
 
+import re
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,10 +24,12 @@ from core.risk.model import (
     RiskSource,
     RiskState,
     Standing,
+    identity_key,
 )
 from core.risk.snapshot import RiskSnapshot
 from core.weights import access_grants, stores
-from identity.risk.standings import says_at_risk
+from identity.risk.principals import GUID
+from identity.risk.standings import entry_at_risk
 
 MARGIN_S: Final = 3600
 """Looked back further still, for clocks and for what led up to it."""
@@ -86,7 +89,7 @@ _NOT_ITS_OBJECT: Final = frozenset({"status", "scale", "binding"})
 
 
 @dataclass(frozen=True)
-class Risen:
+class IdentityAtRisk:
     """An identity at risk, and the window that is looked back on. Times are Unix seconds."""
 
     key: bytes
@@ -112,14 +115,14 @@ class Risen:
 
 def standing_of_entry(entry: RiskEntry) -> Standing | None:
     """Give how much at risk one family says that an identity is; None where it does not."""
-    if not says_at_risk(entry):
+    if not entry_at_risk(entry):
         return None
     if entry.state is RiskState.CONFIRMED_COMPROMISED:
         return Standing.COMPROMISED
     return _LEVELS.get(entry.level, Standing.HIDDEN)
 
 
-def begin_of(active: int, since: int, now: float, days: int) -> int:
+def window_begin(active: int, since: int, now: float, days: int) -> int:
     """Give where the window begins: before what made it risky, or 48 hours before it was known.
 
     `active` and `since` are Unix seconds, 0 where not known; the window is at most `days` long.
@@ -135,7 +138,7 @@ def labels_of(key: bytes) -> tuple[str, ...]:
     return (f"oid:{text}", Subject(username=text).label)
 
 
-def at_risk(snapshot: RiskSnapshot) -> Iterator[bytes | None]:
+def keys_at_risk(snapshot: RiskSnapshot) -> Iterator[bytes | None]:
     """Yield the keys of all that a family says are at risk; None for each entry that is not.
 
     The Nones let a caller breathe: there may be 100,000 entries.
@@ -145,13 +148,13 @@ def at_risk(snapshot: RiskSnapshot) -> Iterator[bytes | None]:
             yield key if standing_of_entry(entry) else None
 
 
-def risen_of(
+def identity_at_risk(
     snapshot: RiskSnapshot,
     key: bytes,
     now: float,
     days: int,
     clients: Mapping[str, frozenset[str]],
-) -> Risen | None:
+) -> IdentityAtRisk | None:
     """Give an identity as its entries say together; None where none says that it is at risk.
 
     `clients` are the client ids of service principals, by object id (`clients_of`).
@@ -163,12 +166,12 @@ def risen_of(
     sinces = [each.since or each.updated for _, each in risky]
     actives = [each.active for _, each in risky if each.active]
     object_id = str(uuid.UUID(bytes=key))
-    return Risen(
+    return IdentityAtRisk(
         key=key,
         labels=labels_of(key),
         standing=max((standing for standing, _ in risky), key=ORDER.index),
         since=min(sinces),
-        begin=begin_of(min(actives, default=0), min(sinces), now, days),
+        begin=window_begin(min(actives, default=0), min(sinces), now, days),
         kind=risky[0][1].kind,
         events=tuple(dict.fromkeys(each.event_id for _, each in risky if each.event_id)),
         event_types=tuple(dict.fromkeys(each.event_type for _, each in risky if each.event_type)),
@@ -207,7 +210,7 @@ def sort_of(group: str, kind: str) -> Sort:
     return _SORTS.get((group, kind), Sort.WORKLOAD)
 
 
-def how_of(sort: Sort, operation: str) -> str:
+def describe_act(sort: Sort, operation: str) -> str:
     """Say what was done, in a word."""
     if sort is Sort.ENTERED:
         return "entered"
@@ -216,7 +219,9 @@ def how_of(sort: Sort, operation: str) -> str:
     return "started" if operation == "CREATE" else "changed"
 
 
-def due(risen: Iterable[Risen], known: Mapping[bytes, tuple[int, int, int]]) -> list[Risen]:
+def due_identities(
+    risen: Iterable[IdentityAtRisk], known: Mapping[bytes, tuple[int, int, int]]
+) -> list[IdentityAtRisk]:
     """Give those that are not looked back on yet, the worst first.
 
     `known` says of whom that was done: `since`, level and beginning of the window as they were. A
@@ -227,8 +232,45 @@ def due(risen: Iterable[Risen], known: Mapping[bytes, tuple[int, int, int]]) -> 
     return sorted(found, key=lambda each: (-each.level, -each.since, each.key))
 
 
-def _is_due(risen: Risen, known: tuple[int, int, int] | None) -> bool:
+def _is_due(risen: IdentityAtRisk, known: tuple[int, int, int] | None) -> bool:
     if known is None:
         return True
     since, level, begin = known
     return risen.since > since or risen.level > level or risen.begin < begin - MARGIN_S
+
+
+_DIGEST: Final = re.compile(r"user:[0-9a-f]{16}", re.ASCII)
+_CLIENT: Final = "client:"
+
+
+def parse_subject(subject: str) -> Callable[[RiskSnapshot | None], IdentityAtRisk] | None:
+    """Give what makes an identity of `oid:…`, a bare GUID, `user:…` or `client:…`; None of others.
+
+    The window of what it makes is not set. A client id needs the snapshot, which says whose it is.
+    """
+    text = subject.strip().lower()
+    if _DIGEST.fullmatch(text):
+        return lambda _: _plain(text)
+    if text.startswith(_CLIENT) and GUID.fullmatch(text.removeprefix(_CLIENT)):
+        client_id = text.removeprefix(_CLIENT)
+        return lambda snapshot: _client(client_id, snapshot)
+    object_id = text.removeprefix("oid:")
+    if GUID.fullmatch(object_id):
+        return lambda _: IdentityAtRisk(
+            identity_key(object_id), labels_of(identity_key(object_id)), None, 0, 0
+        )
+    return None
+
+
+def _plain(label: str) -> IdentityAtRisk:
+    return IdentityAtRisk(identity_key(label), (label,), None, 0, 0)
+
+
+def _client(client_id: str, snapshot: RiskSnapshot | None) -> IdentityAtRisk:
+    """Give the service principal of a client id; where nobody knows it, the client id alone."""
+    known = snapshot.application(client_id) if snapshot is not None else None
+    object_id = known.object_id if known else ""
+    key = identity_key(object_id or client_id)
+    labels = (f"{_CLIENT}{client_id}", *(labels_of(key) if object_id else ()))
+    kind = PrincipalKind.SERVICE_PRINCIPAL
+    return IdentityAtRisk(key, labels, None, 0, 0, kind, client_ids=frozenset({client_id}))

@@ -12,7 +12,7 @@ import msgspec
 from core.decision.document import uuid7_unix_ms
 from core.kubernetes.workload_kinds import GroupKind
 from core.risk.look_back import LiveObject, RecordedAct, Sort
-from identity.look_back.subjects import Risen, how_of, sort_of, target_of
+from identity.look_back.subjects import IdentityAtRisk, describe_act, sort_of, target_of
 
 MOST_OBJECTS: Final = 10_000
 """Objects of one identity that are told apart; acts on further ones are counted. About 7 MB."""
@@ -56,7 +56,7 @@ class Trace:
 
 
 @dataclass
-class Room:
+class ObjectBudget:
     """How many objects may still be told apart, by all trails together."""
 
     left: int = MOST_TOGETHER
@@ -66,8 +66,8 @@ class Room:
 class Trail:
     """What is known of one identity so far."""
 
-    risen: Risen
-    room: Room = field(default_factory=Room)
+    risen: IdentityAtRisk
+    room: ObjectBudget = field(default_factory=ObjectBudget)
     traces: dict[Key, Trace] = field(default_factory=dict)
     more_acts: int = 0
     older: int = 0
@@ -82,7 +82,7 @@ class Trail:
         key = _key(sort, kind, act.namespace, act.name, act.uid)
         trace = self.traces.get(key)
         if trace is None:
-            how = how_of(sort, act.operation)
+            how = describe_act(sort, act.operation)
             whose = self.risen.key
             trace = Trace(whose, sort, kind, act.namespace, act.name, act.uid, 0, how)
             if not self._keep(key, trace):
@@ -202,9 +202,9 @@ class Trails:
             return
         begin = trail.risen.begin
         if live.created >= begin:
-            trace = trail.add_live(live, sort, how_of(sort, "CREATE"), live.created)
+            trace = trail.add_live(live, sort, describe_act(sort, "CREATE"), live.created)
         elif live.changed >= begin and not self._recorded:
-            trace = trail.add_live(live, sort, how_of(sort, "UPDATE"), live.changed)
+            trace = trail.add_live(live, sort, describe_act(sort, "UPDATE"), live.changed)
         else:
             trail.older += 1
             return

@@ -18,9 +18,15 @@ import msgspec
 
 from core.risk.model import PrincipalKind, RiskEntry, RiskSource, identity_key
 from core.risk.snapshot import SnapshotDraft
-from identity.entra.event_ids import kept_event_id
-from identity.entra.values import event_type_of, level_of, object_id_of, seconds_of, state_of
-from identity.risk.entry_merge import Detection, Merged, merge, merge_detection
+from identity.entra.values import (
+    event_type_of,
+    kept_event_id,
+    level_of,
+    object_id_of,
+    seconds_of,
+    state_of,
+)
+from identity.risk.entry_merge import Detection, MergeResult, merge_detection, merge_entry
 
 MOST_BYTES: Final = 4 * 1024 * 1024
 """Of one message. Event Hubs takes 1 MB, and 20 MB only in dedicated clusters."""
@@ -29,7 +35,7 @@ MOST_RECORDS: Final = 10_000
 """Of one message; a record has some 700 bytes."""
 
 
-class Refusal(enum.Enum):
+class RecordRefusal(enum.Enum):
     """Why a record changes nothing."""
 
     MALFORMED = "malformed"
@@ -45,25 +51,25 @@ class Refusal(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RiskRecord:
     """A record of an identity's own level and state."""
 
     key: bytes
     entry: RiskEntry
 
-    def merge_into(self, draft: SnapshotDraft, now: float) -> Merged:
+    def merge_into(self, draft: SnapshotDraft, now: float) -> MergeResult:
         """Take it in; see `identity.risk.entry_merge`."""
-        return merge(draft, RiskSource.ENTRA, self.key, self.entry, now)
+        return merge_entry(draft, RiskSource.ENTRA, self.key, self.entry, now)
 
 
 @dataclass(frozen=True, slots=True)
-class Detected:
+class DetectionRecord:
     """A record of what an identity's risk rests on."""
 
     key: bytes
     detection: Detection
 
-    def merge_into(self, draft: SnapshotDraft, now: float) -> Merged:
+    def merge_into(self, draft: SnapshotDraft, now: float) -> MergeResult:
         """Take it in; see `identity.risk.entry_merge`."""
         return merge_detection(draft, RiskSource.ENTRA, self.key, self.detection, now)
 
@@ -104,7 +110,9 @@ class _Event(msgspec.Struct, frozen=True, rename="camel"):
 _TENANT: Final = re.compile(r"/tenants/([0-9A-Fa-f-]{36})(?:/|$)", re.ASCII)
 
 
-def read_message(body: bytes | None, tenant: str) -> Iterator[Told | Detected | Refusal]:
+def read_message(
+    body: bytes | None, tenant: str
+) -> Iterator[RiskRecord | DetectionRecord | RecordRefusal]:
     """Give what each record of a message says, in their order; one that is refused stops nothing.
 
     Args:
@@ -114,13 +122,13 @@ def read_message(body: bytes | None, tenant: str) -> Iterator[Told | Detected | 
     try:
         records = _records(body or b"")
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        yield Refusal.MALFORMED
+        yield RecordRefusal.MALFORMED
         return
     for record in records:
         try:
             yield _read(record, tenant)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            yield Refusal.MALFORMED
+            yield RecordRefusal.MALFORMED
 
 
 def _records(body: bytes) -> list[msgspec.Raw]:
@@ -138,13 +146,13 @@ def _records(body: bytes) -> list[msgspec.Raw]:
     return records
 
 
-def _read(record: msgspec.Raw, tenant: str) -> Told | Detected | Refusal:
+def _read(record: msgspec.Raw, tenant: str) -> RiskRecord | DetectionRecord | RecordRefusal:
     envelope = msgspec.json.decode(record, type=_Envelope)
     category = _CATEGORIES.get(envelope.category.lower())
     if category is None:
-        return Refusal.SKIPPED
+        return RecordRefusal.SKIPPED
     if _tenant_of(envelope) != tenant:
-        return Refusal.TENANT
+        return RecordRefusal.TENANT
     read, kind = category
     return read(envelope.properties, kind)
 
@@ -157,14 +165,14 @@ def _tenant_of(envelope: _Envelope) -> str:
     return found[1].lower() if found else ""
 
 
-def _read_identity(properties: msgspec.Raw, kind: PrincipalKind) -> Told | Refusal:
+def _read_identity(properties: msgspec.Raw, kind: PrincipalKind) -> RiskRecord | RecordRefusal:
     found = msgspec.json.decode(properties, type=_Identity)
     object_id = object_id_of(found.id)
     if not object_id:
-        return Refusal.SUBJECT
+        return RecordRefusal.SUBJECT
     updated = seconds_of(found.risk_last_updated)
     if updated is None:
-        return Refusal.TIME
+        return RecordRefusal.TIME
     entry = RiskEntry(
         kind=kind,
         level=level_of(found.risk_level),
@@ -172,20 +180,20 @@ def _read_identity(properties: msgspec.Raw, kind: PrincipalKind) -> Told | Refus
         deleted=bool(found.is_deleted),
         updated=updated,
     )
-    return Told(identity_key(object_id), entry)
+    return RiskRecord(identity_key(object_id), entry)
 
 
-def _read_event(properties: msgspec.Raw, kind: PrincipalKind) -> Detected | Refusal:
+def _read_event(properties: msgspec.Raw, kind: PrincipalKind) -> DetectionRecord | RecordRefusal:
     found = msgspec.json.decode(properties, type=_Event)
     of_user = kind is PrincipalKind.USER
     object_id = object_id_of(found.user_id if of_user else found.service_principal_id)
     if not object_id:
-        return Refusal.SUBJECT
+        return RecordRefusal.SUBJECT
     if not found.id:
-        return Refusal.MALFORMED
+        return RecordRefusal.MALFORMED
     active = seconds_of(found.activity)
     if active is None:
-        return Refusal.TIME
+        return RecordRefusal.TIME
     detection = Detection(
         event_id=kept_event_id(found.id),
         event_type=event_type_of(found.risk_event_type or found.risk_type or ""),
@@ -193,10 +201,10 @@ def _read_event(properties: msgspec.Raw, kind: PrincipalKind) -> Detected | Refu
         state=state_of(found.risk_state),
         kind=kind,
     )
-    return Detected(identity_key(object_id), detection)
+    return DetectionRecord(identity_key(object_id), detection)
 
 
-_Reading = Callable[[msgspec.Raw, PrincipalKind], Told | Detected | Refusal]
+_Reading = Callable[[msgspec.Raw, PrincipalKind], RiskRecord | DetectionRecord | RecordRefusal]
 
 _CATEGORIES: Final[Mapping[str, tuple[_Reading, PrincipalKind]]] = {
     "riskyusers": (_read_identity, PrincipalKind.USER),

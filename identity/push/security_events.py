@@ -17,10 +17,9 @@ from urllib.parse import urlsplit
 from core.base.errors import SettingsError
 from core.risk.model import RiskEntry, RiskLevel, RiskSource, RiskState, identity_key
 from core.risk.snapshot import SnapshotDraft
-from identity.entra.event_ids import kept_event_id
-from identity.entra.values import object_id_of
-from identity.risk.entry_merge import MOST_AHEAD_S, Merged, merge, merge_revocation
-from identity.risk.standings import says_at_risk
+from identity.entra.values import kept_event_id, object_id_of
+from identity.risk.entry_merge import MOST_AHEAD_S, MergeResult, merge_entry, merge_revocation
+from identity.risk.standings import entry_at_risk
 
 MOST_BYTES: Final = 64 * 1024
 """Of a token. Those of CAEP have about one kilobyte."""
@@ -113,7 +112,7 @@ class RiskLevelChange:
     at: int
     event_id: str
 
-    def merge_into(self, draft: SnapshotDraft, now: float) -> Merged:
+    def merge_into(self, draft: SnapshotDraft, now: float) -> MergeResult:
         """Take it in; see `identity.risk.entry_merge`."""
         entry = RiskEntry(
             level=self.level,
@@ -123,7 +122,7 @@ class RiskLevelChange:
             event_id=self.event_id,
             event_type="risk-level-change",
         )
-        return merge(draft, RiskSource.CAEP, self.key, entry, now)
+        return merge_entry(draft, RiskSource.CAEP, self.key, entry, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +133,7 @@ class SessionRevoked:
     at: int
     event_id: str
 
-    def merge_into(self, draft: SnapshotDraft, now: float) -> Merged:
+    def merge_into(self, draft: SnapshotDraft, now: float) -> MergeResult:
         """Take it in; see `identity.risk.entry_merge`."""
         return merge_revocation(
             draft, RiskSource.CAEP, self.key, self.at, self.event_id, "session-revoked", now
@@ -159,7 +158,7 @@ def forget_settled(draft: SnapshotDraft, now: float) -> None:
     A token that old is not taken again, so nothing old comes back.
     """
     for key, entry in list(draft.before.entries(RiskSource.CAEP)):
-        if not says_at_risk(entry) and max(entry.updated, entry.revoked) < now - SETTLED_S:
+        if not entry_at_risk(entry) and max(entry.updated, entry.revoked) < now - SETTLED_S:
             draft.drop(RiskSource.CAEP, key)
 
 

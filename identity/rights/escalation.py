@@ -12,7 +12,16 @@ from typing import Final
 
 import msgspec
 
-from identity.rights.grants import CLUSTER, EVERY, Grant, Grants, Held, both, named, where
+from identity.rights.grants import (
+    CLUSTER,
+    EVERY,
+    Grant,
+    Grants,
+    Held,
+    holders_of_both,
+    place_phrase,
+    role_title,
+)
 from identity.rights.holders import (
     AUTHENTICATED,
     EVERY_ACCOUNT,
@@ -39,7 +48,7 @@ _WORKLOADS: Final = (
 
 
 @dataclass(frozen=True)
-class Way:
+class EscalationWay:
     """One who becomes another."""
 
     holder: Holder
@@ -49,12 +58,12 @@ class Way:
     """What gives the right: `ClusterRoleBinding operators`."""
 
 
-def ways_to_become(target: Holder, grants: Grants) -> Iterator[Way]:
+def ways_to_become(target: Holder, grants: Grants) -> Iterator[EscalationWay]:
     """Yield who becomes `target` in one step, and how. Everyone is in some groups anyway."""
     if target in {AUTHENTICATED, UNAUTHENTICATED}:
         return
     if target.aided_by:
-        yield Way(target.aided_by, f"becomes {target} and gives it rights", "")
+        yield EscalationWay(target.aided_by, f"becomes {target} and gives it rights", "")
         return
     if target.kind == "User":
         yield from _user(target, grants)
@@ -64,7 +73,7 @@ def ways_to_become(target: Holder, grants: Grants) -> Iterator[Way]:
         yield from _group(target, grants)
 
 
-def _user(target: Holder, grants: Grants) -> Iterator[Way]:
+def _user(target: Holder, grants: Grants) -> Iterator[EscalationWay]:
     for asked in (
         Question("impersonate", "", "users", target.name),
         Question(_USER_INFO, _AUTHENTICATION, "users", target.name),
@@ -72,17 +81,17 @@ def _user(target: Holder, grants: Grants) -> Iterator[Way]:
         yield from _ways(grants.who(asked), f"impersonates {target}")
 
 
-def _group(target: Holder, grants: Grants) -> Iterator[Way]:
+def _group(target: Holder, grants: Grants) -> Iterator[EscalationWay]:
     """Yield who impersonates a group, for which it must impersonate some user too."""
     means = f"impersonates {target}"
     if legacy := grants.who(Question("impersonate", "", "groups", target.name)):
         some_one = grants.who(Question("impersonate", "", "users"), any_name=True)
         some_one |= grants.who_anywhere(Question("impersonate", "", "serviceaccounts"), legacy)
-        yield from _ways(both(legacy, some_one), means)
+        yield from _ways(holders_of_both(legacy, some_one), means)
     if target.name != MASTERS:
         users = grants.who(Question(_USER_INFO, _AUTHENTICATION, "users"), any_name=True)
         asked = Question(_USER_INFO, _AUTHENTICATION, "groups", target.name)
-        yield from _ways(both(grants.who(asked), users), means)
+        yield from _ways(holders_of_both(grants.who(asked), users), means)
     if namespace := accounts_of(target):
         yield from _account(namespace, None, f"a service account of {namespace}", grants)
     if target == EVERY_ACCOUNT:
@@ -90,7 +99,7 @@ def _group(target: Holder, grants: Grants) -> Iterator[Way]:
             yield from _account(place, None, "a service account", grants)
 
 
-def _account(namespace: str, name: str | None, who: str, grants: Grants) -> Iterator[Way]:
+def _account(namespace: str, name: str | None, who: str, grants: Grants) -> Iterator[EscalationWay]:
     """Yield who becomes a service account, or with None any one of the namespace."""
     some, known = name is None, name or ""
     for verb, group, subresource, means in (
@@ -112,7 +121,7 @@ def _by_secrets(namespace: str, grants: Grants) -> Held:
     reads: Held = {}
     for verb in ("get", "list", "watch"):
         reads |= grants.who(Question(verb, "", "secrets", "", namespace), any_name=True)
-    return both(makes, reads)
+    return holders_of_both(makes, reads)
 
 
 def _by_workloads(namespace: str, grants: Grants) -> Held:
@@ -124,12 +133,12 @@ def _by_workloads(namespace: str, grants: Grants) -> Held:
     return found
 
 
-def _ways(held: Held, means: str) -> Iterator[Way]:
+def _ways(held: Held, means: str) -> Iterator[EscalationWay]:
     for holder, by in held.items():
-        yield Way(holder, means, by)
+        yield EscalationWay(holder, means, by)
 
 
-class Becoming:
+class Escalations:
     """Who becomes whom in the end, and what one who does so can pass to whom it becomes.
 
     It stands as the grants were when it was last cleared: they only grow, so it lacks at most.
@@ -226,8 +235,8 @@ class Becoming:
         for grant in own:
             yield replace(grant, holders=aided, lent=True)
         for grant in passed:
-            what = named(*grant.role) if grant.role else "everything"
-            means = f"is given {what} {where(grant.place)}"
+            what = role_title(*grant.role) if grant.role else "everything"
+            means = f"is given {what} {place_phrase(grant.place)}"
             yield replace(
                 grant, holders=aided, means=means, binding="", direct=False, joint=False, lent=True
             )

@@ -46,7 +46,7 @@ class Grant:
         return not self.direct or any(_allows_some(rule, _ALL_RIGHTS) for rule in self.rules)
 
 
-def given(rbac: Rbac) -> Iterator[Grant]:
+def bound_grants(rbac: Rbac) -> Iterator[Grant]:
     """Yield what bindings give, and what kube-apiserver gives without one."""
     means = "is let through by kube-apiserver without any binding"
     yield Grant(CLUSTER, (group(MASTERS),), EVERYTHING, means)
@@ -253,7 +253,7 @@ def _held(grants: Iterable[Grant]) -> Held:
     return held
 
 
-def both(one: Held, other: Held) -> Held:
+def holders_of_both(one: Held, other: Held) -> Held:
     """Give who has both, itself or through a group that it is always in."""
     found: Held = {}
     few, many = sorted((one, other), key=len)
@@ -270,12 +270,12 @@ def _of(holder: Holder, held: Held) -> str:
     return next((held[group] for group in sorted(groups_of(holder)) if group in held), "")
 
 
-def named(namespace: str, name: str) -> str:
+def role_title(namespace: str, name: str) -> str:
     """Give a role with its kind."""
     return f"Role {namespace}/{name}" if namespace else f"ClusterRole {name}"
 
 
-def where(place: str) -> str:
+def place_phrase(place: str) -> str:
     """Give a place as the end of a sentence."""
     if place == EVERY:
         return "in every namespace"

@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import product
 from typing import Final
 
-from identity.rights.escalation import Becoming
+from identity.rights.escalation import Escalations
 from identity.rights.grants import (
     CLUSTER,
     EVERY,
@@ -19,10 +19,10 @@ from identity.rights.grants import (
     Grant,
     Grants,
     Held,
-    both,
-    named,
+    holders_of_both,
     needs_another,
-    where,
+    place_phrase,
+    role_title,
 )
 from identity.rights.holders import AUTHENTICATED, Holder, groups_of, is_implied
 from kube.rbac.authorizer import Question
@@ -36,18 +36,18 @@ Roles = dict[tuple[str, str], tuple[PolicyRule, ...]]
 
 
 @dataclass(frozen=True)
-class Obtaining:
+class SelfGrants:
     """Adds to grants what their holders may give themselves, until nothing is new."""
 
     grants: Grants
     roles: Roles
     aggregated: frozenset[str]
     """The ClusterRoles that are made of others."""
-    _becoming: Becoming = field(init=False)
+    _becoming: Escalations = field(init=False)
 
     def __post_init__(self) -> None:
         """Begin with what is given."""
-        object.__setattr__(self, "_becoming", Becoming(self.grants))
+        object.__setattr__(self, "_becoming", Escalations(self.grants))
 
     @cached_property
     def _of(self) -> dict[str, list[tuple[str, str]]]:
@@ -118,16 +118,20 @@ class Obtaining:
         powerful = self._powerful(place)
         for namespace in _scopes(place):
             some = self._who("bind", _roles(namespace), "", place, any_name=True)
-            able = _without(both(some, writes | changes), powerful)
+            able = _without(holders_of_both(some, writes | changes), powerful)
             if not (self._anew(able, changes, place) if namespace == CLUSTER else able):
                 continue
             for role in self._of[namespace]:
                 binds = _without(self._who("bind", _roles(namespace), role[1], place), powerful)
-                able = both(binds, writes | self._changing(changes, role, place)) if binds else {}
+                able = (
+                    holders_of_both(binds, writes | self._changing(changes, role, place))
+                    if binds
+                    else {}
+                )
                 yield from self._given(role, place, able)
 
     def _given(self, role: tuple[str, str], place: str, able: Held) -> Iterator[Grant]:
-        means = f"may bind {named(*role)} {where(place)}"
+        means = f"may bind {role_title(*role)} {place_phrase(place)}"
         for holder in self._becoming.upward(able):
             joint = holder not in able or needs_another(able[holder])
             yield Grant(place, (holder,), self.roles[role], means, role, direct=False, joint=joint)
@@ -147,14 +151,16 @@ class Obtaining:
             if role is None or role not in self.roles:
                 continue
             have = {h: grant.means for h in grant.holders if h != AUTHENTICATED}
-            able = both(have, writes if grant.place == place else local)
+            able = holders_of_both(have, writes if grant.place == place else local)
             if role in bound:
-                able |= both(have, self._changing(changes, role, place))
+                able |= holders_of_both(have, self._changing(changes, role, place))
             yield from self._given(role, place, able)
         if some := _without(changes, writes):
             for role in sorted(filter(None, bound)):
                 if able := self._changing(some, role, place):
-                    yield from self._given(role, place, both(able, self._covering(role, place)))
+                    yield from self._given(
+                        role, place, holders_of_both(able, self._covering(role, place))
+                    )
 
     def _covering(self, role: tuple[str, str], place: str) -> Held:
         """Give who has each right of a role in a place, by whatever gives it."""
@@ -168,7 +174,7 @@ class Obtaining:
             ):
                 resource, _, sub = what.partition("/")
                 held = self.grants.who(Question(verb, group, resource, name, place, sub))
-                found = held if found is None else both(found, held)
+                found = held if found is None else holders_of_both(found, held)
         return found or {}
 
     def _native(self, holders: Held, place: str) -> list[Grant]:
@@ -188,7 +194,7 @@ class Obtaining:
         binds = Question("bind", GROUP, _roles(CLUSTER), "", place)
         writes = Question("create", GROUP, _bindings(place), "", place)
         here = self.grants.gives(binds) or self.grants.gives(writes)
-        return here or bool(both(able, changes))
+        return here or bool(holders_of_both(able, changes))
 
     def _changing(self, some: Held, role: tuple[str, str], place: str) -> Held:
         """Give who may add itself to a binding of the role that is there already."""
@@ -210,17 +216,19 @@ class Obtaining:
             escalates = self._who("escalate", kind, "", namespace, any_name=True)
             if not _without(escalates, powerful):
                 continue
-            fresh = both(
+            fresh = holders_of_both(
                 self._who("create", kind, "", namespace),
                 self._who("escalate", kind, "", namespace),
             )
-            binds = both(
+            binds = holders_of_both(
                 self._who("create", _bindings(place), "", place),
                 self._who("bind", kind, "", place, any_name=True),
             )
-            able = both(fresh, binds)
+            able = holders_of_both(fresh, binds)
             means = f"may write and bind a {_kind(namespace)}"
-            for holder in both(self._becoming.upward(fresh), self._becoming.upward(binds)):
+            for holder in holders_of_both(
+                self._becoming.upward(fresh), self._becoming.upward(binds)
+            ):
                 yield _everything(
                     place, holder, means, joint=holder not in able or needs_another(able[holder])
                 )
@@ -228,7 +236,7 @@ class Obtaining:
 
     def _rewritten(self, place: str, namespace: str, fresh: Held) -> Iterator[Grant]:
         kind = _roles(namespace)
-        some = both(
+        some = holders_of_both(
             self._who("escalate", kind, "", namespace, any_name=True),
             self._changes(kind, "", namespace, any_name=True),
         )
@@ -236,16 +244,16 @@ class Obtaining:
             if grant.role is None or grant.role[0] != namespace:
                 continue
             name = grant.role[1]
-            able = both(
+            able = holders_of_both(
                 self._who("escalate", kind, name, namespace),
                 self._changes(kind, name, namespace),
             )
             if not namespace and name in self.aggregated:
                 able |= fresh | some
-            means = f"may rewrite {named(*grant.role)}, and {grant.means}"
+            means = f"may rewrite {role_title(*grant.role)}, and {grant.means}"
             have = dict.fromkeys(grant.holders, grant.means)
-            alone = both(able, have)
-            for holder in both(self._becoming.upward(able), self._becoming.upward(have)):
+            alone = holders_of_both(able, have)
+            for holder in holders_of_both(self._becoming.upward(able), self._becoming.upward(have)):
                 yield _everything(
                     place, holder, means, joint=holder not in alone or needs_another(alone[holder])
                 )

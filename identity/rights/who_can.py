@@ -15,9 +15,9 @@ import msgspec
 
 from core.base import names
 from identity.rights.escalation import ways_to_become
-from identity.rights.grants import CLUSTER, EVERY, Grant, Grants, given, needs_another
+from identity.rights.grants import CLUSTER, EVERY, Grant, Grants, bound_grants, needs_another
 from identity.rights.holders import Holder, groups_of
-from identity.rights.self_grants import Obtaining
+from identity.rights.self_grants import SelfGrants
 from kube.rbac.authorizer import Question, Rbac
 from kube.rbac.objects import Binding, Role
 
@@ -33,7 +33,7 @@ class Step(msgspec.Struct, frozen=True):
     by: str = ""
 
 
-class Reach(msgspec.Struct, frozen=True):
+class ProfileUser(msgspec.Struct, frozen=True):
     """One who can use the profile, and why."""
 
     holder: Holder
@@ -55,7 +55,7 @@ def who_can_use(
     profile: str,
     namespace: str | None = None,
     aggregated: frozenset[str] = frozenset(),
-) -> list[Reach]:
+) -> list[ProfileUser]:
     """Give everyone who can use the profile in the namespace, or with None in some, sorted.
 
     `aggregated` names ClusterRoles that are made of others although their `aggregationRule` is
@@ -64,9 +64,9 @@ def who_can_use(
     roles = list(roles)
     made = frozenset(role.metadata.name for role in roles if role.aggregation_rule)
     rbac = Rbac(roles, bindings)
-    grants = Grants(given(rbac))
+    grants = Grants(bound_grants(rbac))
     known = {(place, name): rules for place, name, rules in rbac.roles()}
-    Obtaining(grants, known, aggregated | made).run()
+    SelfGrants(grants, known, aggregated | made).run()
     question = Question(names.USE_VERB, names.GROUP, names.PROFILES_RESOURCE, profile)
     reached = _Reached()
     permitting = list(grants.permitting(question, namespace))
@@ -82,10 +82,10 @@ class _Reached:
     """Those found so far; each place of a holder by the first chain, which is the shortest."""
 
     def __init__(self) -> None:
-        self._found: dict[Holder, dict[str, Reach]] = {}
-        self._waiting: list[Reach] = []
+        self._found: dict[Holder, dict[str, ProfileUser]] = {}
+        self._waiting: list[ProfileUser] = []
 
-    def all(self) -> list[Reach]:
+    def all(self) -> list[ProfileUser]:
         return [
             reach
             for holder, places in self._found.items()
@@ -98,9 +98,9 @@ class _Reached:
         for holder in grant.holders:
             if not (grant.joint and self._covered(holder, place)):
                 means = f"becomes another that {grant.means}" if grant.joint else grant.means
-                self.add(Reach(holder, place, grant.direct, (Step(holder, means),)))
+                self.add(ProfileUser(holder, place, grant.direct, (Step(holder, means),)))
 
-    def add(self, reach: Reach) -> None:
+    def add(self, reach: ProfileUser) -> None:
         """Take in one who is not there yet: whoever is there in all namespaces is in each."""
         places = self._found.setdefault(reach.holder, {})
         known = places.get(EVERYWHERE) or places.get(reach.namespace)
@@ -126,7 +126,7 @@ class _Reached:
                             means = f"is given the right by another that it becomes, and {means}"
                         step = Step(way.holder, means, way.by)
                         chain = (step, *reach.chain)
-                        found = Reach(way.holder, reach.namespace, direct=False, chain=chain)
+                        found = ProfileUser(way.holder, reach.namespace, direct=False, chain=chain)
                         self.add(found)
             waiting, self._waiting = self._waiting, []
 

@@ -1,4 +1,4 @@
-"""What the risk of a request's identities comes to: pure, and the same for the same input."""
+"""Decides by the table what the risk of a request's identities comes to. Pure."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -9,7 +9,7 @@ from core.risk.model import AssessedIdentity, Effect, OperationClass, Standing
 from core.risk.snapshot import RiskSnapshot
 from identity.risk.principals import Principal
 from identity.risk.standings import Freshness, standing_of
-from identity.risk.table import Table
+from identity.risk.table import RiskTable
 
 ROW_OF_NAMESPACE: Final = "namespace/when-risk-stale"
 """What decided in the place of a row: the namespace's choice for data that is too old."""
@@ -19,7 +19,7 @@ _RUNNING: Final = frozenset({OperationClass.CREATE_WORKLOAD, OperationClass.EXEC
 it, and is the table's."""
 
 
-class Place(msgspec.Struct, frozen=True, gc=False):
+class NamespaceRisk(msgspec.Struct, frozen=True, gc=False):
     """What a namespace says of risk."""
 
     namespace_class: str = ""
@@ -28,15 +28,15 @@ class Place(msgspec.Struct, frozen=True, gc=False):
     """What happens while what is known is too old; None where the namespace does not say."""
 
 
-NOWHERE: Final = Place()
+NO_NAMESPACE_RISK: Final = NamespaceRisk()
 
 
 def decide(  # noqa: PLR0913, PLR0917 -- all that a decision depends on, by name
     principals: Iterable[Principal],
     operation: OperationClass,
-    place: Place,
+    place: NamespaceRisk,
     snapshot: RiskSnapshot,
-    table: Table,
+    table: RiskTable,
     freshness: Freshness,
     now: float,
 ) -> tuple[AssessedIdentity, ...]:
@@ -71,7 +71,11 @@ def _severity(assessed: AssessedIdentity) -> int:
 
 
 def _effect(
-    standing: Standing, principal: Principal, operation: OperationClass, place: Place, table: Table
+    standing: Standing,
+    principal: Principal,
+    operation: OperationClass,
+    place: NamespaceRisk,
+    table: RiskTable,
 ) -> tuple[Effect, str]:
     chosen = place.when_stale
     if standing is Standing.STALE and chosen is not None and operation in _RUNNING:

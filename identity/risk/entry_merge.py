@@ -1,4 +1,4 @@
-"""How what is heard of an identity joins what is known of it. Pure; the one way into a snapshot.
+"""Merges what is heard of an identity with its entry. Pure; the one way into a snapshot.
 
 Whatever order things arrive in, and however often, the newest word of a family stands; of two of
 the same second the worse one. So polling and push, or two processes, never undo one another.
@@ -19,7 +19,7 @@ from core.risk.model import (
     RiskState,
 )
 from core.risk.snapshot import SnapshotDraft
-from identity.risk.standings import says_at_risk
+from identity.risk.standings import entry_at_risk
 
 MOST_AHEAD_S: Final = 300
 """What says that it happened later than this many seconds from now is refused."""
@@ -49,7 +49,7 @@ _LEVEL_RANKS: Final = {each: rank for rank, each in enumerate(_LEVELS)}
 _RISKY: Final = frozenset({RiskState.AT_RISK, RiskState.CONFIRMED_COMPROMISED})
 
 
-class Merged(enum.Enum):
+class MergeResult(enum.Enum):
     """What became of what was heard."""
 
     CHANGED = "changed"
@@ -74,7 +74,7 @@ class Detection:
     kind: PrincipalKind = PrincipalKind.USER
 
 
-def merge(  # noqa: PLR0913  Each is another part of the rule.
+def merge_entry(  # noqa: PLR0913  Each is another part of the rule.
     draft: SnapshotDraft,
     family: RiskSource,
     key: bytes,
@@ -82,7 +82,7 @@ def merge(  # noqa: PLR0913  Each is another part of the rule.
     now: float,
     *,
     settled: bool = False,
-) -> Merged:
+) -> MergeResult:
     """Take in what a family says of an identity's level and state, as of `entry.updated`.
 
     `since` is worked out here, and whatever `entry` says of it counts for nothing. What `entry`
@@ -98,32 +98,32 @@ def merge(  # noqa: PLR0913  Each is another part of the rule.
             against another of the same second.
     """
     if max(entry.updated, entry.revoked, entry.active) > now + MOST_AHEAD_S:
-        return Merged.FUTURE
+        return MergeResult.FUTURE
     before = draft.entry(family, key)
     if before is not None and entry.updated < before.updated:
-        return Merged.OLDER
+        return MergeResult.OLDER
     if before is not None and entry.updated == before.updated and not settled:
         bad, known = _badness(entry), _badness(before)
         if bad < known or (bad == known and before.event_id):
-            return Merged.SAME
+            return MergeResult.SAME
     return _put(draft, family, key, _joined(before, entry))
 
 
 def merge_detection(
     draft: SnapshotDraft, family: RiskSource, key: bytes, detection: Detection, now: float
-) -> Merged:
+) -> MergeResult:
     """Take in what an identity's risk rests on; its level and state stay as they are known.
 
     Of several the one whose activity is the latest is kept. One that arrives before its
     identity's level waits for it in an entry that says nothing of risk.
     """
     if detection.active > now + MOST_AHEAD_S:
-        return Merged.FUTURE
+        return MergeResult.FUTURE
     if detection.state not in _RISKY:
-        return Merged.SAME
+        return MergeResult.SAME
     before = draft.entry(family, key) or RiskEntry(kind=detection.kind, updated=0)
     if (detection.active, detection.event_id) < (before.active, before.event_id):
-        return Merged.OLDER
+        return MergeResult.OLDER
     after = msgspec.structs.replace(
         before,
         event_id=detection.event_id,
@@ -141,38 +141,38 @@ def merge_revocation(  # noqa: PLR0913, PLR0917  As `merge`.
     event_id: str,
     event_type: str,
     now: float,
-) -> Merged:
+) -> MergeResult:
     """Take in that an identity's sessions were revoked; the latest time is kept.
 
     It is what is cited only where the identity is not at risk: else what made it risky is.
     """
     if at > now + MOST_AHEAD_S:
-        return Merged.FUTURE
+        return MergeResult.FUTURE
     before = draft.entry(family, key) or RiskEntry(updated=0)
     if at <= before.revoked:
-        return Merged.SAME if at == before.revoked else Merged.OLDER
+        return MergeResult.SAME if at == before.revoked else MergeResult.OLDER
     after = msgspec.structs.replace(before, revoked=at)
-    if not says_at_risk(before):
+    if not entry_at_risk(before):
         after = msgspec.structs.replace(after, event_id=event_id, event_type=event_type)
     return _put(draft, family, key, after)
 
 
-def _put(draft: SnapshotDraft, family: RiskSource, key: bytes, after: RiskEntry) -> Merged:
+def _put(draft: SnapshotDraft, family: RiskSource, key: bytes, after: RiskEntry) -> MergeResult:
     if after == draft.entry(family, key):
-        return Merged.SAME
+        return MergeResult.SAME
     draft.put(family, key, after)
-    return Merged.CHANGED
+    return MergeResult.CHANGED
 
 
 def _badness(entry: RiskEntry) -> tuple[bool, int, int, bool]:
     """Give what is greater for what is worse, and the same only for the same."""
     ranks = _STATE_RANKS[entry.state], _LEVEL_RANKS[entry.level]
-    return says_at_risk(entry), *ranks, entry.deleted
+    return entry_at_risk(entry), *ranks, entry.deleted
 
 
 def _joined(before: RiskEntry | None, entry: RiskEntry) -> RiskEntry:
     """Give what is known after a newer word."""
-    risky = says_at_risk(entry)
+    risky = entry_at_risk(entry)
     if before is None:
         return msgspec.structs.replace(entry, since=entry.updated if risky else 0)
     goes_on = risky and bool(before.since)
@@ -193,6 +193,6 @@ def _still_cited(before: RiskEntry, entry: RiskEntry, goes_on: bool) -> bool:  #
 
     A risk that begins anew does not rest on what happened longer before than detections take.
     """
-    if goes_on or not says_at_risk(entry):
+    if goes_on or not entry_at_risk(entry):
         return True
     return before.active >= entry.updated - LATEST_DETECTION_S - _SLACK_S

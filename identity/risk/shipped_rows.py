@@ -6,7 +6,7 @@
 from typing import Final
 
 from core.risk.model import Effect, OperationClass, Role, Standing
-from identity.risk.table_rows import Row
+from identity.risk.table_rows import RiskRow
 
 _RUN: Final = frozenset({OperationClass.CREATE_WORKLOAD})
 _ENTER: Final = frozenset({OperationClass.EXEC})
@@ -28,8 +28,8 @@ def _row(  # noqa: PLR0913 -- they are the columns of the table
     *,
     operations: frozenset[OperationClass] = frozenset(OperationClass),
     roles: frozenset[Role] = frozenset(Role),
-) -> tuple[Row, str]:
-    row = Row(
+) -> tuple[RiskRow, str]:
+    row = RiskRow(
         name=f"shipped/{name}",
         effect=effect,
         standings=frozenset(standings),
@@ -39,7 +39,7 @@ def _row(  # noqa: PLR0913 -- they are the columns of the table
     return row, why
 
 
-ARGUED: Final[tuple[tuple[Row, str], ...]] = (
+SHIPPED_ROWS: Final[tuple[tuple[RiskRow, str], ...]] = (
     _row(
         "compromised",
         {Standing.COMPROMISED},

@@ -1,4 +1,4 @@
-"""What is known of an identity now: the standings that hold of it. Pure.
+"""The standings of an identity, and whether a person is at risk, from the snapshot. Pure.
 
 More than one can hold (Entra says medium, another transmitter that its sessions were revoked, and
 what is known is old): each has its row in the table, and the strictest effect counts. So no family
@@ -6,12 +6,15 @@ takes back what the other says, and to know less never helps.
 """
 
 import enum
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
+from core.people.two_person import AtRisk
 from core.risk.model import (
+    LATEST_DETECTION_S,
     ApplicationKind,
     RiskEntry,
     RiskLevel,
@@ -82,11 +85,11 @@ class Freshness:
     """The installation's own; empty where it names none."""
 
 
-ORDINARY: Final = Freshness()
+DEFAULT_FRESHNESS: Final = Freshness()
 """That of an installation that says nothing."""
 
 
-class Known(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+class IdentityStandings(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What is known of one identity."""
 
     standings: tuple[Standing, ...]
@@ -106,13 +109,13 @@ class Known(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         return self.standings[0]
 
 
-OUTSIDE: Final = Known(standings=(Standing.OUTSIDE,))
+OUTSIDE: Final = IdentityStandings(standings=(Standing.OUTSIDE,))
 _CLEAN: Final = (Standing.CLEAN,)
 
 
 def standing_of(
     principal: Principal, snapshot: RiskSnapshot, freshness: Freshness, now: float
-) -> Known:
+) -> IdentityStandings:
     """Give what is known of an identity at a time (Unix seconds)."""
     if principal.nature is Nature.OUTSIDE:
         return OUTSIDE
@@ -125,7 +128,7 @@ def standing_of(
     entries = [entry for family in RiskSource if (entry := snapshot.entry(family, key))]
     for entry in entries:
         found += _of_entry(entry, freshness, now)
-    return Known(
+    return IdentityStandings(
         standings=_worst_first(found),
         events=tuple(each.event_id for each in entries if each.event_id),
         event_types=tuple(each.event_type for each in entries if each.event_type),
@@ -142,16 +145,18 @@ def _worst_first(found: list[Standing]) -> tuple[Standing, ...]:
     return tuple(wrong) or _CLEAN
 
 
-def at_risk(snapshot: RiskSnapshot, key: bytes) -> bool:
+def is_at_risk(snapshot: RiskSnapshot, key: bytes) -> bool:
     """Say whether any family says that an identity is at risk, however old its word is.
 
     `key` is `core.risk.model.key_of` a label. Entra's "at risk" counts also where no licence shows
     the level, or where it is one that this release does not know.
     """
-    return any(says_at_risk(each) for family in RiskSource if (each := snapshot.entry(family, key)))
+    return any(
+        entry_at_risk(each) for family in RiskSource if (each := snapshot.entry(family, key))
+    )
 
 
-def says_at_risk(entry: RiskEntry) -> bool:
+def entry_at_risk(entry: RiskEntry) -> bool:
     """Say whether one family's word is that an identity is at risk."""
     risky = entry.state in _OPEN_STATES and entry.level in _RISKY_LEVELS
     return risky or entry.state in _RISKY_STATES
@@ -228,3 +233,41 @@ _ASSESSED_NOWHERE: Final = (
     _Kind.GUEST,
 )
 """Whose risk no poll of this tenant tells: its age says nothing of them."""
+
+
+_EVER: Final = 2**32
+
+
+@dataclass(frozen=True)
+class PeopleAtRisk:
+    """Answers `core.people.two_person.RiskOf` from the snapshot of now, however old it is."""
+
+    snapshot: Callable[[], RiskSnapshot | None]
+    """None where nothing is decided by risk."""
+
+    def __call__(self, marks: Collection[str]) -> AtRisk | None:
+        """Say whether whoever is known by any of these marks is at risk."""
+        snapshot = self.snapshot()
+        if snapshot is None:
+            return None
+        risky = [key for key in map(identity_key, marks) if is_at_risk(snapshot, key)]
+        if not risky:
+            return None
+        return AtRisk(min(_sure_before(snapshot, key) for key in risky))
+
+
+def _sure_before(snapshot: RiskSnapshot, key: bytes) -> float:
+    """Give before when whoever has an identity was certainly its owner; 0 for never.
+
+    Entra reports what happened at most 48 hours before the risk arose, and says of some of it when
+    that was. Whose account somebody has confirmed to be compromised, nobody says since when: so
+    then nothing is certain, and neither is it where it is not known since when the risk lasts.
+    """
+    earliest = min(
+        0
+        if entry.state is RiskState.CONFIRMED_COMPROMISED
+        else min(entry.since, entry.active or _EVER)
+        for family in RiskSource
+        if (entry := snapshot.entry(family, key)) and entry_at_risk(entry)
+    )
+    return max(float(earliest - LATEST_DETECTION_S), 0.0)

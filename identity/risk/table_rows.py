@@ -14,7 +14,7 @@ SANDBOXED: Final = frozenset({OperationClass.CREATE_WORKLOAD, OperationClass.EXE
 """What can be isolated: nothing else runs anything, so `sandbox` would mean nothing there."""
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class RiskRow(msgspec.Struct, frozen=True, kw_only=True):
     """What happens where all that it names holds."""
 
     name: str
@@ -42,7 +42,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         words = (_words(self.standings), _words(self.operations), _words(self.roles))
         return (self.name, self.effect.value, *words, places, sorted(self.groups), self.message)
 
-    def covers(self, other: "Row") -> bool:
+    def covers(self, other: "RiskRow") -> bool:
         """Say whether whatever the other row matches, this one matches too."""
         return (
             self.standings >= other.standings

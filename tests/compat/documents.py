@@ -22,8 +22,8 @@ from audit.ledger.frames import FrameKind, decision_frame_id, read_frames
 from audit.ledger.segments import HEADER_BYTES, check_header
 from audit.ledger.spool import Spool
 from audit.ledger.wire import Acknowledged
-from certs.ledger_keys import SigningSettings, plan_signing
-from certs.rotation import RotationSettings, State, plan
+from certs.ledger_keys import LedgerKeySettings, plan_ledger_keys
+from certs.rotation import RotationSettings, RotationState, plan_rotation
 from control.loops.certificate_store import read_record, wanted_leaves, write_record
 from control.loops.signing import read_keys, write_keys
 from control.sweep.cursor import Cursor, decode_cursor, encode_cursor
@@ -130,7 +130,9 @@ def _read_segment(content: bytes) -> Json:
 
 def _authorities() -> bytes:
     wanted = wanted_leaves("sallyport-system", CLUSTER)
-    return bytes(write_record(plan(State(), wanted, NOW, RotationSettings()).authorities))
+    return bytes(
+        write_record(plan_rotation(RotationState(), wanted, NOW, RotationSettings()).authorities)
+    )
 
 
 def _read_authorities(content: bytes) -> Json:
@@ -141,7 +143,7 @@ def _read_authorities(content: bytes) -> Json:
 
 
 def _keys() -> bytes:
-    return _packed(write_keys(plan_signing(None, NOW, SigningSettings())))
+    return _packed(write_keys(plan_ledger_keys(None, NOW, LedgerKeySettings())))
 
 
 def _read_keys(content: bytes) -> Json:

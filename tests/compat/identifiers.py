@@ -47,7 +47,7 @@ from core.weights.grant_coverage import note_of_grant
 from core.weights.roll_calls import build_roll_call
 from core.weights.stores import parse_store
 from egress.render.generated_objects import allow_name, passes_name
-from identity.entra.event_ids import kept_event_id
+from identity.entra.values import kept_event_id
 from kube.approvals.recorded_objects import RecordedObject
 from kube.egress.network_policies import digest_of as policy_digest
 from tests.unit.audit.weights.detections import (

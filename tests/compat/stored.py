@@ -82,7 +82,7 @@ from core.weights.pod_lifecycle import (
     encode_life,
 )
 from core.weights.store_access import StoreAccess
-from egress.dns.learnt_names import Learnt, Seen
+from egress.dns.learnt_names import LearntName, SeenAddress
 from egress.dns.store import _Name, _Shard, decode_names, encode_names
 from policies.bundle import Manifest
 from tests.compat.filled import filled
@@ -144,11 +144,13 @@ def _look_backs() -> LookBackMemory:
     return LookBackMemory(done, ID, {b"3" * 16: (5, 1, 6)})
 
 
-def _learnt() -> dict[str, Learnt]:
+def _learnt() -> dict[str, LearntName]:
     addresses = map(ipaddress.ip_address, ("192.0.2.1", "2001:db8::1"))
-    seen = tuple(Seen(address, 300.0 * number) for number, address in enumerate(addresses, 1))
+    seen = tuple(
+        SeenAddress(address, 300.0 * number) for number, address in enumerate(addresses, 1)
+    )
     names = ("a.example", "b.example")
-    return {name: Learnt(seen, 900.0, 1200.0, 1500.0) for name in names}
+    return {name: LearntName(seen, 900.0, 1200.0, 1500.0) for name in names}
 
 
 def _frames() -> list[Frame]:

@@ -33,11 +33,11 @@ from core.decision.decision import Decision
 from core.sandbox.capacity import Capacity
 from docs.make_schemas import SCHEMAS
 from egress.analysis.explanation import Explanation as ExplainedEgress
-from egress.analysis.graph import Picture
-from egress.analysis.plan import Plan as EgressPlan
-from egress.analysis.suggestion import Suggested
-from egress.flows.records import Answer as FlowsAnswer
-from identity.rights.who_can import Reach
+from egress.analysis.graph import EgressGraph
+from egress.analysis.plan import AllowlistPlan as EgressPlan
+from egress.analysis.suggestion import SuggestedEntry
+from egress.flows.records import DnsAnswer as FlowsAnswer
+from identity.rights.who_can import ProfileUser
 from policies.context import Standings
 from policies.importing.report import Imported
 from webhooks.log import _Line
@@ -61,15 +61,15 @@ WRITTEN: Final[tuple[Any, ...]] = (
     Imported,
     JudgedCase,
     Made,
-    Picture,
+    EgressGraph,
     ProfileDifference,
     PublicKey,
-    Reach,
+    ProfileUser,
     ReadsPage,
     Released,
     Report,
     Standings,
-    Suggested,
+    SuggestedEntry,
     SuggestedEgress,
     Suggestion,
     TakenIn,

@@ -28,8 +28,7 @@ from aiohttp import web
 from control.risk.poll_settings import PollSettings
 from identity.clients.graph import GraphSettings
 from identity.clients.tokens import CredentialKind, SignIn
-from identity.entra.graph_requests import Resource
-from identity.entra.polling_times import Times
+from identity.entra.graph_requests import PollIntervals, Resource
 from tests.harness.fake_entra_servers import Asked, Fault, GraphServer, TokenServer
 from tests.harness.fake_entra_sign_in import SignInDesk
 from tests.harness.fake_entra_tenant import FakeTenant
@@ -123,7 +122,7 @@ class FakeEntra(FakeTenant):
             trust=self.trust,
         )
         graph = GraphSettings(self.site, self.trust)
-        return PollSettings(sign_in, graph, replace(Times(), **times), guests)
+        return PollSettings(sign_in, graph, replace(PollIntervals(), **times), guests)
 
     # What it was asked.
 

@@ -15,7 +15,7 @@ from control.risk.polling import risk_polling
 from control.runner import Runner
 from identity.clients.graph import GraphSettings
 from identity.clients.tokens import SignIn
-from identity.entra.polling_times import Times
+from identity.entra.graph_requests import PollIntervals
 from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.leader.election import LeaseElection
@@ -49,7 +49,7 @@ def settings_of(task: Task) -> PollSettings:
         authority=task.authority,
         trust=trust,
     )
-    return PollSettings(sign_in, GraphSettings(task.site, trust), Times(**task.times))
+    return PollSettings(sign_in, GraphSettings(task.site, trust), PollIntervals(**task.times))
 
 
 async def main() -> None:

@@ -15,13 +15,13 @@ from control.risk.poll_settings import PollSettings
 from control.risk.polling import RiskPolling, risk_polling
 from core.risk.model import RiskEntry, RiskSource, identity_key
 from core.risk.snapshot import Coverage, RiskSnapshot
-from identity.entra.polling_times import Times
+from identity.entra.graph_requests import PollIntervals
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership, boot_time
 from kube.risk.store import RiskStore
 from tests.harness.fake_entra import FakeEntra
 
-QUICK: Final = Times(every_s=4.0, events_s=8.0, heartbeat_s=1.0, rest_s=2.0)
+QUICK: Final = PollIntervals(every_s=4.0, events_s=8.0, heartbeat_s=1.0, rest_s=2.0)
 """Times by which a test need not wait long; Graph is asked once a second all the same."""
 
 

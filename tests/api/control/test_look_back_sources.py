@@ -16,7 +16,7 @@ from core.base.ids import uuid7
 from core.risk.look_back import Sort, State
 from core.risk.model import Application, ApplicationKind, identity_key
 from core.risk.snapshot import SnapshotDraft
-from identity.look_back.subjects import risen_of
+from identity.look_back.subjects import identity_at_risk
 from kube.client.connection import Connection
 from kube.client.objects import Objects
 from tests.api.control.looked_back import CLUSTER, LEADER, Scene, new_scene, only
@@ -80,7 +80,7 @@ async def test_a_right_that_is_missing_is_a_gap_and_no_silence(
     try:
         async with Store(scene.ledger) as store:
             sources = Sources(Objects(connection), LedgerActs(store.find, CLUSTER), CLUSTER)
-            risen = risen_of(scene.snapshot, identity_key(scene.label), scene.now, 14, {})
+            risen = identity_at_risk(scene.snapshot, identity_key(scene.label), scene.now, 14, {})
             assert risen is not None
             (document,) = await look_back(sources, [risen], lambda _: uuid7(0), scene.now)
     finally:

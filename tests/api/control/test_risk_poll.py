@@ -20,8 +20,7 @@ from core.risk.model import (
 )
 from core.risk.snapshot import RiskSnapshot
 from identity.clients.tokens import CredentialKind
-from identity.entra.graph_requests import Resource
-from identity.entra.polling_times import Times
+from identity.entra.graph_requests import PollIntervals, Resource
 from kube.client.objects import Objects
 from tests.api.control.risk_polls import QUICK, polled, quick, until
 from tests.harness.client import Client
@@ -200,7 +199,7 @@ async def test_who_is_not_listed_any_more_is_forgotten(
     for each in (stays, gone):
         entra.put_user(each, state="remediated", updated=entra.now() - DAY)
     entra.put_user(was_risky, level="high", state="atRisk", updated=entra.now() - DAY)
-    times = Times(every_s=2, full_s=8, confirm_s=3, heartbeat_s=1)
+    times = PollIntervals(every_s=2, full_s=8, confirm_s=3, heartbeat_s=1)
     async with polled(objects, namespace, entra, replace(quick(entra), times=times)) as poller:
         await poller.until("known", is_known)
         for each in (gone, was_risky):

@@ -11,8 +11,7 @@ from structlog.testing import capture_logs
 from control.risk.tables import RiskTables
 from core.base.errors import NotLeaderError
 from core.risk.model import RiskEntry, RiskSource, identity_key
-from identity.risk.table import parse_table
-from identity.risk.table_reading import read_rows
+from identity.risk.table import parse_table, read_rows
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership
 from kube.risk.store import RiskStore

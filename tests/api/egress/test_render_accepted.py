@@ -9,12 +9,12 @@ import pytest
 from core.base import names
 from core.base.networks import Network
 from core.kubernetes.label_selectors import Requirement
-from egress.model.openings import Addresses, Block, Meaning, Name, Opening, Peer, Pods
+from egress.model.openings import Addresses, Block, CompiledAllowlists, Name, Opening, Peer, Pods
 from egress.model.reserved_ranges import ALWAYS_RESERVED
 from egress.render import render
 from egress.render.clusternetworkpolicy import floor, passes
 from egress.render.partition import MAX_BYTES
-from egress.render.target import Dns, Engine, EngineKind, Target
+from egress.render.target import Dns, Engine, EngineKind, RenderTarget
 from tests.harness.client import Client, Json
 from tests.harness.policy_crds import install_crds
 from tests.unit.egress.chance import ENROLLED, made
@@ -39,12 +39,12 @@ ENROLLMENT = (Requirement(names.EGRESS_LABEL, "NotIn", ("open",)),)
 LOCAL_DNS = Dns(addresses=(ip_network("169.254.20.10/32"),), search=("internal.example",))
 
 
-def _target(engine: Engine) -> Target:
+def _target(engine: Engine) -> RenderTarget:
     dns = LOCAL_DNS if engine.kind == "networkpolicy" else Dns(search=LOCAL_DNS.search)
-    return Target(engine, dns, (*ALWAYS_RESERVED, *CLUSTER_RANGES), CLUSTER_RANGES)
+    return RenderTarget(engine, dns, (*ALWAYS_RESERVED, *CLUSTER_RANGES), CLUSTER_RANGES)
 
 
-def _by_hand() -> Meaning:
+def _by_hand() -> CompiledAllowlists:
     """What chance does not make: names, wildcards, pinned and not, with all ports."""
     peers: list[Peer] = [
         Name("pypi.org", (ip_network("192.0.2.1/32"), ip_network("2001:db8::1/128"))),
@@ -55,7 +55,7 @@ def _by_hand() -> Meaning:
         Pods("beta", SELECTS),
         Pods("beta"),
     ]
-    return Meaning(
+    return CompiledAllowlists(
         SPACE,
         tuple(
             Opening("by-hand", f"spec.to[{index}]", SELECTS, peer, tuple(sorted(PORTS)))
@@ -64,16 +64,16 @@ def _by_hand() -> Meaning:
     )
 
 
-def _large() -> Meaning:
+def _large() -> CompiledAllowlists:
     """As many networks as AzureCloud has, which fit into no single policy."""
     four: list[Network] = [ip_network(f"20.{i >> 7}.{(i & 127) * 2}.0/24") for i in range(2809)]
     six: list[Network] = [ip_network(f"2603:1000:{i * 2:x}::/48") for i in range(2032)]
     peer = Addresses(tuple(map(Block, [*four, *six])))
     ports = (PORTS[0],)
-    return Meaning(SPACE, (Opening("azure-cloud", "spec.to[0]", SELECTS, peer, ports),))
+    return CompiledAllowlists(SPACE, (Opening("azure-cloud", "spec.to[0]", SELECTS, peer, ports),))
 
 
-def _meanings() -> Iterator[Meaning]:
+def _meanings() -> Iterator[CompiledAllowlists]:
     yield _by_hand()
     for seed in range(WORLDS):
         yield from meanings(made(seed))

@@ -23,14 +23,14 @@ from core.risk.model import (
     identity_key,
 )
 from core.risk.snapshot import Coverage, Head, RiskSnapshot, SnapshotDraft
-from sandbox.runtime_choice import Site
+from sandbox.runtime_choice import SandboxSettings
 from tests.unit.admission.sandboxed import pod
 from tests.unit.admission.test_entering_pods import shell
 from tests.unit.admission.test_noted_workloads import DEPLOYMENT, workload
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import ALICE, BOB, IMAGE, OTHER, request
 
-SITE: Final = Site(threshold=100, new_account_s=3600.0)
+SITE: Final = SandboxSettings(threshold=100, new_account_s=3600.0)
 NOW: Final = 1_800_000_000.0
 REPLICAS: Final = service_account_subject("kube-system", "replicaset-controller")
 NOTEBOOK: Final = "docker.io/jupyter/base-notebook:latest"

@@ -11,7 +11,7 @@ from core.decision.namespaces import Enrolment
 from core.decision.request import Kind, Operation, Request
 from core.people.subject import Subject
 from core.people.two_person import person_of, write_person
-from egress.limits.settings import Ground
+from egress.limits.settings import IntentSettings
 from identity.profile_subjects import Controllers
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.watched import Watched
@@ -20,7 +20,7 @@ from tests.unit.admission.world import ALICE, request
 NOW: Final = dt.datetime(2026, 6, 1, tzinfo=dt.UTC).timestamp()
 SOON: Final = "2026-07-01T00:00:00Z"
 HTTPS: Final = [{"protocol": "TCP", "port": 443}]
-GROUND: Final = Ground(enrolment=Enrolment(default=True))
+GROUND: Final = IntentSettings(enrolment=Enrolment(default=True))
 
 Object = dict[str, Any]
 
@@ -77,7 +77,9 @@ def asked(item: Object, old: Object | None = None, who: Subject = ALICE) -> Requ
     )
 
 
-def judge(cluster: Watched, engine: EmbeddedEngine, ground: Ground, now: float = NOW) -> Judge:
+def judge(
+    cluster: Watched, engine: EmbeddedEngine, ground: IntentSettings, now: float = NOW
+) -> Judge:
     """Give a judge with a clock that stands still."""
     return Judge(Gatherer(cluster, engine, Controllers(), ground=ground, clock=lambda: now))
 
@@ -89,7 +91,7 @@ async def written(  # noqa: PLR0913  All that a case varies.
     old: Object | None = None,
     *,
     who: Subject = ALICE,
-    ground: Ground = GROUND,
+    ground: IntentSettings = GROUND,
     now: float = NOW,
 ) -> Decision:
     """Judge it by both passes, with what the first one records."""

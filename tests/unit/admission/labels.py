@@ -7,8 +7,8 @@ from admission.gather import Gatherer
 from admission.judge import Judge
 from core.decision.decision import Decision
 from core.decision.rollout import Modes
-from egress.limits.settings import Ground
-from identity.profile_subjects import configured
+from egress.limits.settings import IntentSettings
+from identity.profile_subjects import parse_controllers
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import ID, RESTRICTED, Folder, pod
@@ -47,9 +47,9 @@ def held(folder: Folder) -> Watched:
     return Watched(folder.cluster(), closes=frozenset({"train", "web", "lax", "plain"}))
 
 
-def judge(cluster: Watched, engine: EmbeddedEngine, ground: Ground | None = None) -> Judge:
+def judge(cluster: Watched, engine: EmbeddedEngine, ground: IntentSettings | None = None) -> Judge:
     """Give a judge of an installation."""
-    gatherer = Gatherer(cluster, engine, configured(()), ground=ground or Ground())
+    gatherer = Gatherer(cluster, engine, parse_controllers(()), ground=ground or IntentSettings())
     return Judge(gatherer, Modes(), lambda: ID)
 
 

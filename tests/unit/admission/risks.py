@@ -24,7 +24,7 @@ from core.risk.model import (
     subject_key,
 )
 from core.risk.snapshot import Coverage, Head, RiskSnapshot, SnapshotDraft
-from identity.profile_subjects import configured
+from identity.profile_subjects import parse_controllers
 from identity.risk.standings import Freshness
 from policies.engine import Engine
 from tests.unit.admission.sandboxed import pod, runtime_class
@@ -127,7 +127,7 @@ def judge(
     gatherer = Gatherer(
         cluster,
         engine,
-        configured(controllers),
+        parse_controllers(controllers),
         clock=lambda: now,
         freshness=freshness,
         **more,

@@ -11,10 +11,10 @@ from core.cluster import Cluster
 from core.decision.decision import Decision
 from core.decision.request import Phase, Request
 from core.sandbox.decision import Feature, Signal
-from identity.profile_subjects import configured
+from identity.profile_subjects import parse_controllers
 from policies.bundle import Rule
 from policies.engine import A_POD, Answer, Engine, Judgement, Shown
-from sandbox.runtime_choice import ORDINARY, Site
+from sandbox.runtime_choice import DEFAULT_SANDBOX_SETTINGS, SandboxSettings
 from tests.unit.admission.test_noted_workloads import workload as any_workload
 from tests.unit.admission.world import ID, Folder
 from tests.unit.admission.world import pod as any_pod
@@ -99,9 +99,11 @@ def profiled(folder: Folder, name: str, sandbox: str | None, rank: int = 1) -> F
     return folder.grant("ServiceAccount:train/default", name)
 
 
-def judge(cluster: Cluster, engine: Engine, site: Site = ORDINARY, **more: Any) -> Judge:
+def judge(
+    cluster: Cluster, engine: Engine, site: SandboxSettings = DEFAULT_SANDBOX_SETTINGS, **more: Any
+) -> Judge:
     """Give a judge of a site."""
-    gatherer = Gatherer(cluster, engine, configured([]), site=site, **more)
+    gatherer = Gatherer(cluster, engine, parse_controllers([]), site=site, **more)
     return Judge(gatherer, new_id=lambda: ID)
 
 

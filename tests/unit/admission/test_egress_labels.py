@@ -11,8 +11,8 @@ from core.decision.namespaces import Enrolment, Mode
 from core.decision.request import Phase, Request
 from core.decision.rollout import Modes
 from core.people.subject import Subject
-from egress.limits.settings import Ground
-from identity.profile_subjects import configured
+from egress.limits.settings import IntentSettings
+from identity.profile_subjects import parse_controllers
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.labels import (
     ACCOUNT,
@@ -103,7 +103,7 @@ async def test_without_the_label_the_installation_decides(
     engine: EmbeddedEngine, cluster: Watched
 ) -> None:
     """All but those that it leaves out are enrolled where `egress.default` says so."""
-    ground = Ground(enrolment=Enrolment(default=True, excluded=frozenset({"own"})))
+    ground = IntentSettings(enrolment=Enrolment(default=True, excluded=frozenset({"own"})))
     for place, wanted in (("plain", 1), ("web", 0), ("own", 0)):
         asked = request(labelled(), namespace=place)
         decision = await judge(cluster, engine, ground).mutate(asked, budget=10.0)
@@ -164,7 +164,9 @@ async def test_what_cannot_be_judged_is_refused_where_labels_count(
     cluster.lost = "profiles"
     decision = await final(cluster, engine, labelled(), namespace="lax")
     assert (decision.verdict, decision.allowed) == (Verdict.ERROR, False)
-    warns = Judge(Gatherer(cluster, engine, configured(())), Modes(default=Mode.WARN), lambda: ID)
+    warns = Judge(
+        Gatherer(cluster, engine, parse_controllers(())), Modes(default=Mode.WARN), lambda: ID
+    )
     for made, allowed in (
         (labelled({"a": "b"}), True),
         (labelled(dict(DUE)), False),

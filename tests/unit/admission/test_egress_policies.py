@@ -10,8 +10,8 @@ from core.decision.decision import Decision, Verdict
 from core.decision.request import Kind, Operation, Phase
 from core.decision.rollout import Modes
 from core.people.subject import Subject
-from egress.limits.settings import Ground
-from identity.profile_subjects import configured
+from egress.limits.settings import IntentSettings
+from identity.profile_subjects import parse_controllers
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import ADMIN, ALICE, BOB, ID, Folder, request
@@ -71,8 +71,8 @@ async def judged(  # noqa: PLR0913  Each is what a test varies.
         operation = Operation.UPDATE
     fields: dict[str, Any] = {"namespace": "train", "name": "own", "phase": Phase.VALIDATING}
     asked = request(new, subject, old=old, operation=operation, kind=kind, **(fields | more))
-    ground = Ground(compares=compares, control=CONTROL.username)
-    gatherer = Gatherer(cluster, engine, configured(()), ground=ground)
+    ground = IntentSettings(compares=compares, control=CONTROL.username)
+    gatherer = Gatherer(cluster, engine, parse_controllers(()), ground=ground)
     return await Judge(gatherer, Modes(), lambda: ID).validate(asked, budget=10.0)
 
 

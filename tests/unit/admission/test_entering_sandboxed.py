@@ -8,14 +8,14 @@ from core.decision.decision import Decision, Verdict
 from core.decision.request import Request
 from core.profiles.container_profiles import CATALOGUE
 from policies.engine.embedded import EmbeddedEngine
-from sandbox.runtime_choice import Site
+from sandbox.runtime_choice import SandboxSettings
 from tests.unit.admission.sandboxed import final, judge, namespace, runtime_class
 from tests.unit.admission.test_entering_pods import SHELL, connect, shell
 from tests.unit.admission.test_tracing import owner
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import Folder, pod
 
-RISKY = Site(points={"sandbox/actor/entered": 50})
+RISKY = SandboxSettings(points={"sandbox/actor/entered": 50})
 
 
 def train(folder: Folder, mode: str | None, **spec: Any) -> Folder:
@@ -28,7 +28,10 @@ def train(folder: Folder, mode: str | None, **spec: Any) -> Folder:
 
 
 async def _entered(
-    folder: Folder, engine: EmbeddedEngine, site: Site = RISKY, asked: Request | None = None
+    folder: Folder,
+    engine: EmbeddedEngine,
+    site: SandboxSettings = RISKY,
+    asked: Request | None = None,
 ) -> Decision:
     return await final(judge(folder.cluster(), engine, site), asked or shell())
 
@@ -48,12 +51,12 @@ async def test_a_risky_pod_outside_of_its_sandbox_is_closed(
 @pytest.mark.parametrize(
     ("mode", "runtime", "site", "closed"),
     [
-        ("by-risk", None, Site(), False),
+        ("by-risk", None, SandboxSettings(), False),
         ("by-risk", "gvisor", RISKY, False),
         ("by-risk", "other", RISKY, True),
         ("by-risk", "", RISKY, True),
-        ("required", None, Site(), True),
-        ("required", "gvisor", Site(), False),
+        ("required", None, SandboxSettings(), True),
+        ("required", "gvisor", SandboxSettings(), False),
         (None, None, RISKY, False),
     ],
 )
@@ -62,7 +65,7 @@ async def test_only_what_lacks_its_sandbox_is_closed(  # noqa: PLR0913, PLR0917
     engine: EmbeddedEngine,
     mode: str | None,
     runtime: str | None,
-    site: Site,
+    site: SandboxSettings,
     closed: bool,  # noqa: FBT001
 ) -> None:
     """Below the threshold, in its sandbox, or where nobody asks, one may enter."""
@@ -112,7 +115,7 @@ async def test_a_noted_profile_demands_of_visitors_too(
         above = owner(folder, "apps/v1", "Deployment", "agent", notes=notes)
         above = owner(folder, "apps/v1", "ReplicaSet", "agent-1", above=above)
         running["metadata"]["ownerReferences"] = [above]
-    decision = await _entered(folder, engine, Site())
+    decision = await _entered(folder, engine, SandboxSettings())
     assert (decision.verdict is Verdict.DENY) is closed, decision.message
     assert ["sandbox/entered"] * closed == [each.rule for each in decision.findings]
 

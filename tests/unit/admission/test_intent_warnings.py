@@ -9,7 +9,7 @@ import pytest
 from core.base.networks import Network, network_of
 from core.decision.decision import Action, Verdict
 from core.decision.namespaces import Enrolment
-from egress.limits.settings import Ground
+from egress.limits.settings import IntentSettings
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.intents import GROUND, Object, found, intent, shared, stored, written
 from tests.unit.admission.watched import Watched
@@ -191,7 +191,7 @@ async def test_where_it_has_no_effect_is_told(
     engine: EmbeddedEngine, world: World, label: dict[str, str], *, default: bool, told: bool
 ) -> None:
     """A namespace that is not enrolled, by its label or by the setting."""
-    cluster, ground = world(**label), Ground(enrolment=Enrolment(default=default))
+    cluster, ground = world(**label), IntentSettings(enrolment=Enrolment(default=default))
     decision = await written(cluster, engine, intent({"pods": {}}), ground=ground)
     assert bool(found(decision, "not-enrolled")) is told
 

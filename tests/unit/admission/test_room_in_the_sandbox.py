@@ -8,7 +8,7 @@ from core.decision.decision import Decision, Verdict
 from core.decision.request import Phase, Request
 from core.sandbox.capacity import Capacity, NodeShape, Taint, encode_capacity
 from policies.engine.embedded import EmbeddedEngine
-from sandbox.runtime_choice import Site
+from sandbox.runtime_choice import SandboxSettings
 from tests.unit.admission.sandboxed import (
     final,
     judge,
@@ -134,7 +134,7 @@ async def test_a_gpu_that_no_node_has(engine: EmbeddedEngine, folder: Folder) ->
             each["scheduling"] = {"nodeSelector": {"gpu": "yes"}}
     made = gang(1)
     made["spec"]["template"]["spec"]["containers"][0]["resources"] = {"limits": {GPU: 8}}
-    by = judge(folder.cluster(), engine, Site(gpu_label="gpu=yes"))
+    by = judge(folder.cluster(), engine, SandboxSettings(gpu_label="gpu=yes"))
     (first, _) = (await final(by, asked(made))).warnings
     assert f"its Pods never fit: one asks for 8 {GPU}, the largest has 0" in first
 
@@ -149,7 +149,9 @@ async def test_every_line_is_short(engine: EmbeddedEngine, folder: Folder) -> No
     world(folder, **pools)
     runtime_class(folder, long)
     for made in (gang(10**6), gang(1, cpu="9" * 12)):
-        decision = await final(judge(folder.cluster(), engine, Site((long,))), asked(made))
+        decision = await final(
+            judge(folder.cluster(), engine, SandboxSettings((long,))), asked(made)
+        )
         assert len(decision.warnings) == 2
         assert all(len(line) < 120 for line in decision.warnings), decision.warnings
 

@@ -6,7 +6,7 @@ import pytest
 
 from core.decision.decision import Verdict
 from policies.engine.embedded import EmbeddedEngine
-from sandbox.runtime_choice import Site
+from sandbox.runtime_choice import SandboxSettings
 from tests.unit.admission.sandboxed import (
     NETWORK,
     SET,
@@ -67,7 +67,7 @@ async def test_a_privilege_by_exception_counts_as_risk(
     item = written(excuses=[{"privilege": "host/pid"}])
     folder.documents.extend([item, *(approved(item, who) for who in (ANN, BEN))])
     runtime_class(namespace(folder, "by-risk"))
-    site = Site(points={"privileges/host/pid": 77})
+    site = SandboxSettings(points={"privileges/host/pid": 77})
     by = judge(folder.cluster(), engine, site, clock=lambda: NOW)
     decision = await final(by, request(pod(hostPID=True)))
     assert decision.evidence.exceptions == ("net@uid-1",)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from core.decision.decision import Decision
 from kube.cluster.folder import FolderCluster
 from policies.engine.embedded import EmbeddedEngine
-from sandbox.runtime_choice import Site
+from sandbox.runtime_choice import SandboxSettings
 from tests.harness.json_patch import apply_patch
 from tests.harness.pods import pods
 from tests.unit.admission.sandboxed import (
@@ -102,7 +102,7 @@ def test_another_privilege_never_isolates_less(  # noqa: PLR0913, PLR0917  All t
     runtimes: int,
 ) -> None:
     """Under one and the same profile, whatever the threshold and the runtimes."""
-    site = Site(RUNTIMES[:runtimes], threshold=threshold)
+    site = SandboxSettings(RUNTIMES[:runtimes], threshold=threshold)
     by = judge(clusters[mode], engine, site)
     changed = copy.deepcopy(pod)
     PRIVILEGES[privilege](changed)

@@ -18,7 +18,7 @@ from core.sandbox.decision import SandboxMode
 from identity.subject_kind import kind_of
 from policies.context import ABSENT, Standings
 from policies.engine.embedded import EmbeddedEngine
-from sandbox.runtime_choice import Site
+from sandbox.runtime_choice import SandboxSettings
 from tests.unit.admission.sandboxed import (
     POINTS,
     final,
@@ -89,7 +89,7 @@ async def test_a_service_to_the_outside_counts(engine: EmbeddedEngine, folder: F
 async def test_a_score_of_both_kinds_decides(engine: EmbeddedEngine, folder: Folder) -> None:
     """Points of the object's signals and of the request's add up to the threshold."""
     cluster = service(by_risk(folder), app="front").cluster()
-    site = Site(points={"sandbox/exposure/service": POINTS})
+    site = SandboxSettings(points={"sandbox/exposure/service": POINTS})
     decision = await mutated(judge(cluster, engine, site), request(served()))
     assert [patch["value"] for patch in decision.filled] == ["gvisor"]
 

@@ -8,7 +8,7 @@ from core.decision.document_builder import build_document
 from core.decision.namespaces import Namespace
 from core.sandbox.decision import Feature, SandboxDecision, SandboxMode
 from policies.engine.embedded import EmbeddedEngine
-from sandbox.runtime_choice import Site
+from sandbox.runtime_choice import SandboxSettings
 from tests.unit.admission.sandboxed import (
     LABEL,
     NETWORK,
@@ -91,7 +91,7 @@ async def test_every_signal_that_counted_is_in_the_record(
     """With its points, its place and its reason; below the threshold, too."""
     runtime_class(profiled(namespace(folder, "by-risk"), "wide", None))
     said = Saying(engine, (NOTEBOOK,))
-    high = judge(folder.cluster(), said, Site(threshold=POINTS + 1))
+    high = judge(folder.cluster(), said, SandboxSettings(threshold=POINTS + 1))
     decision = await final(high, request(pod()))
     assert decision.isolation is not None
     assert (decision.isolation.runtime, decision.isolation.score) == ("", POINTS)
@@ -156,7 +156,7 @@ async def test_the_second_serves_what_the_first_cannot(
     block = Feature("block-volume", "spec.containers[0].volumeDevices[0]", "trainer")
     runtime_class(runtime_class(namespace(folder, "required")), "kata-vm-isolation", "kata")
     profiled(folder, "wide", None)
-    site = Site(("gvisor", "kata-vm-isolation"))
+    site = SandboxSettings(("gvisor", "kata-vm-isolation"))
     by = judge(folder.cluster(), Saying(engine, (), (block,)), site)
     (patch,) = (await mutated(by, request(pod()))).filled
     assert patch["value"] == "kata-vm-isolation"

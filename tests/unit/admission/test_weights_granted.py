@@ -12,7 +12,7 @@ from core.base.names import API_VERSION
 from core.decision.decision import Verdict
 from core.people.subject import service_account_subject
 from core.people.two_person import ApprovalTerms, AtRisk, person_of
-from identity.profile_subjects import configured
+from identity.profile_subjects import parse_controllers
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.weights import (
@@ -123,7 +123,7 @@ async def test_what_is_remembered_ends_to_the_second(
     """A grant that ends within the second is not believed longer."""
     now = [NOW + HOUR - 0.5]
     cluster = world(folder, *approved(grant())).cluster()
-    gatherer = Gatherer(cluster, engine, configured(()), clock=lambda: now[0])
+    gatherer = Gatherer(cluster, engine, parse_controllers(()), clock=lambda: now[0])
     found = Judge(gatherer)
     assert (await found.validate(request(signing_in()), budget=10)).allowed
     now[0] = NOW + HOUR

@@ -16,7 +16,7 @@ from core.weights.access_paths import WeightStoreSet
 from core.weights.egress_openings import WeightOpening, decode_openings, encode_openings
 from core.weights.stores import parse_store
 from egress.compiler.weight_openings import openings_to_weights
-from egress.model.openings import Addresses, Block, Meaning, Name, Opening
+from egress.model.openings import Addresses, Block, CompiledAllowlists, Name, Opening
 from kube.cluster.folder import FolderCluster
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission import risks
@@ -202,7 +202,7 @@ def test_openings_are_told_by_what_they_lead_to() -> None:
         (opening(Name("*.core.windows.net", ())), [("*.core.windows.net", False)]),
         (opening(Name("pypi.org", (away,))), []),
     ):
-        meaning = Meaning("train", (found,))
+        meaning = CompiledAllowlists("train", (found,))
         told = openings_to_weights(meaning, allowlists, {}, stores)
         assert [(each.to, each.public) for each in told] == wanted
         assert decode_openings(encode_openings(told), "it") == told

@@ -15,7 +15,7 @@ from core.decision.request import Request
 from core.people.subject import Subject, service_account_subject
 from core.people.two_person import ApprovalTerms, person_of, write_person
 from core.weights.access_grants import parse_grant
-from identity.profile_subjects import configured
+from identity.profile_subjects import parse_controllers
 from policies.engine.embedded import EmbeddedEngine
 from tests.unit.admission.world import ALICE, ID, Folder, pod, raw
 
@@ -152,7 +152,7 @@ def judge(
     cluster: Cluster, engine: EmbeddedEngine, now: float = NOW, terms: ApprovalTerms = ORDINARY
 ) -> Judge:
     """Give who judges at a time."""
-    gatherer = Gatherer(cluster, engine, configured(()), terms, clock=lambda: now)
+    gatherer = Gatherer(cluster, engine, parse_controllers(()), terms, clock=lambda: now)
     return Judge(gatherer, new_id=lambda: ID)
 
 

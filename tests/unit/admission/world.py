@@ -19,7 +19,7 @@ from core.decision.request import Kind, Operation, Request
 from core.decision.rollout import Modes
 from core.people.subject import Subject
 from core.profiles.container_profiles import ContainerProfile
-from identity.profile_subjects import configured
+from identity.profile_subjects import parse_controllers
 from kube.cluster.folder import FolderCluster, read_profiles
 from policies import SHIPPED_PROFILES
 from policies.engine import Engine
@@ -213,7 +213,7 @@ def judge_of(
     controllers: Iterable[str] = (),
 ) -> Judge:
     """Give a judge whose decisions have the id `ID`."""
-    gatherer = Gatherer(cluster, engine, configured(controllers))
+    gatherer = Gatherer(cluster, engine, parse_controllers(controllers))
     return Judge(gatherer, Modes(default=mode), lambda: ID)
 
 

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from certs.authority import KeyPair, issue, make_authority, read_certificates, validity
-from certs.rotation import Authority, Leaf, State
+from certs.rotation import Authority, Leaf, RotationState
 from tests.unit.certs.world import SETTINGS, START, WANTED, World
 
 MINUTE, DAY, YEAR = dt.timedelta(minutes=1), dt.timedelta(days=1), dt.timedelta(days=365)
@@ -114,7 +114,7 @@ def test_a_ca_that_breaks_when_it_is_used_stops_nothing(how: str) -> None:
         name: Leaf(leaf.pair, leaf.bundle + spoil) for name, leaf in world.state.leaves.items()
     }
     bundles = tuple(bundle + spoil for bundle in world.state.bundles)
-    world.state = State((), leaves, bundles)
+    world.state = RotationState((), leaves, bundles)
     world.pass_()
     assert spoil not in world.state.bundles[0]
     assert world.problems() == []
@@ -135,7 +135,7 @@ def test_what_one_place_holds_is_not_trusted_elsewhere(place: str) -> None:
     """The record of the CAs is lost, and one Secret holds a foreign CA and its leaf."""
     world = settled()
     leaves = {**world.state.leaves, place: foreign(place)}
-    world.state = State((), leaves, world.state.bundles)
+    world.state = RotationState((), leaves, world.state.bundles)
     world.pass_()
     trusted = read_certificates(world.state.bundles[0])
     assert read_certificates(FOREIGN.certificate)[0] not in trusted
@@ -147,7 +147,7 @@ def test_everything_deleted_is_made_anew() -> None:
     """The way to trust nothing of before."""
     world = settled()
     old = world.state.bundles[0]
-    world.state = State(bundles=(old,))
+    world.state = RotationState(bundles=(old,))
     world.pass_()
     assert old not in world.state.bundles[0]
     world.now += SETTINGS.distribution

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certs.authority import is_issued_by, is_valid, read_certificate, read_certificates
-from certs.rotation import Leaf, RotationSettings, State
+from certs.rotation import Leaf, RotationSettings, RotationState
 from tests.harness.sizes import size
 from tests.unit.certs.world import SETTINGS, START, World
 
@@ -41,7 +41,7 @@ def test_there_is_never_a_gap(steps: list[tuple[dt.timedelta, int, bool]]) -> No
         world.now += min(pause, DAY) if writes < 99 else pause
         assert world.problems() == []
         if loses:
-            world.state = State((), world.state.leaves, world.state.bundles)
+            world.state = RotationState((), world.state.leaves, world.state.bundles)
         world.pass_(writes)
         assert world.problems() == []
         if loses:
@@ -176,7 +176,7 @@ def test_an_authority_that_is_not_everywhere_does_not_sign() -> None:
     for _day in range(280):
         world.now += DAY
         world.pass_()
-        world.state = State(world.state.authorities, world.state.leaves, stale)
+        world.state = RotationState(world.state.authorities, world.state.leaves, stale)
         world.bundles = world.bundles[:1]
         assert world.problems() == []
     assert len(world.state.authorities) == 2
@@ -197,6 +197,6 @@ def test_a_record_lost_just_after_a_leaf_was_replaced_costs_nobody_his_trust() -
     assert is_issued_by(former_leaf, [former])
     assert not is_issued_by(former_leaf, [current])
     world.now += MINUTE
-    world.state = State((), world.state.leaves, world.state.bundles)
+    world.state = RotationState((), world.state.leaves, world.state.bundles)
     world.pass_()
     assert world.problems() == []

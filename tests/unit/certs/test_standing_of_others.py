@@ -18,7 +18,7 @@ from certs.authority import (
     write_certificate,
 )
 from certs.rotation import Leaf, RotationSettings
-from certs.status import Seen, Trouble, inspect
+from certs.status import CertificateProblem, SeenCertificates, inspect
 
 NOW = dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
 DAYS = dt.timedelta(days=90)
@@ -57,9 +57,9 @@ def leaves(**authorities: KeyPair) -> dict[str, Leaf | None]:
 
 def troubles(
     found: dict[str, Leaf | None], bundle: bytes, now: dt.datetime = NOW
-) -> tuple[Trouble, ...]:
+) -> tuple[CertificateProblem, ...]:
     """Give what is wrong, with one webhook that trusts the bundle."""
-    seen = Seen((), found, {"webhook": bundle}, "gate", foreign=True)
+    seen = SeenCertificates((), found, {"webhook": bundle}, "gate", foreign=True)
     return inspect(seen, NAMES, now, RotationSettings()).troubles
 
 

@@ -13,7 +13,7 @@ from certs.authority import (
     read_certificate,
     read_certificates,
 )
-from certs.rotation import Leaf, RotationSettings, State, plan
+from certs.rotation import Leaf, RotationSettings, RotationState, plan_rotation
 
 START = dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
 SETTINGS = RotationSettings()
@@ -31,16 +31,16 @@ class World:
     """What is stored now, and all that was stored before, with its time."""
 
     now: dt.datetime = START
-    state: State = field(default_factory=lambda: State(bundles=(b"",)))
+    state: RotationState = field(default_factory=lambda: RotationState(bundles=(b"",)))
     leaves: dict[str, list[tuple[dt.datetime, Leaf]]] = field(
         default_factory=lambda: {name: [] for name in WANTED}
     )
     bundles: list[tuple[dt.datetime, bytes]] = field(default_factory=list)
     settings: RotationSettings = SETTINGS
 
-    def pass_(self, writes: int = 99) -> State:
+    def pass_(self, writes: int = 99) -> RotationState:
         """Plan and write, one thing after the other; stop after so many writes."""
-        planned = plan(self.state, WANTED, self.now, self.settings)
+        planned = plan_rotation(self.state, WANTED, self.now, self.settings)
         for write in (
             self._write_authorities,
             *(lambda p, n=name: self._write_leaf(p, n) for name in WANTED),
@@ -51,19 +51,19 @@ class World:
             writes -= bool(write(planned))
         return planned
 
-    def _write_authorities(self, planned: State) -> bool:
+    def _write_authorities(self, planned: RotationState) -> bool:
         changed = planned.authorities != self.state.authorities
         self.state = replace(self.state, authorities=planned.authorities)
         return changed
 
-    def _write_leaf(self, planned: State, name: str) -> bool:
+    def _write_leaf(self, planned: RotationState, name: str) -> bool:
         if planned.leaves[name] == self.state.leaves.get(name):
             return False
         self.state = replace(self.state, leaves={**self.state.leaves, name: planned.leaves[name]})
         self.leaves[name].append((self.now, planned.leaves[name]))
         return True
 
-    def _write_bundle(self, planned: State) -> bool:
+    def _write_bundle(self, planned: RotationState) -> bool:
         if planned.bundles == self.state.bundles:
             return False
         self.state = replace(self.state, bundles=planned.bundles)

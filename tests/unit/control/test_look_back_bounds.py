@@ -12,12 +12,12 @@ from core.base.errors import ClusterError
 from core.base.ids import uuid7
 from core.risk.look_back import LookBackDocument
 from core.risk.model import Standing, identity_key
-from identity.look_back.subjects import Risen, labels_of
+from identity.look_back.subjects import IdentityAtRisk, labels_of
 from kube.client.objects import Objects
 
 NOW = 1_795_334_400
 KEY = identity_key("00000000-0000-4000-8000-00000000000a")
-RISEN = Risen(KEY, labels_of(KEY), Standing.HIGH, NOW - 60, NOW - 86_400)
+RISEN = IdentityAtRisk(KEY, labels_of(KEY), Standing.HIGH, NOW - 60, NOW - 86_400)
 
 
 class Empty:

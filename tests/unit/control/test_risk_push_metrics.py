@@ -3,9 +3,9 @@
 from prometheus_client import CollectorRegistry
 
 from control.risk.push_metrics import Outcome, PushMetrics, Source
-from identity.push.event_hub_records import Refusal
+from identity.push.event_hub_records import RecordRefusal
 from identity.push.security_events import Reason
-from identity.risk.entry_merge import Merged
+from identity.risk.entry_merge import MergeResult
 
 NAME = "sallyport_risk_events_total"
 
@@ -14,19 +14,19 @@ def test_every_result_of_a_source_is_shown_with_zero() -> None:
     """An alert on what has never happened yet finds its metric."""
     registry = CollectorRegistry()
     PushMetrics(registry)
-    for result in (*Merged, *Refusal):
+    for result in (*MergeResult, *RecordRefusal):
         labels = {"source": "event-hub", "result": result.value}
         assert registry.get_sample_value(NAME, labels) == 0
-    for told in (*Merged, *Reason, *Outcome):
+    for told in (*MergeResult, *Reason, *Outcome):
         labels = {"source": "security-events", "result": told.value}
         assert registry.get_sample_value(NAME, labels) == 0
 
 
 def test_no_two_reasons_of_a_source_share_a_word() -> None:
     """Else one count would stand for both. `FUTURE` of both sorts means the same."""
-    hub = [each.value for each in (*Merged, *Refusal)]
+    hub = [each.value for each in (*MergeResult, *RecordRefusal)]
     assert len(hub) == len(set(hub))
-    words = [each.value for each in (*Merged, *Reason, *Outcome)]
+    words = [each.value for each in (*MergeResult, *Reason, *Outcome)]
     assert sorted({each for each in words if words.count(each) > 1}) == ["future"]
 
 
@@ -35,10 +35,10 @@ def test_the_last_change_and_who_reads_are_shown() -> None:
     registry, reading = CollectorRegistry(), [False]
     metrics = PushMetrics(registry, lambda: reading[0])
     name, labels = "sallyport_risk_last_event_timestamp_seconds", {"source": "event-hub"}
-    metrics.count(Source.EVENT_HUB, Refusal.MALFORMED, 100.0)
-    metrics.count(Source.EVENT_HUB, Merged.SAME, 101.0)
+    metrics.count(Source.EVENT_HUB, RecordRefusal.MALFORMED, 100.0)
+    metrics.count(Source.EVENT_HUB, MergeResult.SAME, 101.0)
     assert registry.get_sample_value(name, labels) == 0
-    metrics.count(Source.EVENT_HUB, Merged.CHANGED, 102.0)
+    metrics.count(Source.EVENT_HUB, MergeResult.CHANGED, 102.0)
     assert registry.get_sample_value(name, labels) == 102
     assert registry.get_sample_value("sallyport_event_hub_reading") == 0
     reading[0] = True

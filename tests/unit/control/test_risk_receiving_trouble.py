@@ -12,7 +12,7 @@ import pytest_asyncio
 from control.risk import receiving as module
 from core.risk.model import RiskEntry, RiskLevel, RiskSource, RiskState, identity_key
 from core.risk.snapshot import RiskSnapshot, SnapshotDraft
-from identity.risk.entry_merge import merge, merge_revocation
+from identity.risk.entry_merge import merge_entry, merge_revocation
 from tests.harness.transmitter import claims
 from tests.unit.control.receiving import Memory, Receiving, receiving, request
 from tests.unit.webhooks.connection import until
@@ -126,7 +126,7 @@ async def test_room_is_made_of_what_counts_no_more(
     draft, long_ago = SnapshotDraft.of(RiskSnapshot()), 1_700_000_000
     merge_revocation(draft, RiskSource.CAEP, identity_key(people[0]), long_ago, "", "", time.time())
     entry = RiskEntry(level=RiskLevel.MEDIUM, state=RiskState.AT_RISK, updated=long_ago)
-    merge(draft, RiskSource.CAEP, identity_key(people[1]), entry, time.time())
+    merge_entry(draft, RiskSource.CAEP, identity_key(people[1]), entry, time.time())
     running.memory.snapshot = draft.finish(time.time())
     tokens = [running.transmitter.token(claims(each)) for each in people[2:]]
     assert [(await running.push(each)).status for each in tokens] == [202, 503]

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from certs.authority import KeyPair, make_authority, validity
-from certs.ledger_keys import SigningSettings, plan_signing
+from certs.ledger_keys import LedgerKeySettings, plan_ledger_keys
 from certs.rotation import Authority, Leaf
 from control.loops.certificate_store import (
     read_leaf,
@@ -64,8 +64,8 @@ def test_a_leaf_is_read_as_it_was_written_and_what_is_missing_is_empty() -> None
 
 def test_signing_keys_are_read_as_they_were_written() -> None:
     """Private and public parts, and their times."""
-    keys = plan_signing(None, NOW, SigningSettings())
-    later = plan_signing(keys, NOW + dt.timedelta(days=350), SigningSettings())
+    keys = plan_ledger_keys(None, NOW, LedgerKeySettings())
+    later = plan_ledger_keys(keys, NOW + dt.timedelta(days=350), LedgerKeySettings())
     for each in (keys, later):
         assert read_keys(Secret("1", write_keys(each))) == each
     assert b"PRIVATE" not in write_keys(later)["public.json"]
@@ -73,7 +73,7 @@ def test_signing_keys_are_read_as_they_were_written() -> None:
 
 def test_one_broken_public_key_costs_no_other() -> None:
     """Nor does a key whose id is another's."""
-    keys = plan_signing(None, NOW, SigningSettings())
+    keys = plan_ledger_keys(None, NOW, LedgerKeySettings())
     content = write_keys(keys)
     public = json.loads(content["public.json"])
     public["keys"] += [{"id": "x"}, 7, public["keys"][0] | {"id": "0" * 64}]

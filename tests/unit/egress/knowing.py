@@ -11,11 +11,11 @@ from core.egress.allowlists import parse_allowlist, parse_destinations
 from core.egress.destinations import PortRange
 from core.egress.pod_labels import egress_labels
 from core.kubernetes.label_selectors import Requirement
-from egress.compiler.allowlists import meaning_of
-from egress.model.facts import Known, KnownService, Resolved
-from egress.model.openings import Backend, Meaning
+from egress.compiler.allowlists import compile_allowlists
+from egress.model.facts import EgressFacts, KnownService, ResolvedName
+from egress.model.openings import Backend, CompiledAllowlists
 from egress.render import render
-from egress.render.target import Engine, Rendered, Target
+from egress.render.target import Engine, RenderedNamespace, RenderTarget
 from tests.harness.policy_semantics import Cluster, Pod
 from tests.unit.egress.chance import ENROLLED, RANGES, SPACES, Service, World
 
@@ -29,11 +29,13 @@ class _Answers:
     world: World
     reserved: tuple[Network, ...]
 
-    def resolved(self, name: str, within: Sequence[Network]) -> Resolved:
+    def resolved(self, name: str, within: Sequence[Network]) -> ResolvedName:
         answers = [network_of(each) for each in self.world.answers.get(name, ())]
         if within:
-            return Resolved(collapse(each for each in answers if any_holds(within, each)))
-        return Resolved(collapse(each for each in answers if not any_holds(self.reserved, each)))
+            return ResolvedName(collapse(each for each in answers if any_holds(within, each)))
+        return ResolvedName(
+            collapse(each for each in answers if not any_holds(self.reserved, each))
+        )
 
 
 @dataclass(frozen=True)
@@ -50,11 +52,11 @@ class _Tags:
         return ""
 
 
-def known(world: World) -> Known:
+def known(world: World) -> EgressFacts:
     """Give what Sallyport knows of a world."""
-    reserved = Known(world.now, ranges=CLUSTER_RANGES).reserved
+    reserved = EgressFacts(world.now, ranges=CLUSTER_RANGES).reserved
     sets = [parse_destinations(msgspec.json.encode(each)) for each in world.sets]
-    return Known(
+    return EgressFacts(
         world.now,
         sets={each.meta.name: each for each in sets},
         usable=world.usable,
@@ -87,13 +89,13 @@ def _range(protocol: str, port: int) -> PortRange:
     return msgspec.convert({"protocol": protocol, "first": port, "last": port}, PortRange)
 
 
-def meanings(world: World) -> Iterator[Meaning]:
+def meanings(world: World) -> Iterator[CompiledAllowlists]:
     """Yield what the allowlists of each enrolled namespace mean."""
     allowlists = [parse_allowlist(msgspec.json.encode(each)) for each in world.allowlists]
     snapshot = known(world)
     for space in ENROLLED:
         of_space = (each for each in allowlists if each.meta.namespace == space)
-        yield meaning_of(space, of_space, snapshot)
+        yield compile_allowlists(space, of_space, snapshot)
 
 
 def labelled(world: World, pod: Pod) -> Pod:
@@ -104,9 +106,9 @@ def labelled(world: World, pod: Pod) -> Pod:
     return Pod(pod.namespace, pod.name, labels, pod.addresses, pod.host_network, pod.ports)
 
 
-def rendered(world: World, engine: Engine) -> list[Rendered]:
+def rendered(world: World, engine: Engine) -> list[RenderedNamespace]:
     """Give what the enrolled namespaces of a world get."""
-    target = Target(engine, ranges=CLUSTER_RANGES, reserved=known(world).reserved)
+    target = RenderTarget(engine, ranges=CLUSTER_RANGES, reserved=known(world).reserved)
     return [render(each, target) for each in meanings(world)]
 
 

@@ -10,7 +10,16 @@ from core.base import names
 from core.base.networks import Network, any_holds, collapse, single_address_network
 from core.egress.destinations import PortRange
 from core.kubernetes.label_selectors import Requirement
-from egress.model.openings import Addresses, Backend, Block, Meaning, Name, Opening, Pods, Service
+from egress.model.openings import (
+    Addresses,
+    Backend,
+    Block,
+    CompiledAllowlists,
+    Name,
+    Opening,
+    Pods,
+    Service,
+)
 
 SPACE: Final = "alpha"
 ACCOUNT: Final = {"a": "s1", "a-0": "s1", "b": "s2"}
@@ -96,9 +105,9 @@ def openings(draw: st.DrawFn) -> list[Opening]:
     return found
 
 
-def meaning(found: Iterable[Opening]) -> Meaning:
+def meaning(found: Iterable[Opening]) -> CompiledAllowlists:
     """Give what a namespace's openings are together."""
-    return Meaning(SPACE, tuple(found))
+    return CompiledAllowlists(SPACE, tuple(found))
 
 
 def opens_address(opening: Opening, address: Network, ports: PortRange) -> bool:

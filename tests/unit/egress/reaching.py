@@ -5,8 +5,7 @@ from typing import Any
 
 import msgspec
 
-from egress.compiler.foreign_policies import beyond, cases
-from egress.compiler.reading import Rule, read_rules
+from egress.compiler.foreign_policies import EgressRule, find_excess, read_rules, split_rule
 
 Json = dict[str, Any]
 
@@ -37,14 +36,16 @@ def policy(*egress: Json, selects: Json | None = None) -> Json:
     return {"metadata": {"name": "own", "namespace": "ml"}, "spec": spec}
 
 
-def read(made: Json, *, trusted: bool = False) -> tuple[Rule, ...]:
+def read(made: Json, *, trusted: bool = False) -> tuple[EgressRule, ...]:
     """Read a policy as it comes."""
     return read_rules(msgspec.json.encode(made), "ml", trusted=trusted)
 
 
-def uncovered(rule: Rule, there: Sequence[Rule]) -> list[str]:
+def uncovered(rule: EgressRule, there: Sequence[EgressRule]) -> list[str]:
     """Give what a rule opens and no rule of `there` does, each once."""
-    return list(dict.fromkeys(text for case in cases(rule) for text in beyond(case, there)))
+    return list(
+        dict.fromkeys(text for case in split_rule(rule) for text in find_excess(case, there))
+    )
 
 
 def opened(made: Json, *there: Json) -> list[str]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core.base.networks import Network
 from core.egress.destinations import Destination
-from egress.limits.breadth import Limits, breadth
+from egress.limits.breadth import Limits, breadth_reasons
 
 LIMITS = Limits()
 
@@ -31,7 +31,7 @@ class Tags:
 
 
 def _broad(*entries: Destination) -> tuple[str, ...]:
-    return breadth(entries, LIMITS, Tags())
+    return breadth_reasons(entries, LIMITS, Tags())
 
 
 def test_a_network_of_the_limits_size_is_not_broad() -> None:

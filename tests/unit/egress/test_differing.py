@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from core.base.networks import Network, collapse
 from core.egress.destinations import PortRange
 from core.kubernetes.label_selectors import Requirement
-from egress.analysis.differing import Connection, covers, missing
+from egress.analysis.plan import PeerPorts, covers, missing_connections
 from egress.model.openings import Addresses, Block, Name, Pods, Service
 
 networks = st.builds(
@@ -21,7 +21,7 @@ ports = st.builds(
 )
 connections = st.lists(
     st.builds(
-        lambda some, port: Connection(
+        lambda some, port: PeerPorts(
             Addresses(tuple(map(Block, collapse(some)))), port, "a spec.to[0]"
         ),
         st.lists(networks, min_size=1, max_size=4),
@@ -31,7 +31,7 @@ connections = st.lists(
 )
 
 
-def _packets(found: list[Connection]) -> set[tuple[int, int]]:
+def _packets(found: list[PeerPorts]) -> set[tuple[int, int]]:
     return {
         (int(address), port)
         for each in found
@@ -45,37 +45,37 @@ def _packets(found: list[Connection]) -> set[tuple[int, int]]:
 
 @given(connections, connections)
 def test_addresses_and_ports_are_subtracted_exactly(
-    wanted: list[Connection], there: list[Connection]
+    wanted: list[PeerPorts], there: list[PeerPorts]
 ) -> None:
     """Every packet that one lets through and the other does not, and no other."""
-    assert _packets(missing(wanted, there)) == _packets(wanted) - _packets(there)
+    assert _packets(missing_connections(wanted, there)) == _packets(wanted) - _packets(there)
 
 
 @given(connections)
-def test_nothing_is_missing_of_itself(found: list[Connection]) -> None:
+def test_nothing_is_missing_of_itself(found: list[PeerPorts]) -> None:
     """However it is written."""
-    assert missing(found, found) == []
+    assert missing_connections(found, found) == []
 
 
-def _at(*texts: str) -> Connection:
+def _at(*texts: str) -> PeerPorts:
     found: list[Network] = [IPv4Network(text) for text in texts]
-    return Connection(Addresses(tuple(map(Block, found))), PortRange("TCP", 443, 443), "a x")
+    return PeerPorts(Addresses(tuple(map(Block, found))), PortRange("TCP", 443, 443), "a x")
 
 
 def test_two_halves_are_the_whole() -> None:
     """A network that is written as its halves opens and closes nothing."""
     halves = [_at("10.0.0.0/9"), _at("10.128.0.0/9")]
-    assert missing([_at("10.0.0.0/8")], halves) == []
-    assert missing(halves, [_at("10.0.0.0/8")]) == []
+    assert missing_connections([_at("10.0.0.0/8")], halves) == []
+    assert missing_connections(halves, [_at("10.0.0.0/8")]) == []
 
 
 def test_excepts_count() -> None:
     """What was taken out of a network and is not any more opens."""
     whole = IPv4Network("10.0.0.0/24")
     hole = IPv4Network("10.0.0.128/25")
-    before = Connection(Addresses((Block(whole, (hole,)),)), PortRange("TCP", 1, 1), "a x")
-    after = Connection(Addresses((Block(whole),)), PortRange("TCP", 1, 1), "a x")
-    (found,) = missing([after], [before])
+    before = PeerPorts(Addresses((Block(whole, (hole,)),)), PortRange("TCP", 1, 1), "a x")
+    after = PeerPorts(Addresses((Block(whole),)), PortRange("TCP", 1, 1), "a x")
+    (found,) = missing_connections([after], [before])
     assert found.peer == Addresses((Block(hole),))
 
 
@@ -105,9 +105,9 @@ def test_pods_and_services_cover_their_like() -> None:
 def test_ports_of_a_name_are_subtracted() -> None:
     """What was opened in the middle of a range leaves two ranges."""
     name = Name("a.org", ())
-    wanted = [Connection(name, PortRange("TCP", 1, 9), "a x")]
-    there = [Connection(name, PortRange("TCP", 4, 5), "a x")]
-    assert [each.ports for each in missing(wanted, there)] == [
+    wanted = [PeerPorts(name, PortRange("TCP", 1, 9), "a x")]
+    there = [PeerPorts(name, PortRange("TCP", 4, 5), "a x")]
+    assert [each.ports for each in missing_connections(wanted, there)] == [
         PortRange("TCP", 1, 3),
         PortRange("TCP", 6, 9),
     ]

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from core.base.errors import SettingsError
-from egress.analysis.cluster_egress import World
-from egress.analysis.connection import aim_of
+from egress.analysis.cluster_egress import ClusterEgress
+from egress.analysis.connection import parse_target
 from egress.analysis.explanation import Explanation, explain
 from kube.egress.pods import SeenPod
 from tests.unit.egress.intents import allowlist, destinations
@@ -33,8 +33,8 @@ CATALOGUE: Final = pod(
 )
 
 
-def _ask(to: str, found: World, source: SeenPod = TRAINER) -> Explanation:
-    return explain(source, aim_of(to, found), found)
+def _ask(to: str, found: ClusterEgress, source: SeenPod = TRAINER) -> Explanation:
+    return explain(source, parse_target(to, found), found)
 
 
 def _near(found: Explanation) -> str:
@@ -207,4 +207,4 @@ def test_clusters_dns_is_open() -> None:
 def test_bad_destinations_are_refused(text: str, said: str) -> None:
     """With what to write instead."""
     with pytest.raises(SettingsError, match=said):
-        aim_of(text, world())
+        parse_target(text, world())

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from egress.flows.azure import read_azure
 from egress.flows.csv_file import read_csv
 from egress.flows.hubble import read_hubble
-from egress.flows.records import Answer, Flow, Passed, Unread
+from egress.flows.records import DnsAnswer, Flow, SkippedRecord, UnreadableRecord
 
 
 def _hubble(**fields: Any) -> str:
@@ -57,7 +57,7 @@ def test_hubble_answers_of_the_dns_are_read() -> None:
         l7={"dns": {"query": "pypi.org.", "ips": ["203.0.113.7"]}},
     )
     assert list(read_hubble(text)) == [
-        Answer("research", "train-0", "pypi.org", (ip_address("203.0.113.7"),))
+        DnsAnswer("research", "train-0", "pypi.org", (ip_address("203.0.113.7"),))
     ]
 
 
@@ -74,7 +74,7 @@ def test_hubble_answers_of_the_dns_are_read() -> None:
 def test_hubble_passes_over_what_no_pod_began(fields: dict[str, Any]) -> None:
     """Answers, what comes in, other protocols, what is not a Pod's."""
     (found,) = read_hubble(_hubble(**fields))
-    assert isinstance(found, Passed)
+    assert isinstance(found, SkippedRecord)
 
 
 def test_hubble_counts_broken_lines() -> None:
@@ -90,7 +90,7 @@ def test_hubble_counts_broken_lines() -> None:
         ]
     )
     found = list(read_hubble(text))
-    assert [each.line for each in found if isinstance(each, Unread)] == [1, 2, 4, 5, 6]
+    assert [each.line for each in found if isinstance(each, UnreadableRecord)] == [1, 2, 4, 5, 6]
     assert sum(isinstance(each, Flow) for each in found) == 1
 
 
@@ -116,8 +116,8 @@ def test_azure_flow_is_read() -> None:
     assert (begun.source, begun.first) == (ip_address("10.0.0.1"), 1795161600.0)
     assert (begun.count, going_on.count) == (1, 0)
     assert (denied.protocol, denied.verdict) == ("UDP", "dropped")
-    assert isinstance(came_in, Passed)
-    assert isinstance(icmp, Passed)
+    assert isinstance(came_in, SkippedRecord)
+    assert isinstance(icmp, SkippedRecord)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_azure_flow_is_read() -> None:
 def test_azure_counts_what_is_broken(text: str) -> None:
     """Nothing is raised, nothing is guessed."""
     (found,) = read_azure(text)
-    assert isinstance(found, Unread)
+    assert isinstance(found, UnreadableRecord)
 
 
 HEAD = "namespace,service_account,destination,port,protocol,verdict,count,time\n"
@@ -183,14 +183,14 @@ def test_csv_is_read() -> None:
 def test_csv_counts_broken_lines(row: str) -> None:
     """With the line in the file."""
     (found,) = read_csv(f"{HEAD}{row}\n")
-    assert isinstance(found, Unread)
+    assert isinstance(found, UnreadableRecord)
     assert found.line == 2
 
 
 def test_csv_without_its_columns_is_refused() -> None:
     """It says which there must be."""
     (found,) = read_csv("a,b\n1,2\n")
-    assert isinstance(found, Unread)
+    assert isinstance(found, UnreadableRecord)
     assert "namespace" in found.why
 
 
@@ -199,4 +199,4 @@ def test_no_text_raises(text: str) -> None:
     """Whatever somebody gives."""
     for reader in (read_hubble, read_azure, read_csv):
         for each in reader(text):
-            assert isinstance(each, Flow | Answer | Passed | Unread)
+            assert isinstance(each, Flow | DnsAnswer | SkippedRecord | UnreadableRecord)

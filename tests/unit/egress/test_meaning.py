@@ -11,9 +11,9 @@ from core.base.networks import Network
 from core.egress.destinations import PortRange
 from core.egress.pod_labels import label_value, workload_label
 from core.kubernetes.label_selectors import Requirement
-from egress.compiler.allowlists import meaning_of
-from egress.model.facts import Known, KnownService, Resolved
-from egress.model.openings import Addresses, Backend, Block, Meaning, Name, Pods, Service
+from egress.compiler.allowlists import compile_allowlists
+from egress.model.facts import EgressFacts, KnownService, ResolvedName
+from egress.model.openings import Addresses, Backend, Block, CompiledAllowlists, Name, Pods, Service
 from tests.unit.egress.intents import NOW, allowlist, destinations
 
 TCP_443 = PortRange("TCP", 443, 443)
@@ -23,23 +23,25 @@ TRAINER = Requirement(names.EGRESS_ACCOUNT_LABEL, "In", ("trainer",))
 class Names:
     """`pypi.org` is known; `bad.example` answers with metadata's address; others are not known."""
 
-    def resolved(self, name: str, within: Sequence[Network]) -> Resolved:
+    def resolved(self, name: str, within: Sequence[Network]) -> ResolvedName:
         """Give what is known of a name."""
         if name == "pypi.org":
             address = ip_network("151.101.0.223/32")
             inside = not within or any(address.subnet_of(each) for each in within)  # type: ignore[arg-type]
-            return Resolved((address,) if inside else ())
+            return ResolvedName((address,) if inside else ())
         if name == "bad.example":
-            return Resolved(dropped=("169.254.169.254: metadata",), problem="no answer counts")
-        return Resolved(problem="not resolved yet")
+            return ResolvedName(dropped=("169.254.169.254: metadata",), problem="no answer counts")
+        return ResolvedName(problem="not resolved yet")
 
 
-def _meaning(*to: dict[str, Any], known: Known | None = None, **spec: Any) -> Meaning:
-    known = known or Known(now=NOW, names=Names())
-    return meaning_of("research", [allowlist(*to, **spec)], known)
+def _meaning(
+    *to: dict[str, Any], known: EgressFacts | None = None, **spec: Any
+) -> CompiledAllowlists:
+    known = known or EgressFacts(now=NOW, names=Names())
+    return compile_allowlists("research", [allowlist(*to, **spec)], known)
 
 
-def _reasons(meaning: Meaning) -> list[tuple[str, str, bool]]:
+def _reasons(meaning: CompiledAllowlists) -> list[tuple[str, str, bool]]:
     return [(each.path, each.reason, each.closes) for each in meaning.problems]
 
 
@@ -82,11 +84,11 @@ def test_a_wildcard_cannot_be_pinned() -> None:
 
 def test_an_expired_allowlist_means_nothing() -> None:
     """From its last second on."""
-    known = Known(now=NOW)
+    known = EgressFacts(now=NOW)
     over = allowlist({"cidr": "192.0.2.0/24"}, expiresAt="2026-09-21T14:13:20Z")
     assert over.expires == NOW
-    assert meaning_of("research", [over], known).openings == ()
-    assert meaning_of("research", [over], Known(now=NOW - 1)).openings != ()
+    assert compile_allowlists("research", [over], known).openings == ()
+    assert compile_allowlists("research", [over], EgressFacts(now=NOW - 1)).openings != ()
 
 
 def test_one_that_is_being_deleted_means_nothing() -> None:
@@ -94,12 +96,12 @@ def test_one_that_is_being_deleted_means_nothing() -> None:
     one = allowlist({"cidr": "192.0.2.0/24"})
     meta = msgspec.structs.replace(one.meta, deletion_timestamp="2026-09-01T00:00:00Z")
     gone = msgspec.structs.replace(one, meta=meta)
-    assert meaning_of("research", [gone], Known(now=NOW)).openings == ()
+    assert compile_allowlists("research", [gone], EgressFacts(now=NOW)).openings == ()
 
 
 def test_what_needs_approval_stays_closed_without() -> None:
     """All of the allowlist, and it says why."""
-    known = Known(now=NOW, unapproved={"uid-research-pypi": "0 of 2 people have approved it"})
+    known = EgressFacts(now=NOW, unapproved={"uid-research-pypi": "0 of 2 people have approved it"})
     found = _meaning(
         {"cidr": "0.0.0.0/0"},
         {"cidr": "192.0.2.0/24", "ports": []} | {"ports": [{"protocol": "UDP", "port": 53}]},
@@ -113,7 +115,7 @@ def test_a_set_opens_what_it_holds_to_those_who_may_use_it() -> None:
     """Each service account of the allowlist must; the path names both objects."""
     shared = destinations({"cidr": "192.0.2.0/24"}, {"cidr": "198.51.100.0/24"})
     use = frozenset({("research", "trainer", "shared")})
-    known = Known(now=NOW, sets={"shared": shared}, usable=use)
+    known = EgressFacts(now=NOW, sets={"shared": shared}, usable=use)
     found = _meaning({"destinations": {"name": "shared"}}, known=known)
     assert [each.path for each in found.openings] == [
         "spec.to[0] (EgressDestinations shared: spec.to[0])",
@@ -136,10 +138,12 @@ def test_a_set_that_is_gone_over_or_not_approved_opens_nothing() -> None:
     expired = destinations({"cidr": "192.0.2.0/24"}, expiresAt="2026-01-01T00:00:00Z")
     shared = destinations({"cidr": "192.0.2.0/24"})
     for known, reason in (
-        (Known(now=NOW, usable=use), "NoSuchSet"),
-        (Known(now=NOW, usable=use, sets={"shared": expired}), "Expired"),
+        (EgressFacts(now=NOW, usable=use), "NoSuchSet"),
+        (EgressFacts(now=NOW, usable=use, sets={"shared": expired}), "Expired"),
         (
-            Known(now=NOW, usable=use, sets={"shared": shared}, unapproved={"uid-shared": "no"}),
+            EgressFacts(
+                now=NOW, usable=use, sets={"shared": shared}, unapproved={"uid-shared": "no"}
+            ),
             "NotApproved",
         ),
     ):
@@ -155,7 +159,7 @@ def test_a_service_is_its_live_pods() -> None:
         ("research", "api"): KnownService(ports={TCP_443: (backend,)}),
         ("research", "idle"): KnownService(ports={TCP_443: ()}),
     }
-    known = Known(now=NOW, services=services)
+    known = EgressFacts(now=NOW, services=services)
     found = _meaning({"service": {"name": "api"}}, known=known)
     assert [each.peer for each in found.openings] == [Service("research", "api", (), (backend,))]
     idle = _meaning({"service": {"name": "idle"}}, known=known)
@@ -169,7 +173,7 @@ def test_a_service_is_its_live_pods() -> None:
 def test_another_name_for_a_name_is_not_opened() -> None:
     """Whoever writes an ExternalName chooses the name: an intent must name it."""
     services = {("research", "out"): KnownService(external_name="evil.example")}
-    found = _meaning({"service": {"name": "out"}}, known=Known(now=NOW, services=services))
+    found = _meaning({"service": {"name": "out"}}, known=EgressFacts(now=NOW, services=services))
     assert found.openings == ()
     assert "dnsName: evil.example" in found.problems[0].message
 
@@ -216,7 +220,7 @@ def test_names_too_long_for_a_label_are_told_apart() -> None:
 
 def test_everywhere_is_without_the_clusters_own_ranges() -> None:
     """A CIDR means what lies outside: Pods are opened as Pods."""
-    known = Known(now=NOW, ranges=(ip_network("10.244.0.0/16"),))
+    known = EgressFacts(now=NOW, ranges=(ip_network("10.244.0.0/16"),))
     (opening,) = _meaning({"cidr": "10.0.0.0/8"}, known=known).openings
     block = Block(ip_network("10.0.0.0/8"), (ip_network("10.244.0.0/16"),))
     assert opening.peer == Addresses((block,))
@@ -232,5 +236,7 @@ def test_a_tag_without_a_file_says_what_is_missing() -> None:
 def test_the_order_of_allowlists_does_not_matter() -> None:
     """The same meaning, value for value."""
     some = [allowlist({"cidr": f"192.0.2.{index}/32"}, name=f"a{index}") for index in range(4)]
-    known = Known(now=NOW)
-    assert meaning_of("research", some, known) == meaning_of("research", some[::-1], known)
+    known = EgressFacts(now=NOW)
+    assert compile_allowlists("research", some, known) == compile_allowlists(
+        "research", some[::-1], known
+    )

@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 
 from core.base.errors import SettingsError
 from core.base.networks import Address
-from egress.dns.learnt_names import UNASKED, Learnt, NamesSettings, Reply, due, keep, learn
+from egress.dns.learnt_names import (
+    UNASKED,
+    LearntName,
+    NamesSettings,
+    Reply,
+    is_due,
+    keep_wanted,
+    learn,
+)
 
 SETTINGS = NamesSettings(window_s=100.0, min_refresh_s=5.0, max_refresh_s=50.0, max_addresses=4)
 ROOMY = NamesSettings(window_s=100.0, min_refresh_s=5.0, max_refresh_s=50.0)
@@ -29,7 +37,7 @@ def failure(server: str = "10.0.0.10:53", problem: str = "answers SERVFAIL") -> 
     return [Reply(server, 4, problem=problem), Reply(server, 6, problem=problem)]
 
 
-def addresses(learnt: Learnt) -> list[Address]:
+def addresses(learnt: LearntName) -> list[Address]:
     """Give all addresses that are known."""
     return [seen.address for seen in learnt.seen]
 
@@ -60,7 +68,7 @@ times = st.floats(0, 400, allow_nan=False)
 rounds = st.lists(st.tuples(times, replies), max_size=12)
 
 
-def after(history: Sequence[tuple[float, list[Reply]]], settings: NamesSettings) -> Learnt:
+def after(history: Sequence[tuple[float, list[Reply]]], settings: NamesSettings) -> LearntName:
     """Give what is known after rounds of questions."""
     learnt = UNASKED
     for now, said in history:
@@ -199,12 +207,12 @@ def test_a_clock_put_back_keeps_nothing_for_ever(
 def test_questions_come_between_the_limits(history: Sequence[tuple[float, list[Reply]]]) -> None:
     """No name is asked for sooner than the minimum or later than the maximum, whatever its TTL."""
     learnt = UNASKED
-    assert due(learnt, 0.0)
+    assert is_due(learnt, 0.0)
     for now, said in history:
         learnt = learn(learnt, said, now, SETTINGS)
-        assert not due(learnt, now + 4.9)
-        assert due(learnt, now + 50.1)
-        assert due(learnt, now - 1.0), "the clock was put back"
+        assert not is_due(learnt, now + 4.9)
+        assert is_due(learnt, now + 50.1)
+        assert is_due(learnt, now - 1.0), "the clock was put back"
 
 
 @pytest.mark.parametrize(
@@ -236,22 +244,22 @@ def test_servers_that_fail_are_told_once() -> None:
 def test_names_that_no_intent_names_are_kept_for_a_window() -> None:
     """So an intent that is made anew finds what was learnt; then they go."""
     state = {"a.example": learn(UNASKED, [reply(FOUR[0])], 0.0, SETTINGS)}
-    unwanted = keep(state, {"b.example"}, 10.0, SETTINGS)
+    unwanted = keep_wanted(state, {"b.example"}, 10.0, SETTINGS)
     assert unwanted["a.example"].unwanted == 10.0
     assert unwanted["b.example"] is UNASKED
-    still = keep(unwanted, {"b.example"}, 110.0, SETTINGS)
+    still = keep_wanted(unwanted, {"b.example"}, 110.0, SETTINGS)
     assert still["a.example"] is unwanted["a.example"]
-    assert set(keep(still, {"b.example"}, 110.5, SETTINGS)) == {"b.example"}
-    again = keep(still, {"a.example"}, 110.0, SETTINGS)
+    assert set(keep_wanted(still, {"b.example"}, 110.5, SETTINGS)) == {"b.example"}
+    again = keep_wanted(still, {"a.example"}, 110.0, SETTINGS)
     assert again["a.example"] == state["a.example"]
 
 
 def test_keeping_tolerates_a_clock_put_back() -> None:
     """What is unwanted since the future is dropped a window after the clock came right."""
-    state = keep({"a.example": UNASKED}, set(), 1_000.0, SETTINGS)
-    state = keep(state, set(), 0.0, SETTINGS)
+    state = keep_wanted({"a.example": UNASKED}, set(), 1_000.0, SETTINGS)
+    state = keep_wanted(state, set(), 0.0, SETTINGS)
     assert set(state) == {"a.example"}
-    assert not keep(state, set(), 100.5, SETTINGS)
+    assert not keep_wanted(state, set(), 100.5, SETTINGS)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from core.base.networks import Network
-from egress.dns.learnt_names import UNASKED, Learnt, NamesSettings, learn
+from egress.dns.learnt_names import UNASKED, LearntName, NamesSettings, learn
 from egress.dns.resolver import Resolver, ResolverSettings, Server
 from egress.dns.store import decode_names, encode_names
 from egress.dns.usable_addresses import LearntNames
@@ -24,14 +24,14 @@ def server() -> Iterator[DnsServer]:
         yield running
 
 
-async def look(server: DnsServer, before: Learnt, now: float) -> Learnt:
+async def look(server: DnsServer, before: LearntName, now: float) -> LearntName:
     """Ask once, and give what is known then."""
     asking = ResolverSettings(timeout_s=0.3, tries=1)
     resolver = Resolver([Server(server.address, server.port)], asking)
     return learn(before, await resolver.ask(NAME), now, SETTINGS)
 
 
-def open_to(learnt: Learnt) -> list[str]:
+def open_to(learnt: LearntName) -> list[str]:
     """Give the addresses that an intent without `within` opens."""
     found = LearntNames({NAME: learnt}, RESERVED, SETTINGS).resolved(NAME, ())
     return [str(address) for network in found.addresses for address in network]

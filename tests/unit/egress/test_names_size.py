@@ -10,7 +10,7 @@ from ipaddress import ip_address, ip_network
 
 import pytest
 
-from egress.dns.learnt_names import UNASKED, Learnt, NamesSettings, Reply, learn
+from egress.dns.learnt_names import UNASKED, LearntName, NamesSettings, Reply, learn
 from egress.dns.resolver import Resolver, ResolverSettings, Server
 from egress.dns.store import MAX_SHARD_BYTES, decode_names, encode_names
 from egress.dns.usable_addresses import LearntNames
@@ -43,7 +43,7 @@ def replies(number: int, turn: int) -> list[Reply]:
     return [Reply("10.0.0.10:53", 4, four, 60), Reply("10.0.0.10:53", 6, six, 60)]
 
 
-def everything(state: dict[str, Learnt], turn: int) -> dict[str, Learnt]:
+def everything(state: dict[str, LearntName], turn: int) -> dict[str, LearntName]:
     """Give the state after one answer for each name."""
     return {
         f"name-{number}.example.org": learn(
@@ -59,7 +59,7 @@ def everything(state: dict[str, Learnt], turn: int) -> dict[str, Learnt]:
 @pytest.mark.proof
 def test_many_names_stay_small() -> None:
     """However often names are asked for, what is kept of them grows only to what a window holds."""
-    lines, sizes, state = [], [], dict[str, Learnt]()
+    lines, sizes, state = [], [], dict[str, LearntName]()
     tracemalloc.start()
     for turn in range(ROUNDS):
         state = everything(state, turn)
@@ -99,7 +99,7 @@ def test_many_names_stay_small() -> None:
         )
 
 
-def look_up(known: LearntNames, state: dict[str, Learnt]) -> None:
+def look_up(known: LearntNames, state: dict[str, LearntName]) -> None:
     """Ask for the addresses of each name."""
     for name in state:
         known.resolved(name, ())

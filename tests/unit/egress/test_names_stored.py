@@ -9,41 +9,51 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from egress.dns.learnt_names import Learnt, Seen
-from egress.dns.store import FORMAT, MAX_SHARD_BYTES, STEP_S, Stored, decode_names, encode_names
+from egress.dns.learnt_names import LearntName, SeenAddress
+from egress.dns.store import (
+    FORMAT,
+    MAX_SHARD_BYTES,
+    STEP_S,
+    StoredNames,
+    decode_names,
+    encode_names,
+)
 
 times = st.integers(0, 32 * 10**9).map(lambda eighths: eighths / 8)
 seen = st.dictionaries(st.ip_addresses(), times, max_size=5).map(
     lambda last: tuple(
-        Seen(each, last[each]) for each in sorted(last, key=lambda one: (one.version, int(one)))
+        SeenAddress(each, last[each])
+        for each in sorted(last, key=lambda one: (one.version, int(one)))
     )
 )
-learnt = st.builds(Learnt, seen, st.none() | times, st.none() | times, st.none() | times)
+learnt = st.builds(LearntName, seen, st.none() | times, st.none() | times, st.none() | times)
 dns_names = st.from_regex(r"[a-z]{1,8}\.example", fullmatch=True)
 states = st.dictionaries(dns_names, learnt, max_size=8)
 
-ONE = Learnt((Seen(ip_address("192.0.2.1"), 300.0),), 300.0)
+ONE = LearntName((SeenAddress(ip_address("192.0.2.1"), 300.0),), 300.0)
 
 
-def many(count: int) -> dict[str, Learnt]:
+def many(count: int) -> dict[str, LearntName]:
     """Give names with ten addresses each, of both families."""
     return {
-        f"name-{number}.example.org": Learnt(
-            tuple(Seen(ip_address(number * 1000 + each + 2**24), 300.0) for each in range(8))
-            + tuple(Seen(ip_address(2**125 + number * 10 + each), 300.0) for each in range(2)),
+        f"name-{number}.example.org": LearntName(
+            tuple(SeenAddress(ip_address(number * 1000 + each + 2**24), 300.0) for each in range(8))
+            + tuple(
+                SeenAddress(ip_address(2**125 + number * 10 + each), 300.0) for each in range(2)
+            ),
             300.0,
         )
         for number in range(count)
     }
 
 
-def decoded(shards: tuple[bytes, ...]) -> Stored:
+def decoded(shards: tuple[bytes, ...]) -> StoredNames:
     """Read shards under the names of their numbers."""
     return decode_names({f"names-{number}": raw for number, raw in enumerate(shards)})
 
 
 @given(states, st.sampled_from([1, 2, 8]))
-def test_all_comes_back(state: dict[str, Learnt], shards: int) -> None:
+def test_all_comes_back(state: dict[str, LearntName], shards: int) -> None:
     """Every name and address, with times at most one step later; and stored again, the same."""
     found = decoded(encode_names(state, shards))
     assert found.problems == ()
@@ -65,7 +75,7 @@ def test_all_comes_back(state: dict[str, Learnt], shards: int) -> None:
 
 
 @given(states, st.randoms(use_true_random=False))
-def test_the_same_state_has_the_same_bytes(state: dict[str, Learnt], chance: object) -> None:
+def test_the_same_state_has_the_same_bytes(state: dict[str, LearntName], chance: object) -> None:
     """In whatever order names came to be known."""
     items = list(state.items())
     chance.shuffle(items)  # type: ignore[attr-defined]
@@ -74,7 +84,9 @@ def test_the_same_state_has_the_same_bytes(state: dict[str, Learnt], chance: obj
 
 def test_an_address_seen_again_changes_nothing_at_once() -> None:
     """Within a step of time a name that is shown again and again is stored as it is."""
-    later = msgspec.structs.replace(ONE, seen=(Seen(ip_address("192.0.2.1"), 1.0),), answered=299.0)
+    later = msgspec.structs.replace(
+        ONE, seen=(SeenAddress(ip_address("192.0.2.1"), 1.0),), answered=299.0
+    )
     assert encode_names({"a.example": later}) == encode_names({"a.example": ONE})
 
 
@@ -115,7 +127,7 @@ def test_nothing_is_lost_when_killed_between_shards(written: int, before_count: 
     assert found.problems == ()
 
 
-def packed(state: dict[str, Learnt], count: int) -> list[bytes]:
+def packed(state: dict[str, LearntName], count: int) -> list[bytes]:
     """Give the shards of a state that needs one, as if it needed more."""
     found = [dict[str, object]() for _ in range(count)]
     whole = json.loads(encode_names(state)[0])["names"]
@@ -131,12 +143,15 @@ def hash_of(name: str) -> int:
 
 def test_the_later_of_two_counts() -> None:
     """A name in two shards has the addresses of both, each with its later time."""
-    one = Learnt(
-        (Seen(ip_address("192.0.2.1"), 300.0), Seen(ip_address("192.0.2.2"), 600.0)), 300.0
+    one = LearntName(
+        (SeenAddress(ip_address("192.0.2.1"), 300.0), SeenAddress(ip_address("192.0.2.2"), 600.0)),
+        300.0,
     )
-    two = Learnt((Seen(ip_address("192.0.2.1"), 900.0),), None, 900.0, 900.0)
-    both = Learnt(
-        (Seen(ip_address("192.0.2.1"), 900.0), Seen(ip_address("192.0.2.2"), 600.0)), 300.0, 900.0
+    two = LearntName((SeenAddress(ip_address("192.0.2.1"), 900.0),), None, 900.0, 900.0)
+    both = LearntName(
+        (SeenAddress(ip_address("192.0.2.1"), 900.0), SeenAddress(ip_address("192.0.2.2"), 600.0)),
+        300.0,
+        900.0,
     )
     for pair in ((one, two), (two, one)):
         shards = tuple(encode_names({"a.example": each})[0] for each in pair)
@@ -192,7 +207,7 @@ def test_neighbouring_releases_are_read(version: int) -> None:
         "names": {"a.example": {"seen": {"192.0.2.1": 300}, "answered": 300, "new": {"y": 1}}},
     }
     found = decode_names({"names-0": json.dumps(content).encode()})
-    assert found == Stored({"a.example": ONE}, ())
+    assert found == StoredNames({"a.example": ONE}, ())
 
 
 def test_the_stored_form_does_not_change() -> None:

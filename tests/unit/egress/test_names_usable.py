@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.networks import Address, Network, any_holds, single_address_network
-from egress.dns.learnt_names import UNASKED, Learnt, NamesSettings, Reply, learn
-from egress.dns.usable_addresses import LearntNames, usable
-from egress.model.facts import NameSource, Resolved
+from egress.dns.learnt_names import UNASKED, LearntName, NamesSettings, Reply, learn
+from egress.dns.usable_addresses import LearntNames, split_usable
+from egress.model.facts import NameSource, ResolvedName
 from egress.model.reserved_ranges import ALWAYS_RESERVED
 
 SETTINGS = NamesSettings()
@@ -39,13 +39,13 @@ addresses = st.one_of(
 def open_of(*texts: str, within: tuple[str, ...] = ()) -> tuple[str, ...]:
     """Give the networks that may be opened, as text."""
     networks = tuple(ip_network(text) for text in within)
-    return tuple(map(str, usable(map(ip_address, texts), networks, RESERVED).addresses))
+    return tuple(map(str, split_usable(map(ip_address, texts), networks, RESERVED).addresses))
 
 
 def dropped_of(text: str, within: tuple[str, ...] = ()) -> str:
     """Give why an address is dropped."""
     networks = tuple(ip_network(each) for each in within)
-    found = usable([ip_address(text)], networks, RESERVED)
+    found = split_usable([ip_address(text)], networks, RESERVED)
     assert found.addresses == ()
     return found.dropped[0]
 
@@ -160,7 +160,7 @@ def test_broader_networks_name_no_reserved_range(text: str, within: tuple[str, .
 @given(st.lists(addresses, max_size=8), st.lists(nets, max_size=3))
 def test_nothing_reserved_or_outside_is_open(these: list[Address], within: list[Network]) -> None:
     """Open is what lies in `within`, and reserved only where that names the range."""
-    found = usable(these, within, RESERVED)
+    found = split_usable(these, within, RESERVED)
     for network in found.addresses:
         assert (
             any_holds([single_address_network(each) for each in these], network)
@@ -177,19 +177,19 @@ def test_nothing_reserved_or_outside_is_open(these: list[Address], within: list[
 @given(st.lists(addresses, max_size=8), st.lists(nets, max_size=3))
 def test_every_address_is_open_or_told(these: list[Address], within: list[Network]) -> None:
     """None is lost in silence."""
-    found = usable(these, within, RESERVED)
+    found = split_usable(these, within, RESERVED)
     for address in these:
         told = any(text.startswith(f"{address} ") for text in found.dropped)
         assert told != any_holds(found.addresses, single_address_network(address))
 
 
-def names(**learnt: Learnt) -> NameSource:
+def names(**learnt: LearntName) -> NameSource:
     """Give a snapshot with names under .example."""
     state = {f"{name}.example": each for name, each in learnt.items()}
     return LearntNames(state, RESERVED, SETTINGS)
 
 
-def answered(*texts: str, settings: NamesSettings = SETTINGS) -> Learnt:
+def answered(*texts: str, settings: NamesSettings = SETTINGS) -> LearntName:
     """Give what is known after one answer with IPv4 addresses."""
     return learn(UNASKED, [Reply("a:53", 4, tuple(map(IPv4Address, texts)), 60)], 0.0, settings)
 
@@ -197,7 +197,7 @@ def answered(*texts: str, settings: NamesSettings = SETTINGS) -> Learnt:
 def test_one_name_is_judged_by_each_intent() -> None:
     """Of the same answers, each intent gets those that its own `within` lets through."""
     known = names(x=answered("192.0.2.1", CLUSTER))
-    assert known.resolved("x.example", ()) == Resolved(
+    assert known.resolved("x.example", ()) == ResolvedName(
         (ip_network("192.0.2.1"),),
         (f"{CLUSTER} is in the reserved range {PODS}: it needs a `within` inside that",),
     )
@@ -206,14 +206,14 @@ def test_one_name_is_judged_by_each_intent() -> None:
 
 def test_a_name_that_nobody_asked_for_is_told() -> None:
     """It has no addresses, and the reason."""
-    expected = Resolved(problem="y.example has not been resolved yet")
+    expected = ResolvedName(problem="y.example has not been resolved yet")
     assert names().resolved("y.example", ()) == expected
 
 
 def test_what_was_learnt_before_a_restart_counts_at_once() -> None:
     """Stored addresses are open before anybody is asked again, and nothing is wrong with them."""
-    learnt = Learnt(answered("192.0.2.1").seen)
-    assert names(x=learnt).resolved("x.example", ()) == Resolved((ip_network("192.0.2.1"),))
+    learnt = LearntName(answered("192.0.2.1").seen)
+    assert names(x=learnt).resolved("x.example", ()) == ResolvedName((ip_network("192.0.2.1"),))
 
 
 def test_problems_are_told() -> None:
@@ -221,7 +221,7 @@ def test_problems_are_told() -> None:
     failed = [Reply("a:53", 4, problem="answers SERVFAIL")]
     before = answered("192.0.2.1")
     stale = names(x=learn(before, failed, 9.0, SETTINGS)).resolved("x.example", ())
-    assert stale == Resolved(
+    assert stale == ResolvedName(
         (ip_network("192.0.2.1"),),
         problem="x.example: a:53 answers SERVFAIL (what was learnt before stays open)",
     )

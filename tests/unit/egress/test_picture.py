@@ -7,8 +7,8 @@ from xml.etree import ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from egress.analysis.graph import DNS, EVERYWHERE, Edge, Node, Picture, picture_of
-from egress.analysis.graph_svg import draw, width_of
+from egress.analysis.graph import DNS, EVERYWHERE, Edge, EgressGraph, Node, build_graph
+from egress.analysis.graph_svg import render_svg, width_of
 from tests.unit.egress.intents import allowlist
 from tests.unit.egress.worlds import pod, world
 
@@ -16,7 +16,7 @@ NET = {"cidr": "192.0.2.0/24"}
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def _picture(**more: object) -> Picture:
+def _picture(**more: object) -> EgressGraph:
     found = world(
         allowlist(NET, {"pods": {"namespace": "data"}}, {"dnsName": "pypi.org"}),
         pods=[
@@ -28,7 +28,7 @@ def _picture(**more: object) -> Picture:
         ],
         **more,  # type: ignore[arg-type]
     )
-    return picture_of(found, ["research", "data"])
+    return build_graph(found, ["research", "data"])
 
 
 def test_intents_and_what_comes_with_them_are_told_apart() -> None:
@@ -72,7 +72,7 @@ words = st.text(min_size=1, max_size=80)
 
 
 @st.composite
-def pictures(draw_: st.DrawFn) -> Picture:
+def pictures(draw_: st.DrawFn) -> EgressGraph:
     """Make pictures with any words in them."""
     left = draw_(st.lists(words, min_size=1, max_size=12, unique=True))
     right = draw_(st.lists(words, min_size=1, max_size=12, unique=True))
@@ -83,13 +83,13 @@ def pictures(draw_: st.DrawFn) -> Picture:
         Edge(f"s{one}", f"t{other}", said=True, why=one)
         for one, other in draw_(st.lists(ends, max_size=20))
     ]
-    return Picture(1, "networkpolicy", nodes, edges, [])
+    return EgressGraph(1, "networkpolicy", nodes, edges, [])
 
 
 @given(pictures())
-def test_drawing_is_sound(picture: Picture) -> None:
+def test_drawing_is_sound(picture: EgressGraph) -> None:
     """XML whatever the words are; no script, nothing from elsewhere; no box lies on another."""
-    text = draw(picture)
+    text = render_svg(picture)
     root = ET.fromstring(text)  # noqa: S314 (our own text)
     assert not list(root.iter(f"{SVG}script"))
     bare = re.sub(r"<(title|text).*?</\1>", "", text, flags=re.DOTALL)
@@ -113,7 +113,7 @@ def test_drawing_is_sound(picture: Picture) -> None:
 
 def test_same_picture_same_bytes() -> None:
     """So that it can be kept in a repository."""
-    assert draw(_picture()) == draw(_picture())
+    assert render_svg(_picture()) == render_svg(_picture())
 
 
 def test_wide_letters_take_more_room() -> None:

@@ -3,23 +3,23 @@
 from typing import Any, Final
 
 from core.egress.allowlists import EgressAllowlist
-from egress.analysis.cluster_egress import World
-from egress.analysis.overlay import Intents, overlaid, touched, without
-from egress.analysis.plan import Plan, plan
+from egress.analysis.cluster_egress import ClusterEgress
+from egress.analysis.overlay import Intents, changed_namespaces, overlay_intents, remove_intents
+from egress.analysis.plan import AllowlistPlan, plan
 from tests.unit.egress.intents import allowlist, destinations
 from tests.unit.egress.worlds import pod, service, world
 
 NET: Final = {"cidr": "192.0.2.0/24"}
 
 
-def _plan(before: World, *changed: EgressAllowlist, **more: Any) -> Plan:
+def _plan(before: ClusterEgress, *changed: EgressAllowlist, **more: Any) -> AllowlistPlan:
     intents = Intents(changed, **more)
-    seen = overlaid(before.snapshot, intents)
+    seen = overlay_intents(before.snapshot, intents)
     after = before.with_snapshot(seen, before.rights)
-    return plan(before, after, touched(before.snapshot, seen))
+    return plan(before, after, changed_namespaces(before.snapshot, seen))
 
 
-def _said(found: Plan) -> list[tuple[str, str, str, str]]:
+def _said(found: AllowlistPlan) -> list[tuple[str, str, str, str]]:
     return [(each.sign, each.who, each.to, each.ports) for each in found.changes]
 
 
@@ -35,9 +35,9 @@ def test_new_intent_opens_for_its_pods() -> None:
 def test_deleting_closes() -> None:
     """What no other intent says too."""
     both = world(allowlist(NET), allowlist({"cidr": "192.0.2.0/25"}, name="half"))
-    seen = without(both.snapshot, Intents((allowlist(NET),)))
+    seen = remove_intents(both.snapshot, Intents((allowlist(NET),)))
     after = both.with_snapshot(seen, both.rights)
-    found = plan(both, after, touched(both.snapshot, seen))
+    found = plan(both, after, changed_namespaces(both.snapshot, seen))
     assert _said(found) == [("-", "research/trainer", "192.0.2.128/25", "TCP 443")]
 
 

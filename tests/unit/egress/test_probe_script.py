@@ -12,8 +12,7 @@ from typing import Final
 
 import pytest
 
-from egress.analysis.probe_script import NO_TOOL, command_of, read_answers
-from egress.analysis.verification import Probe
+from egress.analysis.verification import NO_TOOL, Probe, probe_command, read_probe_output
 
 TOOLS: Final = {"python3": ["python3"], "bash": ["bash", "timeout"]}
 
@@ -34,7 +33,7 @@ def probes() -> Iterator[list[Probe]]:
 
 
 def _run(probes: list[Probe], path: Path) -> subprocess.CompletedProcess[str]:
-    command = command_of(probes, 2)
+    command = probe_command(probes, 2)
     shell = shutil.which(command[0])
     assert shell
     environment = {"PATH": str(path), "HOME": os.environ.get("HOME", "/")}
@@ -52,7 +51,7 @@ def test_each_tool_says_what_it_found(probes: list[Probe], tmp_path: Path, tool:
         (tmp_path / name).write_text(f'#!/bin/sh\nexec {found} "$@"\n')
         (tmp_path / name).chmod(0o700)
     done = _run(probes, tmp_path)
-    assert read_answers(done.stdout, 3) == (tool, ["open", "refused", "noname"])
+    assert read_probe_output(done.stdout, 3) == (tool, ["open", "refused", "noname"])
     assert done.returncode == 0
 
 
@@ -60,7 +59,7 @@ def test_nothing_to_connect_with_is_told(probes: list[Probe], tmp_path: Path) ->
     """By an exit code of its own."""
     done = _run(probes, tmp_path)
     assert done.returncode == NO_TOOL
-    assert read_answers(done.stdout, 3) == ("", ["untried"] * 3)
+    assert read_probe_output(done.stdout, 3) == ("", ["untried"] * 3)
 
 
 @pytest.mark.parametrize(
@@ -73,4 +72,4 @@ def test_nothing_to_connect_with_is_told(probes: list[Probe], tmp_path: Path) ->
 )
 def test_what_was_not_said_was_not_tried(answer: str, found: list[str]) -> None:
     """A probe that broke off has closed nothing."""
-    assert read_answers(answer, 2)[1] == found
+    assert read_probe_output(answer, 2)[1] == found

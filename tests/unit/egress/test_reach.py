@@ -3,7 +3,7 @@
 import pytest
 
 from core.base.errors import InvalidObjectError
-from egress.compiler.reading import MOST_NETWORKS, MOST_PARTS
+from egress.compiler.foreign_policies import MOST_NETWORKS, MOST_PARTS
 from tests.unit.egress.reaching import (
     ACCOUNT,
     DNS,

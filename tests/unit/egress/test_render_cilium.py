@@ -19,9 +19,8 @@ from core.kubernetes.label_selectors import Requirement
 from egress.model.openings import Addresses, Backend, Block, Name, Opening, Peer, Pods, Service
 from egress.model.reserved_ranges import ALWAYS_RESERVED
 from egress.render import render
-from egress.render.cilium import MAP_ENTRIES
-from egress.render.cilium_words import map_entries
-from egress.render.target import Dns, Engine, Target
+from egress.render.cilium import MAP_ENTRIES, map_entries
+from egress.render.target import Dns, Engine, RenderTarget
 from tests.harness.cilium_semantics import Policies
 from tests.harness.cilium_semantics import Target as To
 from tests.harness.policy_semantics import Pod
@@ -38,7 +37,7 @@ from tests.unit.egress.opened import (
 Json = dict[str, Any]
 
 ENGINE = Engine("cilium", (1, 19), sctp=True)
-TARGET = Target(ENGINE, reserved=ALWAYS_RESERVED)
+TARGET = RenderTarget(ENGINE, reserved=ALWAYS_RESERVED)
 SELECTS = (Requirement(names.EGRESS_ACCOUNT_LABEL, "In", ("s1",)),)
 HTTPS = (PortRange("TCP", 443, 443),)
 METADATA = ip_network("169.254.169.254/32")
@@ -54,11 +53,11 @@ def _opening(peer: Peer, allowlist: str = "a", *ports: PortRange) -> Opening:
     return Opening(allowlist, "spec.to[0]", SELECTS, peer, ports or HTTPS)
 
 
-def _policies(found: Iterable[Opening], target: Target = TARGET) -> Policies:
+def _policies(found: Iterable[Opening], target: RenderTarget = TARGET) -> Policies:
     return Policies(render(meaning(found), target).objects)
 
 
-def _refusal(peer: Peer, target: Target = TARGET, *ports: PortRange) -> str:
+def _refusal(peer: Peer, target: RenderTarget = TARGET, *ports: PortRange) -> str:
     """Give why an opening is refused, once nothing is rendered of it."""
     found = render(meaning([_opening(peer, "a", *ports)]), target)
     assert not [item for item in found.objects if "-allow-" in item["metadata"]["name"]]

@@ -17,7 +17,7 @@ from egress.model.openings import Addresses, Block, Name, Opening, Pods
 from egress.render import render
 from egress.render.generated_objects import DEFAULT_DENY, DNS, MANAGED_LABELS, allow_name
 from egress.render.partition import MAX_BYTES, MAX_PEERS
-from egress.render.target import Dns, Target
+from egress.render.target import Dns, RenderTarget
 from tests.harness.policy_semantics import Cluster, End, Pod
 from tests.unit.egress.opened import (
     ACCOUNT,
@@ -31,7 +31,7 @@ from tests.unit.egress.opened import (
 
 Json = dict[str, Any]
 
-TARGET = Target()
+TARGET = RenderTarget()
 SELECTS = (Requirement(names.EGRESS_ACCOUNT_LABEL, "In", ("s1",)),)
 HTTPS = (PortRange("TCP", 443, 443),)
 WITHOUT_LABELS = Pod(SPACE, "old", {"app": "a"}, ("10.244.9.9",))
@@ -163,7 +163,7 @@ def test_what_every_namespace_gets() -> None:
 
 def test_node_local_dns_goes_by_its_address() -> None:
     """What runs on the node's network is matched by no selector."""
-    target = Target(dns=Dns(addresses=(ip_network("169.254.20.10/32"),)))
+    target = RenderTarget(dns=Dns(addresses=(ip_network("169.254.20.10/32"),)))
     dns = render(meaning([]), target).objects[1]
     assert {"ipBlock": {"cidr": "169.254.20.10/32"}} in dns["spec"]["egress"][0]["to"]
 

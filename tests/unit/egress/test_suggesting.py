@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from core.base import names
 from core.egress.allowlists import parse_allowlist
-from egress.analysis.cluster_egress import Site, World
-from egress.analysis.observed_flows import Observed, observe
+from egress.analysis.cluster_egress import ClusterEgress, EgressSettings
+from egress.analysis.observed_flows import ObservedFlows, observe
 from egress.analysis.suggestion import SCAN_ADDRESSES, SCAN_PORTS, Suggestion, suggest
-from egress.flows.records import Answer, Flow, Unread
+from egress.flows.records import DnsAnswer, Flow, UnreadableRecord
 from egress.service_tags import parse_service_tags
 from tests.unit.egress.intents import EXPIRES, allowlist
 from tests.unit.egress.worlds import pod, service, world
@@ -32,11 +32,11 @@ def flow(address: str = "203.0.113.7", port: int = 443, **more: Any) -> Flow:
     return Flow(port=port, **fields)
 
 
-def _observed(*records: Any, where: World | None = None) -> Observed:
+def _observed(*records: Any, where: ClusterEgress | None = None) -> ObservedFlows:
     return observe([("f", each) for each in records], where or world(enrolled=()))
 
 
-def _one(*records: Any, where: World | None = None) -> Suggestion:
+def _one(*records: Any, where: ClusterEgress | None = None) -> Suggestion:
     (found,) = suggest(_observed(*records, where=where))
     return found
 
@@ -52,9 +52,9 @@ def test_names_come_before_addresses() -> None:
     """By the flow itself, or by what the DNS answered to the Pod before."""
     named = _one(flow(names=("pypi.org",)))
     assert _to(named) == [{"dnsName": "pypi.org", "ports": HTTPS}]
-    learnt = Answer("research", "train-0", "pypi.org", (ip_address("203.0.113.7"),))
+    learnt = DnsAnswer("research", "train-0", "pypi.org", (ip_address("203.0.113.7"),))
     assert _to(_one(flow(), learnt)) == [{"dnsName": "pypi.org", "ports": HTTPS}]
-    stranger = Answer("research", "other-0", "pypi.org", (ip_address("203.0.113.7"),))
+    stranger = DnsAnswer("research", "other-0", "pypi.org", (ip_address("203.0.113.7"),))
     assert _to(_one(flow(), stranger)) == [{"cidr": "203.0.113.7/32", "ports": HTTPS}]
 
 
@@ -143,7 +143,7 @@ def test_sources_are_known_by_their_addresses() -> None:
     found = _observed(
         flow(source=ip_address("10.244.1.10"), **nobody),
         flow(source=ip_address("10.244.1.99"), **nobody),
-        Unread(3, "broken"),
+        UnreadableRecord(3, "broken"),
         where=where,
     )
     assert [(each.namespace, each.account) for each in found.flows] == [("research", "trainer")]
@@ -161,7 +161,7 @@ def test_service_tags_are_offered_and_not_chosen() -> None:
         ],
     }
     tags = parse_service_tags(msgspec.json.encode(file))
-    where = World(world(enrolled=()).snapshot, Site(0.0, tags=tags))
+    where = ClusterEgress(world(enrolled=()).snapshot, EgressSettings(0.0, tags=tags))
     (entry,) = _one(flow(), where=where).entries
     assert entry.entry["cidr"] == "203.0.113.7/32"
     assert entry.evidence.tags == ["Small", "Big"]

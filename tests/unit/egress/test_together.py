@@ -6,8 +6,13 @@ from hypothesis import strategies as st
 
 from core.base.networks import merge_spans
 from core.egress.allowlists import EgressAllowlist
-from egress.limits.breadth import Limits, addresses_of, breadth, too_many
-from egress.limits.together import beyond_together
+from egress.limits.breadth import (
+    Limits,
+    addresses_of,
+    breadth_reasons,
+    combined_breadth_reasons,
+    excess_reasons,
+)
 from egress.model.facts import NO_TAGS
 from tests.unit.egress.intents import allowlist
 
@@ -23,7 +28,7 @@ def made(hour: int, *cidrs: str) -> EgressAllowlist:
 
 def closed(*allowlists: EgressAllowlist) -> list[str]:
     """Name those that open nothing."""
-    found = beyond_together(allowlists, LIMITS, NO_TAGS)
+    found = combined_breadth_reasons(allowlists, LIMITS, NO_TAGS)
     return [each.meta.name for each in allowlists if each.meta.uid in found]
 
 
@@ -31,7 +36,7 @@ def test_the_newest_that_goes_beyond_stays_closed() -> None:
     """In any order in which they are looked at; the reason says what to do."""
     parts = [made(hour, f"20.{hour * 2}.0.0/17") for hour in (3, 1, 2)]
     assert closed(*parts) == closed(*reversed(parts)) == ["a3"]
-    (reason,) = beyond_together(parts, LIMITS, NO_TAGS).values()
+    (reason,) = combined_breadth_reasons(parts, LIMITS, NO_TAGS).values()
     assert "its 3 IPv4 networks are together more than a /16" in reason
     assert "put these networks into one allowlist" in reason
 
@@ -74,12 +79,12 @@ def test_what_stays_open_is_never_too_much(chosen: list[list[tuple[int, int]]]) 
         made(hour, *sorted({f"20.{octet}.0.0/{prefix}" for octet, prefix in parts})[:1])
         for hour, parts in enumerate(chosen)
     ]
-    shut = beyond_together(found, LIMITS, NO_TAGS)
-    small = [each for each in found if not breadth(each.spec.to, LIMITS, NO_TAGS)]
+    shut = combined_breadth_reasons(found, LIMITS, NO_TAGS)
+    small = [each for each in found if not breadth_reasons(each.spec.to, LIMITS, NO_TAGS)]
     opened = [each for each in small if each.meta.uid not in shut]
     spans = [span for each in opened for span in addresses_of(each.spec.to, NO_TAGS)]
-    assert not [*too_many(merge_spans(spans), LIMITS)]
+    assert not [*excess_reasons(merge_spans(spans), LIMITS)]
     for each in small:
         if each.meta.uid in shut:
             more = [*spans, *addresses_of(each.spec.to, NO_TAGS)]
-            assert [*too_many(merge_spans(more), LIMITS)]
+            assert [*excess_reasons(merge_spans(more), LIMITS)]

@@ -9,14 +9,14 @@ from core.egress.destinations import PortRange
 from egress.analysis.verification import (
     METADATA,
     Expected,
-    Found,
     Probe,
+    ProbeFinding,
     Verdict,
-    judged,
+    judge_probe,
+    probe_works,
     probes_of,
     representatives,
-    untried_of,
-    works,
+    untried_openings,
 )
 from kube.egress.service_endpoints import Endpoint
 from tests.unit.egress.intents import allowlist
@@ -72,7 +72,9 @@ def test_intents_and_controls_are_tried() -> None:
         ("10.20.0.1", 6443),
         ("10.244.1.30", 9),
     }
-    assert untried_of(TRAINER, found) == ["198.51.100.0/24 TCP 443: nobody knows who listens there"]
+    assert untried_openings(TRAINER, found) == [
+        "198.51.100.0/24 TCP 443: nobody knows who listens there"
+    ]
 
 
 def test_what_others_reach_must_be_closed() -> None:
@@ -111,17 +113,17 @@ def test_metadata_that_an_intent_names_is_expected_open() -> None:
         ("closed", "noname", "unknown"),
     ],
 )
-def test_verdicts(expected: Expected, found: Found, verdict: Verdict) -> None:
+def test_verdicts(expected: Expected, found: ProbeFinding, verdict: Verdict) -> None:
     """A probe that did not run never counts as a closed port."""
-    assert judged(TRAINER, Probe("a.org", 1, "x", expected), found).verdict == verdict
+    assert judge_probe(TRAINER, Probe("a.org", 1, "x", expected), found).verdict == verdict
 
 
 def test_probe_is_shown_to_work_by_something_open() -> None:
     """That must be open; silence alone proves nothing."""
     probes = [Probe("a", 1, "x", "open"), Probe("b", 1, "x", "closed")]
-    assert works(probes, ["open", "timeout"])
-    assert not works(probes, ["timeout", "timeout"])
-    assert not works(probes, ["timeout", "open"])
+    assert probe_works(probes, ["open", "timeout"])
+    assert not probe_works(probes, ["timeout", "timeout"])
+    assert not probe_works(probes, ["timeout", "open"])
 
 
 def test_one_pod_of_each_service_account_and_workload() -> None:

@@ -11,12 +11,12 @@ from core.egress.allowlists import EgressAllowlist, EgressDestinations
 from core.egress.destinations import PortRange
 from core.egress.pod_labels import egress_labels
 from core.kubernetes.label_selectors import Requirement
-from egress.analysis.cluster_egress import Rights, Site, World
-from egress.dns.learnt_names import Learnt, Seen
+from egress.analysis.cluster_egress import ClusterEgress, EgressRights, EgressSettings
+from egress.dns.learnt_names import LearntName, SeenAddress
 from egress.dns.store import encode_names
 from egress.model.facts import KnownService
 from egress.model.openings import Backend
-from egress.render.target import Engine, EngineKind, Target
+from egress.render.target import Engine, EngineKind, RenderTarget
 from kube.egress.pods import SeenPod
 from kube.egress.snapshot import Snapshot
 from tests.unit.egress.intents import NOW
@@ -48,14 +48,14 @@ def world(  # noqa: PLR0913 (what a cluster is made of)
     engine: EngineKind = "networkpolicy",
     now: float = NOW,
     ranges: Iterable[str] = (),
-) -> World:
+) -> ClusterEgress:
     """Make a cluster with these allowlists, in which only some namespaces are enrolled."""
     label = {names.EGRESS_LABEL: "deny"}
     namespaces = {each: Namespace(each, label) for each in enrolled}
     for one in pods:
         namespaces.setdefault(one.namespace, Namespace(one.namespace))
     seen = {
-        name: Learnt(tuple(Seen(ip_address(text), now) for text in texts))
+        name: LearntName(tuple(SeenAddress(ip_address(text), now) for text in texts))
         for name, texts in (learnt or {}).items()
     }
     snapshot = Snapshot(
@@ -66,8 +66,10 @@ def world(  # noqa: PLR0913 (what a cluster is made of)
         learnt={"0": encode_names(seen)[0]},
     )
     networks = collapse(map(network_of, ranges))
-    site = Site(now, target=Target(Engine(engine), ranges=networks), ranges=networks)
-    return World(snapshot, site, Rights(frozenset(usable)), services or {})
+    site = EgressSettings(
+        now, target=RenderTarget(Engine(engine), ranges=networks), ranges=networks
+    )
+    return ClusterEgress(snapshot, site, EgressRights(frozenset(usable)), services or {})
 
 
 def service(address: str, port: int, number: int, **selector: str) -> KnownService:

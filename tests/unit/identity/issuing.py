@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from identity.clients.signing_keys import SigningKeys, Unverified
+from identity.clients.signing_keys import SigningKeys, UnverifiedToken
 from identity.push.security_events import SecurityEventSettings
 from tests.harness.transmitter import AUDIENCE, ISSUER, Transmitter
 
@@ -33,9 +33,9 @@ def public(algorithm: Any, key: Any, **more: Any) -> dict[str, Any]:
     return {**json.loads(algorithm.to_jwk(key.public_key())), **more}
 
 
-async def refused(keys: SigningKeys, token: bytes) -> Unverified:
+async def refused(keys: SigningKeys, token: bytes) -> UnverifiedToken:
     """Demand that a token is not verified, and that nothing of it is quoted."""
     found = await keys.verify(token)
-    assert isinstance(found, Unverified), found
+    assert isinstance(found, UnverifiedToken), found
     assert PERSON not in found.text
     return found

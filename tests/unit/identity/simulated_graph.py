@@ -9,11 +9,9 @@ from core.base.errors import EntraError
 from core.base.times import time_text
 from core.risk.model import RiskEntry, RiskLevel, RiskState, identity_key
 from core.risk.snapshot import Coverage
-from identity.entra.graph_answers import PageRead, Risky
-from identity.entra.graph_requests import Resource
-from identity.entra.passes import Pass
-from identity.entra.poll_schedule import Plan
-from identity.entra.polling_times import Times
+from identity.entra.graph_answers import GraphPage, RiskyPrincipal
+from identity.entra.graph_requests import PollIntervals, Resource
+from identity.entra.poll_schedule import PollPass, PollSchedule
 from identity.entra.values import seconds_of
 
 SITE = "https://graph.example"
@@ -32,10 +30,10 @@ def known() -> dict[Resource, Coverage]:
     return dict.fromkeys(ALL, KNOWN)
 
 
-def item(object_id: str, updated: float) -> Risky:
+def item(object_id: str, updated: float) -> RiskyPrincipal:
     """Give a risky user as Graph told of it."""
     entry = RiskEntry(level=RiskLevel.HIGH, state=RiskState.AT_RISK, updated=int(updated))
-    return Risky(identity_key(object_id), entry, time_text(updated), object_id)
+    return RiskyPrincipal(identity_key(object_id), entry, time_text(updated), object_id)
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ class Request:
     page: int
 
 
-Replies = Callable[[Request], PageRead | EntraError]
+Replies = Callable[[Request], GraphPage | EntraError]
 
 
 def link(resource: Resource, page: int) -> str:
@@ -58,17 +56,17 @@ def link(resource: Resource, page: int) -> str:
     return f"{SITE}{resource.path}?$skiptoken={page}"
 
 
-def one_page(_: Request) -> PageRead:
+def one_page(_: Request) -> GraphPage:
     """Answer with a page of nothing."""
-    return PageRead(())
+    return GraphPage(())
 
 
 def many_pages(counts: dict[Resource, int]) -> Replies:
     """Let passes over all of some resources have so many pages."""
 
-    def reply(request: Request) -> PageRead:
+    def reply(request: Request) -> GraphPage:
         last = not request.full or request.page + 1 >= counts.get(request.resource, 1)
-        return PageRead((), "" if last else link(request.resource, request.page + 1))
+        return GraphPage((), "" if last else link(request.resource, request.page + 1))
 
     return reply
 
@@ -78,17 +76,17 @@ class Simulated:
     """A plan, and what was asked by it."""
 
     reply: Replies = one_page
-    times: Times = field(default_factory=Times)
+    times: PollIntervals = field(default_factory=PollIntervals)
     coverages: dict[Resource, Coverage] = field(
         default_factory=lambda: {each: Coverage() for each in ALL}
     )
     now: float = 0.0
     requests: list[Request] = field(default_factory=list)
-    completed: list[Pass] = field(default_factory=list)
+    completed: list[PollPass] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Make the plan."""
-        self.plan = Plan(SITE, self.times, self.coverages, wall=WALL, now=0.0)
+        self.plan = PollSchedule(SITE, self.times, self.coverages, wall=WALL, now=0.0)
 
     def run(self, seconds: float) -> None:
         """Follow the plan for a while."""
@@ -101,7 +99,7 @@ class Simulated:
             self._ask(found)
             self.now += REQUEST_S
 
-    def _ask(self, found: Pass) -> None:
+    def _ask(self, found: PollPass) -> None:
         query = parse_qs(urlsplit(found.url).query)
         since = seconds_of(query.get("$filter", [""])[0].rpartition(" ")[2]) or 0
         request = Request(self.now, found.resource, found.full, since, found.pages)

@@ -5,7 +5,7 @@ import pytest
 from core.base.errors import SettingsError
 from core.kubernetes.pod import OwnerReference
 from core.kubernetes.workload_kinds import OWNERS
-from identity.profile_subjects import BUILT_IN, Controllers, configured
+from identity.profile_subjects import BUILT_IN, Controllers, parse_controllers
 
 SYSTEM = "system:serviceaccount:kube-system:"
 TRAINER = "system:serviceaccount:kubeflow:training-operator"
@@ -50,8 +50,8 @@ def test_without_any_configured_nobody_is_one() -> None:
 
 def test_operators_count_once_they_are_named() -> None:
     """A namespace of an operator's usual name may be anyone's: the table alone makes nobody one."""
-    assert not configured([]).is_any(TRAINER)
-    found = configured([TRAINER])
+    assert not parse_controllers([]).is_any(TRAINER)
+    found = parse_controllers([TRAINER])
     assert found.kinds[TRAINER] == OWNERS[TRAINER]
     assert found.makes(TRAINER, [("kubeflow.org", "PyTorchJob")])
     assert not found.makes(TRAINER, [JOB])
@@ -60,7 +60,7 @@ def test_operators_count_once_they_are_named() -> None:
 
 def test_kinds_may_be_said() -> None:
     """Any kind of any group, also of none; several entries for one user add up."""
-    found = configured(["x=A.example.com, Job.batch", "x=Pod"])
+    found = parse_controllers(["x=A.example.com, Job.batch", "x=Pod"])
     assert found.kinds["x"] == {("example.com", "A"), JOB, ("", "Pod")}
 
 
@@ -76,7 +76,7 @@ def test_kinds_may_be_said() -> None:
 def test_a_wrong_entry_is_refused(entry: str, wrong: str) -> None:
     """A setting that would configure nothing is not silently nothing."""
     with pytest.raises(SettingsError, match=f"controllers: {entry}.*{wrong}"):
-        configured([entry])
+        parse_controllers([entry])
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,10 @@ from core.risk.model import (
     Standing,
 )
 from core.risk.snapshot import Coverage, RiskSnapshot
-from identity.risk.decision import NOWHERE, ROW_OF_NAMESPACE, Place, decide
+from identity.risk.decision import NO_NAMESPACE_RISK, ROW_OF_NAMESPACE, NamespaceRisk, decide
 from identity.risk.principals import Principal
 from identity.risk.standings import Freshness
-from identity.risk.table import SHIPPED, Table, parse_table
+from identity.risk.table import SHIPPED, RiskTable, parse_table
 from tests.unit.identity.risks import (
     CLIENT,
     FRESHNESS,
@@ -43,7 +43,7 @@ from tests.unit.identity.risks import (
 
 OPERATIONS = st.sampled_from(OperationClass)
 PLACES = st.builds(
-    Place, st.sampled_from(["", "weights"]), st.none() | st.sampled_from(list(Effect))
+    NamespaceRisk, st.sampled_from(["", "weights"]), st.none() | st.sampled_from(list(Effect))
 )
 TABLES = st.sampled_from(
     [
@@ -67,8 +67,8 @@ def _decide(
     asked: Sequence[Principal],
     operation: OperationClass,
     found: RiskSnapshot,
-    place: Place = NOWHERE,
-    table: Table = SHIPPED,
+    place: NamespaceRisk = NO_NAMESPACE_RISK,
+    table: RiskTable = SHIPPED,
 ) -> tuple[AssessedIdentity, ...]:
     return decide(asked, operation, place, found, table, FRESHNESS, NOW)
 
@@ -121,7 +121,7 @@ def test_each_standing_that_holds_is_told() -> None:
     found = snapshot(
         {(RiskSource.ENTRA, PERSON): entry(RiskLevel.MEDIUM, RiskState.AT_RISK)}, of=OLD
     )
-    place = Place(when_stale=Effect.DENY)
+    place = NamespaceRisk(when_stale=Effect.DENY)
     decided = _decide([person()], OperationClass.CREATE_WORKLOAD, found, place)
     assert [(each.standing, each.effect, each.row) for each in decided] == [
         (Standing.STALE, Effect.DENY, ROW_OF_NAMESPACE),
@@ -132,7 +132,7 @@ def test_each_standing_that_holds_is_told() -> None:
 @pytest.mark.parametrize("chosen", Effect)
 def test_a_namespace_chooses_for_what_runs_while_data_is_stale(chosen: Effect) -> None:
     """Its word decides for workloads and who enters them; for anything else the table does."""
-    place, found = Place(when_stale=chosen), snapshot(of=OLD)
+    place, found = NamespaceRisk(when_stale=chosen), snapshot(of=OLD)
     for operation in OperationClass:
         (with_choice,) = _decide([person()], operation, found, place)
         (without,) = _decide([person()], operation, found)
@@ -158,9 +158,9 @@ def test_a_client_id_that_comes_twice_is_told_once() -> None:
 def test_every_case_has_an_answer_and_the_same_one_again(
     asked: list[Principal],
     operation: OperationClass,
-    place: Place,
+    place: NamespaceRisk,
     found: RiskSnapshot,
-    table: Table,
+    table: RiskTable,
 ) -> None:
     """Each identity is told, by a row of the table or the namespace's choice; strictest first."""
     decided = _decide(asked, operation, found, place, table)
@@ -184,9 +184,9 @@ def test_an_identity_more_never_makes_it_milder(  # noqa: PLR0913, PLR0917 -- al
     asked: list[Principal],
     more: Principal,
     operation: OperationClass,
-    place: Place,
+    place: NamespaceRisk,
     found: RiskSnapshot,
-    table: Table,
+    table: RiskTable,
 ) -> None:
     """The worst decides: nobody is excused by whom they bring along."""
     before = _decide(asked, operation, found, place, table)
@@ -197,19 +197,19 @@ def test_an_identity_more_never_makes_it_milder(  # noqa: PLR0913, PLR0917 -- al
 
 @given(who=principals, operation=OPERATIONS, found=snapshots, table=TABLES)
 def test_what_is_stale_is_never_milder_than_the_same_fresh_but_for_clean(
-    who: Principal, operation: OperationClass, found: RiskSnapshot, table: Table
+    who: Principal, operation: OperationClass, found: RiskSnapshot, table: RiskTable
 ) -> None:
     """Each effect that held for a risk still holds when the data has grown old."""
     aged = Freshness(max_age_s=-1.0, revoked_s=FRESHNESS.revoked_s, tenant=TENANT)
     fresh = _decide([who], operation, found, table=table)
-    stale = decide([who], operation, NOWHERE, found, table, aged, NOW)
+    stale = decide([who], operation, NO_NAMESPACE_RISK, found, table, aged, NOW)
     risks = {_key(each) for each in fresh if each.standing is not Standing.CLEAN}
     assert risks <= set(map(_key, stale))
 
 
 @given(operation=OPERATIONS, place=PLACES, found=snapshots)
 def test_outside_entra_nothing_changes(
-    operation: OperationClass, place: Place, found: RiskSnapshot
+    operation: OperationClass, place: NamespaceRisk, found: RiskSnapshot
 ) -> None:
     """The local admin's way in does not depend on what is known of anybody."""
     (decided,) = _decide([outside()], operation, found, place)

@@ -16,30 +16,38 @@ from core.risk.model import (
     identity_key,
 )
 from core.risk.snapshot import Coverage, Head, RiskSnapshot, SnapshotDraft
-from identity.entra.application_ids import BY_CLIENT, BY_OBJECT, Asking, Waiting
-from identity.entra.graph_answers import Guest, Known, Risky
-from identity.entra.graph_requests import Resource
-from identity.entra.polling_times import Times
-from identity.entra.snapshot_merge import Heard, Listed, belongs, fold, fold_listed, forget_unused
-from identity.risk.entry_merge import Merged, merge
+from identity.entra.application_ids import BY_CLIENT, BY_OBJECT, IdQuery, IdQueue
+from identity.entra.graph_answers import GuestUser, RiskyPrincipal, ServicePrincipal
+from identity.entra.graph_requests import PollIntervals, Resource
+from identity.entra.snapshot_merge import (
+    HeardPage,
+    ListedPrincipals,
+    bind_tenant,
+    forget_unlisted,
+    forget_unused,
+    merge_page,
+)
+from identity.risk.entry_merge import MergeResult, merge_entry
 
 NOW = 1_795_000_000
 ONE, TWO, THREE = (str(uuid.UUID(int=each)) for each in (1, 2, 3))
 ENTRA, CAEP = RiskSource.ENTRA, RiskSource.CAEP
 
 
-def risky(object_id: str, updated: int, state: RiskState = RiskState.AT_RISK, **more: Any) -> Risky:
+def risky(
+    object_id: str, updated: int, state: RiskState = RiskState.AT_RISK, **more: Any
+) -> RiskyPrincipal:
     """Give a risky user, or what `more` says."""
     level = RiskLevel.HIGH if state is RiskState.AT_RISK else RiskLevel.NONE
     kind = more.pop("kind", PrincipalKind.USER)
     entry = RiskEntry(kind=kind, level=level, state=state, updated=updated)
-    return Risky(identity_key(object_id), entry, "", object_id, **more)
+    return RiskyPrincipal(identity_key(object_id), entry, "", object_id, **more)
 
 
-def with_entries(*items: Risky) -> RiskSnapshot:
+def with_entries(*items: RiskyPrincipal) -> RiskSnapshot:
     """Give a snapshot that knows of these."""
     draft = SnapshotDraft.of(RiskSnapshot())
-    fold(draft, Heard(Resource.USERS, items, NOW))
+    merge_page(draft, HeardPage(Resource.USERS, items, NOW))
     return draft.finish(NOW)
 
 
@@ -52,8 +60,8 @@ def test_pages_are_merged_and_counted() -> None:
     """What is of the future is refused, and stops nothing."""
     draft = SnapshotDraft.of(RiskSnapshot())
     items = [risky(ONE, NOW + 1000), risky(TWO, NOW), risky(TWO, NOW - 5)]
-    counts = fold(draft, Heard(Resource.USERS, items, NOW))
-    assert counts == {Merged.FUTURE: 1, Merged.CHANGED: 1, Merged.OLDER: 1}
+    counts = merge_page(draft, HeardPage(Resource.USERS, items, NOW))
+    assert counts == {MergeResult.FUTURE: 1, MergeResult.CHANGED: 1, MergeResult.OLDER: 1}
     assert entry_of(draft, ONE) is None
     assert entry_of(draft, TWO) is not None
 
@@ -61,13 +69,13 @@ def test_pages_are_merged_and_counted() -> None:
 def test_a_time_that_cannot_be_read_hides_nobody() -> None:
     """It counts as changed now, once; the same again changes nothing."""
     draft = SnapshotDraft.of(RiskSnapshot())
-    fold(draft, Heard(Resource.USERS, [risky(ONE, 0)], NOW))
+    merge_page(draft, HeardPage(Resource.USERS, [risky(ONE, 0)], NOW))
     first = entry_of(draft, ONE)
     assert first is not None
     assert (first.state, first.updated) == (RiskState.AT_RISK, NOW)
-    counts = fold(draft, Heard(Resource.USERS, [risky(ONE, 0)], NOW + 100))
-    assert counts == {Merged.SAME: 1}
-    fold(draft, Heard(Resource.USERS, [risky(ONE, 0, RiskState.DISMISSED)], NOW + 200))
+    counts = merge_page(draft, HeardPage(Resource.USERS, [risky(ONE, 0)], NOW + 100))
+    assert counts == {MergeResult.SAME: 1}
+    merge_page(draft, HeardPage(Resource.USERS, [risky(ONE, 0, RiskState.DISMISSED)], NOW + 200))
     last = entry_of(draft, ONE)
     assert last is not None
     assert (last.state, last.updated) == (RiskState.DISMISSED, NOW + 200)
@@ -77,9 +85,9 @@ def test_of_one_second_graphs_word_stands_once_it_is_settled() -> None:
     """A remediation of the very second of the detection is taken in a minute later."""
     draft = SnapshotDraft.of(with_entries(risky(ONE, NOW)))
     gone = risky(ONE, NOW, RiskState.REMEDIATED)
-    fold(draft, Heard(Resource.USERS, [gone], NOW + 59))
+    merge_page(draft, HeardPage(Resource.USERS, [gone], NOW + 59))
     assert entry_of(draft, ONE) == entry_of(SnapshotDraft.of(draft.before), ONE)
-    fold(draft, Heard(Resource.USERS, [gone], NOW + 61))
+    merge_page(draft, HeardPage(Resource.USERS, [gone], NOW + 61))
     entry = entry_of(draft, ONE)
     assert entry is not None
     assert entry.state is RiskState.REMEDIATED
@@ -93,13 +101,13 @@ def test_of_one_second_graphs_word_stands_once_it_is_settled() -> None:
 def test_what_only_the_event_hub_told_does_not_last(graph: RiskState, pushed: RiskState) -> None:
     """Whoever may write there can be believed for hours; then Graph's word of now stands."""
     draft = SnapshotDraft.of(with_entries(risky(ONE, NOW, graph)))
-    merge(draft, ENTRA, identity_key(ONE), risky(ONE, NOW + 1, pushed).entry, NOW + 1)
+    merge_entry(draft, ENTRA, identity_key(ONE), risky(ONE, NOW + 1, pushed).entry, NOW + 1)
     for passed, stands in ((6 * 3600, pushed), (6 * 3600 + 1, graph)):
-        fold(draft, Heard(Resource.USERS, [risky(ONE, NOW, graph)], NOW + passed))
+        merge_page(draft, HeardPage(Resource.USERS, [risky(ONE, NOW, graph)], NOW + passed))
         entry = entry_of(draft, ONE)
         assert entry is not None
         assert entry.state is stands
-    merge(
+    merge_entry(
         draft,
         ENTRA,
         identity_key(ONE),
@@ -117,7 +125,7 @@ def listed(
 ) -> frozenset[bytes]:
     """Take in a pass over all users that told of these."""
     keys = frozenset(identity_key(each) for each in ids)
-    return fold_listed(draft, Listed(Resource.USERS, keys, NOW, missed))
+    return forget_unlisted(draft, ListedPrincipals(Resource.USERS, keys, NOW, missed))
 
 
 def test_who_is_not_listed_any_more_is_forgotten() -> None:
@@ -154,10 +162,15 @@ def test_a_pass_over_users_forgets_users_of_entra_alone() -> None:
 def test_guests_come_and_go_with_the_lists() -> None:
     """Who is not listed is no guest."""
     draft = SnapshotDraft.of(RiskSnapshot())
-    fold(draft, Heard(Resource.GUESTS, [Guest(identity_key(ONE)), Guest(identity_key(TWO))], NOW))
+    merge_page(
+        draft,
+        HeardPage(
+            Resource.GUESTS, [GuestUser(identity_key(ONE)), GuestUser(identity_key(TWO))], NOW
+        ),
+    )
     snapshot = draft.finish(NOW)
     draft = SnapshotDraft.of(snapshot)
-    fold_listed(draft, Listed(Resource.GUESTS, frozenset({identity_key(TWO)}), NOW))
+    forget_unlisted(draft, ListedPrincipals(Resource.GUESTS, frozenset({identity_key(TWO)}), NOW))
     after = draft.finish(NOW)
     assert not after.is_guest(identity_key(ONE))
     assert after.is_guest(identity_key(TWO))
@@ -165,13 +178,17 @@ def test_guests_come_and_go_with_the_lists() -> None:
 
 def test_applications_are_known_by_the_id_that_was_asked_for() -> None:
     """By client id, by object id; only what is neither is missing."""
-    known = Known(ONE, Application(ApplicationKind.APPLICATION, TWO))
+    known = ServicePrincipal(ONE, Application(ApplicationKind.APPLICATION, TWO))
     draft = SnapshotDraft.of(RiskSnapshot())
-    fold(draft, Heard(Resource.APPLICATIONS, [known], NOW, Asking(BY_CLIENT, (ONE, THREE))))
+    merge_page(
+        draft, HeardPage(Resource.APPLICATIONS, [known], NOW, IdQuery(BY_CLIENT, (ONE, THREE)))
+    )
     snapshot = draft.finish(NOW)
     assert snapshot.application(ONE) == known.application
     assert snapshot.application(THREE) is None
-    fold(draft, Heard(Resource.APPLICATIONS, [known], NOW, Asking(BY_OBJECT, (TWO, THREE))))
+    merge_page(
+        draft, HeardPage(Resource.APPLICATIONS, [known], NOW, IdQuery(BY_OBJECT, (TWO, THREE)))
+    )
     snapshot = draft.finish(NOW)
     assert snapshot.application(TWO) == known.application
     assert snapshot.application(THREE) == Application(ApplicationKind.MISSING)
@@ -183,7 +200,7 @@ def test_a_service_principal_that_was_made_again_is_followed() -> None:
     draft.put_application(ONE, Application(ApplicationKind.APPLICATION, TWO))
     draft = SnapshotDraft.of(draft.finish(NOW))
     again = risky(THREE, NOW, kind=PrincipalKind.SERVICE_PRINCIPAL, client_id=ONE)
-    fold(draft, Heard(Resource.SERVICE_PRINCIPALS, [again], NOW))
+    merge_page(draft, HeardPage(Resource.SERVICE_PRINCIPALS, [again], NOW))
     assert draft.finish(NOW).application(ONE) == Application(ApplicationKind.APPLICATION, THREE)
 
 
@@ -191,7 +208,7 @@ def test_an_application_at_risk_is_known_before_anything_signs_in_as_it() -> Non
     """A Pod that is the first to name it is judged at once, for as long as the risk lasts."""
     service = {"kind": PrincipalKind.SERVICE_PRINCIPAL, "client_id": ONE}
     before = RiskSnapshot()
-    nobody_uses_it = Waiting(Times())
+    nobody_uses_it = IdQueue(PollIntervals())
     for state, known in (
         (RiskState.REMEDIATED, None),
         (RiskState.AT_RISK, Application(ApplicationKind.APPLICATION, TWO)),
@@ -199,7 +216,7 @@ def test_an_application_at_risk_is_known_before_anything_signs_in_as_it() -> Non
     ):
         draft = SnapshotDraft.of(before)
         item = risky(TWO, NOW + before.head.version, state, **service)
-        fold(draft, Heard(Resource.SERVICE_PRINCIPALS, [item], NOW))
+        merge_page(draft, HeardPage(Resource.SERVICE_PRINCIPALS, [item], NOW))
         forget_unused(draft, nobody_uses_it)
         before = draft.finish(NOW)
         draft = SnapshotDraft.of(before)
@@ -211,9 +228,14 @@ def test_what_an_application_at_risk_is_stays_known() -> None:
     """Another tenant's stays so, though it is told of in the same write."""
     draft = SnapshotDraft.of(RiskSnapshot())
     foreign = Application(ApplicationKind.FOREIGN, TWO)
-    fold(draft, Heard(Resource.APPLICATIONS, [Known(ONE, foreign)], NOW, Asking(BY_CLIENT, (ONE,))))
+    merge_page(
+        draft,
+        HeardPage(
+            Resource.APPLICATIONS, [ServicePrincipal(ONE, foreign)], NOW, IdQuery(BY_CLIENT, (ONE,))
+        ),
+    )
     service = risky(TWO, NOW, kind=PrincipalKind.SERVICE_PRINCIPAL, client_id=ONE)
-    fold(draft, Heard(Resource.SERVICE_PRINCIPALS, [service], NOW))
+    merge_page(draft, HeardPage(Resource.SERVICE_PRINCIPALS, [service], NOW))
     assert draft.application(ONE) == foreign
 
 
@@ -223,7 +245,7 @@ def test_ids_that_nobody_uses_are_forgotten() -> None:
     for each in (ONE, TWO):
         draft.put_application(each, Application(ApplicationKind.MISSING))
     draft = SnapshotDraft.of(draft.finish(NOW))
-    waiting = Waiting(Times())
+    waiting = IdQueue(PollIntervals())
     waiting.use([TWO], (), 0.0)
     forget_unused(draft, waiting)
     assert [each for each, _ in draft.finish(NOW).applications()] == [TWO]
@@ -233,11 +255,13 @@ def test_what_another_tenants_entra_said_is_forgotten() -> None:
     """What other transmitters said stays, and so does the site's table."""
     head = Head(tenant="old", users=Coverage(as_of=1.0, through="x", full=1.0), table="t")
     draft = SnapshotDraft.of(RiskSnapshot(head))
-    fold(draft, Heard(Resource.USERS, [risky(ONE, NOW), Guest(identity_key(TWO))], NOW))
+    merge_page(
+        draft, HeardPage(Resource.USERS, [risky(ONE, NOW), GuestUser(identity_key(TWO))], NOW)
+    )
     draft.put(CAEP, identity_key(ONE), RiskEntry(updated=NOW))
     draft.put_application(ONE, Application(ApplicationKind.MISSING))
     draft = SnapshotDraft.of(draft.finish(NOW))
-    belongs(draft, "new")
+    bind_tenant(draft, "new")
     after = draft.finish(NOW)
     assert after.entry(ENTRA, identity_key(ONE)) is None
     assert after.entry(CAEP, identity_key(ONE)) is not None
@@ -249,5 +273,5 @@ def test_what_another_tenants_entra_said_is_forgotten() -> None:
 def test_the_same_tenant_changes_nothing() -> None:
     """At the beginning of each term it is looked at."""
     draft = SnapshotDraft.of(RiskSnapshot(Head(tenant="same")))
-    belongs(draft, "same")
+    bind_tenant(draft, "same")
     assert not draft.changed

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from identity.entra.graph_errors import refusal
+from identity.entra.graph_answers import graph_error
 from identity.entra.graph_requests import Resource
 
 SCOPES = "You cannot perform the requested operation, required scopes are missing in the token."
@@ -40,7 +40,7 @@ def test_a_403_names_the_missing_permission(
     resource: Resource, permission: str, code: str, message: str
 ) -> None:
     """Of the resource that was asked for."""
-    error = refusal(403, body(code, message), resource)
+    error = graph_error(403, body(code, message), resource)
     assert error.kind == "permission"
     assert permission in str(error)
 
@@ -61,7 +61,7 @@ def test_a_403_names_the_missing_licence(
     resource: Resource, licence: str, code: str, message: str
 ) -> None:
     """It is no permission that is missing then: nobody should go looking for one."""
-    error = refusal(403, body(code, message), resource)
+    error = graph_error(403, body(code, message), resource)
     assert error.kind == "licence"
     assert licence in str(error)
     assert "permission" not in str(error)
@@ -82,7 +82,7 @@ def test_a_403_names_the_missing_licence(
 )
 def test_each_status_has_its_kind(status: int, kind: str) -> None:
     """By which is decided whether to wait, to rest, or to begin anew."""
-    error = refusal(status, body("Some_Code"), Resource.USERS, 7.0)
+    error = graph_error(status, body("Some_Code"), Resource.USERS, 7.0)
     assert error.kind == kind
     assert error.retry_after_s == (7.0 if kind in {"throttled", "server-error"} else 0.0)
 
@@ -103,6 +103,6 @@ def test_each_status_has_its_kind(status: int, kind: str) -> None:
 )
 def test_nothing_that_graph_wrote_is_quoted(status: int, sent: bytes) -> None:
     """Names and addresses stand in its texts; only a code that is a word is repeated."""
-    text = str(refusal(status, sent, Resource.USERS))
+    text = str(graph_error(status, sent, Resource.USERS))
     assert "anary" not in text
     assert "203." not in text

@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.risk.model import ApplicationKind, PrincipalKind, RiskLevel, RiskState, identity_key
-from identity.entra.graph_answers import Detected, Guest, Known, PageRead, Risky, read_page
+from identity.entra.graph_answers import (
+    GraphPage,
+    GuestUser,
+    RiskDetection,
+    RiskyPrincipal,
+    ServicePrincipal,
+    read_page,
+)
 from identity.entra.graph_requests import Resource
 
 TENANT = "0b0e2c5c-2f7a-4c40-9d6b-0a1a2c3d4e5f"
@@ -31,7 +38,7 @@ def page(*objects: Any, link: str | None = None) -> bytes:
     return json.dumps(written).encode()
 
 
-def read(resource: Resource, *objects: Any, link: str | None = None) -> PageRead:
+def read(resource: Resource, *objects: Any, link: str | None = None) -> GraphPage:
     """Read a page, which must be one."""
     found = read_page(page(*objects, link=link), resource, TENANT)
     assert found is not None
@@ -55,7 +62,7 @@ def test_a_risky_user() -> None:
     """Key, level, state, time; and the time as Graph wrote it."""
     found = read(Resource.USERS, user(), link="https://next")
     [item] = found.items
-    assert isinstance(item, Risky)
+    assert isinstance(item, RiskyPrincipal)
     assert item.key == identity_key(ONE)
     entry = item.entry
     assert (entry.level, entry.state, entry.kind) == (
@@ -72,7 +79,7 @@ def test_a_risky_service_principal() -> None:
     """With its client id."""
     raw = {**user(), "appId": TWO.upper()}
     [item] = read(Resource.SERVICE_PRINCIPALS, raw).items
-    assert isinstance(item, Risky)
+    assert isinstance(item, RiskyPrincipal)
     assert item.entry.kind is PrincipalKind.SERVICE_PRINCIPAL
     assert (item.object_id, item.client_id) == (ONE, TWO)
 
@@ -95,7 +102,7 @@ def test_no_name_reaches_a_type_of_ours(resource: Resource) -> None:
 def test_levels_and_states_of_a_release_to_come_are_unknown(word: str | None) -> None:
     """Never clean."""
     [item] = read(Resource.USERS, user(riskLevel=word, riskState=word)).items
-    assert isinstance(item, Risky)
+    assert isinstance(item, RiskyPrincipal)
     assert item.entry.level is RiskLevel.UNKNOWN
     assert item.entry.state is RiskState.UNKNOWN
 
@@ -122,7 +129,7 @@ def test_levels_and_states_of_a_release_to_come_are_unknown(word: str | None) ->
 def test_times_are_read_as_entra_writes_them(written: str | None, seconds: int) -> None:
     """With one digit of an hour, too; what is none is 0, and hides nobody."""
     [item] = read(Resource.USERS, user(riskLastUpdatedDateTime=written)).items
-    assert isinstance(item, Risky)
+    assert isinstance(item, RiskyPrincipal)
     assert item.entry.updated == seconds
 
 
@@ -192,7 +199,7 @@ def test_detections() -> None:
         **CANARY,
     }
     [item] = read(Resource.USER_EVENTS, raw).items
-    assert isinstance(item, Detected)
+    assert isinstance(item, RiskDetection)
     assert item.key == identity_key(ONE)
     assert item.detection.event_id == "a" * 64
     assert item.detection.active == 1_795_330_800
@@ -213,7 +220,7 @@ def test_what_a_client_id_stands_for(sort: str, owner: str | None, kind: Applica
     """A managed identity is never taken for an application, whose risk is assessed."""
     raw = {"id": ONE, "appId": TWO, "servicePrincipalType": sort, "appOwnerOrganizationId": owner}
     [item] = read(Resource.APPLICATIONS, raw).items
-    assert isinstance(item, Known)
+    assert isinstance(item, ServicePrincipal)
     assert (item.client_id, item.application.object_id) == (TWO, ONE)
     assert item.application.kind is kind
 
@@ -226,4 +233,4 @@ def test_a_type_that_nobody_knows_stays_unidentified() -> None:
 
 def test_guests() -> None:
     """Their ids alone."""
-    assert read(Resource.GUESTS, {"id": ONE, **CANARY}).items == (Guest(identity_key(ONE)),)
+    assert read(Resource.GUESTS, {"id": ONE, **CANARY}).items == (GuestUser(identity_key(ONE)),)

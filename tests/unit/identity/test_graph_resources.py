@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from identity.entra.graph_requests import (
     Resource,
-    all_of,
-    applications_named,
-    changed_since,
     is_ours,
+    url_of_all,
+    url_of_applications,
+    url_of_changes,
 )
 
 SITE = "https://graph.example:8443"
@@ -26,7 +26,7 @@ ALLOWED = {
 @pytest.mark.parametrize("resource", Resource)
 def test_no_name_mail_or_address_is_ever_asked_for(resource: Resource) -> None:
     """Each request says which fields it wants, and only these are among them."""
-    url = urlsplit(all_of(SITE, resource))
+    url = urlsplit(url_of_all(SITE, resource))
     query = parse_qs(url.query)
     assert set(query["$select"][0].split(",")) <= ALLOWED
     assert query["$top"] == ["500"]
@@ -35,14 +35,14 @@ def test_no_name_mail_or_address_is_ever_asked_for(resource: Resource) -> None:
 
 def test_what_changed_is_asked_for_by_graphs_own_time() -> None:
     """The filter names the field of the resource, and survives being read back."""
-    url = changed_since(SITE, Resource.USERS, "2026-11-22T08:00:00Z")
+    url = url_of_changes(SITE, Resource.USERS, "2026-11-22T08:00:00Z")
     query = parse_qs(urlsplit(url).query)
     assert query["$filter"] == ["riskLastUpdatedDateTime ge 2026-11-22T08:00:00Z"]
 
 
 def test_applications_are_asked_for_by_id() -> None:
     """Several in one request."""
-    url = applications_named(SITE, ["a", "b"], "appId")
+    url = url_of_applications(SITE, ["a", "b"], "appId")
     assert parse_qs(urlsplit(url).query)["$filter"] == ["appId in ('a','b')"]
 
 

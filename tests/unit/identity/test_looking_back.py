@@ -21,20 +21,20 @@ from core.risk.model import (
     identity_key,
 )
 from core.risk.snapshot import RiskSnapshot, SnapshotDraft
-from identity.look_back.look_back_subjects import asked_of
 from identity.look_back.subjects import (
     DAY_S,
     MARGIN_S,
-    Risen,
-    at_risk,
-    begin_of,
+    IdentityAtRisk,
     clients_of,
-    due,
-    how_of,
+    describe_act,
+    due_identities,
+    identity_at_risk,
+    keys_at_risk,
     labels_of,
-    risen_of,
+    parse_subject,
     standing_of_entry,
     target_of,
+    window_begin,
 )
 from identity.risk import standings
 
@@ -74,14 +74,16 @@ def act(
     )
 
 
-def risen(since: int = NOW, level: Standing = Standing.MEDIUM, begin: int = LATELY) -> Risen:
+def risen(
+    since: int = NOW, level: Standing = Standing.MEDIUM, begin: int = LATELY
+) -> IdentityAtRisk:
     """Give somebody at risk."""
-    return Risen(identity_key(ALICE), (ALICE,), level, since, begin)
+    return IdentityAtRisk(identity_key(ALICE), (ALICE,), level, since, begin)
 
 
 def test_a_detection_that_is_47_hours_late_reaches_46_hours_back() -> None:
     """What was done after the activity that made it risky lies in the window."""
-    begin = begin_of(NOW - 47 * HOUR_S, NOW, NOW, 14)
+    begin = window_begin(NOW - 47 * HOUR_S, NOW, NOW, 14)
     assert begin <= NOW - 47 * HOUR_S - MARGIN_S
     assert begin <= NOW - 46 * HOUR_S
 
@@ -95,7 +97,7 @@ def test_the_window_covers_late_detections_and_has_its_limit(
 ) -> None:
     """It begins before activity and 48 hours before the risk, but never more than `days` ago."""
     active, since = (NOW - activity if known else 0), NOW - ago
-    begin = begin_of(active, since, NOW, days)
+    begin = window_begin(active, since, NOW, days)
     limit = NOW - days * DAY_S
     assert limit <= begin <= NOW
     assert begin <= max(since - LATEST_DETECTION_S - MARGIN_S, limit)
@@ -107,9 +109,9 @@ def test_whoever_counts_as_at_risk_is_looked_back_on(level: RiskLevel, state: Ri
     """The same identities whose approvals do not count (`identity.risk.standings.at_risk`)."""
     entry = RiskEntry(level=level, state=state, updated=NOW, since=NOW)
     snapshot = snapshot_of((ALICE, RiskSource.ENTRA, entry))
-    expected = standings.at_risk(snapshot, identity_key(ALICE))
+    expected = standings.is_at_risk(snapshot, identity_key(ALICE))
     assert (standing_of_entry(entry) is not None) is expected
-    assert (identity_key(ALICE) in list(at_risk(snapshot))) is expected
+    assert (identity_key(ALICE) in list(keys_at_risk(snapshot))) is expected
 
 
 def test_families_are_joined_the_worse_level_the_earlier_risk() -> None:
@@ -126,8 +128,8 @@ def test_families_are_joined_the_worse_level_the_earlier_risk() -> None:
             risky(RiskLevel.HIGH, NOW - 100, event_id="b", active=NOW - 9 * DAY_S),
         ),
     )
-    found = risen_of(snapshot, identity_key(ALICE), NOW, 14, {})
-    assert found == Risen(
+    found = identity_at_risk(snapshot, identity_key(ALICE), NOW, 14, {})
+    assert found == IdentityAtRisk(
         key=identity_key(ALICE),
         labels=labels_of(identity_key(ALICE)),
         standing=Standing.HIGH,
@@ -146,7 +148,7 @@ def test_a_service_principal_has_its_client_ids() -> None:
     application = Application(ApplicationKind.APPLICATION, service.removeprefix("oid:"))
     draft.put_application(CLIENT, application)
     snapshot = draft.finish(NOW)
-    found = risen_of(snapshot, identity_key(service), NOW, 14, clients_of(snapshot))
+    found = identity_at_risk(snapshot, identity_key(service), NOW, 14, clients_of(snapshot))
     assert found is not None
     assert found.client_ids == {CLIENT}
     assert found.kind is PrincipalKind.SERVICE_PRINCIPAL
@@ -207,37 +209,37 @@ def test_what_leaves_nothing_behind_is_left_out(what: RecordedAct) -> None:
 
 def test_words_say_what_was_done() -> None:
     """Who reads the list need not know operations of admission."""
-    assert how_of(Sort.ENTERED, "UPDATE") == "entered"
-    assert how_of(Sort.APPROVAL, "CREATE") == "approved"
-    assert how_of(Sort.RIGHTS, "CREATE") == "started"
-    assert how_of(Sort.WORKLOAD, "UPDATE") == "changed"
+    assert describe_act(Sort.ENTERED, "UPDATE") == "entered"
+    assert describe_act(Sort.APPROVAL, "CREATE") == "approved"
+    assert describe_act(Sort.RIGHTS, "CREATE") == "started"
+    assert describe_act(Sort.WORKLOAD, "UPDATE") == "changed"
 
 
 def test_once_for_each_rise() -> None:
     """A later risk, a higher level, an earlier beginning are due; all else is not."""
     was = {risen().key: (NOW, risen().level, LATELY)}
-    assert due([risen()], {}) == [risen()]
-    assert due([risen()], was) == []
-    assert due([risen(level=Standing.LOW)], was) == []
-    assert due([risen(since=NOW - 5)], was) == []
+    assert due_identities([risen()], {}) == [risen()]
+    assert due_identities([risen()], was) == []
+    assert due_identities([risen(level=Standing.LOW)], was) == []
+    assert due_identities([risen(since=NOW - 5)], was) == []
     for again in (
         risen(since=NOW + 1),
         risen(level=Standing.HIGH),
         risen(begin=NOW - 5 * DAY_S),
     ):
-        assert due([again], was) == [again]
+        assert due_identities([again], was) == [again]
 
 
 def test_the_worst_come_first() -> None:
     """Where many become risky at once, who is compromised waits for nobody."""
     low, bad = risen(level=Standing.LOW), risen(level=Standing.COMPROMISED)
-    assert due([low, bad], {}) == [bad, low]
+    assert due_identities([low, bad], {}) == [bad, low]
 
 
 @pytest.mark.parametrize("typed", [ALICE, ALICE.upper().replace("OID", "oid"), ALICE[4:]])
 def test_an_object_id_is_taken_however_it_is_typed(typed: str) -> None:
     """With or without `oid:`, in either case."""
-    asked = asked_of(typed)
+    asked = parse_subject(typed)
     assert asked is not None
     assert asked(None).labels[0] == ALICE
 
@@ -247,7 +249,7 @@ def test_a_client_id_leads_to_its_service_principal() -> None:
     service = str(uuid.uuid4())
     draft = SnapshotDraft.of(RiskSnapshot())
     draft.put_application(CLIENT, Application(ApplicationKind.APPLICATION, service))
-    asked = asked_of(f"client:{CLIENT.upper()}")
+    asked = parse_subject(f"client:{CLIENT.upper()}")
     assert asked is not None
     found = asked(draft.finish(NOW))
     assert found.labels[:2] == (f"client:{CLIENT}", f"oid:{service}")
@@ -259,4 +261,4 @@ def test_a_client_id_leads_to_its_service_principal() -> None:
 @pytest.mark.parametrize("typed", ["", "alice@example.com", "oid:", "client:x", "user:xyz", "a/b"])
 def test_a_name_is_no_subject(typed: str) -> None:
     """Names are nowhere kept, so nothing could be found under one."""
-    assert asked_of(typed) is None
+    assert parse_subject(typed) is None

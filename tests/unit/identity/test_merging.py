@@ -12,12 +12,12 @@ from core.risk.snapshot import RiskSnapshot, SnapshotDraft
 from identity.risk.entry_merge import (
     MOST_AHEAD_S,
     Detection,
-    Merged,
-    merge,
+    MergeResult,
     merge_detection,
+    merge_entry,
     merge_revocation,
 )
-from identity.risk.standings import says_at_risk
+from identity.risk.standings import entry_at_risk
 
 KEY = identity_key("8d1d8d2c-1a9f-4c7e-9a57-5bb2b1a4a001")
 NOW = 1_795_000_000
@@ -59,14 +59,14 @@ def said(entry: RiskEntry) -> tuple[object, ...]:
 def test_a_later_word_replaces_an_earlier_one_and_not_the_other_way_round() -> None:
     """Older data never overwrites newer data; the same again changes nothing."""
     made = draft()
-    assert merge(made, ENTRA, KEY, risk(NOW - 10), NOW) is Merged.CHANGED
+    assert merge_entry(made, ENTRA, KEY, risk(NOW - 10), NOW) is MergeResult.CHANGED
     assert (
-        merge(made, ENTRA, KEY, risk(NOW, RiskState.REMEDIATED, RiskLevel.NONE), NOW)
-        is Merged.CHANGED
+        merge_entry(made, ENTRA, KEY, risk(NOW, RiskState.REMEDIATED, RiskLevel.NONE), NOW)
+        is MergeResult.CHANGED
     )
-    assert merge(made, ENTRA, KEY, risk(NOW - 10), NOW) is Merged.OLDER
+    assert merge_entry(made, ENTRA, KEY, risk(NOW - 10), NOW) is MergeResult.OLDER
     again = risk(NOW, RiskState.REMEDIATED, RiskLevel.NONE)
-    assert merge(made, ENTRA, KEY, again, NOW) is Merged.SAME
+    assert merge_entry(made, ENTRA, KEY, again, NOW) is MergeResult.SAME
     assert known(made).state is RiskState.REMEDIATED
 
 
@@ -76,17 +76,17 @@ def test_what_lies_too_far_ahead_is_refused(field: str) -> None:
     base = risk(NOW)
     made = draft()
     ahead = msgspec.structs.replace(base, **{field: NOW + MOST_AHEAD_S + 1})
-    assert merge(made, ENTRA, KEY, ahead, NOW) is Merged.FUTURE
+    assert merge_entry(made, ENTRA, KEY, ahead, NOW) is MergeResult.FUTURE
     assert not made.changed
     just = msgspec.structs.replace(base, **{field: NOW + MOST_AHEAD_S})
-    assert merge(made, ENTRA, KEY, just, NOW) is Merged.CHANGED
+    assert merge_entry(made, ENTRA, KEY, just, NOW) is MergeResult.CHANGED
 
 
 def test_families_leave_one_another_alone() -> None:
     """That Entra knows of no risk takes nothing back that another transmitter said."""
     made = draft()
-    merge(made, CAEP, KEY, risk(NOW - 10), NOW)
-    merge(made, ENTRA, KEY, risk(NOW, RiskState.NONE, RiskLevel.NONE), NOW)
+    merge_entry(made, CAEP, KEY, risk(NOW - 10), NOW)
+    merge_entry(made, ENTRA, KEY, risk(NOW, RiskState.NONE, RiskLevel.NONE), NOW)
     assert known(made, CAEP).state is RiskState.AT_RISK
     assert known(made).state is RiskState.NONE
 
@@ -94,23 +94,23 @@ def test_families_leave_one_another_alone() -> None:
 def test_since_is_kept_while_the_risk_goes_on() -> None:
     """A level that rises is the same risk; one that comes back after it was gone is a new one."""
     made = draft()
-    merge(made, ENTRA, KEY, risk(NOW - 40, level=RiskLevel.LOW), NOW)
-    merge(made, ENTRA, KEY, risk(NOW - 30), NOW)
+    merge_entry(made, ENTRA, KEY, risk(NOW - 40, level=RiskLevel.LOW), NOW)
+    merge_entry(made, ENTRA, KEY, risk(NOW - 30), NOW)
     assert known(made).since == NOW - 40
-    merge(made, ENTRA, KEY, risk(NOW - 20, RiskState.DISMISSED, RiskLevel.NONE), NOW)
+    merge_entry(made, ENTRA, KEY, risk(NOW - 20, RiskState.DISMISSED, RiskLevel.NONE), NOW)
     assert known(made).since == 0
-    merge(made, ENTRA, KEY, risk(NOW - 10), NOW)
+    merge_entry(made, ENTRA, KEY, risk(NOW - 10), NOW)
     assert known(made).since == NOW - 10
 
 
 def test_of_two_words_of_one_second_the_worse_stands_until_its_source_is_asked_again() -> None:
     """Polling and push may cross; long after, what the source says now holds."""
     made = draft()
-    merge(made, ENTRA, KEY, risk(NOW), NOW)
+    merge_entry(made, ENTRA, KEY, risk(NOW), NOW)
     gone = risk(NOW, RiskState.REMEDIATED, RiskLevel.NONE)
-    assert merge(made, ENTRA, KEY, gone, NOW) is Merged.SAME
+    assert merge_entry(made, ENTRA, KEY, gone, NOW) is MergeResult.SAME
     assert known(made).state is RiskState.AT_RISK
-    assert merge(made, ENTRA, KEY, gone, NOW + 61, settled=True) is Merged.CHANGED
+    assert merge_entry(made, ENTRA, KEY, gone, NOW + 61, settled=True) is MergeResult.CHANGED
     assert known(made).state is RiskState.REMEDIATED
 
 
@@ -121,7 +121,7 @@ def test_the_order_of_arrival_is_of_no_matter(entries: list[RiskEntry]) -> None:
     for order in permutations(entries):
         made = draft()
         for entry in (*order, *order[:2]):
-            merge(made, ENTRA, KEY, entry, NOW)
+            merge_entry(made, ENTRA, KEY, entry, NOW)
         ends.add(said(known(made)))
     assert len(ends) == 1
     assert ends.pop()[3] == max(each.updated for each in entries)
@@ -133,11 +133,11 @@ def test_a_risk_is_never_hidden_by_a_word_of_the_same_second(
 ) -> None:
     """Where either says "at risk" as of the latest second, the result does."""
     made = draft()
-    merge(made, ENTRA, KEY, one, NOW)
-    merge(made, ENTRA, KEY, other, NOW)
+    merge_entry(made, ENTRA, KEY, one, NOW)
+    merge_entry(made, ENTRA, KEY, other, NOW)
     latest = max(one.updated, other.updated)
-    risky = any(says_at_risk(each) for each in (one, other) if each.updated == latest)
-    assert says_at_risk(known(made)) is risky
+    risky = any(entry_at_risk(each) for each in (one, other) if each.updated == latest)
+    assert entry_at_risk(known(made)) is risky
     assert bool(known(made).since) is risky
 
 
@@ -146,11 +146,11 @@ def test_what_is_replayed_changes_nothing(entries: list[RiskEntry]) -> None:
     """A second time, not one byte of the snapshot changes."""
     made = draft()
     for entry in entries:
-        merge(made, ENTRA, KEY, entry, NOW)
+        merge_entry(made, ENTRA, KEY, entry, NOW)
     before = made.finish(NOW)
     again = SnapshotDraft.of(before)
     for entry in entries:
-        assert merge(again, ENTRA, KEY, entry, NOW) is not Merged.CHANGED
+        assert merge_entry(again, ENTRA, KEY, entry, NOW) is not MergeResult.CHANGED
     assert not again.changed
 
 
@@ -168,7 +168,7 @@ def test_a_detection_is_cited_whether_it_comes_before_or_after_the_level() -> No
             if is_detection:
                 merge_detection(made, ENTRA, KEY, detection(NOW - 60), NOW)
             else:
-                merge(made, ENTRA, KEY, risk(NOW - 30), NOW)
+                merge_entry(made, ENTRA, KEY, risk(NOW - 30), NOW)
         ends.append(known(made))
     assert ends[0] == ends[1]
     assert ends[0].event_id == "a" * 64
@@ -179,14 +179,14 @@ def test_a_detection_is_cited_whether_it_comes_before_or_after_the_level() -> No
 def test_the_latest_activity_is_cited_and_what_is_no_risk_is_not() -> None:
     """One of several; one that was dismissed is not what a risk rests on."""
     made = draft()
-    merge(made, ENTRA, KEY, risk(NOW - 30), NOW)
-    assert merge_detection(made, ENTRA, KEY, detection(NOW - 90, "b"), NOW) is Merged.CHANGED
-    assert merge_detection(made, ENTRA, KEY, detection(NOW - 60, "c"), NOW) is Merged.CHANGED
-    assert merge_detection(made, ENTRA, KEY, detection(NOW - 90, "b"), NOW) is Merged.OLDER
+    merge_entry(made, ENTRA, KEY, risk(NOW - 30), NOW)
+    assert merge_detection(made, ENTRA, KEY, detection(NOW - 90, "b"), NOW) is MergeResult.CHANGED
+    assert merge_detection(made, ENTRA, KEY, detection(NOW - 60, "c"), NOW) is MergeResult.CHANGED
+    assert merge_detection(made, ENTRA, KEY, detection(NOW - 90, "b"), NOW) is MergeResult.OLDER
     dismissed = detection(NOW - 10, "d", RiskState.DISMISSED)
-    assert merge_detection(made, ENTRA, KEY, dismissed, NOW) is Merged.SAME
+    assert merge_detection(made, ENTRA, KEY, dismissed, NOW) is MergeResult.SAME
     future = detection(NOW + MOST_AHEAD_S + 1, "e")
-    assert merge_detection(made, ENTRA, KEY, future, NOW) is Merged.FUTURE
+    assert merge_detection(made, ENTRA, KEY, future, NOW) is MergeResult.FUTURE
     assert known(made).event_id == "c" * 64
 
 
@@ -194,7 +194,7 @@ def test_a_detection_alone_says_nothing_of_risk() -> None:
     """Its own level is not its identity's: that comes with riskyUsers."""
     made = draft()
     merge_detection(made, ENTRA, KEY, detection(NOW), NOW)
-    assert not says_at_risk(known(made))
+    assert not entry_at_risk(known(made))
     assert known(made).updated == 0
 
 
@@ -202,10 +202,10 @@ def test_a_new_risk_does_not_cite_what_an_old_one_rested_on() -> None:
     """Detections take up to 48 hours: an older activity belongs to the risk before."""
     made = draft()
     merge_detection(made, ENTRA, KEY, detection(NOW - 90 * 3600), NOW)
-    merge(made, ENTRA, KEY, risk(NOW - 89 * 3600), NOW)
-    merge(made, ENTRA, KEY, risk(NOW - 80 * 3600, RiskState.REMEDIATED, RiskLevel.NONE), NOW)
+    merge_entry(made, ENTRA, KEY, risk(NOW - 89 * 3600), NOW)
+    merge_entry(made, ENTRA, KEY, risk(NOW - 80 * 3600, RiskState.REMEDIATED, RiskLevel.NONE), NOW)
     assert known(made).event_id
-    merge(made, ENTRA, KEY, risk(NOW), NOW)
+    merge_entry(made, ENTRA, KEY, risk(NOW), NOW)
     assert known(made).event_id == ""
     assert known(made).active == 0
 
@@ -213,15 +213,15 @@ def test_a_new_risk_does_not_cite_what_an_old_one_rested_on() -> None:
 def test_revocations_keep_the_latest_time_and_level_and_state() -> None:
     """They say nothing of risk, and a replay changes nothing."""
     made = draft()
-    merge(made, CAEP, KEY, risk(NOW - 30), NOW)
+    merge_entry(made, CAEP, KEY, risk(NOW - 30), NOW)
     revoke = (NOW - 10, "b" * 64, "session-revoked", NOW)
-    assert merge_revocation(made, CAEP, KEY, *revoke) is Merged.CHANGED
-    assert merge_revocation(made, CAEP, KEY, *revoke) is Merged.SAME
-    assert merge_revocation(made, CAEP, KEY, NOW - 20, "c", "x", NOW) is Merged.OLDER
+    assert merge_revocation(made, CAEP, KEY, *revoke) is MergeResult.CHANGED
+    assert merge_revocation(made, CAEP, KEY, *revoke) is MergeResult.SAME
+    assert merge_revocation(made, CAEP, KEY, NOW - 20, "c", "x", NOW) is MergeResult.OLDER
     late = (NOW + MOST_AHEAD_S + 1, "c", "x", NOW)
-    assert merge_revocation(made, CAEP, KEY, *late) is Merged.FUTURE
+    assert merge_revocation(made, CAEP, KEY, *late) is MergeResult.FUTURE
     assert known(made, CAEP).revoked == NOW - 10
     assert known(made, CAEP).state is RiskState.AT_RISK
     assert known(made, CAEP).event_id == ""
-    merge(made, CAEP, KEY, risk(NOW, RiskState.NONE, RiskLevel.NONE), NOW)
+    merge_entry(made, CAEP, KEY, risk(NOW, RiskState.NONE, RiskLevel.NONE), NOW)
     assert known(made, CAEP).revoked == NOW - 10

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from identity.clients.pacing import (
+from identity.clients.microsoft_http import (
     LAST_BACK_OFF_S,
     LONGEST_RETRY_AFTER_S,
     Pace,

@@ -13,7 +13,7 @@ from core.risk.model import (
     identity_key,
 )
 from core.risk.snapshot import RiskSnapshot, SnapshotDraft
-from identity.risk.people_at_risk import PeopleAtRisk
+from identity.risk.standings import PeopleAtRisk
 
 OID = "6e4b8f0a-1c2d-4e5f-8a9b-0c1d2e3f4a5b"
 SINCE = 1_790_000_000

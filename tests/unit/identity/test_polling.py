@@ -6,9 +6,8 @@ import pytest
 
 from core.base.times import time_text
 from core.risk.snapshot import Coverage
-from identity.entra.graph_answers import PageRead
-from identity.entra.graph_requests import Resource
-from identity.entra.polling_times import Times
+from identity.entra.graph_answers import GraphPage
+from identity.entra.graph_requests import PollIntervals, Resource
 from tests.unit.identity.simulated_graph import (
     ALL,
     KNOWN,
@@ -71,11 +70,11 @@ def test_passes_over_users_and_detections_take_turns() -> None:
 def test_however_often_what_changed_is_asked_for_the_rest_is_read(pages: int) -> None:
     """Looks at what changed that take all of the time leave one request of four to the others."""
 
-    def reply(request: Request) -> PageRead:
+    def reply(request: Request) -> GraphPage:
         more = not request.full and request.resource is USERS and request.page + 1 < pages
-        return PageRead((), link(USERS, request.page + 1) if more else "")
+        return GraphPage((), link(USERS, request.page + 1) if more else "")
 
-    simulated = Simulated(reply, times=Times(every_s=2.0))
+    simulated = Simulated(reply, times=PollIntervals(every_s=2.0))
     simulated.run(120)
     for resource in ALL:
         assert simulated.coverage(resource).full is not None, resource
@@ -104,7 +103,7 @@ def test_a_pass_over_everybody_comes_again_when_it_is_due() -> None:
 
 def test_what_changed_is_asked_for_from_where_the_last_leader_was() -> None:
     """By Graph's time, and from a while before: an overlap for what it shows late."""
-    simulated = Simulated(coverages=known(), times=Times(overlap_s=900))
+    simulated = Simulated(coverages=known(), times=PollIntervals(overlap_s=900))
     simulated.run(10)
     [first, *_] = [each for each in simulated.requests if each.resource is USERS]
     assert first.since == WALL - 200 - 900
@@ -114,8 +113,8 @@ def test_what_changed_is_asked_for_from_the_latest_that_was_seen() -> None:
     """Never by our clock; and what lies in the future does not lead past the present."""
     seen = [item(ONE, WALL + 5), item(ONE, WALL + 4), item(ONE, WALL + 100_000)]
 
-    def reply(request: Request) -> PageRead:
-        return PageRead(tuple(seen) if request.resource is USERS else ())
+    def reply(request: Request) -> GraphPage:
+        return GraphPage(tuple(seen) if request.resource is USERS else ())
 
     simulated = Simulated(reply, coverages=known())
     simulated.run(20)
@@ -127,10 +126,10 @@ def test_what_changed_is_asked_for_from_the_latest_that_was_seen() -> None:
 def test_all_pages_of_what_changed_are_read_before_it_is_known() -> None:
     """Neither `through` nor `as_of` moves while pages are missing."""
 
-    def reply(request: Request) -> PageRead:
+    def reply(request: Request) -> GraphPage:
         many = request.resource is USERS and request.page < 3
         page = link(USERS, request.page + 1) if many else ""
-        return PageRead((item(ONE, WALL + request.page),), page)
+        return GraphPage((item(ONE, WALL + request.page),), page)
 
     simulated = Simulated(reply, coverages=known())
     simulated.run(4.5 * REQUEST_S)

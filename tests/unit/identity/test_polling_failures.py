@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from core.base.errors import EntraError
 from core.base.times import time_text
 from core.risk.snapshot import Coverage
-from identity.entra.graph_answers import PageRead
+from identity.entra.graph_answers import GraphPage
 from identity.entra.graph_requests import Resource
-from identity.entra.passes import later
-from identity.entra.poll_schedule import MOST_TRIES
+from identity.entra.poll_schedule import MOST_TRIES, later_time
 from identity.entra.values import seconds_of
 from tests.unit.identity.simulated_graph import (
     ALL,
@@ -43,14 +42,14 @@ def test_a_failure_in_the_middle_leaves_everything_as_it_was_and_the_page_is_ask
     """What was read before it stays read; the next page is the one that failed."""
     failing = {2}
 
-    def reply(request: Request) -> PageRead | EntraError:
+    def reply(request: Request) -> GraphPage | EntraError:
         if request.resource is not USERS:
-            return PageRead(())
+            return GraphPage(())
         if request.page in failing:
             failing.discard(request.page)
             return broken(kind)
         page = link(USERS, request.page + 1) if request.page < 3 else ""
-        return PageRead((item(ONE, WALL + request.page),), page)
+        return GraphPage((item(ONE, WALL + request.page),), page)
 
     simulated = Simulated(reply, coverages=known())
     simulated.run(5 * REQUEST_S)
@@ -64,10 +63,10 @@ def test_a_failure_in_the_middle_leaves_everything_as_it_was_and_the_page_is_ask
 def test_a_pass_that_fails_again_and_again_begins_anew() -> None:
     """Its next link may be what is wrong."""
 
-    def reply(request: Request) -> PageRead | EntraError:
+    def reply(request: Request) -> GraphPage | EntraError:
         if request.page == 1:
             return broken("server-error")
-        return PageRead((), link(USERS, 1) if request.resource is USERS else "")
+        return GraphPage((), link(USERS, 1) if request.resource is USERS else "")
 
     simulated = Simulated(reply, coverages=known())
     simulated.run(20 * REQUEST_S)
@@ -80,9 +79,9 @@ def test_a_pass_that_fails_again_and_again_begins_anew() -> None:
 def test_what_graph_refuses_rests_and_the_others_go_on(kind: str) -> None:
     """Once a minute; without Workload ID Premium the users are read all the same."""
 
-    def reply(request: Request) -> PageRead | EntraError:
+    def reply(request: Request) -> GraphPage | EntraError:
         refused = request.resource is SERVICE_PRINCIPALS
-        return broken(kind) if refused else PageRead(())
+        return broken(kind) if refused else GraphPage(())
 
     simulated = Simulated(reply)
     simulated.run(600)
@@ -96,9 +95,9 @@ def test_what_graph_refuses_rests_and_the_others_go_on(kind: str) -> None:
 def test_where_graph_takes_no_filter_all_are_read_each_time() -> None:
     """Fewer times the more there are; what is known stays fresh."""
 
-    def reply(request: Request) -> PageRead | EntraError:
+    def reply(request: Request) -> GraphPage | EntraError:
         filtered = request.resource is SERVICE_PRINCIPALS and request.since
-        return broken("rejected") if filtered else PageRead(())
+        return broken("rejected") if filtered else GraphPage(())
 
     simulated = Simulated(reply)
     simulated.run(300)
@@ -120,8 +119,8 @@ def test_where_graph_takes_no_filter_all_are_read_each_time() -> None:
 def test_a_next_page_elsewhere_is_not_asked_for(where: str) -> None:
     """Nothing is complete then, and the resource rests."""
 
-    def reply(request: Request) -> PageRead:
-        return PageRead((), where if request.resource is USERS else "")
+    def reply(request: Request) -> GraphPage:
+        return GraphPage((), where if request.resource is USERS else "")
 
     simulated = Simulated(reply, coverages=known())
     simulated.run(30)
@@ -132,8 +131,8 @@ def test_a_next_page_elsewhere_is_not_asked_for(where: str) -> None:
 def test_a_page_that_names_itself_as_the_next_is_not_asked_for_again() -> None:
     """It would go on for ever."""
 
-    def reply(request: Request) -> PageRead:
-        return PageRead((), link(USERS, 1) if request.resource is USERS else "")
+    def reply(request: Request) -> GraphPage:
+        return GraphPage((), link(USERS, 1) if request.resource is USERS else "")
 
     simulated = Simulated(reply, coverages=known())
     simulated.run(30)
@@ -151,13 +150,13 @@ def test_whatever_fails_nothing_is_called_known_that_was_not_read(
     """`as_of` is the beginning of a pass of which all pages came; it never goes back."""
     tries = iter(kinds * 50)
 
-    def reply(request: Request) -> PageRead | EntraError:
+    def reply(request: Request) -> GraphPage | EntraError:
         kind = next(tries, "")
         if kind:
             return broken(kind)
         more = request.page + 1 < pages
         page = link(request.resource, request.page + 1) if more else ""
-        return PageRead((item(ONE, WALL + request.at),), page)
+        return GraphPage((item(ONE, WALL + request.at),), page)
 
     simulated = Simulated(reply)
     before: dict[Resource, Coverage] = dict.fromkeys(ALL, Coverage())
@@ -168,7 +167,7 @@ def test_whatever_fails_nothing_is_called_known_that_was_not_read(
             began = {each.as_of for each in simulated.completed if each.resource is resource}
             assert coverage.as_of is None or coverage.as_of in began
             assert (coverage.as_of or 0) >= (before[resource].as_of or 0)
-            assert later(coverage.through, before[resource].through) == coverage.through
+            assert later_time(coverage.through, before[resource].through) == coverage.through
             assert (seconds_of(coverage.through) or 0) <= WALL + simulated.now
             before[resource] = coverage
     for each in simulated.completed:

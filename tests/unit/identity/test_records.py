@@ -12,12 +12,12 @@ from core.risk.snapshot import RiskSnapshot, SnapshotDraft
 from identity.push.event_hub_records import (
     MOST_BYTES,
     MOST_RECORDS,
-    Detected,
-    Refusal,
-    Told,
+    DetectionRecord,
+    RecordRefusal,
+    RiskRecord,
     read_message,
 )
-from identity.risk.entry_merge import Merged
+from identity.risk.entry_merge import MergeResult
 from tests.harness.entra_records import (
     CANARIES,
     DETECTION,
@@ -35,15 +35,15 @@ UPDATED: Final = 1_661_191_912
 ACTIVE: Final = 1_661_191_506
 
 
-def read(*records: Any) -> list[Told | Detected | Refusal]:
+def read(*records: Any) -> list[RiskRecord | DetectionRecord | RecordRefusal]:
     """Give what a message of these records says."""
     return list(read_message(message(*records), TENANT))
 
 
-def told(record: dict[str, Any]) -> Told:
+def told(record: dict[str, Any]) -> RiskRecord:
     """Give what one sound record of an identity says."""
     (found,) = read(record)
-    assert isinstance(found, Told)
+    assert isinstance(found, RiskRecord)
     return found
 
 
@@ -59,7 +59,7 @@ def test_a_risky_user_is_told_by_id_level_state_and_time() -> None:
 def test_a_detection_is_what_a_risk_rests_on() -> None:
     """Its id, its type, and when the activity was; its level is not its user's."""
     (found,) = read(DETECTION)
-    assert isinstance(found, Detected)
+    assert isinstance(found, DetectionRecord)
     assert found.key == identity_key(PERSON)
     detection = found.detection
     assert (detection.event_id, detection.event_type) == (EVENT, "anonymizedIPAddress")
@@ -72,8 +72,8 @@ def test_service_principals_are_told_the_same_way() -> None:
     event = changed(DETECTION, servicePrincipalId=PERSON, userId="", keyIds=["k"])
     event["category"] = "ServicePrincipalRiskEvents"
     first, second = read(risky, event)
-    assert isinstance(first, Told)
-    assert isinstance(second, Detected)
+    assert isinstance(first, RiskRecord)
+    assert isinstance(second, DetectionRecord)
     assert first.entry.kind is PrincipalKind.SERVICE_PRINCIPAL
     assert second.detection.kind is PrincipalKind.SERVICE_PRINCIPAL
     assert first.key == second.key == identity_key(PERSON)
@@ -132,13 +132,13 @@ def test_a_user_who_was_deleted_is_told_so() -> None:
 def test_categories_are_known_in_any_case() -> None:
     """Azure's logs are not of one mind about capitals."""
     for category in ("RISKYUSERS", "riskyUsers"):
-        assert isinstance(read({**USER, "category": category})[0], Told)
+        assert isinstance(read({**USER, "category": category})[0], RiskRecord)
 
 
 def test_the_tenant_is_known_by_the_resource_where_it_is_not_named() -> None:
     """Some records name it in the path alone, and some in capitals."""
-    assert isinstance(read(changed(USER, "tenantId"))[0], Told)
-    assert isinstance(read({**USER, "tenantId": TENANT.upper()})[0], Told)
+    assert isinstance(read(changed(USER, "tenantId"))[0], RiskRecord)
+    assert isinstance(read({**USER, "tenantId": TENANT.upper()})[0], RiskRecord)
 
 
 OTHER: Final = "99999999-9128-461e-9d7f-a0d9c270ead2"
@@ -147,45 +147,48 @@ OTHER: Final = "99999999-9128-461e-9d7f-a0d9c270ead2"
 @pytest.mark.parametrize(
     ("record", "wanted"),
     [
-        (without(USER, "id"), Refusal.MALFORMED),
-        (without(USER, "riskLevel"), Refusal.MALFORMED),
-        (without(USER, "riskState"), Refusal.MALFORMED),
-        (without(USER, "riskLastUpdatedDateTime"), Refusal.MALFORMED),
-        (changed(USER, id=None), Refusal.MALFORMED),
-        (changed(USER, riskLevel=3), Refusal.MALFORMED),
-        ({**USER, "properties": []}, Refusal.MALFORMED),
-        ({**USER, "properties": "none"}, Refusal.MALFORMED),
-        (changed(USER, "properties") | {"properties": None}, Refusal.MALFORMED),
-        ({name: value for name, value in USER.items() if name != "category"}, Refusal.MALFORMED),
-        (changed(USER, id=""), Refusal.SUBJECT),
-        (changed(USER, id=CANARIES[1]), Refusal.SUBJECT),
-        (changed(USER, id="{" + PERSON + "}"), Refusal.SUBJECT),
-        (changed(USER, id=PERSON.replace("-", "")), Refusal.SUBJECT),
-        (changed(USER, riskLastUpdatedDateTime="yesterday"), Refusal.TIME),
-        (changed(USER, riskLastUpdatedDateTime="2022-02-30T18:11:52Z"), Refusal.TIME),
-        (changed(USER, riskLastUpdatedDateTime="13/22/2022 6:11:52 PM"), Refusal.TIME),
-        ({**USER, "tenantId": OTHER}, Refusal.TENANT),
-        (changed(USER, "tenantId", "resourceId"), Refusal.TENANT),
-        ({**changed(USER, "tenantId"), "resourceId": f"/tenants/{OTHER}/x"}, Refusal.TENANT),
-        ({**USER, "tenantId": OTHER, "resourceId": USER["resourceId"]}, Refusal.TENANT),
-        ({**USER, "category": "SignInLogs"}, Refusal.SKIPPED),
-        (without(DETECTION, "id"), Refusal.MALFORMED),
-        (changed(DETECTION, id=""), Refusal.MALFORMED),
-        (without(DETECTION, "userId"), Refusal.SUBJECT),
-        (changed(DETECTION, activityDateTime=""), Refusal.TIME),
-        (7, Refusal.MALFORMED),
-        (None, Refusal.MALFORMED),
-        ([USER], Refusal.MALFORMED),
+        (without(USER, "id"), RecordRefusal.MALFORMED),
+        (without(USER, "riskLevel"), RecordRefusal.MALFORMED),
+        (without(USER, "riskState"), RecordRefusal.MALFORMED),
+        (without(USER, "riskLastUpdatedDateTime"), RecordRefusal.MALFORMED),
+        (changed(USER, id=None), RecordRefusal.MALFORMED),
+        (changed(USER, riskLevel=3), RecordRefusal.MALFORMED),
+        ({**USER, "properties": []}, RecordRefusal.MALFORMED),
+        ({**USER, "properties": "none"}, RecordRefusal.MALFORMED),
+        (changed(USER, "properties") | {"properties": None}, RecordRefusal.MALFORMED),
+        (
+            {name: value for name, value in USER.items() if name != "category"},
+            RecordRefusal.MALFORMED,
+        ),
+        (changed(USER, id=""), RecordRefusal.SUBJECT),
+        (changed(USER, id=CANARIES[1]), RecordRefusal.SUBJECT),
+        (changed(USER, id="{" + PERSON + "}"), RecordRefusal.SUBJECT),
+        (changed(USER, id=PERSON.replace("-", "")), RecordRefusal.SUBJECT),
+        (changed(USER, riskLastUpdatedDateTime="yesterday"), RecordRefusal.TIME),
+        (changed(USER, riskLastUpdatedDateTime="2022-02-30T18:11:52Z"), RecordRefusal.TIME),
+        (changed(USER, riskLastUpdatedDateTime="13/22/2022 6:11:52 PM"), RecordRefusal.TIME),
+        ({**USER, "tenantId": OTHER}, RecordRefusal.TENANT),
+        (changed(USER, "tenantId", "resourceId"), RecordRefusal.TENANT),
+        ({**changed(USER, "tenantId"), "resourceId": f"/tenants/{OTHER}/x"}, RecordRefusal.TENANT),
+        ({**USER, "tenantId": OTHER, "resourceId": USER["resourceId"]}, RecordRefusal.TENANT),
+        ({**USER, "category": "SignInLogs"}, RecordRefusal.SKIPPED),
+        (without(DETECTION, "id"), RecordRefusal.MALFORMED),
+        (changed(DETECTION, id=""), RecordRefusal.MALFORMED),
+        (without(DETECTION, "userId"), RecordRefusal.SUBJECT),
+        (changed(DETECTION, activityDateTime=""), RecordRefusal.TIME),
+        (7, RecordRefusal.MALFORMED),
+        (None, RecordRefusal.MALFORMED),
+        ([USER], RecordRefusal.MALFORMED),
     ],
 )
 def test_a_record_that_says_nothing_usable_is_refused_and_the_others_are_read(
-    record: Any, wanted: Refusal
+    record: Any, wanted: RecordRefusal
 ) -> None:
     """Between two sound ones, which both count: one record never stops a message."""
     first, middle, last = read(USER, record, DETECTION)
-    assert isinstance(first, Told)
+    assert isinstance(first, RiskRecord)
     assert middle is wanted
-    assert isinstance(last, Detected)
+    assert isinstance(last, DetectionRecord)
 
 
 @pytest.mark.parametrize(
@@ -211,21 +214,21 @@ def test_a_record_that_says_nothing_usable_is_refused_and_the_others_are_read(
 )
 def test_a_message_that_is_none_is_refused_whole(body: bytes | None) -> None:
     """Once, as malformed; nothing is raised."""
-    assert list(read_message(body, TENANT)) == [Refusal.MALFORMED]
+    assert list(read_message(body, TENANT)) == [RecordRefusal.MALFORMED]
 
 
 def test_a_message_may_be_a_list_or_one_record() -> None:
     """Both are seen in hubs that something else writes to."""
     assert len(list(read_message(b"[" + message(USER) + b"," + message(USER) + b"]", TENANT))) == 2
     (found,) = read_message(json.dumps(USER).encode(), TENANT)
-    assert isinstance(found, Told)
+    assert isinstance(found, RiskRecord)
 
 
 def test_an_odd_event_id_is_kept_as_its_digest() -> None:
     """A name or an address that somebody puts there does not get into the snapshot."""
     for odd in CANARIES:
         (found,) = read(changed(DETECTION, id=odd, riskEventType=odd))
-        assert isinstance(found, Detected)
+        assert isinstance(found, DetectionRecord)
         assert len(found.detection.event_id) == 64
         assert odd not in repr(found)
 
@@ -233,7 +236,7 @@ def test_an_odd_event_id_is_kept_as_its_digest() -> None:
 def test_an_event_type_that_is_new_is_kept() -> None:
     """`riskEventType` is an open set."""
     (found,) = read(changed(DETECTION, riskEventType="quantumLeap"))
-    assert isinstance(found, Detected)
+    assert isinstance(found, DetectionRecord)
     assert found.detection.event_type == "quantumLeap"
 
 
@@ -241,8 +244,8 @@ def test_a_level_and_its_detection_meet_in_one_entry_in_either_order() -> None:
     """What arrives first waits for the other."""
     for order in ((USER, DETECTION), (DETECTION, USER)):
         draft = SnapshotDraft.of(RiskSnapshot())
-        said = [each for each in read(*order) if not isinstance(each, Refusal)]
-        assert [each.merge_into(draft, NOW) for each in said] == [Merged.CHANGED] * 2
+        said = [each for each in read(*order) if not isinstance(each, RecordRefusal)]
+        assert [each.merge_into(draft, NOW) for each in said] == [MergeResult.CHANGED] * 2
         entry = draft.entry(RiskSource.ENTRA, identity_key(PERSON))
         assert entry is not None
         assert (entry.level, entry.event_id, entry.active) == (RiskLevel.MEDIUM, EVENT, ACTIVE)
@@ -252,14 +255,14 @@ def test_a_level_and_its_detection_meet_in_one_entry_in_either_order() -> None:
 def test_what_lies_ahead_or_is_known_already_changes_nothing() -> None:
     """More than 300 seconds ahead, the same again, and something older."""
     draft = SnapshotDraft.of(RiskSnapshot())
-    assert told(USER).merge_into(draft, NOW) is Merged.CHANGED
+    assert told(USER).merge_into(draft, NOW) is MergeResult.CHANGED
     before = draft.finish(NOW)
     ahead = changed(USER, riskLastUpdatedDateTime="2022-08-22T21:00:00Z", riskLevel="high")
     older = changed(USER, riskLastUpdatedDateTime="2022-08-22T18:11:51Z", riskLevel="high")
     for record, now, wanted in (
-        (ahead, UPDATED, Merged.FUTURE),
-        (USER, NOW, Merged.SAME),
-        (older, NOW, Merged.OLDER),
+        (ahead, UPDATED, MergeResult.FUTURE),
+        (USER, NOW, MergeResult.SAME),
+        (older, NOW, MergeResult.OLDER),
     ):
         draft = SnapshotDraft.of(before)
         assert told(record).merge_into(draft, now) is wanted
@@ -269,7 +272,7 @@ def test_what_lies_ahead_or_is_known_already_changes_nothing() -> None:
 @given(body=st.binary(max_size=300))
 def test_no_bytes_raise(body: bytes) -> None:
     """Whatever is put into the hub, reading it ends in refusals."""
-    assert all(isinstance(each, Refusal) for each in read_message(body, TENANT))
+    assert all(isinstance(each, RecordRefusal) for each in read_message(body, TENANT))
 
 
 _JSON = st.recursive(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.kubernetes.requester_notes import NO_NOTES, RequesterNotes
-from identity.requester_note import Change, NoteChange, notes_due, wrong_notes
+from identity.requester_note import Change, NoteChange, required_notes, wrong_notes
 
 ANN: Final = "oid:11111111-2222-3333-4444-555555555555"
 BEN: Final = "user:0123456789abcdef"
@@ -114,7 +114,7 @@ CHANGES = st.builds(
 
 def after(change: NoteChange, profile: str | None) -> NoteChange:
     """Give the change as the validating pass sees it, after the mutating one."""
-    due = notes_due(change, profile)
+    due = required_notes(change, profile)
     new = RequesterNotes(
         due.get("sallyport.dev/requester", change.new.requester),
         due.get("sallyport.dev/profile", change.new.profile),
@@ -157,13 +157,13 @@ def test_nobody_is_noted_who_did_not_ask(change: NoteChange, profile: str | None
 
 def test_what_a_controller_makes_is_never_patched() -> None:
     """Its controller would write it back, again and again."""
-    assert notes_due(made(THEIRS, MINE), "net") == {}
+    assert required_notes(made(THEIRS, MINE), "net") == {}
 
 
 def test_what_was_dropped_is_put_back_and_what_was_changed_is_not() -> None:
     """`kubectl replace` drops annotations that its file does not have; a change is somebody's."""
-    assert notes_due(kept(NO_NOTES, MINE), None) == {
+    assert required_notes(kept(NO_NOTES, MINE), None) == {
         "sallyport.dev/requester": ANN,
         "sallyport.dev/profile": "net",
     }
-    assert notes_due(kept(THEIRS, MINE), None) == {}
+    assert required_notes(kept(THEIRS, MINE), None) == {}

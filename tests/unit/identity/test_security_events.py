@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from core.base.errors import SettingsError
 from core.risk.model import RiskLevel, RiskSource, RiskState, identity_key
 from core.risk.snapshot import RiskSnapshot, SnapshotDraft
-from identity.entra.event_ids import kept_event_id
+from identity.entra.values import kept_event_id
 from identity.push.security_events import (
     ReadToken,
     Reason,
@@ -19,7 +19,7 @@ from identity.push.security_events import (
     SessionRevoked,
     read_claims,
 )
-from identity.risk.entry_merge import Merged
+from identity.risk.entry_merge import MergeResult
 
 ISSUER: Final = "https://transmitter.example/"
 AUDIENCE: Final = "https://sallyport.example/"
@@ -72,7 +72,7 @@ def test_a_risk_level_change_sets_the_level_of_a_person(
     """In the family CAEP, with the token's id; LOW clears, since CAEP knows nothing below it."""
     (event,) = events_of(event=LEVEL | {"current_level": word})
     draft = SnapshotDraft.of(RiskSnapshot())
-    assert event.merge_into(draft, NOW) is Merged.CHANGED
+    assert event.merge_into(draft, NOW) is MergeResult.CHANGED
     entry = draft.entry(RiskSource.CAEP, identity_key(PERSON))
     assert entry is not None
     assert (entry.level, entry.state, entry.updated) == (level, state, int(NOW) - 5)
@@ -86,7 +86,7 @@ def test_a_revocation_and_a_level_meet_in_either_order() -> None:
     (revocation,), (level,) = events_of(**revoked), events_of()
     for order in ((revocation, level), (level, revocation)):
         draft = SnapshotDraft.of(RiskSnapshot())
-        assert [each.merge_into(draft, NOW) for each in order] == [Merged.CHANGED] * 2
+        assert [each.merge_into(draft, NOW) for each in order] == [MergeResult.CHANGED] * 2
         entry = draft.entry(RiskSource.CAEP, identity_key(PERSON))
         assert entry is not None
         assert (entry.revoked, entry.level) == (int(NOW) - 60, RiskLevel.HIGH)

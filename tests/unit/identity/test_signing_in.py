@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from core.base.errors import EntraError, SettingsError
-from identity.clients.sign_in_errors import explained
-from identity.clients.tokens import GRAPH_SCOPE, CredentialKind, SignIn, Tokens
+from identity.clients.tokens import GRAPH_SCOPE, CredentialKind, SignIn, Tokens, explain_refusal
 from tests.harness.fake_entra import FakeEntra
 from tests.harness.pki import Authority
 
@@ -179,6 +178,6 @@ def test_settings_that_cannot_work_are_refused(settings: dict[str, object], sett
 )
 def test_a_refusal_is_explained_without_entras_words(answer: dict[str, object]) -> None:
     """Codes are numbers; a text of Entra's holds names."""
-    text = explained(answer)
+    text = explain_refusal(answer)
     assert text.startswith("Entra ID refused a token")
     assert "anary" not in text

@@ -12,11 +12,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
-from identity.clients.signing_keys import (
-    SigningKeys,
-    Unverified,
-    Verified,
-)
+from identity.clients.signing_keys import SigningKeys, UnverifiedToken, VerifiedToken
 from identity.push.security_events import MOST_BYTES
 from tests.harness.transmitter import Transmitter, claims
 from tests.unit.identity.issuing import PERSON, public, refused, settings_of
@@ -29,11 +25,11 @@ async def test_what_the_issuer_signed_is_verified(
     said = claims(PERSON)
     for algorithm in ("RS256", "RS512", "PS256", "PS384"):
         token = transmitter.token(said, algorithm=algorithm)
-        assert await keys.verify(token) == Verified(said)
+        assert await keys.verify(token) == VerifiedToken(said)
     elliptic = transmitter.token(said, key=transmitter.ec, algorithm="ES256", header={"kid": "ec"})
-    assert await keys.verify(elliptic) == Verified(said)
+    assert await keys.verify(elliptic) == VerifiedToken(said)
     typed = transmitter.token(said, header={"typ": "application/SecEvent+JWT"})
-    assert await keys.verify(typed) == Verified(said)
+    assert await keys.verify(typed) == VerifiedToken(said)
     assert transmitter.asked == 1
 
 
@@ -42,7 +38,7 @@ async def test_edwards_curves_are_verified(transmitter: Transmitter, keys: Signi
     key = ed25519.Ed25519PrivateKey.generate()
     transmitter.keys = [public(OKPAlgorithm, key, kid="ed")]
     token = transmitter.token(claims(PERSON), key=key, algorithm="EdDSA", header={"kid": "ed"})
-    assert isinstance(await keys.verify(token), Verified)
+    assert isinstance(await keys.verify(token), VerifiedToken)
 
 
 async def test_a_token_that_names_no_key_is_tried_with_those_that_fit(
@@ -50,7 +46,7 @@ async def test_a_token_that_names_no_key_is_tried_with_those_that_fit(
 ) -> None:
     """`kid` is optional (RFC 7515, 4.1.4)."""
     token = transmitter.token(claims(PERSON), header={"kid": None})
-    assert isinstance(await keys.verify(token), Verified)
+    assert isinstance(await keys.verify(token), VerifiedToken)
 
 
 async def test_another_key_signs_nothing(transmitter: Transmitter, keys: SigningKeys) -> None:
@@ -155,7 +151,7 @@ async def test_keys_that_may_not_sign_are_not_used(
     ):
         transmitter.keys = [published]
         fresh = SigningKeys(settings_of(transmitter))
-        assert await refused(fresh, token) == Unverified(text, of_key=True)
+        assert await refused(fresh, token) == UnverifiedToken(text, of_key=True)
         await fresh.close()
     transmitter.keys = [public(RSAAlgorithm, short, kid="s"), public(ECAlgorithm, curve, kid="c")]
     with pytest.warns(jwt.InsecureKeyLengthWarning):

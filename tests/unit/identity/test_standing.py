@@ -16,7 +16,7 @@ from core.risk.model import (
 )
 from core.risk.snapshot import Coverage, RiskSnapshot, SnapshotDraft
 from identity.risk.principals import Principal
-from identity.risk.standings import AHEAD_S, Freshness, at_risk, standing_of
+from identity.risk.standings import AHEAD_S, Freshness, is_at_risk, standing_of
 from tests.unit.identity.risks import (
     CLIENT,
     ELSEWHERE,
@@ -251,10 +251,10 @@ def test_at_risk_is_whoever_a_standing_calls_so(found: RiskSnapshot) -> None:
     said = [found.entry(family, key) for family in RiskSource]
     states = {each.state for each in said if each}
     if AT_RISK.intersection(standings):
-        assert at_risk(found, key)
+        assert is_at_risk(found, key)
     elif states.isdisjoint({RiskState.AT_RISK, RiskState.UNKNOWN}):
-        assert not at_risk(found, key)
-    assert at_risk(found, key) or RiskState.AT_RISK not in states
+        assert not is_at_risk(found, key)
+    assert is_at_risk(found, key) or RiskState.AT_RISK not in states
 
 
 def _with(found: RiskSnapshot, said: dict[tuple[RiskSource, str], RiskEntry]) -> RiskSnapshot:

@@ -5,8 +5,8 @@ from itertools import product
 import pytest
 
 from core.risk.model import AT_RISK, Effect, OperationClass, Role, Standing
-from identity.risk.table import SHIPPED, Table, parse_table
-from identity.risk.table_rows import SANDBOXED, Row
+from identity.risk.table import SHIPPED, RiskTable, parse_table
+from identity.risk.table_rows import SANDBOXED, RiskRow
 
 OTHERWISE = "shipped/otherwise"
 CELLS = tuple(product(Standing, OperationClass, Role))
@@ -81,9 +81,9 @@ def test_each_standing_has_a_row_that_names_it() -> None:
 
 def test_a_standing_that_has_no_row_is_refused() -> None:
     """Whatever a later release adds is denied until it has a row; so is everything of no table."""
-    for table in (SHIPPED, Table.of(())):
+    for table in (SHIPPED, RiskTable.of(())):
         only = [row for row in table.rows if row.name == OTHERWISE]
-        found = Table.of(only).find(Standing.CLEAN, OperationClass.ASK, "", Role.REQUESTER)
+        found = RiskTable.of(only).find(Standing.CLEAN, OperationClass.ASK, "", Role.REQUESTER)
         assert (found.name, found.effect) == (OTHERWISE, Effect.DENY)
 
 
@@ -160,7 +160,7 @@ def test_the_digest_is_of_what_the_rows_say() -> None:
         SHIPPED.digest,
         parse_table(TABLE.replace("effect: warn", "effect: deny"), "t").digest,
         parse_table(TABLE.replace("Ask", "ask"), "t").digest,
-        Table.of(reversed(parse_table(TABLE, "t").rows)).digest,
+        RiskTable.of(reversed(parse_table(TABLE, "t").rows)).digest,
     }
     assert len(others | {digest}) == 5
 
@@ -172,11 +172,11 @@ def test_no_text_is_the_shipped_table() -> None:
 
 def test_a_row_covers_what_it_matches_wholly() -> None:
     """Each part must; a row of groups never covers one of whoever."""
-    plain = Row(name="a", effect=Effect.DENY)
-    of_groups = Row(
+    plain = RiskRow(name="a", effect=Effect.DENY)
+    of_groups = RiskRow(
         name="b", effect=Effect.DENY, groups=frozenset({GROUP}), namespaces=frozenset({"x"})
     )
-    of_risk = Row(name="c", effect=Effect.DENY, standings=AT_RISK)
+    of_risk = RiskRow(name="c", effect=Effect.DENY, standings=AT_RISK)
     assert all(plain.covers(each) for each in (plain, of_groups, of_risk))
     assert not any(each.covers(plain) for each in (of_groups, of_risk))
     assert not of_risk.covers(of_groups)

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from core.base.errors import InvalidObjectError
 from core.risk.model import Effect, OperationClass, Role, Standing
-from identity.risk.table_reading import MOST_BYTES, MOST_ROWS, read_rows, write_rows
-from identity.risk.table_rows import SANDBOXED, Row
+from identity.risk.table import MOST_BYTES, MOST_ROWS, read_rows, write_rows
+from identity.risk.table_rows import SANDBOXED, RiskRow
 from tests.harness.evidence import ROOT
 
 GROUP = "00000000-0000-4000-8000-0000000000AB"
@@ -22,7 +22,7 @@ def test_a_row_is_read_with_all_that_it_names() -> None:
     row = f"""name: a, standings: [low], operations: [exec], namespaces: ["", x], groups: [{GROUP}],
       roles: [requester], effect: sandbox, message: m"""
     assert read_rows(_table(row), "t") == (
-        Row(
+        RiskRow(
             name="a",
             effect=Effect.SANDBOX,
             standings=frozenset({Standing.LOW}),
@@ -41,7 +41,7 @@ def test_what_is_left_out_is_any() -> None:
         _table(f"name: b, effect: deny, groups: [{GROUP}]", "name: a, effect: allow"), "t"
     )
     groups, everything = rows
-    assert everything == Row(name="a", effect=Effect.ALLOW)
+    assert everything == RiskRow(name="a", effect=Effect.ALLOW)
     assert groups.roles == {Role.REQUESTER}
     assert groups.standings == set(Standing)
 
@@ -168,7 +168,7 @@ def test_aliases_do_not_make_a_table_larger_than_it_may_be() -> None:
 
 words = st.text("abcXYZ019", min_size=1, max_size=8)
 site_rows = st.builds(
-    lambda name, effect, standings, operations, places, message: Row(
+    lambda name, effect, standings, operations, places, message: RiskRow(
         name=name,
         effect=effect,
         standings=standings,
@@ -188,12 +188,12 @@ site_rows = st.builds(
 
 
 @given(row=site_rows)
-def test_what_is_written_is_read_again(row: Row) -> None:
+def test_what_is_written_is_read_again(row: RiskRow) -> None:
     """`control` stores rows without their comments; gates read the same rows."""
     assert read_rows(write_rows([row]), "t") == (row,)
 
 
-def _read(text: str) -> tuple[Row, ...] | str:
+def _read(text: str) -> tuple[RiskRow, ...] | str:
     """Give the rows, or what is wrong."""
     try:
         return read_rows(text, "t")
@@ -202,7 +202,7 @@ def _read(text: str) -> tuple[Row, ...] | str:
 
 
 @given(rows=st.lists(site_rows, max_size=4, unique_by=lambda row: row.name))
-def test_what_is_sound_reaches_each_row(rows: list[Row]) -> None:
+def test_what_is_sound_reaches_each_row(rows: list[RiskRow]) -> None:
     """A table that is accepted has no row that another one covers, and is stored as it is read."""
     covered = any(above.covers(row) for at, row in enumerate(rows) for above in rows[:at])
     found = _read(write_rows(rows))

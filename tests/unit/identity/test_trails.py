@@ -15,8 +15,8 @@ from core.risk.look_back import (
 )
 from core.risk.model import Standing, identity_key
 from identity.look_back.report import document_of
-from identity.look_back.subjects import Risen
-from identity.look_back.trails import MOST_OBJECTS, Room, Trail, Trails
+from identity.look_back.subjects import IdentityAtRisk
+from identity.look_back.trails import MOST_OBJECTS, ObjectBudget, Trail, Trails
 
 NOW = 1_795_000_000
 BEGIN = NOW - 49 * 3600
@@ -27,7 +27,7 @@ CLIENT = "99999999-2222-4333-8444-555555555501"
 
 def trail(label: str = ALICE, **more: object) -> Trail:
     """Give the trail of somebody at risk."""
-    return Trail(Risen(identity_key(label), (label,), Standing.HIGH, NOW, BEGIN, **more))  # type: ignore[arg-type]
+    return Trail(IdentityAtRisk(identity_key(label), (label,), Standing.HIGH, NOW, BEGIN, **more))  # type: ignore[arg-type]
 
 
 def act(at: int, operation: str = "CREATE", **fields: str) -> RecordedAct:
@@ -242,7 +242,7 @@ def test_fifty_thousand_acts_are_counted_and_memory_is_bounded() -> None:
 
 def test_many_identities_share_what_room_there_is() -> None:
     """However many become risky at once."""
-    room = Room(3)
+    room = ObjectBudget(3)
     trails = [Trail(trail(label).risen, room) for label in (ALICE, BOB)]
     for each in trails:
         for number in range(2):

@@ -3,7 +3,7 @@
 import pytest
 
 from identity.rights.holders import Holder
-from identity.rights.who_can import Reach, who_can_use
+from identity.rights.who_can import ProfileUser, who_can_use
 from kube.rbac.objects import (
     GROUP,
     AggregationRule,
@@ -38,7 +38,9 @@ def _rule(text: str, names: list[str]) -> PolicyRule:
 USE = cluster_role("use-net", "use sallyport.dev/containerprofiles", resource_names="net")
 
 
-def found(roles: list[Role], bindings: list[Binding], space: str | None = "train") -> list[Reach]:
+def found(
+    roles: list[Role], bindings: list[Binding], space: str | None = "train"
+) -> list[ProfileUser]:
     """Give who can use `net`, but for system:masters, whom kube-apiserver always lets."""
     reached = who_can_use(roles, bindings, "net", space)
     masters = Holder("Group", "system:masters")
@@ -46,7 +48,7 @@ def found(roles: list[Role], bindings: list[Binding], space: str | None = "train
     return [each for each in reached if each.holder != masters]
 
 
-def why(reached: list[Reach]) -> dict[str, str]:
+def why(reached: list[ProfileUser]) -> dict[str, str]:
     """Give the explanations of those who come to it through others, by who."""
     return {str(each.holder): each.why for each in reached if not each.direct}
 

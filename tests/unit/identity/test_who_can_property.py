@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 
 from identity.rights.holders import Holder, as_subject, groups_of
-from identity.rights.who_can import Reach, who_can_use
+from identity.rights.who_can import ProfileUser, who_can_use
 from kube.rbac.authorizer import Question, Rbac
 from kube.rbac.objects import Binding, Role
 from tests.unit.identity.rbac_worlds import (
@@ -16,7 +16,7 @@ from tests.unit.identity.rbac_worlds import (
 )
 
 
-def listed(found: list[Reach], holder: Holder, space: str) -> bool:
+def listed(found: list[ProfileUser], holder: Holder, space: str) -> bool:
     """Say whether a holder is there, itself or as a member of a group that it is always in."""
     among = {holder, *groups_of(holder)}
     return any(each.holder in among and each.namespace in {"", space} for each in found)

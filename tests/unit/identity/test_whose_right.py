@@ -8,10 +8,10 @@ from core.kubernetes.pod import ObjectMeta, OwnerReference, Pod, PodSpec
 from core.people.subject import Subject, service_account_subject
 from identity.profile_subjects import (
     Controllers,
-    configured,
+    parse_controllers,
     pod_service_account,
     subjects_of,
-    whose_right,
+    subjects_of_pod,
 )
 
 ALICE = Subject("alice@example.com", groups=["researchers"])
@@ -23,7 +23,7 @@ MANAGER = Subject("system:kube-controller-manager", groups=["system:authenticate
 TRAINER = service_account_subject("train", "trainer")
 
 BUILT_IN = Controllers()
-CONFIGURED = configured([f"{OPERATOR.username}=PyTorchJob.kubeflow.org"])
+CONFIGURED = parse_controllers([f"{OPERATOR.username}=PyTorchJob.kubeflow.org"])
 
 
 def owned_by(*owners: tuple[str, str]) -> Pod:
@@ -45,7 +45,7 @@ REPLICASET = ("apps/v1", "ReplicaSet")
 @pytest.mark.parametrize("requester", [ALICE, PIPELINE, OPERATOR, TRAINER])
 def test_bare_pod_is_its_makers(requester: Subject) -> None:
     """First row: the requester's own right, whatever service account the Pod names."""
-    assert whose_right(requester, BARE, "train", BUILT_IN) == (requester,)
+    assert subjects_of_pod(requester, BARE, "train", BUILT_IN) == (requester,)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_pod_of_a_configured_controller_is_its_service_accounts(
     requester: Subject, owner: tuple[str, str]
 ) -> None:
     """Third row: the controllers of Kubernetes, as themselves or as the controller manager."""
-    assert whose_right(requester, owned_by(owner), "train", BUILT_IN) == (TRAINER,)
+    assert subjects_of_pod(requester, owned_by(owner), "train", BUILT_IN) == (TRAINER,)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_pod_of_a_configured_controller_is_its_service_accounts(
 )
 def test_controllers_own_rights_never_count_alone(owners: list[tuple[str, str]]) -> None:
     """Where it is not its own kind that owns, the service account must have the right as well."""
-    found = whose_right(REPLICASETS, owned_by(*owners), "train", BUILT_IN)
+    found = subjects_of_pod(REPLICASETS, owned_by(*owners), "train", BUILT_IN)
     assert found == (REPLICASETS, TRAINER)
 
 
@@ -99,7 +99,7 @@ def test_owner_that_may_be_a_workload_asks_for_both_rights(
     requester: Subject, owner: tuple[str, str]
 ) -> None:
     """Fourth row: an owner written by hand proves nothing, an unknown operator is a requester."""
-    found = whose_right(requester, owned_by(owner), "train", BUILT_IN)
+    found = subjects_of_pod(requester, owned_by(owner), "train", BUILT_IN)
     assert found == (requester, TRAINER)
 
 
@@ -115,21 +115,21 @@ def test_owner_that_may_be_a_workload_asks_for_both_rights(
 )
 def test_owner_that_is_no_workload_leaves_the_requester(owner: tuple[str, str]) -> None:
     """Kinds that are known to make no Pods: their creator is the requester."""
-    assert whose_right(ALICE, owned_by(owner), "train", BUILT_IN) == (ALICE,)
+    assert subjects_of_pod(ALICE, owned_by(owner), "train", BUILT_IN) == (ALICE,)
 
 
 def test_one_workload_among_the_owners_is_enough() -> None:
     """A harmless owner beside it hides nothing."""
     pod = owned_by(("v1", "ConfigMap"), REPLICASET)
-    assert whose_right(ALICE, pod, "train", BUILT_IN) == (ALICE, TRAINER)
+    assert subjects_of_pod(ALICE, pod, "train", BUILT_IN) == (ALICE, TRAINER)
 
 
 def test_operator_that_is_configured_counts_as_the_built_in_ones() -> None:
     """With the setting, the service account's right alone; without it, both."""
     pod = owned_by(("kubeflow.org/v1", "PyTorchJob"))
-    assert whose_right(OPERATOR, pod, "train", CONFIGURED) == (TRAINER,)
-    assert whose_right(OPERATOR, pod, "train", BUILT_IN) == (OPERATOR, TRAINER)
-    assert whose_right(REPLICASETS, owned_by(REPLICASET), "train", CONFIGURED) == (TRAINER,)
+    assert subjects_of_pod(OPERATOR, pod, "train", CONFIGURED) == (TRAINER,)
+    assert subjects_of_pod(OPERATOR, pod, "train", BUILT_IN) == (OPERATOR, TRAINER)
+    assert subjects_of_pod(REPLICASETS, owned_by(REPLICASET), "train", CONFIGURED) == (TRAINER,)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_operator_that_is_configured_counts_as_the_built_in_ones() -> None:
 )
 def test_names_that_only_look_like_a_controllers_are_requesters(impostor: Subject) -> None:
     """The whole user name counts, and groups do not."""
-    found = whose_right(impostor, owned_by(REPLICASET), "train", BUILT_IN)
+    found = subjects_of_pod(impostor, owned_by(REPLICASET), "train", BUILT_IN)
     assert found == (impostor, TRAINER)
 
 
@@ -179,7 +179,7 @@ def test_nobody_but_a_configured_controller_is_ever_left_out(
     requester: Subject, owners: list[tuple[str, str]], controllers: Controllers
 ) -> None:
     """Whatever owners are written, the requester counts, unless it is a controller."""
-    found = whose_right(requester, owned_by(*owners), "train", controllers)
+    found = subjects_of_pod(requester, owned_by(*owners), "train", controllers)
     if controllers.is_any(requester.username):
         assert found in ((TRAINER,), (requester, TRAINER))
     else:

@@ -11,18 +11,24 @@ from hypothesis import strategies as st
 
 from core.sandbox.decision import Feature, RuntimeClass, SandboxMode
 from sandbox.compatibility import CANNOT, GVISOR, KATA
-from sandbox.runtime_choice import Choice, Site, Trouble, choose, demanded
+from sandbox.runtime_choice import (
+    Obstacle,
+    RuntimeChoice,
+    SandboxSettings,
+    choose_runtime,
+    is_sandbox_required,
+)
 
 GVISOR_CLASS: Final = RuntimeClass("gvisor", "runsc")
 KATA_CLASS: Final = RuntimeClass("kata-vm-isolation", "kata")
-BOTH: Final = Site(("gvisor", "kata-vm-isolation"))
+BOTH: Final = SandboxSettings(("gvisor", "kata-vm-isolation"))
 ALL: Final = {"gvisor": GVISOR_CLASS, "kata-vm-isolation": KATA_CLASS}
 NETWORK: Final = Feature("host-network", "spec.hostNetwork")
 BLOCK: Final = Feature("block-volume", "spec.containers[0].volumeDevices", "main")
 GPU: Final = Feature("gpu", "spec.containers[0].resources.limits[nvidia.com/gpu]", "main")
 
 
-def troubles(choice: Choice) -> list[tuple[Trouble, str]]:
+def troubles(choice: RuntimeChoice) -> list[tuple[Obstacle, str]]:
     """Give what is against each runtime."""
     return [(each.trouble, each.runtime) for each in choice.refusals]
 
@@ -42,21 +48,25 @@ def test_when_a_sandbox_is_demanded(
     mode: SandboxMode, *, asked: bool, score: int, expected: bool
 ) -> None:
     """Always where required or asked for; by risk from the threshold on; else never."""
-    assert demanded(mode, asked=asked, score=score, threshold=50) is expected
+    assert is_sandbox_required(mode, asked=asked, score=score, threshold=50) is expected
 
 
 def test_the_first_that_can_is_taken() -> None:
     """The second only for what the first cannot run, or where the first is not there."""
-    assert choose(BOTH, None, (), ALL) == Choice("gvisor")
-    assert choose(BOTH, None, (BLOCK,), ALL) == Choice("kata-vm-isolation")
-    assert choose(BOTH, None, (), ALL | {"gvisor": None}) == Choice("kata-vm-isolation")
+    assert choose_runtime(BOTH, None, (), ALL) == RuntimeChoice("gvisor")
+    assert choose_runtime(BOTH, None, (BLOCK,), ALL) == RuntimeChoice("kata-vm-isolation")
+    assert choose_runtime(BOTH, None, (), ALL | {"gvisor": None}) == RuntimeChoice(
+        "kata-vm-isolation"
+    )
 
 
 def test_what_none_can_run_is_refused_with_the_feature() -> None:
     """Said of the first that there is; a class that is missing cannot be mended by the author."""
-    assert troubles(choose(BOTH, None, (NETWORK,), ALL)) == [(Trouble.INCOMPATIBLE, "gvisor")]
+    assert troubles(choose_runtime(BOTH, None, (NETWORK,), ALL)) == [
+        (Obstacle.INCOMPATIBLE, "gvisor")
+    ]
     only = ALL | {"gvisor": None}
-    found = choose(BOTH, None, (NETWORK, BLOCK), only)
+    found = choose_runtime(BOTH, None, (NETWORK, BLOCK), only)
     assert [(each.runtime, each.feature) for each in found.refusals] == [
         ("kata-vm-isolation", NETWORK)
     ]
@@ -65,31 +75,35 @@ def test_what_none_can_run_is_refused_with_the_feature() -> None:
 def test_a_class_that_is_missing_or_no_sandbox() -> None:
     """Both are said, each by its name."""
     classes = {"gvisor": RuntimeClass("gvisor", "runc"), "kata-vm-isolation": None}
-    assert troubles(choose(BOTH, None, (), classes)) == [
-        (Trouble.NO_SANDBOX, "gvisor"),
-        (Trouble.ABSENT, "kata-vm-isolation"),
+    assert troubles(choose_runtime(BOTH, None, (), classes)) == [
+        (Obstacle.NO_SANDBOX, "gvisor"),
+        (Obstacle.ABSENT, "kata-vm-isolation"),
     ]
-    assert troubles(choose(BOTH, None, (), {})) == [
-        (Trouble.ABSENT, "gvisor"),
-        (Trouble.ABSENT, "kata-vm-isolation"),
+    assert troubles(choose_runtime(BOTH, None, (), {})) == [
+        (Obstacle.ABSENT, "gvisor"),
+        (Obstacle.ABSENT, "kata-vm-isolation"),
     ]
 
 
 def test_an_authors_class_is_kept_or_refused_never_exchanged() -> None:
     """One of the site's is as good as the first; every other is refused, with the same handler."""
-    assert choose(BOTH, "kata-vm-isolation", (), ALL) == Choice("kata-vm-isolation")
+    assert choose_runtime(BOTH, "kata-vm-isolation", (), ALL) == RuntimeChoice("kata-vm-isolation")
     more = ALL | {"also-runsc": RuntimeClass("also-runsc", "runsc")}
-    assert troubles(choose(BOTH, "also-runsc", (), more)) == [(Trouble.OTHER, "also-runsc")]
-    assert troubles(choose(BOTH, "", (), ALL)) == [(Trouble.EMPTY, "")]
+    assert troubles(choose_runtime(BOTH, "also-runsc", (), more)) == [
+        (Obstacle.OTHER, "also-runsc")
+    ]
+    assert troubles(choose_runtime(BOTH, "", (), ALL)) == [(Obstacle.EMPTY, "")]
 
 
 def test_all_that_is_against_it_is_said_at_once() -> None:
     """Who names a wrong class is told which one it would get, and what that one cannot run."""
-    second = choose(BOTH, "other", (BLOCK,), ALL)
-    assert (second.runtime, troubles(second)) == ("kata-vm-isolation", [(Trouble.OTHER, "other")])
-    none = choose(BOTH, "", (NETWORK,), ALL)
-    assert troubles(none) == [(Trouble.EMPTY, ""), (Trouble.INCOMPATIBLE, "gvisor")]
-    assert troubles(choose(BOTH, "gvisor", (BLOCK,), ALL)) == [(Trouble.INCOMPATIBLE, "gvisor")]
+    second = choose_runtime(BOTH, "other", (BLOCK,), ALL)
+    assert (second.runtime, troubles(second)) == ("kata-vm-isolation", [(Obstacle.OTHER, "other")])
+    none = choose_runtime(BOTH, "", (NETWORK,), ALL)
+    assert troubles(none) == [(Obstacle.EMPTY, ""), (Obstacle.INCOMPATIBLE, "gvisor")]
+    assert troubles(choose_runtime(BOTH, "gvisor", (BLOCK,), ALL)) == [
+        (Obstacle.INCOMPATIBLE, "gvisor")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -105,12 +119,12 @@ def test_a_gpu_where_the_class_holds_it_to_nodes_that_can(
     label: str, selector: dict[str, str], *, runs: bool
 ) -> None:
     """The operator names the label, and the class selects it: neither alone is enough."""
-    site = Site(gpu_label=label)
+    site = SandboxSettings(gpu_label=label)
     classes = {"gvisor": RuntimeClass("gvisor", "runsc", selector)}
-    assert (not choose(site, None, (GPU,), classes).refusals) is runs
-    kata = Site(("kata-vm-isolation",), gpu_label=label)
+    assert (not choose_runtime(site, None, (GPU,), classes).refusals) is runs
+    kata = SandboxSettings(("kata-vm-isolation",), gpu_label=label)
     found = {"kata-vm-isolation": RuntimeClass("kata-vm-isolation", "kata", selector)}
-    assert choose(kata, None, (GPU,), found).refusals
+    assert choose_runtime(kata, None, (GPU,), found).refusals
 
 
 _features = st.lists(
@@ -138,11 +152,11 @@ def test_more_features_never_help(
     classes: dict[str, RuntimeClass | None],
 ) -> None:
     """What is refused stays refused; what is taken again with its own class stays the same."""
-    before = choose(BOTH, named, features, classes)
-    after = choose(BOTH, named, features + more, classes)
+    before = choose_runtime(BOTH, named, features, classes)
+    after = choose_runtime(BOTH, named, features + more, classes)
     assert not before.refusals or after.refusals
     if not before.refusals:
-        assert choose(BOTH, before.runtime, features, classes) == before
+        assert choose_runtime(BOTH, before.runtime, features, classes) == before
 
 
 def test_every_limit_says_why_what_instead_and_where_it_is_written() -> None:

@@ -10,7 +10,7 @@ from policies.bundle import read_bundle
 from policies.context import Context, Standings, encode_context
 from policies.engine import Answer
 from policies.engine.embedded import EmbeddedEngine
-from sandbox.risk_score import weigh
+from sandbox.risk_score import score_risk
 from sandbox.runtime_choice import THRESHOLD
 from tests.unit.policies.bundles import make_bundle
 
@@ -37,7 +37,7 @@ def score(engine: EmbeddedEngine, signals: tuple[str, ...], context: Context) ->
     """Weigh a Pod of these signals in a context."""
     of_object = tuple(Signal(f"sandbox/{rule}", "spec") for rule in signals)
     judged = asyncio.run(engine.judge(b"", Answer(()), encode_context(context)))
-    return weigh((*of_object, *judged.signals), (), engine.rules, {}).score
+    return score_risk((*of_object, *judged.signals), (), engine.rules, {}).score
 
 
 @pytest.mark.parametrize(

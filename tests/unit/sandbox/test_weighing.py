@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from core.decision.decision import Need
 from core.sandbox.decision import Signal, WeighedSignal
-from sandbox.risk_score import UNKNOWN_POINTS, Weighed, weigh
+from sandbox.risk_score import UNKNOWN_POINTS, RiskScore, score_risk
 
 
 class _Rule:
@@ -39,7 +39,7 @@ PRIVILEGED: Final = Need(
 
 def test_signals_add_up_the_heaviest_first() -> None:
     """Each with its points, its place and its rule's message."""
-    assert weigh((INSTALLS, NOTEBOOK), (), RULES, {}) == Weighed(
+    assert score_risk((INSTALLS, NOTEBOOK), (), RULES, {}) == RiskScore(
         (
             WeighedSignal(NOTEBOOK.rule, 40, NOTEBOOK.path, "runs jupyter"),
             WeighedSignal(INSTALLS.rule, 20, INSTALLS.path, "runs pip"),
@@ -51,7 +51,7 @@ def test_signals_add_up_the_heaviest_first() -> None:
 def test_each_rule_counts_once() -> None:
     """Ten notebooks are as risky as one."""
     many = [Signal(NOTEBOOK.rule, f"spec.containers[{i}].image", "jupyter") for i in range(10)]
-    found = weigh(many, (), RULES, {})
+    found = score_risk(many, (), RULES, {})
     assert (found.score, [each.path for each in found.counted]) == (40, [many[0].path])
 
 
@@ -60,32 +60,32 @@ def test_privileges_count_by_exception_only_and_by_what_they_are() -> None:
     rule = "privileges/volume/hostPath"
     read = Need(rule, "volume/hostPath:ro/etc", "spec.volumes[0]")
     written = Need(rule, "volume/hostPath:rw/etc", "spec.volumes[1]")
-    found = weigh((), (read, written, PRIVILEGED), RULES, {})
+    found = score_risk((), (read, written, PRIVILEGED), RULES, {})
     assert [(each.rule, each.points, each.path) for each in found.counted] == [
         (PRIVILEGED.rule, 60, "spec.containers[0]"),
         (rule, 60, "spec.volumes[1]"),
     ]
     assert found.score == 120
-    assert weigh((), (), RULES, {}) == Weighed()
+    assert score_risk((), (), RULES, {}) == RiskScore()
 
 
 def test_a_sites_points_are_those_that_count() -> None:
     """More, less, or none: what has no points is not counted."""
     points = {NOTEBOOK.rule: 70, INSTALLS.rule: 0}
-    found = weigh((NOTEBOOK, INSTALLS), (), RULES, points)
+    found = score_risk((NOTEBOOK, INSTALLS), (), RULES, points)
     assert [(each.rule, each.points) for each in found.counted] == [(NOTEBOOK.rule, 70)]
 
 
 def test_a_signal_of_no_known_rule_counts_most() -> None:
     """What nobody described is not harmless."""
     unknown = Signal("sandbox/site/mine", "spec")
-    assert weigh((unknown,), (), RULES, {}).score == UNKNOWN_POINTS
+    assert score_risk((unknown,), (), RULES, {}).score == UNKNOWN_POINTS
 
 
 def test_a_reason_holds_no_control_characters() -> None:
     """It is shown to people and written to the record, and is of bounded length."""
     nasty = Signal(NOTEBOOK.rule, "spec", "x\n\x1b[31m" + 5000 * "y")
-    (found,) = weigh((nasty,), (), RULES, {}).counted
+    (found,) = score_risk((nasty,), (), RULES, {}).counted
     assert found.reason.isprintable()
     assert len(found.reason) <= 200
 
@@ -113,8 +113,8 @@ def test_more_is_never_less(
     points: dict[str, int],
 ) -> None:
     """Whatever is added to what there is, the score does not fall; order does not matter."""
-    before = weigh(signals, needs, RULES, points)
-    after = weigh(signals + more_signals, needs + more_needs, RULES, points)
+    before = score_risk(signals, needs, RULES, points)
+    after = score_risk(signals + more_signals, needs + more_needs, RULES, points)
     assert after.score >= before.score
-    assert weigh(signals[::-1], needs[::-1], RULES, points).score == before.score
+    assert score_risk(signals[::-1], needs[::-1], RULES, points).score == before.score
     assert before.score == sum(each.points for each in before.counted)

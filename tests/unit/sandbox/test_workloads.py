@@ -11,8 +11,13 @@ from policies.bundle import read_bundle
 from policies.engine import Answer
 from policies.engine.embedded import EmbeddedEngine
 from policies.projection import encode, project
-from sandbox.risk_score import Weighed, weigh
-from sandbox.runtime_choice import ORDINARY, THRESHOLD, choose, demanded
+from sandbox.risk_score import RiskScore, score_risk
+from sandbox.runtime_choice import (
+    DEFAULT_SANDBOX_SETTINGS,
+    THRESHOLD,
+    choose_runtime,
+    is_sandbox_required,
+)
 from tests.unit.policies.bundles import make_bundle
 from tests.unit.sandbox.workloads import RUNC, SANDBOX, Fields, Workload
 from tests.unit.sandbox.workloads_of_platforms import PLATFORMS
@@ -36,12 +41,12 @@ def ask(engine: EmbeddedEngine, pod: Fields) -> Answer:
     return engine.evaluate(encode(project(decode_pod(json.dumps(pod).encode()))))
 
 
-def weighed(engine: EmbeddedEngine, workload: Workload) -> Weighed:
+def weighed(engine: EmbeddedEngine, workload: Workload) -> RiskScore:
     """Weigh a workload of which a profile covers all but what is excused."""
     answer = ask(engine, workload.pod)
     excused = [need for need in answer.needs if need.privilege in workload.excused]
     assert {need.privilege for need in excused} == set(workload.excused)
-    return weigh(answer.signals, excused, engine.rules, {})
+    return score_risk(answer.signals, excused, engine.rules, {})
 
 
 def by_name(workload: Workload) -> str:
@@ -74,8 +79,10 @@ def test_signals_and_score_are_those_that_are_argued(
 def test_verdict_is_the_one_that_is_argued(engine: EmbeddedEngine, workload: Workload) -> None:
     """Under runc, under gVisor, or refused for exactly the features that gVisor cannot run."""
     score = weighed(engine, workload).score
-    must = demanded(SandboxMode.BY_RISK, asked=False, score=score, threshold=THRESHOLD)
-    choice = choose(ORDINARY, None, ask(engine, workload.pod).features, CLASSES)
+    must = is_sandbox_required(SandboxMode.BY_RISK, asked=False, score=score, threshold=THRESHOLD)
+    choice = choose_runtime(
+        DEFAULT_SANDBOX_SETTINGS, None, ask(engine, workload.pod).features, CLASSES
+    )
     features = sorted({each.feature.name for each in choice.refusals if each.feature})
     if not must:
         assert workload.verdict == RUNC

@@ -13,7 +13,7 @@ import msgspec
 
 from control.weights.reading_access import AccessReader, Require
 from identity.azure_roles import grant_assignments
-from identity.azure_roles.differences import Granted
+from identity.azure_roles.differences import GrantHolders
 from identity.clients.resource_manager import ResourceManager
 from identity.entra.graph_requests import Resource
 from tests.harness.evidence import ROOT
@@ -84,7 +84,7 @@ def test_control_may_read_of_a_store_what_it_reads(files: dict[str, File], tmp_p
 
     async def reading(manager: ResourceManager) -> set[str]:
         watched = Watched(manager)
-        await AccessReader(watched, time.time).read(store(), Granted(), lambda: None)
+        await AccessReader(watched, time.time).read(store(), GrantHolders(), lambda: None)
         return watched.actions
 
     with azure_in(tmp_path) as azure:

@@ -7,9 +7,9 @@ from typing import Final, TypeVar
 
 import pytest
 
-from egress.model.openings import Meaning
+from egress.model.openings import CompiledAllowlists
 from egress.render import render
-from egress.render.target import Engine, EngineKind, Target
+from egress.render.target import Engine, EngineKind, RenderTarget
 from tests.api.admission.objects import until_known
 from tests.api.kube.objects import new_name
 from tests.harness.client import ApiStatusError, Client, Json, connect, read_objects
@@ -108,7 +108,7 @@ async def enrol(admin: Client) -> str:
 
 def floor(namespace: str, engine: EngineKind = "networkpolicy") -> list[Json]:
     """Give what every enrolled namespace has, as it is rendered."""
-    return list(render(Meaning(namespace), Target(Engine(engine))).objects)
+    return list(render(CompiledAllowlists(namespace), RenderTarget(Engine(engine))).objects)
 
 
 def pod(namespace: str, name: str = "run", **meta: object) -> Json:

@@ -5,9 +5,9 @@ import pytest
 from core.base.networks import network_of
 from core.egress.destinations import PortRange
 from core.kubernetes.label_selectors import Requirement
-from egress.model.openings import Addresses, Block, Meaning, Opening
+from egress.model.openings import Addresses, Block, CompiledAllowlists, Opening
 from egress.render import render
-from egress.render.target import Target
+from egress.render.target import RenderTarget
 from tests.api.egress.guarding.conftest import floor, pod, soon, until
 from tests.harness.client import ApiStatusError, Client, Json
 
@@ -45,7 +45,7 @@ def allowed(namespace: str) -> list[Json]:
         Addresses((Block(network_of("192.0.2.0/24")), Block(network_of("198.51.100.0/25")))),
         (PortRange("TCP", 443, 443),),
     )
-    return list(render(Meaning(namespace, (opening,)), Target()).objects)
+    return list(render(CompiledAllowlists(namespace, (opening,)), RenderTarget()).objects)
 
 
 @pytest.fixture

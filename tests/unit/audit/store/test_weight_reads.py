@@ -32,7 +32,7 @@ from core.weights.access import (
     SignedBy,
     encode_access,
 )
-from identity.look_back.subjects import Risen
+from identity.look_back.subjects import IdentityAtRisk
 from tests.unit.audit.auditor import running_auditor
 from tests.unit.audit.store.documents import CLUSTER, NOW_MS
 
@@ -91,13 +91,13 @@ async def keep(store: Store, *accesses: Access, cluster: str = CLUSTER) -> None:
     assert receipt.stored == len(accesses)
 
 
-def risen(*labels: str, begin_ms: int = 0, clients: frozenset[str] = frozenset()) -> Risen:
+def risen(*labels: str, begin_ms: int = 0, clients: frozenset[str] = frozenset()) -> IdentityAtRisk:
     """Give somebody who is looked back on."""
     key = identity_key(labels[0].removeprefix("oid:"))
-    return Risen(key, labels, None, 0, begin_ms // 1000, client_ids=clients)
+    return IdentityAtRisk(key, labels, None, 0, begin_ms // 1000, client_ids=clients)
 
 
-async def asked(source: AuditorReads, *whose: Risen) -> list[list[StoreReads]]:
+async def asked(source: AuditorReads, *whose: IdentityAtRisk) -> list[list[StoreReads]]:
     """Give what each read; all of it was gone through."""
     found, gaps = await weight_reads(source, whose, UNTIL_MS, lambda _: None)
     assert gaps == []

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from control.egress.foreign import UNCOMPARED, opening_more
-from egress.render.generated_objects import generated
+from egress.render.generated_objects import generated_object
 from kube.egress.network_policies import LivePolicy, live_policy
 
 Json = dict[str, Any]
@@ -27,7 +27,7 @@ def wanted(*cidrs: str) -> Json:
     """Give a policy of Sallyport's that opens networks to all Pods."""
     spec = msgspec.json.decode(opens("x", *cidrs).spec)
     metadata = {"name": "sallyport-allow-x-0", "namespace": "a"}
-    return generated("networking.k8s.io/v1", "NetworkPolicy", metadata, spec, allowlist="x")
+    return generated_object("networking.k8s.io/v1", "NetworkPolicy", metadata, spec, allowlist="x")
 
 
 async def test_those_that_open_more_are_told_with_what() -> None:

@@ -13,7 +13,7 @@ from control.egress.naming import SAVE_S, Naming
 from control.egress.remembering import LearntStore
 from core.base.errors import ClusterError
 from egress.dns import store as names_stored
-from egress.dns.learnt_names import Learnt, NamesSettings, Reply, Seen
+from egress.dns.learnt_names import LearntName, NamesSettings, Reply, SeenAddress
 from kube.leader.lease import Leadership
 from tests.unit.control.egress.stored import Stored
 
@@ -130,10 +130,14 @@ async def test_a_term_begins_with_what_is_stored() -> None:
     assert case.open() == ["192.0.2.7/32", "192.0.2.9/32"]
 
 
-def names(count: int) -> dict[str, Learnt]:
+def names(count: int) -> dict[str, LearntName]:
     """Give what is known of names."""
-    seen = tuple(Seen(ip_address(f"192.0.2.{number}"), 1_800_000_000.0) for number in range(9))
-    return {f"host-{number}.example.com": Learnt(seen, 1_800_000_000.0) for number in range(count)}
+    seen = tuple(
+        SeenAddress(ip_address(f"192.0.2.{number}"), 1_800_000_000.0) for number in range(9)
+    )
+    return {
+        f"host-{number}.example.com": LearntName(seen, 1_800_000_000.0) for number in range(count)
+    }
 
 
 async def test_shards_grow_and_shrink_without_losing_a_name(

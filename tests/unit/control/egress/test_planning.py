@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from control.egress.planning import FLOOR, Apply, Delete, Plan, plan_of
 from core.base import names
-from egress.render.generated_objects import allow_name, generated
+from egress.render.generated_objects import allow_name, generated_object
 from kube.egress.network_policies import LivePolicy, digest_of, live_policy
 
 Json = dict[str, Any]
@@ -21,7 +21,7 @@ def policy(name: str, opened: set[int], allowlist: str = "") -> Json:
     """Give a policy that opens ports."""
     spec = {"ports": sorted(opened)}
     metadata = {"name": name, "namespace": "a"}
-    return generated("networking.k8s.io/v1", KIND, metadata, spec, allowlist)
+    return generated_object("networking.k8s.io/v1", KIND, metadata, spec, allowlist)
 
 
 def policies(content: Content) -> list[Json]:

@@ -12,7 +12,7 @@ from core.base.errors import EntraError, NotLeaderError
 from core.weights.store_access import DifferenceKind, StoreAccess
 from core.weights.stores import WeightStore
 from identity.azure_roles.arm_responses import AUTHORIZATION
-from identity.azure_roles.differences import Granted
+from identity.azure_roles.differences import GrantHolders
 from identity.clients.resource_manager import ResourceManager
 from tests.harness.fake_resource_manager import FakeResourceManager
 from tests.unit.control.weights.azure import asking, azure_in
@@ -43,7 +43,7 @@ def read(azure: FakeResourceManager, what: WeightStore) -> StoreAccess:
     """Read who can open a store."""
 
     async def reading(manager: ResourceManager) -> StoreAccess:
-        return await AccessReader(manager, time.time).read(what, Granted(), leading)
+        return await AccessReader(manager, time.time).read(what, GrantHolders(), leading)
 
     return asyncio.run(asking(azure, reading))
 

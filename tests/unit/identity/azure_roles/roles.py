@@ -8,7 +8,7 @@ from core.people.approvable import read_object
 from core.weights.store_access import Ability, Holder
 from core.weights.stores import WeightStore, store_of
 from identity.azure_roles.arm_responses import Assignment, Definition, Denial
-from identity.azure_roles.effective_access import Rules, holders_of
+from identity.azure_roles.effective_access import AccountRules, holders_of
 
 SUBSCRIPTION = "/subscriptions/11111111-1111-1111-1111-111111111111"
 GROUP = f"{SUBSCRIPTION}/resourceGroups/models"
@@ -51,7 +51,7 @@ def held(
         raw = {"id": "/role", "properties": {"roleName": "R", "permissions": [permission]}}
         definitions["/role"] = msgspec.convert(raw, Definition)
     denied = [msgspec.convert({"id": "d", "properties": one}, Denial) for one in denials]
-    return list(holders_of(Rules(ACCOUNT, assignments, definitions, denied)))
+    return list(holders_of(AccountRules(ACCOUNT, assignments, definitions, denied)))
 
 
 def abilities(permission: dict[str, Any] | None, **more: Any) -> set[Ability]:

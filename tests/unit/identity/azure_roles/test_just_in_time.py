@@ -10,13 +10,13 @@ from identity.azure_roles.arm_responses import Assignment
 from identity.azure_roles.grant_assignments import (
     CONTRIBUTOR,
     READER,
+    ImpossibleAssignment,
     Recipient,
-    Unmade,
-    Wanted,
+    WantedAssignment,
     condition_of,
     is_ours,
-    plan,
-    wanted_of,
+    plan_assignments,
+    wanted_assignments,
 )
 from tests.unit.identity.azure_roles.roles import ACCOUNT, ALICE, TRAINER, assignment, store
 
@@ -38,13 +38,13 @@ def grant(**spec: Any) -> AccessGrant:
     return grant_of(read_object(msgspec.json.encode(raw), "AccessGrant"))
 
 
-def asked(what: AccessGrant, cluster: str = "c", **spec: Any) -> list[Wanted]:
+def asked(what: AccessGrant, cluster: str = "c", **spec: Any) -> list[WantedAssignment]:
     """Give what a grant asks for."""
-    found = list(wanted_of(cluster, what, store(**spec), [WHO]))
-    return [one for one in found if isinstance(one, Wanted)]
+    found = list(wanted_assignments(cluster, what, store(**spec), [WHO]))
+    return [one for one in found if isinstance(one, WantedAssignment)]
 
 
-def stored(wanted: Wanted, **over: Any) -> Assignment:
+def stored(wanted: WantedAssignment, **over: Any) -> Assignment:
     """Give the assignment that Azure has once it is made."""
     scope, _, name = wanted.path.partition("/providers/Microsoft.Authorization/roleAssignments/")
     properties = {**wanted.body["properties"], "scope": scope, **over}
@@ -75,31 +75,31 @@ def test_writing_takes_a_contributor_and_prefixes_a_condition() -> None:
 def test_a_prefix_that_would_break_the_condition_is_not_made() -> None:
     """A quote in it would end the text: it is told, and no wider role is given instead."""
     what = grant(container="checkpoints", prefixes=["a' OR 'b"])
-    (found,) = wanted_of("c", what, store(), [WHO])
-    assert isinstance(found, Unmade)
+    (found,) = wanted_assignments("c", what, store(), [WHO])
+    assert isinstance(found, ImpossibleAssignment)
     assert "cannot be written" in found.why
 
 
 def test_a_store_without_a_resource_is_told() -> None:
     """Nothing can be assigned there."""
-    (found,) = wanted_of("c", grant(), store(resourceId=None), [WHO])
-    assert isinstance(found, Unmade)
+    (found,) = wanted_assignments("c", grant(), store(resourceId=None), [WHO])
+    assert isinstance(found, ImpossibleAssignment)
 
 
 def test_what_lacks_is_made_and_what_is_over_is_removed() -> None:
     """The grant that ended loses its assignment, the new one gets its own."""
     (old,) = asked(grant())
     (new,) = asked(grant(reason="other", rights=["write"]))
-    found = plan("c", [new], [stored(old)], complete=True)
+    found = plan_assignments("c", [new], [stored(old)], complete=True)
     assert found.remove == (old.path,)
     assert found.make == (new,)
-    assert plan("c", [old], [stored(old)], complete=True).make == ()
+    assert plan_assignments("c", [old], [stored(old)], complete=True).make == ()
 
 
 def test_nothing_is_removed_while_grants_are_not_all_known() -> None:
     """A watch that is away ends nobody's access."""
     (old,) = asked(grant())
-    assert plan("c", [], [stored(old)], complete=False).remove == ()
+    assert plan_assignments("c", [], [stored(old)], complete=False).remove == ()
 
 
 def test_what_others_made_is_never_removed() -> None:
@@ -111,7 +111,7 @@ def test_what_others_made_is_never_removed() -> None:
         msgspec.structs.replace(stored(one), name="5b4c1f04-3d0e-4b7a-9a63-1b3f0f9a2c11"),
         *(stored(each) for each in asked(grant(), cluster="other")),
     ]
-    assert plan("c", [], others, complete=True).remove == ()
+    assert plan_assignments("c", [], others, complete=True).remove == ()
     assert is_ours("c", stored(one))
 
 
@@ -119,5 +119,5 @@ def test_a_longer_grant_changes_its_assignment() -> None:
     """The description says until when: it is written again."""
     (old,) = asked(grant())
     (new,) = asked(grant(expiresAt="2026-12-24T00:00:00Z"))
-    found = plan("c", [new], [stored(old)], complete=True)
+    found = plan_assignments("c", [new], [stored(old)], complete=True)
     assert (found.remove, found.make) == ((), (new,))
