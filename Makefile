@@ -26,7 +26,7 @@ $(VENV)/.installed: requirements/uv.txt requirements/dev.txt pyproject.toml
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	touch $@
 
-$(BUNDLE): $(VENV)/.installed $(REGO) policies/build.py policies/bundle.py
+$(BUNDLE): $(VENV)/.installed $(REGO) policies/build/builder.py policies/bundle/format.py
 	@opa="$$(python3 tests/tools/provide.py opa)"
 	$(BIN)/sallyport policy build --opa "$$opa" --output $@
 

@@ -12,8 +12,8 @@ from admission.judge import Judge
 from core.base.errors import BundleRefusedError, EngineAwayError, SettingsError
 from core.policy_bundles import BASE, LONGEST_PROBLEM
 from core.safe_text import traceback_places
-from policies.bundle import Bundle
-from policies.trial import MOST_SAMPLES, Here, MakeEngine, Trial, Tried
+from policies.bundle.format import Bundle
+from policies.trial.evaluation import MOST_SAMPLES, Here, MakeEngine, Trial, Tried
 
 _log = structlog.get_logger(__name__)
 

@@ -23,10 +23,10 @@ from core.decision.request import Operation, Request
 from core.kubernetes.workload_kinds import CONTROLLER_MANAGER, service_account_user
 from core.people.subject import Subject
 from identity.subject_kind import SubjectKind, kind_of
-from policies.engine import Answer
-from policies.projecting.connections import CONNECTION_KINDS, project_connection
-from policies.projecting.credentials import project_credential
-from policies.projection import project
+from policies.engine.interface import Answer
+from policies.projection.connections import CONNECTION_KINDS, project_connection
+from policies.projection.credentials import project_credential
+from policies.projection.pods import project
 
 _INTO_PODS: Final = CONNECTION_KINDS - {"ServiceProxyOptions", "NodeProxyOptions"}
 

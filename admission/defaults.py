@@ -17,7 +17,7 @@ from core.decision.namespaces import Mode
 from core.decision.request import Operation, Phase, Request
 from core.kubernetes import pod as k8s
 from core.profiles.defaults import Defaults, DefaultVariable
-from policies.projecting.resources import is_nothing
+from policies.projection.resources import is_nothing
 
 _SECCOMP: Final = "seccomp/unset"
 _CAPABILITIES: Final = "capabilities/default"

@@ -9,7 +9,7 @@ from typing import Final
 from admission.checks.profiles import MANY, MORE, NAMED
 from core.decision.decision import Action, Decision, Verdict
 from core.decision.request import Request
-from policies.backstop.covered import COVERED
+from policies.backstop.rules import COVERED
 
 _HELD: Final = frozenset(covered.rule for covered in COVERED)
 _PROFILES: Final = _HELD | {NAMED, MANY, MORE}

@@ -6,8 +6,8 @@ import msgspec
 
 from admission.parts import Part, Reading
 from core.sandbox.decision import Signal
-from policies.engine import Answer, Engine, Judgement, Shown
-from policies.projection import encode
+from policies.engine.interface import Answer, Engine, Judgement, Shown
+from policies.projection.pods import encode
 
 
 class EvaluatedPart(msgspec.Struct, frozen=True, gc=False):

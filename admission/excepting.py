@@ -11,7 +11,7 @@ from admission.needing import ask_usable, denied, since
 from admission.rights import Rights
 from core.decision.document import DecisionDocument
 from core.decision.request import Request
-from policies.engine import Answer
+from policies.engine.interface import Answer
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ from core.sandbox.decision import Feature, SandboxDecision, Signal
 from core.weights.access_paths import AccessPath, UngrantedPath
 from core.weights.grant_coverage import NOBODY, Asker
 from identity.requester_note import NoteChange
-from policies.bundle import Rule
-from policies.context import NO_STANDINGS, Standings
+from policies.bundle.format import Rule
+from policies.projection.context import NO_STANDINGS, Standings
 from sandbox.runtime_choice import Refusal
 
 

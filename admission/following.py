@@ -21,9 +21,9 @@ from core.base.errors import BundleRefusedError, ClusterError, EngineAwayError
 from core.base.times import time_text
 from core.policy_bundles import BASE, LONGEST_PROBLEM, BundleHead, GateAnnouncement, PublishedBundle
 from core.safe_text import traceback_places
-from policies.bundle import Bundle, parse_bundle
-from policies.signing import NO_KEYS, Keys
-from policies.sources.file import FileSource
+from policies.bundle.file_source import FileSource
+from policies.bundle.format import Bundle, parse_bundle
+from policies.bundle.signatures import NO_KEYS, Keys
 
 BEAT_S: Final = 20.0
 """How often a gate writes that it is there still."""

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from admission.facts import Isolated, SandboxPart
 from core.decision.namespaces import Namespace
-from policies.engine import Answer
+from policies.engine.interface import Answer
 from sandbox.risk_score import RiskScore
 
 MOST_KEPT: Final = 512

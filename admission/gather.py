@@ -50,7 +50,7 @@ from identity.profile_subjects import Controllers
 from identity.risk.standings import DEFAULT_FRESHNESS as ORDINARY_FRESHNESS
 from identity.risk.standings import Freshness
 from identity.subject_kind import SubjectKind, kind_of
-from policies.engine import Engine
+from policies.engine.interface import Engine
 from sandbox.runtime_choice import DEFAULT_SANDBOX_SETTINGS as ORDINARY_SITE
 from sandbox.runtime_choice import SandboxSettings
 

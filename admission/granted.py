@@ -20,10 +20,10 @@ from core.cluster import Cluster
 from core.decision.request import Operation, Request
 from core.kubernetes.roles import RoleRule
 from core.kubernetes.workload_kinds import CONTROLLER_MANAGER, service_account_user
-from policies.engine import Answer
-from policies.kinds import project_object
-from policies.projection import Projection
-from policies.rights import BINDINGS, KINDS, role_of, with_role
+from policies.engine.interface import Answer
+from policies.projection.objects import project_object
+from policies.projection.pods import Projection
+from policies.projection.rbac import BINDINGS, KINDS, role_of, with_role
 
 _AGGREGATORS: Final = frozenset(
     {service_account_user("clusterrole-aggregation-controller"), CONTROLLER_MANAGER}

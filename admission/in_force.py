@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from admission.judge import Judge
 from core.decision.decision import Decision
 from core.decision.request import Request
-from policies.engine.remembered import RememberingEngine
+from policies.engine.cache import RememberingEngine
 
 MakeJudge = Callable[[RememberingEngine], Judge]
 """Joins an engine with the rest of what judges need.

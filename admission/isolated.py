@@ -18,7 +18,7 @@ from core.kubernetes.pod_templates import json_pointer
 from core.kubernetes.workload_pods import templates_of
 from core.sandbox.decision import RuntimeClass, SandboxMode
 from identity.requester_note import Change
-from policies.bundle import Rule
+from policies.bundle.format import Rule
 from sandbox.risk_score import RiskScore, score_risk
 from sandbox.runtime_choice import (
     RuntimeChoice,

@@ -8,8 +8,8 @@ from admission.rights import Rights
 from admission.wording import printable, rule_message
 from core.decision.decision import Action, Denial, Finding, Need
 from core.decision.namespaces import Mode
-from policies.bundle import Rule
-from policies.engine.answers import MOST_OF_MESSAGE
+from policies.bundle.format import Rule
+from policies.engine.entry_points import MOST_OF_MESSAGE
 
 
 def since(needs: Iterable[Need], rules: Mapping[str, Rule]) -> dict[str, int]:

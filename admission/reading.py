@@ -33,10 +33,10 @@ from identity.profile_subjects import (
     subjects_of_pod,
 )
 from identity.requester_note import PROFILE_PATH
-from policies.kinds import OBJECT_KINDS, project_object, project_persistent
-from policies.projecting.added import mark_added
-from policies.projection import project
-from policies.rights import KINDS
+from policies.projection.added import mark_added
+from policies.projection.objects import OBJECT_KINDS, project_object, project_persistent
+from policies.projection.pods import project
+from policies.projection.rbac import KINDS
 from policies.site.fields import NO_FIELDS, NO_READS, POD, Reads
 
 _BINDING: Final = "a volume is bound to a claim"

@@ -30,7 +30,7 @@ from identity.risk.decision import NO_NAMESPACE_RISK, NamespaceRisk, decide
 from identity.risk.principals import Principal, principal_of, principal_of_client, principal_of_note
 from identity.risk.standings import Freshness
 from identity.risk.table import SHIPPED, RiskTable, parse_table
-from policies.context import Standings
+from policies.projection.context import Standings
 
 KEPT_S: Final = 1.0
 """Seconds for which what Pods share is remembered: much less than any age that counts."""

@@ -22,8 +22,8 @@ from core.decision.decision import Action, Denial, Finding
 from core.decision.request import Operation, Phase, Request
 from core.kubernetes.pod import Pod
 from core.sandbox.decision import SandboxMode
-from policies.engine import Answer, Engine, Judgement, Shown
-from policies.projection import NO_POD
+from policies.engine.interface import Answer, Engine, Judgement, Shown
+from policies.projection.pods import NO_POD
 from policies.site.fields import POD, kind_name
 
 _JUDGED: Final = frozenset({Operation.CREATE, Operation.UPDATE})

@@ -23,8 +23,8 @@ from core.base.errors import NotSyncedError, SallyportError
 from core.decision.decision import Decision
 from core.decision.request import Request
 from core.profiles.container_profiles import ProfileSet
-from policies.bundle import Bundle, Rule
-from policies.engine import Engine
+from policies.bundle.format import Bundle, Rule
+from policies.engine.interface import Engine
 
 MOST_WAITING: Final = 1000
 MOST_BYTES: Final = 16 * 1024 * 1024

@@ -1,4 +1,4 @@
-"""What is known of a request beside its object, for the policies (`policies.context`).
+"""What is known of a request beside its object, for the policies (`policies.projection.context`).
 
 It reads memory: the Services that let traffic in from outside, and when service accounts were made.
 """
@@ -18,7 +18,13 @@ from core.kubernetes.pod import Pod
 from core.people.subject import Subject, pseudonymous_group
 from core.sandbox.decision import SandboxMode
 from identity.subject_kind import SubjectKind
-from policies.context import ABSENT, ABSENT_BESIDES_RISK, NO_STANDINGS, Context, encode_context
+from policies.projection.context import (
+    ABSENT,
+    ABSENT_BESIDES_RISK,
+    NO_STANDINGS,
+    Context,
+    encode_context,
+)
 
 _DEFAULT_ACCOUNT: Final = "default"
 """The service account of a Pod that names none (kubernetes/plugin/pkg/admission/serviceaccount)."""

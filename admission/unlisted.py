@@ -1,6 +1,6 @@
 """Reads objects of kinds that nobody listed: their Pod templates are known by their shape.
 
-They come where `control` has found their definitions (`control/loops/discovery.py`). What is said
+They come where `control` has found their definitions (`control/discovery/loop.py`). What is said
 of them is advice, early: their Pods are judged in any case. So in doubt an object is left alone,
 since a false refusal stops somebody's work, and a missing one comes later (docs/adr/0027).
 """
@@ -13,7 +13,7 @@ from core.base.errors import InvalidObjectError
 from core.decision.request import Request
 from core.kubernetes.workload_kinds import WorkloadKind
 from identity.profile_subjects import Controllers
-from policies.projecting.volumes import Claimed
+from policies.projection.volumes import Claimed
 from policies.site.fields import NO_READS, Reads
 
 OWNED: Final = "it is made for another object: its Pods are judged"

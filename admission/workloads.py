@@ -22,8 +22,8 @@ from core.kubernetes.workload_pods import templates_of
 from core.people.subject import Subject
 from identity.profile_subjects import Controllers, pod_service_account, subjects_of
 from identity.requester_note import PROFILE_PATH
-from policies.projecting.volumes import Claimed
-from policies.projection import project
+from policies.projection.pods import project
+from policies.projection.volumes import Claimed
 from policies.site.fields import NO_READS, POD, Reads
 
 SAME: Final = "the update changes no Pod template"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.servers import ROOT
-from policies.build import build
+from policies.build.builder import build
 from tests.tools.provide import provide
 
 _REGO: Final = ROOT / "policies" / "rego"

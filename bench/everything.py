@@ -21,7 +21,7 @@ from bench.sandbox import NEW, ask_by_risk
 from bench.servers import ROOT
 from bench.weights import guard_weights
 from policies import BUILT_IN_REGO
-from policies.build import build
+from policies.build.builder import build
 from policies.site.choices import read_choices
 from tests.harness.evidence import record
 from tests.tools.provide import provide

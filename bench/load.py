@@ -19,7 +19,7 @@ import uvloop
 
 from bench.reviews import USUAL, Pods
 from core.kubernetes.pod import decode_pod
-from policies.projection import encode, project
+from policies.projection.pods import encode, project
 
 
 class Order(msgspec.Struct):

@@ -31,10 +31,10 @@ from core.kubernetes.pod import decode_pod
 from core.profiles.container_profiles import ProfileSet
 from kube.cluster.folder import FolderCluster, read_profiles
 from policies import BUILT_IN_BUNDLE, SHIPPED_PROFILES
-from policies.bundle import read_bundle
-from policies.engine.embedded import EmbeddedEngine
-from policies.engine.remembered import RememberingEngine
-from policies.projection import encode, project
+from policies.bundle.format import read_bundle
+from policies.engine.cache import RememberingEngine
+from policies.engine.embedded_engine import EmbeddedEngine
+from policies.projection.pods import encode, project
 from webhooks.log import LogSettings, configure_logs, get_logger, log_decision
 from webhooks.review_codec import decode_review, encode_answer
 

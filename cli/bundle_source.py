@@ -12,12 +12,12 @@ from cli.policy_checked import check
 from cli.registry_access import SETTINGS, read_registry
 from cli.settings import Settings
 from cli.settings_errors import name_setting
-from control.loops.bundle_source import Image, Taking
+from control.bundles.registry import Image, Taking
 from core.base.errors import SettingsError
 from core.policy_bundles import GateAnnouncement, PublishedBundle
 from kube.client.objects import Objects
-from policies.clients.oci import Reference, Registry, fetch, parse_reference, resolve
-from policies.confining.confined import Confined
+from policies.clients.oci_registry import Reference, Registry, fetch, parse_reference, resolve
+from policies.trial.process import Confined
 
 
 def make_taking(settings: Settings, objects: Objects, metrics: CollectorRegistry) -> Taking | None:

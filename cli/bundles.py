@@ -16,12 +16,12 @@ from kube.bundles.watch import PublishedBundles
 from kube.client.connection import Connection
 from kube.client.settings import LiveSettings
 from policies import BUILT_IN_BUNDLE
-from policies.bundle import Bundle, read_bundle
-from policies.confining.confined import Confined
-from policies.engine.remembered import RememberingEngine
-from policies.signing import read_keys
-from policies.sources.file import FileSource
-from policies.trial import Here, foreign_in
+from policies.bundle.file_source import FileSource
+from policies.bundle.format import Bundle, read_bundle
+from policies.bundle.signatures import read_keys
+from policies.engine.cache import RememberingEngine
+from policies.trial.evaluation import Here, foreign_in
+from policies.trial.process import Confined
 
 
 def begin(

@@ -12,9 +12,9 @@ from certs.status import CertificateProblem, CertificateReport, SeenCertificates
 from cli import exits
 from cli.certs_leader import Leader, read_leader, troubles_of_leader
 from cli.settings import Settings
-from control.loops.certificate_store import look, wanted_leaves
-from control.loops.certificates import LARGEST_OFFSET
-from control.loops.signing import SECRET, read_keys
+from control.certificates.loop import LARGEST_OFFSET
+from control.certificates.signing_keys import SECRET, read_keys
+from control.certificates.store import look, wanted_leaves
 from core.base.errors import ClusterError, SettingsError
 from kube.client.objects import Objects, open_objects
 from kube.resources.secrets import Secrets

@@ -26,27 +26,27 @@ from cli.risk_control import RiskControl, Surroundings, open_risk
 from cli.settings import Settings
 from cli.settings_errors import name_setting
 from cli.weights_control import WeightsControl, open_weights
+from control.approval_events import Endings
+from control.backstop import Backstop
+from control.bundles.activation import Activating
+from control.bundles.registry import Taking
+from control.certificates.loop import Certificates
+from control.certificates.signing_keys import Signing
+from control.certificates.status import CertificateSigns
+from control.discovery.loop import Discovery
+from control.discovery.workload_kinds import Wanted
+from control.egress.loop import Egress
 from control.loop import Loop
-from control.loops.backstop import Backstop
-from control.loops.bundle_source import Taking
-from control.loops.bundles import Activating
-from control.loops.capacity import CapacitySettings, SandboxCapacity
-from control.loops.certificate_signs import CertificateSigns
-from control.loops.certificates import Certificates
-from control.loops.crds import Definitions
-from control.loops.discovered import Wanted
-from control.loops.discovery import Discovery
-from control.loops.egress import Egress
-from control.loops.endings import Endings
-from control.loops.signing import Signing
 from control.metrics import LoopMetrics
+from control.required_crds import Definitions
 from control.runner import Runner
+from control.sandbox_capacity.loop import CapacitySettings, SandboxCapacity
 from control.sweep.cursor import CursorStore
+from control.sweep.loop import Sweep
 from control.sweep.metrics import SweepMetrics
 from control.sweep.parts import SweepParts
-from control.sweep.publish import ReportWriter
+from control.sweep.report_writer import ReportWriter
 from control.sweep.settings import SweepSettings
-from control.sweep.sweep import Sweep
 from core.base.errors import SettingsError
 from identity.profile_subjects import parse_controllers
 from kube.client.connection import Connection
@@ -57,7 +57,7 @@ from kube.cluster.live import LiveCluster
 from kube.egress.watch import EgressWatch
 from kube.leader.election import LeaseElection
 from kube.leader.lease import LeaseSettings
-from policies.engine import Engine
+from policies.engine.interface import Engine
 from webhooks.bundle_metrics import BundleCollector
 from webhooks.health import build_status_app
 from webhooks.log import LogSettings, configure_logs, get_logger

@@ -11,21 +11,21 @@ from cli.settings import Settings
 from cli.settings_egress import Egress as Section
 from cli.settings_egress import enrolment_of, limits_of, names_of, ranges_of, target_of
 from control.egress.approvals import Approvals
-from control.egress.evicting import Evictions
-from control.egress.facts import Facts
+from control.egress.cluster_state import State
+from control.egress.desired_state import Wanting
+from control.egress.dns_refresh import Asks, Naming
+from control.egress.dns_store import LearntStore
+from control.egress.eviction import Evictions
 from control.egress.floor import Floor
+from control.egress.lookups import Facts
+from control.egress.loop import Egress
 from control.egress.metrics import EgressMetrics
-from control.egress.naming import Asks, Naming
-from control.egress.planning import Json
+from control.egress.plan import Json
 from control.egress.queue import Queue
-from control.egress.reconciling import Reconciler
-from control.egress.remembering import LearntStore
-from control.egress.state import State
-from control.egress.tagging import TagFile
-from control.egress.wanting import Wanting
-from control.egress.weights import WeightOpenings
-from control.egress.writing import Writer
-from control.loops.egress import Egress
+from control.egress.reconciler import Reconciler
+from control.egress.service_tags import TagFile
+from control.egress.weight_openings import WeightOpenings
+from control.egress.writer import Writer
 from core.base import names
 from core.base.errors import SettingsError
 from core.cluster import Cluster

@@ -23,7 +23,7 @@ from core.kubernetes.workload_kinds import WORKLOADS, workload_of
 from core.kubernetes.workload_pods import templates_of
 from kube.client.objects import list_objects, open_objects
 from kube.manifests.reader import SUFFIXES
-from policies.rights import KINDS as RIGHTS
+from policies.projection.rbac import KINDS as RIGHTS
 
 _POD: Final = Kind("Pod", "v1")
 _FINISHED: Final = frozenset({"Succeeded", "Failed"})

@@ -21,7 +21,7 @@ from cli.ledger import ledger_url, open_ledger
 from cli.queries import make_query
 from cli.settings import Settings
 from cli.settings_errors import name_setting
-from control.risk.look_back import NAMES_KEPT, NO_RECORDS, Sources, look_back
+from control.risk.look_back.search import NAMES_KEPT, NO_RECORDS, Sources, look_back
 from core.base.errors import ClusterError, LedgerError, SettingsError
 from core.base.ids import uuid7
 from core.risk.look_back import LookBackDocument

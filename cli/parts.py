@@ -25,11 +25,11 @@ from kube.cluster.folder import FolderCluster, read_profiles
 from kube.cluster.live import NAMESPACES_PATH, PROFILES_PATH, LiveCluster
 from kube.resources.persistent_volumes import VOLUMES_PATH
 from policies import BUILT_IN_BUNDLE, SHIPPED_PROFILES
-from policies.bundle import Bundle, read_bundle, wording_refusals
-from policies.engine import Engine
-from policies.engine.embedded import EmbeddedEngine, Limits
-from policies.engine.opa import OpaServer
-from policies.engine.remembered import RememberingEngine
+from policies.bundle.format import Bundle, read_bundle, wording_refusals
+from policies.engine.cache import RememberingEngine
+from policies.engine.embedded_engine import EmbeddedEngine, Limits
+from policies.engine.interface import Engine
+from policies.engine.opa_endpoint import OpaServer
 from sandbox.runtime_choice import SandboxSettings
 
 CLUSTER_WAIT_S: Final = 10.0
@@ -63,7 +63,7 @@ def load_engine(
     engine: Engine
     with wording_refusals():
         if evaluation.engine == "opa":
-            from policies.clients.opa_server import OpaServerEngine  # noqa: PLC0415 (slow)
+            from policies.clients.opa_server.engine import OpaServerEngine  # noqa: PLC0415 (slow)
 
             engine = OpaServerEngine(bundle, server_of(evaluation.opa), limits, observe)
         else:

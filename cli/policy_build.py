@@ -83,8 +83,8 @@ def policy_build(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     from cli.policy_carrying import Carrying  # noqa: PLC0415
     from cli.policy_made import made_bundle  # noqa: PLC0415
     from policies.authoring.workspace import Places  # noqa: PLC0415
-    from policies.build import build  # noqa: PLC0415
-    from policies.bundle import read_bundle  # noqa: PLC0415
+    from policies.build.builder import build  # noqa: PLC0415
+    from policies.bundle.format import read_bundle  # noqa: PLC0415
 
     own = site or []
     signing = read_signing(signing_key, signing_key_id)

@@ -14,11 +14,11 @@ from policies.authoring.cases import Case as Written
 from policies.authoring.examples import find_all, read
 from policies.authoring.recording import Asked, RecordingEngine
 from policies.authoring.scope import files_of_rules, others, rules_beside
-from policies.bundle import Bundle, Case
-from policies.engine import Answer, Judgement
-from policies.engine.embedded import EmbeddedEngine
+from policies.bundle.format import Bundle, Case
+from policies.engine.embedded_engine import EmbeddedEngine
+from policies.engine.interface import Answer, Judgement
 from policies.site.choices import Choices
-from policies.trial import with_found
+from policies.trial.evaluation import with_found
 
 MOST_CASES: Final = 200
 """In one bundle: about 0.1 s of each gate's time when it loads it."""

@@ -34,8 +34,8 @@ from policies.authoring.comparing import difference
 from policies.authoring.recording import Asked, RecordingEngine
 from policies.authoring.scope import files_of_rules, others
 from policies.authoring.workspace import Workspace, open_workspace
-from policies.bundle import Rule
-from policies.engine.embedded import EmbeddedEngine
+from policies.bundle.format import Rule
+from policies.engine.embedded_engine import EmbeddedEngine
 from policies.site.choices import Choices
 from sandbox.runtime_choice import SandboxSettings
 

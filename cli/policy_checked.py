@@ -9,11 +9,11 @@ from cli.settings import Settings
 from core.base.times import time_text
 from core.policy_bundles import PublishedBundle
 from policies import BUILT_IN_BUNDLE
-from policies.bundle import Bundle, parse_bundle, read_bundle, wording_refusals
-from policies.engine.outside import refuse_outside
-from policies.engine.remembered import RememberingEngine
-from policies.signing import read_keys
-from policies.trial import Here, Trial, foreign_in
+from policies.bundle.format import Bundle, parse_bundle, read_bundle, wording_refusals
+from policies.bundle.signatures import read_keys
+from policies.engine.cache import RememberingEngine
+from policies.engine.forbidden_calls import refuse_outside
+from policies.trial.evaluation import Here, Trial, foreign_in
 
 HERE: Final = Here()
 

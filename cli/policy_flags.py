@@ -95,7 +95,7 @@ def run_once_or_watch(work: Callable[[], int], paths: Sequence[Path], *, watched
     """Do the work and give its exit code; or, if it is watched, again and again, and then 0."""
     if not watched:
         return work()
-    from policies.authoring.watching import watch  # noqa: PLC0415 (quick --help)
+    from policies.authoring.file_watch import watch  # noqa: PLC0415 (quick --help)
 
     def again() -> None:
         if sys.stdout.isatty():

@@ -17,7 +17,7 @@ from core.base.errors import SettingsError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from policies.importing.report import Imported, Outcome
+    from policies.gatekeeper_import.report import Imported, Outcome
 
 IMPORT = """**Examples**
 
@@ -79,10 +79,10 @@ def gatekeeper(  # noqa: PLR0913, PLR0917 (each argument is a flag)
     output: OutputFlag = Format.TABLE,
 ) -> None:
     """Carry Gatekeeper's ConstraintTemplates and Constraints over."""
-    from policies.importing.documents import read_documents  # noqa: PLC0415 (quick --help)
-    from policies.importing.gatekeeper import carry_over, prove  # noqa: PLC0415
-    from policies.importing.report import Imported  # noqa: PLC0415
-    from policies.importing.writing import check_room, write  # noqa: PLC0415
+    from policies.gatekeeper_import.documents import read_documents  # noqa: PLC0415 (quick --help)
+    from policies.gatekeeper_import.importer import carry_over, prove  # noqa: PLC0415
+    from policies.gatekeeper_import.output import check_room, write  # noqa: PLC0415
+    from policies.gatekeeper_import.report import Imported  # noqa: PLC0415
 
     file = rules or into / "rules.yaml"
     program = find_opa(opa)

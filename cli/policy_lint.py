@@ -57,7 +57,7 @@ def policy_lint(
 ) -> None:
     """Find what cannot be right about your rules, and what is undefined in them."""
     from cli import policy_linting as linting  # noqa: PLC0415 (keeps --help quick)
-    from policies.authoring.lint.linting import lint  # noqa: PLC0415
+    from policies.authoring.lint.linter import lint  # noqa: PLC0415
 
     require_folders(folders)
     program = find_opa(opa)

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from cli import exits
 from cli.text import safe_line
-from policies.authoring.lint import Level, Problem
+from policies.authoring.lint.problems import Level, Problem
 
 FORMAT: Final = 1
 

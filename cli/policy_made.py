@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from core.base.times import time_text
-from policies.bundle import Bundle
+from policies.bundle.format import Bundle
 
 FORMAT: Final = 1
 

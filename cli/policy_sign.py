@@ -35,8 +35,8 @@ def policy_sign(
     """Sign a bundle, as OPA does and checks it."""
     from cli.policy_built_at import UNTIMED  # noqa: PLC0415 (keeps --help quick)
     from cli.policy_made import made_bundle  # noqa: PLC0415
-    from policies.bundle import read_bundle  # noqa: PLC0415
-    from policies.signing import read_signing_key  # noqa: PLC0415
+    from policies.bundle.format import read_bundle  # noqa: PLC0415
+    from policies.bundle.signatures import read_signing_key  # noqa: PLC0415
 
     if not bundle.exists():
         raise SettingsError(f"{bundle}: no such bundle: make it with 'sallyport policy build'")

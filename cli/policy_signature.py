@@ -8,7 +8,7 @@ import typer
 from core.base.errors import SettingsError
 
 if TYPE_CHECKING:
-    from policies.signing import Signing
+    from policies.bundle.signatures import Signing
 
 
 SigningKeyFlag = Annotated[
@@ -29,7 +29,7 @@ def read_signing(key: Path | None, key_id: str) -> "Signing | None":
     """
     if key is None and key_id:
         raise SettingsError("--signing-key-id: says nothing without --signing-key FILE")
-    from policies.signing import read_signing_key  # noqa: PLC0415 (keeps --help quick)
+    from policies.bundle.signatures import read_signing_key  # noqa: PLC0415 (keeps --help quick)
 
     return None if key is None else read_signing_key(key, key_id)
 
@@ -40,8 +40,8 @@ def sign_file(path: Path, signing: "Signing") -> None:
     Raises:
         BundleRefusedError: it cannot be read.
     """
-    from policies.bundle import read_bundle, signed  # noqa: PLC0415 (keeps --help quick)
-    from policies.writing import write_whole  # noqa: PLC0415
+    from policies.bundle.format import read_bundle, signed  # noqa: PLC0415 (keeps --help quick)
+    from policies.bundle.writing import write_whole  # noqa: PLC0415
 
     read_bundle(path)
     write_whole(path, signed(path.read_bytes(), signing, str(path)))

@@ -13,7 +13,7 @@ from cli.settings import Settings
 from core.base.errors import BundleRefusedError, ClusterError, SettingsError
 from core.policy_bundles import BASE, CONTROL, BundleHead
 from kube.bundles.store import BundleStore, with_active, with_not_before, with_wanted
-from policies.archive import read_packed
+from policies.bundle.archive import read_packed
 
 _LOOK_S: Final = 0.5
 

@@ -15,13 +15,13 @@ from audit.ledger.spool import Spool
 from cli.parts import terms_of
 from cli.settings import Settings
 from control.loop import Loop
-from control.weights.changes import ChangeParts, Changes
-from control.weights.changes_known import KnownStore
-from control.weights.life_metrics import LifeMetrics
-from control.weights.lives import LifeParts, PodLives
-from control.weights.reached import ReachedStore
-from control.weights.revisions import BUNDLE, RISK_TABLE, WithRevisions
-from control.weights.signs import SignsOf
+from control.weights.changes.loop import ChangeParts, Changes
+from control.weights.changes.revisions import BUNDLE, RISK_TABLE, WithRevisions
+from control.weights.changes.store import KnownStore
+from control.weights.checkpoint import ReachedStore
+from control.weights.pod_lifecycle.life_metrics import LifeMetrics
+from control.weights.pod_lifecycle.loop import LifeParts, PodLives
+from control.weights.pod_lifecycle.signs import SignsOf
 from core.people.two_person import Approvable, Approved, Consent, NotApproved
 from kube.approvals.recorded_objects import RecordedObjects
 from kube.client.connection import Connection

@@ -6,7 +6,7 @@ from typing import Final
 
 from cli.settings_errors import name_setting
 from core.base.errors import SettingsError
-from policies.clients.oci import Registry
+from policies.clients.oci_registry import Registry
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from core.kubernetes.workload_kinds import may_carry
 from kube.cluster.folder import FolderCluster, read_kind
 from kube.cluster.overlay import FileRoles, OverlayCluster
 from kube.manifests.reader import Manifest
-from policies.known_kinds import in_no_namespace
-from policies.rights import BINDINGS, RBAC
+from policies.projection.rbac import BINDINGS, RBAC
 from policies.site.fields import kind_name
+from policies.site.kubernetes_kinds import in_no_namespace
 
 _UNKNOWN_ROLE: Final = "rights/unknown-role"
 

@@ -24,18 +24,18 @@ from cli.risk_sources import (
 from cli.settings import Settings
 from cli.settings_errors import name_setting
 from control.loop import Loop
-from control.loops.look_back import LookBackMetrics, LookBacks
 from control.risk.applications import ApplicationsInUse, NotingJudge
 from control.risk.behaviour import Behaviours
-from control.risk.events_in import EventsIn
-from control.risk.look_back import NAMES_KEPT, NO_RECORDS, Sources
-from control.risk.look_back_events import Telling
-from control.risk.look_back_state import MemoryStore
-from control.risk.polling import risk_polling
-from control.risk.push_metrics import PushMetrics
-from control.risk.receiving import SecurityEventReceiver
-from control.risk.tables import RiskTables
-from control.sweep.judging import Judge
+from control.risk.look_back.events import Telling
+from control.risk.look_back.loop import LookBackMetrics, LookBacks
+from control.risk.look_back.search import NAMES_KEPT, NO_RECORDS, Sources
+from control.risk.look_back.store import MemoryStore
+from control.risk.poll.loop import risk_polling
+from control.risk.push.event_hub import EventsIn
+from control.risk.push.metrics import PushMetrics
+from control.risk.push.receiver import SecurityEventReceiver
+from control.risk.table import RiskTables
+from control.sweep.judge import Judge
 from identity.clients.event_hub import EventHub
 from identity.clients.signing_keys import SigningKeys
 from identity.clients.tokens import SignIn, Tokens

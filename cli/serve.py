@@ -24,7 +24,7 @@ from cli.settings_errors import name_setting
 from cli.shadow import open_shadow
 from core.base.errors import NotSyncedError, SettingsError
 from core.cluster import Cluster
-from policies.engine.remembered import RememberingEngine
+from policies.engine.cache import RememberingEngine
 from webhooks.app import AdmissionApp, AppSettings
 from webhooks.bundle_metrics import BundleCollector
 from webhooks.health import build_status_app

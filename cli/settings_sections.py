@@ -12,8 +12,8 @@ from cli.settings_anchors import AnchorPlace
 from cli.settings_engine import Opa
 from core.decision.decision import WhenUnrecorded
 from kube.client.settings import LiveSettings
-from policies.engine.embedded import Limits
-from policies.engine.remembered import MOST_ENTRIES
+from policies.engine.cache import MOST_ENTRIES
+from policies.engine.embedded_engine import Limits
 from sandbox.compatibility import Kind
 from sandbox.runtime_choice import HANDLERS, THRESHOLD
 

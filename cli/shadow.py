@@ -9,8 +9,8 @@ from admission.shadowing import InForceNow, Shadow
 from cli.replaying.embedded import load_embedded
 from cli.settings import Settings
 from core.cluster import Cluster
-from policies.bundle import Bundle, read_bundle
-from policies.engine import Engine
+from policies.bundle.format import Bundle, read_bundle
+from policies.engine.interface import Engine
 from webhooks.bundle_metrics import ShadowCollector
 
 

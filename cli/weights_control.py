@@ -12,12 +12,12 @@ from cli.risk_control import Surroundings
 from cli.risk_sources import federated_token
 from cli.settings_azure_roles import demand_sign_in
 from control.loop import Loop
-from control.weights.access_metrics import AccessMetrics
-from control.weights.grant_endings import GrantEndings
-from control.weights.granted_now import GrantedNow
-from control.weights.reading_access import AccessReader
-from control.weights.showing_access import ShownAccess
-from control.weights.store_access import StoreAccesses
+from control.weights.access.access_metrics import AccessMetrics
+from control.weights.access.grant_expiry import GrantEndings
+from control.weights.access.live_grants import GrantedNow
+from control.weights.access.loop import StoreAccesses
+from control.weights.access.reader import AccessReader
+from control.weights.access.status import ShownAccess
 from core.base import names
 from core.cluster import SignIn as AccountSignIn
 from core.people.two_person import Approved, Consent, NotApproved

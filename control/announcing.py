@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import structlog
 
-from control.event_body import WARNING, event_body
+from control.events import WARNING, event_body
 from core.base import names
 from core.base.errors import ClusterError
 from core.people.approvable import Metadata

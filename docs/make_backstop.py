@@ -2,7 +2,7 @@
 
 python docs/make_backstop.py [--check]
 
-Made from the table of rules (policies/backstop/covered.py) and the METADATA of each. With `--check`
+Made from the table of rules (policies/backstop/rules.py) and the METADATA of each. With `--check`
 nothing is written, and the exit code is 1 if it is stale.
 """
 
@@ -14,8 +14,8 @@ from typing import Final
 import yaml
 
 from docs.make_rules import read_metadata
-from policies.backstop.covered import COVERED
 from policies.backstop.policy import manifests
+from policies.backstop.rules import COVERED
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 FILE: Final = ROOT / "deploy" / "backstop.yaml"

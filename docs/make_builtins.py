@@ -10,17 +10,17 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from policies.engine.builtins import SUPPLIED
-from policies.engine.builtins.failing import CAN_FAIL
-from policies.engine.builtins.native import NATIVE
-from policies.engine.builtins.refused import REFUSED, WRITTEN_AWAY
+from policies.builtins.denylist import REFUSED, WRITTEN_AWAY
+from policies.builtins.fallible import CAN_FAIL
+from policies.builtins.native_part import NATIVE
+from policies.builtins.registry import SUPPLIED
 
 PAGE: Final = Path(__file__).parent / "reference" / "builtins.md"
 
 _HEAD: Final = """# Built-in functions that policies may call
-<!-- Made by docs/make_builtins.py from policies/engine/builtins; edit those. -->
+<!-- Made by docs/make_builtins.py from policies/builtins; edit those. -->
 
-Every built-in function of OPA 1.22 is one of three. *Compiled in*: OPA puts it into the bundle's WebAssembly. *Supplied*: the gate has it (`policies/engine/builtins/`); each agrees with OPA's published cases and with OPA's own answers to made-up calls ([evidence](../evidence/builtins.md)). *Refused*: a bundle that calls it is not loaded, and the message has its name, the file and the line, and what to use instead. `print`, `:=` and `rego.metadata.*` are OPA's compiler's own, and stay out of a bundle.
+Every built-in function of OPA 1.22 is one of three. *Compiled in*: OPA puts it into the bundle's WebAssembly. *Supplied*: the gate has it (`policies/builtins/`); each agrees with OPA's published cases and with OPA's own answers to made-up calls ([evidence](../evidence/builtins.md)). *Refused*: a bundle that calls it is not loaded, and the message has its name, the file and the line, and what to use instead. `print`, `:=` and `rego.metadata.*` are OPA's compiler's own, and stay out of a bundle.
 
 ## When one fails
 - It **ends the evaluation**, whatever it is given: a value of the wrong type, or one that the table names. The object is refused with an error that names the function and the rule. An OPA server does the same, with strict built-in errors, as Sallyport demands. Test the shape first, or call a wrapper of [`data.sallyport.lib`](../policies/wrappers.md), to refuse with the rule's own words.

@@ -87,7 +87,7 @@ fewer points (setting `sandbox.points`), or adds [signals of its own](site-signa
 
 _HINTS = """Notebook, generated code, environment and build are told by names: of images, of some \
 labels, of an owner `Sandbox` of `agents.x-k8s.io` (lists and their reasons: \
-`policies/projecting/hints.py`). Names are what honest authors write. An author can take a hint \
+`policies/projection/hints.py`). Names are what honest authors write. An author can take a hint \
 away by another name, and installations by moving them into the image or a ConfigMap's script; no \
 name lowers a score, save that of a controller of such workloads (`notebook-controller`) as a whole. \
 What probes run is not read, nor what `preStop` does. Where that matters, do not rely on `by-risk`: give the namespace or the \

@@ -20,7 +20,7 @@ _LONGEST: Final = 200
 
 
 class RiskRule(Protocol):
-    """What is read of a rule's METADATA (`policies.bundle.Rule`)."""
+    """What is read of a rule's METADATA (`policies.bundle.format.Rule`)."""
 
     @property
     def points(self) -> int:

@@ -13,7 +13,7 @@ from core.decision.document import DecisionDocument
 from core.decision.document_builder import build_document
 from core.decision.request import Operation, Request
 from core.kubernetes.workload_pods import templates_of
-from policies.bundle import Rule
+from policies.bundle.format import Rule
 from policies.site.fields import POD, Reads, kind_name
 
 _JUDGED: Final = frozenset({Operation.CREATE, Operation.UPDATE})

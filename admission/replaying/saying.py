@@ -7,8 +7,8 @@ import msgspec
 
 from admission.replaying.inputs import Inputs
 from core.base.errors import EvaluationError
-from policies.engine import A_POD, Answer, Engine, Judgement, Shown
-from policies.projection import NO_POD
+from policies.engine.interface import A_POD, Answer, Engine, Judgement, Shown
+from policies.projection.pods import NO_POD
 from policies.site.fields import POD
 from sandbox.risk_score import score_risk
 

@@ -12,7 +12,7 @@ from cli.output import STANDARD_INPUT
 from cli.results import Result, Reviewed
 from core.decision.decision import Finding
 from kube.manifests.reader import MAX_BYTES
-from policies.bundle import Rule
+from policies.bundle.format import Rule
 
 _INDEX: Final = re.compile(r"\[\d+\]")
 _LINE: Final = re.compile(r", line (\d+)")

@@ -19,7 +19,7 @@ from cli.results import Result, name_result
 from cli.sarif_parts import SCHEMA, Json, plain, weight
 from cli.text import safe_text
 from core.decision.decision import Action, Finding, Verdict
-from policies.bundle import Rule
+from policies.bundle.format import Rule
 
 ROOT: Final = "%SRCROOT%"
 """The name that code scanning knows for the root of the sources: here the working directory."""

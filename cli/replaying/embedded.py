@@ -6,8 +6,8 @@ from typing import Final
 from cli.parts import load_engine
 from cli.settings_sections import Evaluation
 from core.base.errors import BundleRefusedError
-from policies.bundle import Bundle
-from policies.engine.remembered import RememberingEngine
+from policies.bundle.format import Bundle
+from policies.engine.cache import RememberingEngine
 
 ONLY_EMBEDDED: Final = (
     "replay and shadow evaluate in the embedded engine alone, so a bundle of 'policy build "

@@ -35,7 +35,7 @@ from core.decision.decision import Verdict
 from core.decision.document import DecisionDocument, decode_document
 from core.profiles.container_profiles import ProfileSet
 from policies import BUILT_IN_BUNDLE, SHIPPED_PROFILES
-from policies.bundle import read_bundle
+from policies.bundle.format import read_bundle
 from policies.site.fields import kind_name
 
 _PAGE: Final = 2000

@@ -15,7 +15,7 @@ from admission.replaying.saying import Asker, Said
 from cli.replaying.embedded import load_embedded
 from cli.settings_sections import Evaluation
 from policies import BUILT_IN_BUNDLE
-from policies.bundle import read_bundle
+from policies.bundle.format import read_bundle
 
 _ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic")
 _DECODER: Final = msgspec.msgpack.Decoder(Said)

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from control.egress.planning import Apply, Json, plan_of
-from control.egress.reconciling import Outcome
-from control.egress.state import CLUSTER, State
-from control.egress.wanting import Wanting
-from control.egress.writing import NameTakenError, Writer
+from control.egress.cluster_state import CLUSTER, State
+from control.egress.desired_state import Wanting
+from control.egress.plan import Apply, Json, plan_of
+from control.egress.reconciler import Outcome
+from control.egress.writer import NameTakenError, Writer
 from core.base.errors import ClusterError
 from kube.leader.lease import Leadership
 

@@ -9,7 +9,7 @@ from typing import Final
 from prometheus_client import CollectorRegistry, Gauge
 from prometheus_client import Counter as Counted
 
-from control.egress.reconciling import Outcome
+from control.egress.reconciler import Outcome
 
 STATES: Final = (
     "Open",

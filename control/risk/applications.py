@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from control.sweep.judging import Judge
+from control.sweep.judge import Judge
 from core.base.errors import NotSyncedError
 from core.decision.decision import Decision
 from core.decision.request import Request

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from audit.ledger.recorder import LedgerRecorder
 from control.sweep.cursor import CursorStore
-from control.sweep.judging import Judge
+from control.sweep.judge import Judge
 from control.sweep.metrics import SweepMetrics
-from control.sweep.publish import ReportWriter
+from control.sweep.report_writer import ReportWriter
 from control.sweep.settings import SweepSettings
 from core.base.ids import uuid7
 from kube.client.objects import Objects

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from control.sweep import progress as counting
 from control.sweep.cursor import Cursor
-from control.sweep.judging import Judged, Judging
+from control.sweep.judge import Judged, Judging
 from control.sweep.pace import Pace
 from control.sweep.parts import SweepParts
 from control.sweep.pods import PATH, ListedPod, read_pod

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from core.base.errors import BundleRefusedError, PolicyError
-from policies.authoring.compiled import Compiled, compile_entries
+from policies.authoring.compiled_policy import Compiled, compile_entries
 from policies.authoring.rego_tests import Outcome, RegoTest
 from policies.authoring.workspace import Workspace
 

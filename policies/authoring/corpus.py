@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from kube.manifests.reader import Manifest
-from policies.authoring.bench import SIZES
+from policies.authoring.benchmark import SIZES
 from policies.authoring.cases import Case, Said
 from policies.site.choices import Choices
 

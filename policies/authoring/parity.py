@@ -9,9 +9,9 @@ from core.base.errors import EvaluationError
 from policies.authoring.recording import Asked
 from policies.authoring.running import run
 from policies.authoring.workspace import Workspace
-from policies.bundle import NEEDS
-from policies.engine import Answer, Judgement
-from policies.engine.answers import read_answer, read_judgement
+from policies.bundle.format import NEEDS
+from policies.engine.entry_points import read_answer, read_judgement
+from policies.engine.interface import Answer, Judgement
 
 _QUERY: Final = (
     "{kind: answers | some kind in {`needs`, `judge`}; answers := {i: answer | "

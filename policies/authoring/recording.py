@@ -5,9 +5,9 @@ from typing import Final
 
 import msgspec
 
-from policies.bundle import JUDGE, NEEDS, Rule
-from policies.engine import A_POD, Answer, Engine, Judgement, Shown
+from policies.bundle.format import JUDGE, NEEDS, Rule
 from policies.engine.asking import judge_input
+from policies.engine.interface import A_POD, Answer, Engine, Judgement, Shown
 from policies.site.fields import Reads
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from policies.authoring.cases import text_of
 from policies.authoring.workspace import SITE_FILES, TEST_SUFFIX
-from policies.bundle import Bundle
+from policies.bundle.format import Bundle
 
 _PACKAGE: Final = re.compile(
     r"^package sallyport\.((?:rules|sandbox)\.\w+\.\w+)\s*(?:#.*)?$", re.MULTILINE

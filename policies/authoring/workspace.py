@@ -11,8 +11,8 @@ from typing import Final
 
 from core.base.errors import BundleRefusedError
 from policies import BUILT_IN_REGO, LIBRARY
-from policies.build import pack, stage_built_in, stage_own
-from policies.bundle import Bundle, Rule, read_bundle
+from policies.build.builder import pack, stage_built_in, stage_own
+from policies.bundle.format import Bundle, Rule, read_bundle
 from policies.site.choices import NO_CHOICES, Choices
 
 TEST_SUFFIX: Final = "_test"

@@ -17,9 +17,9 @@ from core.base.times import time_text
 from core.decision.rollout import Modes
 from core.kubernetes.workload_kinds import GroupKind
 from core.profiles.container_profiles import Profile, ProfileSet
-from policies.backstop.covered import COVERED
 from policies.backstop.patterns import concerns, expression, expressions, spellings
 from policies.backstop.policy import FORMAT
+from policies.backstop.rules import COVERED
 
 CLOCKS_S: Final = 60.0
 """An exception or a BreakGlass counts so much longer than it does: clocks differ."""

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 from core.profiles.privileges import ONE, REST
-from policies.backstop.covered import COVERED, UNCLEAR
+from policies.backstop.rules import COVERED, UNCLEAR
 
 ROOT: Final = "%2F"
 """The root of the node, the one encoded segment that CEL writes."""

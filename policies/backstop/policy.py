@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from core.base import names
 from core.kubernetes.workload_kinds import WORKLOADS
-from policies.backstop.covered import COVERED, VAGUE, segment
-from policies.projecting.bounds import MAX_CONTAINERS, MAX_PATH
-from policies.projecting.volumes import WRITING_TYPES
+from policies.backstop.rules import COVERED, VAGUE, segment
+from policies.projection.limits import MAX_CONTAINERS, MAX_PATH
+from policies.projection.volumes import WRITING_TYPES
 
 NAME: Final = "backstop.sallyport.dev"
 KIND: Final = "Backstop"

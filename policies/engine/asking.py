@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from policies.engine import Answer, Shown
+from policies.engine.interface import Answer, Shown
 
 _ENCODER: Final = msgspec.json.Encoder()
 

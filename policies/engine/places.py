@@ -2,7 +2,7 @@
 
 import re
 
-from policies.bundle import Bundle
+from policies.bundle.format import Bundle
 
 
 def place_of(bundle: Bundle, builtin: str) -> str:

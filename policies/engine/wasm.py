@@ -18,10 +18,10 @@ import wasmtime
 from wasmtime import _ffi as ffi
 
 from core.base.errors import PolicyError
-from policies.engine.builtins.compiled_in import without_value
-from policies.engine.builtins.values import ask
+from policies.builtins.native import without_value
+from policies.builtins.values import ask
 from policies.engine.function import Function, HostFunction
-from policies.engine.strict import ASKED, make_strict
+from policies.engine.strict_builtins import ASKED, make_strict
 
 PAGE: Final = 64 * 1024
 _FIRST_PAGES: Final = 64

@@ -14,8 +14,8 @@ import msgspec
 
 from core.base.errors import BundleRefusedError
 from kube.manifests.strict_yaml import YamlError, load_all
-from policies.bundle import Rule
-from policies.engine.builtins.regexes import why_no_pattern
+from policies.builtins.regexes import why_no_pattern
+from policies.bundle.format import Rule
 from policies.site.metadata import Written
 
 _MOST_BYTES: Final = 1024 * 1024

@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from core.base.errors import BundleRefusedError, EvaluationError
-from policies.bundle import Rule
+from policies.bundle.format import Rule
 from policies.site.paths import ITEMS, Tree, shape_of, steps_of, tree_of
 
 POD: Final = "Pod"

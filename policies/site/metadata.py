@@ -5,9 +5,9 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
 
-from policies.bundle import Rule
+from policies.bundle.format import Rule
 from policies.site.fields import check_declared
-from policies.site.modules import Annotations, Clause, Module, refused
+from policies.site.rego_parser import Annotations, Clause, Module, refused
 
 _SIGNAL_SETS: Final = ("signals",)
 _RULE_SETS: Final = ("deny", "warn")

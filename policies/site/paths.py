@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final, TypedDict
 
-from policies.bundle import Rule
+from policies.bundle.format import Rule
 
 _STEP: Final = re.compile(
     r"(?:^|\.)([A-Za-z_][A-Za-z0-9_-]*)|\['([^'\[\]\x00-\x1f\x7f]{1,316})'\]|(\[\])"

@@ -24,8 +24,8 @@ from audit.ledger.spool import Spool
 from audit.ledger.wire import Acknowledged
 from certs.ledger_keys import LedgerKeySettings, plan_ledger_keys
 from certs.rotation import RotationSettings, RotationState, plan_rotation
-from control.loops.certificate_store import read_record, wanted_leaves, write_record
-from control.loops.signing import read_keys, write_keys
+from control.certificates.signing_keys import read_keys, write_keys
+from control.certificates.store import read_record, wanted_leaves, write_record
 from control.sweep.cursor import Cursor, decode_cursor, encode_cursor
 from core.decision.decision import Action, Finding, Verdict
 from core.decision.document import (

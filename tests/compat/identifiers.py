@@ -21,12 +21,12 @@ from audit.weights.records.refusing import refused
 from audit.weights.sightings import digest_of as blob_digest
 from audit.weights.sources.hours import digest_of as read_digest
 from certs.ledger_keys import key_id as signing_key_id
-from control.egress.telling import event
-from control.risk.look_back_events import event_name
-from control.risk.look_back_state import document_id
+from control.egress.status import event
+from control.risk.look_back.events import event_name
+from control.risk.look_back.store import document_id
 from control.sweep.progress import decision_id
-from control.weights.changes_known import name_of as known_name
-from control.weights.noticing import mark_of as object_mark
+from control.weights.changes.comparison import mark_of as object_mark
+from control.weights.changes.store import name_of as known_name
 from core.approvals.approvals import account_of, profile_uid, proposal_uid
 from core.approvals.profile_widening import profile_digest
 from core.approvals.store_narrowing import store_digest

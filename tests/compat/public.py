@@ -29,7 +29,7 @@ from core.base import names
 from docs.make_names import _registry
 from docs.make_schemas import SCHEMAS
 from policies import BUILT_IN_BUNDLE
-from policies.bundle import read_bundle
+from policies.bundle.format import read_bundle
 from tests.compat.product import modules
 from tests.compat.source import source
 from tests.compat.wire import shapes_of, wire_shapes

@@ -9,7 +9,7 @@ import msgspec
 from audit.ledger.store.tables import METADATA
 from audit.ledger.store.tables_weights import BY_KIND
 from audit.ledger.wire import Acknowledged
-from control.loops.signing import _StoredKeys
+from control.certificates.signing_keys import _StoredKeys
 from control.sweep.cursor import Cursor
 from core.decision.document import DecisionDocument, SweepDocument
 from core.risk.look_back import LookBackDocument

@@ -40,15 +40,15 @@ from audit.weights.catalogue import DETECTIONS
 from audit.weights.ingest.past_days import Days, read_days
 from audit.weights.reads_wire import ReadsPage
 from audit.weights.sources.hours import Mark, read_marks, write_marks
-from control.loops.certificate_store import _Stored as _StoredAuthorities
-from control.loops.signing import _StoredKey, _StoredKeys
-from control.risk.look_back_state import Memory as LookBackMemory
-from control.risk.look_back_state import Stored as StoredLookBacks
-from control.risk.look_back_state import decode_memory, encode_memory
+from control.certificates.signing_keys import _StoredKey, _StoredKeys
+from control.certificates.store import _Stored as _StoredAuthorities
+from control.risk.look_back.store import Memory as LookBackMemory
+from control.risk.look_back.store import Stored as StoredLookBacks
+from control.risk.look_back.store import decode_memory, encode_memory
 from control.sweep.cursor import Cursor
-from control.weights.changes_known import Stored as StoredChanges
-from control.weights.changes_known import decode_known, encode_known
-from control.weights.reached import Reached
+from control.weights.changes.store import Stored as StoredChanges
+from control.weights.changes.store import decode_known, encode_known
+from control.weights.checkpoint import Reached
 from core.decision.document import (
     DecisionDocument,
     SweepDocument,
@@ -84,7 +84,7 @@ from core.weights.pod_lifecycle import (
 from core.weights.store_access import StoreAccess
 from egress.dns.learnt_names import LearntName, SeenAddress
 from egress.dns.store import _Name, _Shard, decode_names, encode_names
-from policies.bundle import Manifest
+from policies.bundle.format import Manifest
 from tests.compat.filled import filled
 from tests.compat.remembered import REMEMBERED, plain
 

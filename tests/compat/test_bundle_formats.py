@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from policies import BUILT_IN_BUNDLE
-from policies.bundle import FORMAT, Manifest, read_bundle, with_manifest
+from policies.bundle.format import FORMAT, Manifest, read_bundle, with_manifest
 from tests.compat.releases import BEFORE, code_of, environment
 from tests.harness.gate import PROGRAM
 from tests.harness.pki import Authority

@@ -38,8 +38,8 @@ from egress.analysis.plan import AllowlistPlan as EgressPlan
 from egress.analysis.suggestion import SuggestedEntry
 from egress.flows.records import DnsAnswer as FlowsAnswer
 from identity.rights.who_can import ProfileUser
-from policies.context import Standings
-from policies.importing.report import Imported
+from policies.gatekeeper_import.report import Imported
+from policies.projection.context import Standings
 from webhooks.log import _Line
 
 WRITTEN: Final[tuple[Any, ...]] = (

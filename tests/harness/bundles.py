@@ -4,7 +4,7 @@ import msgspec
 
 from core.policy_bundles import PublishedBundle
 from policies import BUILT_IN_BUNDLE
-from policies.bundle import FORMAT, Manifest, parse_bundle, read_bundle, with_manifest
+from policies.bundle.format import FORMAT, Manifest, parse_bundle, read_bundle, with_manifest
 
 
 def retitled(number: int, built_at: int = 0) -> bytes:

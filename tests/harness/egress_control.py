@@ -20,8 +20,8 @@ from prometheus_client import CollectorRegistry
 
 from cli.egress_control import make_egress
 from cli.settings import Settings
+from control.egress.loop import Egress
 from control.loop import RunningLoop
-from control.loops.egress import Egress
 from control.metrics import LoopMetrics
 from kube.client.connection import Connection
 from kube.client.objects import Objects

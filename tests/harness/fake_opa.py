@@ -6,7 +6,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from policies.clients.own_loop import OwnLoop
+from policies.clients.opa_server.own_loop import OwnLoop
 
 Answering = Callable[[str], web.StreamResponse | None]
 """Gives the answer to an evaluation of a rule by its path; None answers never."""

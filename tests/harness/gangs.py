@@ -18,7 +18,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from core.kubernetes.pod import decode_pod
-from policies.projection import encode, project
+from policies.projection.pods import encode, project
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client, Json
 from tests.harness.evidence import ROOT

@@ -3,7 +3,7 @@
 import random
 from typing import Any, Final
 
-from policies.engine.builtins import SUPPLIED
+from policies.builtins.registry import SUPPLIED
 
 DATES: Final = ["2026-11-23", "1677-09-21", "2262-04-11", "2024-02-29", "2023-02-29", "0000-01-01"]
 CLOCKS: Final = ["05:45:00", "00:00:00", "23:59:59", "24:00:00", "5:45:00", "12:60:00", "23:47:16"]

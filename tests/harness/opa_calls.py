@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import msgspec
 
-from policies.engine.builtins import SUPPLIED
-from policies.engine.builtins.shown import order
-from policies.engine.builtins.values import UNDEFINED, Set, decode, encode, of_key
+from policies.builtins.registry import SUPPLIED
+from policies.builtins.rego_repr import order
+from policies.builtins.values import UNDEFINED, Set, decode, encode, of_key
 from tests.harness.opa_arguments import MAKERS, VALUES
 from tests.tools.provide import provide
 

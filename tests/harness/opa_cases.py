@@ -15,7 +15,7 @@ import msgspec
 import yaml
 
 from core.base.errors import PolicyError
-from policies.engine.builtins import SUPPLIED
+from policies.builtins.registry import SUPPLIED
 from policies.engine.wasm import Code, Instance
 from tests.harness.go_modules import module_folder
 from tests.tools.provide import provide

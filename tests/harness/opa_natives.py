@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from core.base.errors import PolicyError
-from policies.engine.builtins import SUPPLIED
-from policies.engine.builtins.native import NATIVE
+from policies.builtins.native_part import NATIVE
+from policies.builtins.registry import SUPPLIED
 from policies.engine.wasm import Code, Instance
 from tests.harness.opa_cases import capabilities
 from tests.harness.opa_native_values import telling

@@ -20,13 +20,13 @@ from hypothesis import strategies as st
 from core.base.errors import EvaluationError, InvalidObjectError
 from core.kubernetes.pod import decode_pod
 from policies import BUILT_IN_REGO, LIBRARY
-from policies.build import build
-from policies.context import Context, encode_context
-from policies.engine import A_POD, Answer, Engine, Judgement, Shown
-from policies.projection import NO_POD, encode, project
+from policies.build.builder import build
+from policies.build.site_rego import in_library
+from policies.engine.interface import A_POD, Answer, Engine, Judgement, Shown
+from policies.projection.context import Context, encode_context
+from policies.projection.pods import NO_POD, encode, project
 from policies.site.choices import Choice, Choices
 from policies.site.fields import Reads
-from policies.site.staging import in_library
 from tests.harness.evidence import ROOT
 from tests.harness.pods import pods
 from tests.tools.provide import provide

@@ -8,8 +8,8 @@ from dataclasses import replace
 from itertools import cycle, islice
 from typing import Any, Final
 
-from policies.engine import Shown
-from policies.projection import NO_POD
+from policies.engine.interface import Shown
+from policies.projection.pods import NO_POD
 from policies.site.fields import Reads
 from policies.site.paths import steps_of
 from tests.harness.parity import Case, examples, of_library

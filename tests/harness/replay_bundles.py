@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from policies import BUILT_IN_REGO
-from policies.build import build
+from policies.build.builder import build
 from policies.site.choices import read_choices
 from tests.tools.provide import provide
 

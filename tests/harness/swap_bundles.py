@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from policies.bundle import FORMAT, Manifest, read_bundle, with_manifest
+from policies.bundle.format import FORMAT, Manifest, read_bundle, with_manifest
 from tests.unit.admission.world import pod
 from tests.unit.policies.bundles import make_bundle, make_site_bundle, rule
 

@@ -24,11 +24,11 @@ from admission.judge import Judge
 from audit.ledger.frames import encode_frame
 from audit.ledger.recorder import Appends, LedgerRecorder
 from control.sweep.cursor import CursorStore
+from control.sweep.loop import Sweep
 from control.sweep.metrics import SweepMetrics
 from control.sweep.parts import SweepParts
-from control.sweep.publish import ReportWriter
+from control.sweep.report_writer import ReportWriter
 from control.sweep.settings import SweepSettings
-from control.sweep.sweep import Sweep
 from core.people.subject import Subject
 from identity.profile_subjects import Controllers
 from kube.client.connection import Connection
@@ -36,8 +36,8 @@ from kube.client.objects import Objects
 from kube.cluster.live import LiveCluster
 from kube.leader.lease import Leadership
 from policies import BUILT_IN_BUNDLE
-from policies.bundle import read_bundle
-from policies.engine.embedded import EmbeddedEngine
+from policies.bundle.format import read_bundle
+from policies.engine.embedded_engine import EmbeddedEngine
 
 CLUSTER: Final = "test-cluster"
 NAMESPACE: Final = "sallyport-system"

@@ -12,10 +12,10 @@ from typing import Final
 
 from core.kubernetes.pod import decode_pod
 from core.profiles.container_profiles import ProfileSet, Version, build_profile_set, parse_profile
-from policies.build import build
-from policies.bundle import read_bundle
-from policies.engine.embedded import EmbeddedEngine
-from policies.projection import encode, project
+from policies.build.builder import build
+from policies.bundle.format import read_bundle
+from policies.engine.embedded_engine import EmbeddedEngine
+from policies.projection.pods import encode, project
 from tests.harness.client import read_objects
 from tests.harness.evidence import ROOT
 from tests.harness.pods import Pod

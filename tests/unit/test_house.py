@@ -14,8 +14,8 @@ import yaml
 from core.decision.decision import Verdict
 from kube.cluster.folder import FolderCluster, read_profiles
 from policies import SHIPPED_PROFILES
-from policies.bundle import read_bundle
-from policies.engine.embedded import EmbeddedEngine
+from policies.bundle.format import read_bundle
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.world import decide, request
 from tests.unit.policies.bundles import make_bundle
 

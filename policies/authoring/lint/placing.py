@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from policies.authoring.lint import Level, Problem
+from policies.authoring.lint.problems import Level, Problem
 
 _PLACE: Final = re.compile(
     r"(?P<file>[^\s:]+\.\w+):(?P<line>\d+)(?::(?P<column>\d+))?: (?P<what>.+)"

@@ -10,9 +10,9 @@ from typing import Any, Final
 import msgspec
 
 from core.base.errors import BundleRefusedError
-from policies.authoring.lint import Level, Problem
+from policies.authoring.lint.problems import Level, Problem
 from policies.authoring.workspace import TEST_SUFFIX
-from policies.opa import run_opa
+from policies.bundle.opa_runner import run_opa
 
 Node = Mapping[str, Any]
 Steps = tuple[str | None, ...]

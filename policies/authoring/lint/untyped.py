@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import msgspec
 
-from policies.authoring.lint import Problem
+from policies.authoring.lint.problems import Problem
 from policies.authoring.lint.syntax import Node, Source, Steps, calls
-from policies.known_kinds import all_known
-from policies.opa import run_opa
+from policies.bundle.opa_runner import run_opa
+from policies.site.kubernetes_kinds import all_known
 
 Signatures = Mapping[str, Sequence[str]]
 """By the name of a built-in function, the types that it takes: `string`, `any` …."""

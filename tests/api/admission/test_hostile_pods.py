@@ -23,8 +23,8 @@ COUNT = size(ci=240, proof=10_000)
 AT_ONCE = 8
 MAX_GROWTH_MIB = size(ci=80, proof=40)
 """After a warm-up with the largest Pods there are. The WebAssembly instances never give back
-what they took (at most 64 MiB each, policies/engine/embedded.py), so it must be taken before the
-first measurement; what may still grow is the allocator's slack under AT_ONCE such reviews, and
+what they took (at most 64 MiB each, policies/engine/embedded_engine.py), so it must be taken before
+the first measurement; what may still grow is the allocator's slack under AT_ONCE such reviews, and
 what is remembered of access reviews (20,000 answers, some 5 MiB)."""
 WARM_UPS = 8
 """Their highest is what it takes when it is warm, and the lowest of the last quarter what it took

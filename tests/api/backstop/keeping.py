@@ -11,7 +11,7 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry
 
-from control.loops.backstop import Backstop
+from control.backstop import Backstop
 from core.base.errors import NotSyncedError
 from core.decision.rollout import Modes
 from identity.profile_subjects import Controllers

@@ -10,9 +10,9 @@ from prometheus_client import CollectorRegistry
 
 from certs.authority import is_issued_by, is_pair, is_valid, read_certificate, read_certificates
 from certs.rotation import RotationSettings
-from control.loops.certificate_signs import CertificateSigns
-from control.loops.certificate_store import read_leaf
-from control.loops.certificates import Certificates
+from control.certificates.loop import Certificates
+from control.certificates.status import CertificateSigns
+from control.certificates.store import read_leaf
 from kube.client.objects import Objects
 from kube.leader.lease import wall_time
 from kube.resources.secrets import Secret

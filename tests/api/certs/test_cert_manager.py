@@ -2,7 +2,7 @@
 
 import pytest
 
-from control.loops.certificate_store import wanted_leaves
+from control.certificates.store import wanted_leaves
 from tests.harness.client import ApiStatusError, Client, Json, read_objects
 from tests.harness.go_modules import module_folder
 from tests.harness.helm import NAMESPACE, Helm, HelmFailedError

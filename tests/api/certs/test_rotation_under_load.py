@@ -13,7 +13,7 @@ import pytest
 
 from certs.authority import read_certificate, read_certificates
 from certs.rotation import RotationSettings
-from control.loops.certificates import Certificates
+from control.certificates.loop import Certificates
 from core.base.errors import ClusterError
 from kube.client.objects import Objects
 from tests.api.admission.objects import BAD, GOOD, allow_pods, new_namespace

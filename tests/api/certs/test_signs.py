@@ -12,7 +12,7 @@ from certs.rotation import RotationSettings
 from cli.certs_status import Status, exit_code, read_status
 from cli.certs_text import print_status
 from cli.settings import Settings
-from control.loops.certificate_signs import CertificateSigns
+from control.certificates.status import CertificateSigns
 from core.base.errors import ClusterError, SettingsError
 from kube.client.objects import Objects, open_objects
 from tests.api.certs.scene import Scene

@@ -11,13 +11,13 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from audit.ledger.log.signing import read_key
-from control.loops.certificates import Certificates
-from control.loops.crds import Definitions
-from control.loops.discovered import NAME, webhook_of
-from control.loops.discovery import Discovery
-from control.loops.signing import SECRET as SIGNING
-from control.loops.signing import Signing
+from control.certificates.loop import Certificates
+from control.certificates.signing_keys import SECRET as SIGNING
+from control.certificates.signing_keys import Signing
+from control.discovery.loop import Discovery
+from control.discovery.workload_kinds import NAME, webhook_of
 from control.metrics import LoopMetrics
+from control.required_crds import Definitions
 from control.runner import Runner
 from control.sweep.cursor import Cursor, CursorStore
 from kube.client.connection import Connection

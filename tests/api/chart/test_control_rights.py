@@ -2,10 +2,10 @@
 
 import pytest
 
-from control.egress.remembering import MOST_SHARDS
-from control.weights.changes_known import name_of
-from control.weights.reached import NAME as REACHED
-from control.weights.revisions import BUNDLE, RISK_TABLE
+from control.egress.dns_store import MOST_SHARDS
+from control.weights.changes.revisions import BUNDLE, RISK_TABLE
+from control.weights.changes.store import name_of
+from control.weights.checkpoint import NAME as REACHED
 from core.policy_bundles import GATES_NAME, HEAD_NAME
 from kube.approvals.recorded_objects import KINDS
 from kube.weights.store_access import NAME as STORE_ACCESS

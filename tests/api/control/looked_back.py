@@ -13,10 +13,10 @@ from prometheus_client import CollectorRegistry
 from audit.ledger.acts import LedgerActs
 from audit.ledger.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.store.store import Store
-from control.loops.look_back import LookBackMetrics, LookBacks
-from control.risk.look_back import NO_RECORDS, Sources
-from control.risk.look_back_events import Telling, event_name
-from control.risk.look_back_state import MemoryStore
+from control.risk.look_back.events import Telling, event_name
+from control.risk.look_back.loop import LookBackMetrics, LookBacks
+from control.risk.look_back.search import NO_RECORDS, Sources
+from control.risk.look_back.store import MemoryStore
 from core.base.ids import uuid7
 from core.base.names import REQUESTER_ANNOTATION
 from core.risk.look_back import LookBackDocument, encode_look_back

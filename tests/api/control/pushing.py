@@ -16,8 +16,8 @@ from typing import Any, Final
 import msgspec
 from prometheus_client import CollectorRegistry
 
-from control.risk.events_in import EventsIn
-from control.risk.push_metrics import PushMetrics
+from control.risk.push.event_hub import EventsIn
+from control.risk.push.metrics import PushMetrics
 from core.risk.model import RiskEntry, RiskSource, identity_key
 from core.risk.snapshot_storage import HEAD_NAME
 from identity.clients import event_hub

@@ -10,8 +10,8 @@ import msgspec
 from prometheus_client import CollectorRegistry
 
 from control.metrics import LoopMetrics
-from control.risk.poll_settings import PollSettings
-from control.risk.polling import risk_polling
+from control.risk.poll.loop import risk_polling
+from control.risk.poll.poll_settings import PollSettings
 from control.runner import Runner
 from identity.clients.graph import GraphSettings
 from identity.clients.tokens import SignIn

@@ -11,8 +11,8 @@ from prometheus_client import CollectorRegistry
 
 from control.loop import RunningLoop
 from control.metrics import LoopMetrics
-from control.risk.poll_settings import PollSettings
-from control.risk.polling import RiskPolling, risk_polling
+from control.risk.poll.loop import RiskPolling, risk_polling
+from control.risk.poll.poll_settings import PollSettings
 from core.risk.model import RiskEntry, RiskSource, identity_key
 from core.risk.snapshot import Coverage, RiskSnapshot
 from identity.entra.graph_requests import PollIntervals

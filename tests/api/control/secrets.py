@@ -3,7 +3,7 @@
 import base64
 
 from certs.authority import is_issued_by, read_certificate, read_certificates
-from control.loops.certificates import Certificates
+from control.certificates.loop import Certificates
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership
 from tests.harness.client import Client

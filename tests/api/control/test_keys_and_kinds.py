@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from control.loops import crds
-from control.loops.crds import Definitions
-from control.loops.signing import SECRET, Signing
+from control import required_crds
+from control.certificates.signing_keys import SECRET, Signing
+from control.required_crds import Definitions
 from core.base.errors import ClusterError
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership
@@ -97,7 +97,7 @@ async def test_definitions_are_seen_to_come_to_collide_and_to_go(
     """As kube-apiserver itself says: not there, served, names taken, another version."""
     named, other = definition("things"), definition("others")
     names = tuple(each["metadata"]["name"] for each in (named, other))
-    monkeypatch.setattr(crds, "NEEDED", names)
+    monkeypatch.setattr(required_crds, "NEEDED", names)
     registry = CollectorRegistry()
     loop = Definitions(objects, registry)
 
@@ -118,8 +118,10 @@ async def test_definitions_are_seen_to_come_to_collide_and_to_go(
     await client.create(other)
 
     async def collides() -> bool:
-        found = await objects.get(f"{crds._PATH}/{names[1]}")  # noqa: SLF001 -- as the loop asks
-        return any("NamesAccepted is False" in each for each in crds.troubles(found, "v1alpha1"))
+        found = await objects.get(f"{required_crds._PATH}/{names[1]}")  # noqa: SLF001 -- as the loop asks
+        return any(
+            "NamesAccepted is False" in each for each in required_crds.troubles(found, "v1alpha1")
+        )
 
     await wait_for(collides, 60)
     assert await healthy() == (1, 0)
@@ -130,7 +132,7 @@ async def test_definitions_are_seen_to_come_to_collide_and_to_go(
     other = definition("others", "v2")
 
     async def created() -> bool:
-        status, _ = await client.request("POST", crds._PATH, other)  # noqa: SLF001 -- as above
+        status, _ = await client.request("POST", required_crds._PATH, other)  # noqa: SLF001 -- as above
         return status == HTTPStatus.CREATED
 
     await wait_for(created, 60)  # The one before may still be on its way out.

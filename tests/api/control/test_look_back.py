@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from control.risk.look_back import NO_RECORDS
-from control.risk.look_back_state import NAME
+from control.risk.look_back.search import NO_RECORDS
+from control.risk.look_back.store import NAME
 from core.risk.look_back import Item, LookBackDocument, Sort, State
 from core.risk.model import RiskLevel, RiskSource, identity_key
 from core.risk.snapshot import RiskSnapshot, SnapshotDraft

@@ -9,8 +9,8 @@ import pytest
 from audit.ledger.acts import LedgerActs
 from audit.ledger.acts_wire import ActsPage
 from audit.ledger.store.store import Store
-from control.loops.look_back import PATIENCE_S
-from control.risk.look_back import Sources, look_back
+from control.risk.look_back.loop import PATIENCE_S
+from control.risk.look_back.search import Sources, look_back
 from core.base.errors import LedgerError
 from core.base.ids import uuid7
 from core.risk.look_back import Sort, State

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from control.risk import events_in
+from control.risk.push import event_hub
 from core.base.errors import NotLeaderError
 from core.risk.model import RiskLevel, RiskSource, RiskState
 from identity.clients.event_hub import EventHub
@@ -165,7 +165,7 @@ async def test_the_next_leader_goes_on_where_the_last_one_stopped(
 
     It need not wait for the other's session to end, which lasts longer than this test.
     """
-    monkeypatch.setattr(events_in, "RUN_S", 0.5)
+    monkeypatch.setattr(event_hub, "RUN_S", 0.5)
     options = EventHub._options  # noqa: SLF001 -- to change one of them
     lasting = {"session_timeout_ms": 300_000}
     monkeypatch.setattr(EventHub, "_options", lambda hub: options(hub) | lasting)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from control.risk import events_in
+from control.risk.push import event_hub
 from core.base.errors import ClusterError, EntraError
 from kube.client.objects import Objects
 from tests.api.control.pushing import (
@@ -88,7 +88,7 @@ async def test_a_broker_that_falls_silent_is_given_up(
     settings = hub_settings(kafka, topic, silent_s=8.0)
     async with reading(apiserver, namespace, settings, Issued(kafka.issuer)) as reader:
         await kafka.put(topic, message(risky(1)))
-        monkeypatch.setattr(events_in, "RUN_S", 1.0)
+        monkeypatch.setattr(event_hub, "RUN_S", 1.0)
         await reader.events.run(reader.leadership)
         monkeypatch.undo()
         kafka.freeze()

@@ -8,7 +8,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 from structlog.testing import capture_logs
 
-from control.risk.tables import RiskTables
+from control.risk.table import RiskTables
 from core.base.errors import NotLeaderError
 from core.risk.model import RiskEntry, RiskSource, identity_key
 from identity.risk.table import parse_table, read_rows

@@ -10,7 +10,7 @@ from typing import Final
 
 import aiohttp
 
-from control.risk.receiving import PATH
+from control.risk.push.receiver import PATH
 from tests.api.identity.scene import BEARER, LAB, POD, Scene
 from tests.harness.client import Client
 

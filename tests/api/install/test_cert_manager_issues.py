@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from certs.authority import is_issued_by, read_certificate, read_certificates
-from control.loops.certificate_store import wanted_leaves
+from control.certificates.store import wanted_leaves
 from kube.client.objects import open_objects
 from tests.api.admission.objects import BAD, GOOD, allow_pods
 from tests.api.certs.scene import Scene

@@ -6,7 +6,7 @@ import datetime as dt
 
 import pytest
 
-from control.loops.certificate_store import wanted_leaves
+from control.certificates.store import wanted_leaves
 from kube.client.objects import open_objects
 from tests.api.certs.scene import Scene
 from tests.api.install.asking import MERGE, REGISTRATIONS, ROOT, created, registrations

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cli import exits
-from control.loops.certificates import Certificates
+from control.certificates.loop import Certificates
 from kube.client.objects import open_objects
 from tests.api.control.secrets import FOREVER
 from tests.api.install.asking import be_ready, created, registrations

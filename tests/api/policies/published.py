@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from prometheus_client import CollectorRegistry
 
-from control.loops.bundles import Activating
+from control.bundles.activation import Activating
 from core.policy_bundles import BASE, GateAnnouncement
 from kube.bundles.store import BundleStore
 from kube.client.objects import Objects, open_objects

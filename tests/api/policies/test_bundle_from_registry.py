@@ -12,8 +12,8 @@ from cryptography.hazmat.primitives.asymmetric import ed25519
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from cli.control import LEASE
-from policies.bundle import signed
-from policies.signing import Signing
+from policies.bundle.format import signed
+from policies.bundle.signatures import Signing
 from tests.api.policies.published import until
 from tests.api.record.installation import Installation
 from tests.harness.bundles import retitled, revision_of

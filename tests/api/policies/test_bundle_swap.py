@@ -17,7 +17,7 @@ from typing import Final
 
 import pytest
 
-from policies.bundle import read_bundle
+from policies.bundle.format import read_bundle
 from tests.harness.evidence import record
 from tests.harness.gate import PROGRAM
 from tests.harness.pki import Authority

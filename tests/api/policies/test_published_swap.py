@@ -18,7 +18,7 @@ from typing import Final
 
 import pytest
 
-from policies.bundle import read_bundle
+from policies.bundle.format import read_bundle
 from tests.api.policies.published import Field, controlling, in_force, open_field, until
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from policies.bundle import read_bundle
+from policies.bundle.format import read_bundle
 from tests.api.kube.objects import new_name
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client, read_objects

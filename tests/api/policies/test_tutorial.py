@@ -4,7 +4,7 @@ import asyncio
 import shutil
 from pathlib import Path
 
-from policies.bundle import read_bundle
+from policies.bundle.format import read_bundle
 from tests.api.policies.published import controlling, in_force, open_field, until
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client

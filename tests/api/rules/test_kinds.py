@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from policies import BUILT_IN_REGO
-from policies.build import build
+from policies.build.builder import build
 from policies.site.choices import read_choices
 from tests.api.admission.conftest import install, shipped_by_install
 from tests.harness.apiserver import ApiServer

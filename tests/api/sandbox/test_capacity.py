@@ -9,8 +9,8 @@ from typing import Any, Final
 import pytest
 from prometheus_client import CollectorRegistry
 
-from control.loops.capacity import CapacitySettings, SandboxCapacity
-from control.loops.nodes import PODS, used_by
+from control.sandbox_capacity.loop import CapacitySettings, SandboxCapacity
+from control.sandbox_capacity.node_shapes import PODS, used_by
 from core.sandbox.capacity import decode_capacity
 from kube.client.connection import Connection
 from kube.client.objects import Objects, list_objects

@@ -12,10 +12,10 @@ from prometheus_client import CollectorRegistry
 
 from audit.ledger.frames import FrameKind
 from audit.ledger.recorder import LedgerRecorder
-from control.weights.life_metrics import LifeMetrics
-from control.weights.lives import LifeParts, PodLives
-from control.weights.reached import ReachedStore
-from control.weights.telling import Signs
+from control.weights.checkpoint import ReachedStore
+from control.weights.pod_lifecycle.documents import Signs
+from control.weights.pod_lifecycle.life_metrics import LifeMetrics
+from control.weights.pod_lifecycle.loop import LifeParts, PodLives
 from core.base.errors import NotRecordedError
 from core.weights.events import LogGap, decode_gap
 from core.weights.pod_lifecycle import LifeEvent, ObjectChange, PodLife, decode_change, decode_life

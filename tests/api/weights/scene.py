@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from audit.ledger.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.store.store import Store
-from control.weights.changes_known import KnownStore
-from control.weights.reached import ReachedStore
+from control.weights.changes.store import KnownStore
+from control.weights.checkpoint import ReachedStore
 from core.base.ids import stable_id
 from core.base.times import milli_text
 from core.weights.pod_lifecycle import LifeEvent, PodLife, encode_life

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from control.weights.showing_access import ShownAccess
+from control.weights.access.status import ShownAccess
 from core.weights.store_access import (
     FORMAT,
     Ability,

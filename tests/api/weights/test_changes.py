@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from audit.ledger.recorder import LedgerRecorder
-from control.weights.changes import ChangeParts, Changes
-from control.weights.changes_known import KnownStore
-from control.weights.reached import ReachedStore
+from control.weights.changes.loop import ChangeParts, Changes
+from control.weights.changes.store import KnownStore
+from control.weights.checkpoint import ReachedStore
 from core.base import names
 from core.people.two_person import (
     ORDINARY_TERMS,

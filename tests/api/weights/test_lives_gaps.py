@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 import msgspec
 import pytest
 
-from control.weights.reached import Reached
+from control.weights.checkpoint import Reached
 from core.weights.pod_lifecycle import LifeEvent
 from core.weights.roll_calls import read_roll_calls
 from kube.client.objects import Objects

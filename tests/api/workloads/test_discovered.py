@@ -9,9 +9,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 import pytest
 from prometheus_client import CollectorRegistry
 
+from control.discovery.loop import Discovery
+from control.discovery.workload_kinds import NAME, Wanted
 from control.loop import RunningLoop
-from control.loops.discovered import NAME, Wanted
-from control.loops.discovery import Discovery
 from control.metrics import LoopMetrics
 from core.base.errors import ClusterError
 from kube.client.connection import Connection

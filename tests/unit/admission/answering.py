@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 from core.base.errors import EvaluationError
 from core.decision.decision import Denial, Need
-from policies.bundle import Rule
-from policies.engine import A_POD, Answer, Judgement, Shown
-from policies.engine.remembered import RememberingEngine
+from policies.bundle.format import Rule
+from policies.engine.cache import RememberingEngine
+from policies.engine.interface import A_POD, Answer, Judgement, Shown
 from policies.site.fields import Reads
 
 RULE = Rule(

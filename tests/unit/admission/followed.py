@@ -12,9 +12,9 @@ from core.base.errors import ClusterError
 from core.cluster import Cluster
 from core.policy_bundles import BundleHead, GateAnnouncement, PublishedBundle
 from policies import BUILT_IN_BUNDLE
-from policies.bundle import Bundle, read_bundle
-from policies.engine.remembered import RememberingEngine
-from policies.sources.file import FileSource
+from policies.bundle.file_source import FileSource
+from policies.bundle.format import Bundle, read_bundle
+from policies.engine.cache import RememberingEngine
 from tests.harness.bundles import retitled, revision_of, stored
 from tests.unit.admission.answering import Answering
 from tests.unit.admission.world import judge_of, pod, request

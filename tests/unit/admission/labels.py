@@ -9,7 +9,7 @@ from core.decision.decision import Decision
 from core.decision.rollout import Modes
 from egress.limits.settings import IntentSettings
 from identity.profile_subjects import parse_controllers
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import ID, RESTRICTED, Folder, pod
 

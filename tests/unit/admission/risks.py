@@ -26,7 +26,7 @@ from core.risk.model import (
 from core.risk.snapshot import Coverage, Head, RiskSnapshot, SnapshotDraft
 from identity.profile_subjects import parse_controllers
 from identity.risk.standings import Freshness
-from policies.engine import Engine
+from policies.engine.interface import Engine
 from tests.unit.admission.sandboxed import pod, runtime_class
 from tests.unit.admission.test_entering_pods import SHELL
 from tests.unit.admission.test_noted_workloads import notes

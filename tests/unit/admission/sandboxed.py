@@ -12,8 +12,8 @@ from core.decision.decision import Decision
 from core.decision.request import Phase, Request
 from core.sandbox.decision import Feature, Signal
 from identity.profile_subjects import parse_controllers
-from policies.bundle import Rule
-from policies.engine import A_POD, Answer, Engine, Judgement, Shown
+from policies.bundle.format import Rule
+from policies.engine.interface import A_POD, Answer, Engine, Judgement, Shown
 from sandbox.runtime_choice import DEFAULT_SANDBOX_SETTINGS, SandboxSettings
 from tests.unit.admission.test_noted_workloads import workload as any_workload
 from tests.unit.admission.world import ID, Folder

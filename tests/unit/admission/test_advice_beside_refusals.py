@@ -5,7 +5,7 @@ import pytest
 
 from admission.explain import explain
 from core.people.subject import service_account_subject
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.test_explanations import document_of
 from tests.unit.admission.test_first_advice import explained
 from tests.unit.admission.watched import Watched

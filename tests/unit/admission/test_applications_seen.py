@@ -4,7 +4,7 @@ import msgspec
 
 from control.risk.applications import ApplicationsInUse
 from core.decision.request import Phase
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.risks import CAROL, SPARE, everyone, judge, snapshot
 from tests.unit.admission.test_risk_who_counts import signing_in, with_env
 from tests.unit.admission.watched import Watched

@@ -19,7 +19,7 @@ from core.decision.request import Kind, Request
 from core.people.subject import Subject
 from core.people.two_person import person_of, write_person
 from identity.profile_subjects import Controllers
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.test_exceptions import ANN, AUTHOR, BEN, END, NOW, ON_HOST
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import ALICE, BOB, Folder, pod, raw, request

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from core.decision.decision import Verdict
 from core.decision.request import Operation
 from kube.cluster.folder import FolderCluster
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.world import (
     ADMIN,
     NAMESPACE,

@@ -2,7 +2,7 @@
 
 from core.decision.decision import Action, Verdict
 from core.decision.namespaces import Mode
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.world import ID, Folder, decide, pod, request
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from core.decision.decision import Verdict
 from core.people.subject import Subject
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.world import ADMIN, ALICE, Folder, decide, pod, request
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from core.decision.decision import Decision, Verdict
 from core.people.subject import Subject, service_account_subject
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.world import (
     ALICE,
     BOB,

@@ -8,7 +8,7 @@ from core.decision.decision import Verdict
 from core.decision.request import Operation, Request
 from core.people.subject import Subject
 from core.profiles.container_profiles import CATALOGUE
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.world import ALICE, BOB, Folder, decide, pod, request
 
 DEBUGGER = {

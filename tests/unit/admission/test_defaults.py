@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from core.decision.decision import Verdict
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.filling import ALL_DEFAULTS, LAX, REST, bare, mutated, with_defaults
 from tests.unit.admission.world import IMAGE, Folder, judge_of, request
 

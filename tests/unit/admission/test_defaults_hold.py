@@ -13,7 +13,7 @@ from admission.judge import Judge
 from core.decision.decision import Decision, Verdict
 from core.decision.request import Request
 from core.people.subject import Subject
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.filling import ALL_DEFAULTS, LAX, mutated, with_defaults
 from tests.unit.admission.world import ALICE, IMAGE, Folder, judge_of, request
 

@@ -7,7 +7,7 @@ from admission.defaults import fill
 from core.decision.decision import Verdict
 from core.decision.namespaces import Mode
 from core.decision.request import Kind, Operation, Phase
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.filling import ALL_DEFAULTS, LAX, REST, bare, mutated, with_defaults
 from tests.unit.admission.world import ALICE, IMAGE, Folder, judge_of, pod, request, update
 

@@ -1,7 +1,7 @@
 """What a rule denies is refused to everyone, and said once."""
 
 from core.decision.decision import Verdict
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.world import ADMIN, Folder, decide, pod, request, rules
 
 FLAG = "dev.gvisor.flag.debug"

@@ -6,7 +6,7 @@ import pytest
 
 from core.decision.decision import Action, Decision, Verdict
 from core.decision.request import Kind, Phase
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.labels import Json, held, judge
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import ALICE, Folder, pod, request

@@ -13,7 +13,7 @@ from core.decision.rollout import Modes
 from core.people.subject import Subject
 from egress.limits.settings import IntentSettings
 from identity.profile_subjects import parse_controllers
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.labels import (
     ACCOUNT,
     DUE,

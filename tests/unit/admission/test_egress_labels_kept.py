@@ -8,7 +8,7 @@ from admission.explain import explain
 from core.decision.decision import Verdict
 from core.decision.document_builder import build_document
 from core.decision.request import Kind, Operation, Phase
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.labels import (
     ACCOUNT,
     DUE,

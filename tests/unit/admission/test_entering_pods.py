@@ -9,7 +9,7 @@ from core.decision.namespaces import Mode
 from core.decision.request import Kind, Operation, Request
 from core.people.subject import Subject
 from core.profiles.container_profiles import CATALOGUE
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import ALICE, BOB, Folder, decide, pod, request
 

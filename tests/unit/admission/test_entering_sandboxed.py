@@ -7,7 +7,7 @@ import pytest
 from core.decision.decision import Decision, Verdict
 from core.decision.request import Request
 from core.profiles.container_profiles import CATALOGUE
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from sandbox.runtime_choice import SandboxSettings
 from tests.unit.admission.sandboxed import final, judge, namespace, runtime_class
 from tests.unit.admission.test_entering_pods import SHELL, connect, shell

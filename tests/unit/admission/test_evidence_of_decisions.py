@@ -2,7 +2,7 @@
 
 from core.decision.decision import AccessReview, Named, ProfileAttempt, Verdict
 from core.people.subject import service_account_subject
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import (
     ALICE,

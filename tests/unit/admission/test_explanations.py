@@ -11,7 +11,7 @@ from core.decision.document import DecisionDocument
 from core.decision.document_builder import build_document
 from core.decision.request import Kind, Request
 from core.people.subject import service_account_subject
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.world import ALICE, Folder, decide, pod, request
 
 

@@ -10,7 +10,7 @@ from admission.change import Change
 from admission.explain import Explanation, explain
 from core.decision.document import DecisionSource
 from core.decision.request import Request
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.test_explanations import document_of
 from tests.unit.admission.world import ADMIN, ALICE, NAMESPACE, Folder, pod, request
 

@@ -11,8 +11,15 @@ from admission import following
 from core.cluster import Cluster
 from core.policy_bundles import BASE, BundleHead, PublishedBundle
 from policies import BUILT_IN_BUNDLE
-from policies.bundle import FORMAT, Bundle, Manifest, parse_bundle, read_bundle, with_manifest
-from policies.engine.remembered import RememberingEngine
+from policies.bundle.format import (
+    FORMAT,
+    Bundle,
+    Manifest,
+    parse_bundle,
+    read_bundle,
+    with_manifest,
+)
+from policies.engine.cache import RememberingEngine
 from tests.harness.bundles import revision_of, stored
 from tests.unit.admission import followed
 from tests.unit.admission.followed import (

@@ -12,8 +12,8 @@ from core.base.errors import EngineAwayError
 from core.cluster import Cluster
 from core.policy_bundles import BASE, LONGEST_PROBLEM, PublishedBundle
 from policies import BUILT_IN_BUNDLE
-from policies.bundle import Bundle, read_bundle
-from policies.engine.remembered import RememberingEngine
+from policies.bundle.format import Bundle, read_bundle
+from policies.engine.cache import RememberingEngine
 from tests.harness.bundles import revision_of
 from tests.unit.admission import followed
 from tests.unit.admission.followed import (

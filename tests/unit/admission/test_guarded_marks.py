@@ -7,7 +7,7 @@ import pytest
 from core.decision.decision import Action, Decision, Finding, Verdict
 from core.decision.request import Operation
 from core.people.subject import Subject
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import (
     ADMIN,

@@ -12,7 +12,7 @@ from core.base import names
 from core.decision.decision import Decision, Verdict
 from core.decision.namespaces import Mode
 from core.decision.request import Request
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.filling import mutated
 from tests.unit.admission.world import Folder, decide, judge_of, pod, request
 

@@ -10,7 +10,7 @@ from core.base.networks import Network, network_of
 from core.decision.decision import Action, Verdict
 from core.decision.namespaces import Enrolment
 from egress.limits.settings import IntentSettings
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.intents import GROUND, Object, found, intent, shared, stored, written
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import Folder

@@ -9,7 +9,7 @@ from core.base.names import AUTHOR_ANNOTATION, EDITORS_ANNOTATION, EGRESS_FINALI
 from core.decision.decision import Action, Verdict
 from core.people.subject import Subject
 from core.people.two_person import person_of, write_person
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.intents import (
     GROUND,
     NOW,

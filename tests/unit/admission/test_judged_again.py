@@ -8,7 +8,7 @@ from core.decision.decision import Need, Verdict
 from core.decision.document import DecisionDocument
 from core.decision.request import Operation
 from core.people.subject import Subject, service_account_subject
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.test_explanations import document_of
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import (

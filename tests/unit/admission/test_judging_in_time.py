@@ -8,7 +8,7 @@ import pytest
 from core.decision.decision import Verdict
 from core.decision.namespaces import Mode, Namespace
 from core.decision.request import Request
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import (
     NAMESPACE,

@@ -7,7 +7,7 @@ import pytest
 
 from admission import allowlisting
 from core.decision.decision import Verdict
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.intents import found, intent, named, written
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import Folder

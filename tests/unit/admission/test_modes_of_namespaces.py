@@ -4,7 +4,7 @@ import pytest
 
 from core.decision.decision import Action, Verdict
 from core.decision.namespaces import Mode
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.world import ID, Folder, decide, pod, request, rules
 
 FOUND = [("privileges/host/network", "host/network")]

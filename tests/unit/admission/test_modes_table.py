@@ -8,7 +8,7 @@ import pytest
 
 from core.decision.decision import Decision, Verdict, WhenUnrecorded
 from core.risk.model import RiskLevel
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.harness.evidence import ROOT
 from tests.unit.admission import risks, sandboxed, test_entering_pods, weights
 from tests.unit.admission.filling import bare, mutated, with_defaults

@@ -6,7 +6,7 @@ import pytest
 
 from core.decision.decision import Action, Finding, Verdict
 from core.people.subject import Subject
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.world import ADMIN, ALICE, Folder, decide, pod, request, rules
 
 PATH = "metadata.annotations[sallyport.dev/profile]"

@@ -21,8 +21,8 @@ from core.decision.request import Kind
 from core.people.subject import Subject
 from kube.cluster.folder import FolderCluster, read_profiles
 from policies import SHIPPED_PROFILES
-from policies.engine.embedded import EmbeddedEngine
-from policies.rights import RBAC
+from policies.engine.embedded_engine import EmbeddedEngine
+from policies.projection.rbac import RBAC
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import (
     NAMESPACE,

@@ -6,7 +6,7 @@ import pytest
 
 from core.decision.decision import Verdict
 from core.decision.request import Operation, Request
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.world import (
     ALICE,
     NAMESPACE,

@@ -9,7 +9,7 @@ import pytest
 from core.decision.decision import Decision, Verdict
 from core.decision.request import Kind, Operation, Phase, Request
 from core.people.subject import Subject, service_account_subject
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.test_tracing import owner
 from tests.unit.admission.world import ALICE, BOB, OTHER, Folder, judge_of, pod, request, rules
 

@@ -12,7 +12,7 @@ from core.decision.decision import Decision, Verdict
 from core.people.subject import Subject
 from core.people.two_person import ApprovalTerms, AtRisk, person_of, write_person
 from identity.profile_subjects import Controllers
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission import test_break_glass as glass
 from tests.unit.admission import test_exceptions as excepting
 from tests.unit.admission.test_exceptions import ANN, AUTHOR, BEN, NOW, ON_HOST

@@ -13,8 +13,8 @@ from core.decision.decision import Decision
 from core.decision.document import decode_document
 from core.decision.request import Kind, Request
 from core.people.subject import Subject, pseudonymous_group
-from policies.bundle import read_bundle
-from policies.engine.embedded import EmbeddedEngine
+from policies.bundle.format import read_bundle
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.harness.recorded_reviews import Frames
 from tests.harness.replay_bundles import make_bundles
 from tests.unit.admission.world import Folder, decide, judge_of, pod, request, update

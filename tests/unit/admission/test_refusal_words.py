@@ -7,7 +7,7 @@ import pytest
 
 from core.decision.decision import Action, Decision, Finding, Verdict
 from core.people.subject import service_account_subject
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.world import (
     ADMIN,
     ALICE,

@@ -7,8 +7,8 @@ import pytest
 from core.decision.decision import Decision, Verdict
 from core.decision.namespaces import Mode
 from core.decision.request import Kind
-from policies.backstop.covered import COVERED
-from policies.engine.embedded import EmbeddedEngine
+from policies.backstop.rules import COVERED
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.world import Folder, judge_of, pod, request
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from admission.judge import Judge
 from core.decision.decision import Decision, Verdict
 from core.decision.request import Kind, Operation, Request
-from policies.engine.embedded import EmbeddedEngine
-from policies.engine.remembered import RememberingEngine
+from policies.engine.cache import RememberingEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.harness.pods import pods
 from tests.unit.admission.test_objects import OBJECTS, asking, volume
 from tests.unit.admission.world import (

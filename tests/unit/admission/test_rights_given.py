@@ -8,7 +8,7 @@ import pytest
 from core.decision.decision import Decision, Verdict
 from core.decision.request import Kind, Operation, Request
 from core.people.subject import Subject
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import (
     ALICE,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from core.decision.decision import Action, Verdict
 from core.risk.model import Behaviour, RiskLevel
 from core.risk.snapshot import RiskSnapshot
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.risks import (
     CAROL,
     DAVE,

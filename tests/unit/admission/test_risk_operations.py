@@ -9,7 +9,7 @@ from core.base.errors import NotSyncedError
 from core.decision.decision import Action, Verdict
 from core.decision.request import Kind, Operation, Request
 from core.risk.model import OperationClass, RiskLevel
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.intents import asked as of_intent
 from tests.unit.admission.intents import intent
 from tests.unit.admission.risks import (

@@ -14,7 +14,7 @@ from core.decision.document_builder import build_document
 from core.decision.request import Request
 from core.risk.model import Behaviour, RiskLevel
 from identity.risk.table import SHIPPED
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.risks import (
     CAROL,
     DAVE,

@@ -8,7 +8,7 @@ from core.decision.decision import Action, Decision, Verdict
 from core.decision.request import Request
 from core.risk.model import RiskLevel
 from core.risk.snapshot import Coverage, RiskSnapshot
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.risks import CAROL, decide, everyone, said, snapshot
 from tests.unit.admission.sandboxed import pod
 from tests.unit.admission.test_break_glass import opened

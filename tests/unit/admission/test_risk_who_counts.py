@@ -10,7 +10,7 @@ from core.decision.decision import Action, Verdict
 from core.decision.request import Kind, Operation
 from core.people.subject import Subject, service_account_subject
 from core.risk.model import RiskLevel
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.risks import (
     CAROL,
     CLIENT,

@@ -3,7 +3,7 @@
 import pytest
 
 from core.decision.decision import Verdict
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.test_noted_workloads import BOBS, asked, both, notes, workload
 from tests.unit.admission.world import ALICE, BOB, OTHER, Folder, rules
 

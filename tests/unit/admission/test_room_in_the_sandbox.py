@@ -7,7 +7,7 @@ import pytest
 from core.decision.decision import Decision, Verdict
 from core.decision.request import Phase, Request
 from core.sandbox.capacity import Capacity, NodeShape, Taint, encode_capacity
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from sandbox.runtime_choice import SandboxSettings
 from tests.unit.admission.sandboxed import (
     final,

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from admission.judge import Judge
 from core.decision.decision import Decision
 from core.decision.request import Request
-from policies.bundle import read_bundle
-from policies.engine import A_POD, Answer, Engine, Judgement, Shown
-from policies.engine.embedded import EmbeddedEngine, Limits
-from policies.engine.remembered import RememberingEngine
+from policies.bundle.format import read_bundle
+from policies.engine.cache import RememberingEngine
+from policies.engine.embedded_engine import EmbeddedEngine, Limits
+from policies.engine.interface import A_POD, Answer, Engine, Judgement, Shown
 from tests.unit.admission.changing import (
     CHOICES,
     NOTEBOOK,

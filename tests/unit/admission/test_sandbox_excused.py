@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from core.decision.decision import Verdict
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from sandbox.runtime_choice import SandboxSettings
 from tests.unit.admission.sandboxed import (
     NETWORK,

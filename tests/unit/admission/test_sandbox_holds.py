@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from core.decision.decision import Decision
 from kube.cluster.folder import FolderCluster
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from sandbox.runtime_choice import SandboxSettings
 from tests.harness.json_patch import apply_patch
 from tests.harness.pods import pods

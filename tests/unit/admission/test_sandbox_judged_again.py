@@ -9,7 +9,7 @@ from core.decision.decision import Verdict
 from core.decision.document import DecisionDocument, DecisionSource
 from core.decision.document_builder import build_document
 from core.sandbox.decision import SandboxMode
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.sandboxed import (
     NOTEBOOK,
     POINTS,

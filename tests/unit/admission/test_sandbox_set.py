@@ -4,7 +4,7 @@ from typing import Any
 
 from core.decision.request import Operation
 from core.people.subject import service_account_subject
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.sandboxed import (
     SET,
     final,

@@ -16,8 +16,8 @@ from core.profiles.container_profiles import ProfileSet
 from core.risk.model import OperationClass
 from core.sandbox.decision import SandboxMode
 from identity.subject_kind import kind_of
-from policies.context import ABSENT, Standings
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
+from policies.projection.context import ABSENT, Standings
 from sandbox.runtime_choice import SandboxSettings
 from tests.unit.admission.sandboxed import (
     POINTS,

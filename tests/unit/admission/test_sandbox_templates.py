@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from core.decision.request import Kind
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.sandboxed import (
     judge,
     mutated,

@@ -7,7 +7,7 @@ from core.decision.document import DecisionSource
 from core.decision.document_builder import build_document
 from core.decision.namespaces import Namespace
 from core.sandbox.decision import Feature, SandboxDecision, SandboxMode
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from sandbox.runtime_choice import SandboxSettings
 from tests.unit.admission.sandboxed import (
     LABEL,

@@ -14,8 +14,8 @@ from admission.shadowing import MOST_BYTES, MOST_WAITING, Shadow
 from cli.parts import make_engine
 from cli.settings import Settings
 from core.base.errors import BundleRefusedError
-from policies.bundle import Bundle, read_bundle
-from policies.engine import Engine
+from policies.bundle.format import Bundle, read_bundle
+from policies.engine.interface import Engine
 from tests.harness.recorded_reviews import answer_all, reviews
 from tests.harness.replay_bundles import make_bundles
 from tests.harness.replayed import Scene, cluster_of, make_scene

@@ -8,10 +8,10 @@ import pytest
 
 from core.decision.decision import Action, Decision, Verdict
 from core.decision.request import Kind, Operation, Phase, Request
-from policies.bundle import Bundle, read_bundle
-from policies.engine import A_POD, Answer, Judgement, Shown
-from policies.engine.embedded import EmbeddedEngine, Limits
-from policies.engine.remembered import RememberingEngine
+from policies.bundle.format import Bundle, read_bundle
+from policies.engine.cache import RememberingEngine
+from policies.engine.embedded_engine import EmbeddedEngine, Limits
+from policies.engine.interface import A_POD, Answer, Judgement, Shown
 from tests.unit.admission.sandboxed import namespace, runtime_class
 from tests.unit.admission.site_rules import make_bundle_of_rules
 from tests.unit.admission.test_break_glass import consent, sealed

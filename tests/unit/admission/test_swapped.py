@@ -10,7 +10,7 @@ from admission.in_force import InForce
 from admission.judge import Judge
 from core.cluster import Cluster
 from core.decision.decision import Decision, Verdict
-from policies.engine.remembered import RememberingEngine
+from policies.engine.cache import RememberingEngine
 from tests.unit.admission.answering import NEEDS, OWN, RULE, Answering, answering
 from tests.unit.admission.world import Folder, judge_of, pod, request
 

@@ -7,8 +7,8 @@ import pytest
 from admission.candidates import MAX_PRIVILEGES
 from core.decision.decision import Verdict
 from core.decision.request import Kind
-from policies.engine.embedded import EmbeddedEngine
-from policies.rights import RBAC
+from policies.engine.embedded_engine import EmbeddedEngine
+from policies.projection.rbac import RBAC
 from tests.unit.admission.world import Folder, decide, pod, request
 
 

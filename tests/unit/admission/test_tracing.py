@@ -8,7 +8,7 @@ from admission.tracing import MOST_HOPS
 from core.decision.decision import Decision, TraceOutcome, Verdict
 from core.decision.request import Phase, Request
 from core.people.subject import Subject, service_account_subject
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import (
     ALICE,

@@ -5,8 +5,8 @@ import pytest
 from core.base.errors import EvaluationError
 from core.decision.decision import Decision, Verdict, WhenUnrecorded
 from core.decision.namespaces import Mode
-from policies.bundle import read_bundle
-from policies.engine.embedded import EmbeddedEngine, Limits
+from policies.bundle.format import read_bundle
+from policies.engine.embedded_engine import EmbeddedEngine, Limits
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import (
     ADMIN,

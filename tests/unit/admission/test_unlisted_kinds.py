@@ -9,7 +9,7 @@ from admission.unlisted import MISSHAPEN, NO_TEMPLATE, OWNED
 from core.decision.decision import Decision, Verdict
 from core.decision.request import Kind, Operation, Phase
 from core.people.subject import Subject
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.world import ALICE, BOB, Folder, judge_of, pod, request, rules
 
 WIDGET: Final = Kind("Widget", "v1", "example.com")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from core.decision.decision import Verdict
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import (
     BOB,

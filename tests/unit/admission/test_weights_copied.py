@@ -10,7 +10,7 @@ from core.decision.decision import Verdict
 from core.decision.request import Kind, Operation, Request
 from core.kubernetes.persistent_volumes import PersistentVolume, parse_persistent_volume
 from core.weights.access_paths import WeightStoreSet
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.weights import (
     STORE,
     Object,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from core.decision.request import Kind, Operation
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.weights import (
     STORE,
     Object,

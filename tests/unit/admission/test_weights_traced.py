@@ -18,7 +18,7 @@ from core.weights.stores import parse_store
 from egress.compiler.weight_openings import openings_to_weights
 from egress.model.openings import Addresses, Block, CompiledAllowlists, Name, Opening
 from kube.cluster.folder import FolderCluster
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission import risks
 from tests.unit.admission.test_tracing import owner
 from tests.unit.admission.watched import Watched

@@ -6,7 +6,7 @@ import pytest
 
 from core.decision.decision import Decision
 from core.decision.request import Kind, Operation
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.weights import (
     CLIENT,
     Object,

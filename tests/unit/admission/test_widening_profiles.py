@@ -18,7 +18,7 @@ from core.people.subject import Subject
 from core.people.two_person import ApprovalTerms
 from core.profiles.container_profiles import parse_profile
 from identity.profile_subjects import Controllers
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.test_exceptions import ANN, AUTHOR, BEN, END, NOW
 from tests.unit.admission.watched import Watched
 from tests.unit.admission.world import Folder, raw, request

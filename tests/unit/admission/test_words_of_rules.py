@@ -8,7 +8,7 @@ import pytest
 
 from admission.wording import privilege_message
 from core.decision.request import Kind
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.world import Folder, decide, request
 
 

@@ -8,7 +8,7 @@ import pytest
 from core.decision.decision import Decision, Verdict
 from core.decision.request import Operation
 from core.kubernetes.workload_kinds import GroupKind
-from policies.engine.embedded import EmbeddedEngine
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.test_workloads import DEPLOYMENT, asked, judged, template
 from tests.unit.admission.world import BOB, Folder, decide
 from tests.unit.core.samples import Json, wrapped

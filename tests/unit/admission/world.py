@@ -22,7 +22,7 @@ from core.profiles.container_profiles import ContainerProfile
 from identity.profile_subjects import parse_controllers
 from kube.cluster.folder import FolderCluster, read_profiles
 from policies import SHIPPED_PROFILES
-from policies.engine import Engine
+from policies.engine.interface import Engine
 
 ID = "0199a0c0-0000-7000-8000-000000000000"
 

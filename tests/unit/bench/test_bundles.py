@@ -7,9 +7,9 @@ import pytest
 from bench.bundles import build_bundle, rules
 from bench.reviews import USUAL
 from core.kubernetes.pod import decode_pod
-from policies.bundle import read_bundle
-from policies.engine.embedded import EmbeddedEngine
-from policies.projection import encode, project
+from policies.bundle.format import read_bundle
+from policies.engine.embedded_engine import EmbeddedEngine
+from policies.projection.pods import encode, project
 from tests.harness.programs import require
 from webhooks.review_codec import decode_review
 

@@ -10,9 +10,9 @@ from bench.contenders import stage_rego
 from bench.reviews import GANG, USUAL, Pods
 from core.kubernetes.pod import decode_pod
 from policies import BUILT_IN_BUNDLE
-from policies.bundle import read_bundle
-from policies.engine.embedded import EmbeddedEngine
-from policies.projection import encode, project
+from policies.bundle.format import read_bundle
+from policies.engine.embedded_engine import EmbeddedEngine
+from policies.projection.pods import encode, project
 from tests.harness.programs import require
 from webhooks.review_codec import decode_review
 

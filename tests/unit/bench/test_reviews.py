@@ -7,7 +7,7 @@ import pytest
 
 from bench.reviews import GANG, USUAL, Pods, make_pod
 from core.kubernetes.pod import decode_pod
-from policies.projection import encode, project
+from policies.projection.pods import encode, project
 from webhooks.review_codec import decode_review
 
 

@@ -15,9 +15,9 @@ from cli.settings import Settings
 from core.base.errors import BundleRefusedError
 from core.policy_bundles import LONGEST_PROBLEM
 from policies import BUILT_IN_BUNDLE
-from policies.archive import pack, unpack
-from policies.bundle import parse_bundle
-from policies.signing import Keys
+from policies.bundle.archive import pack, unpack
+from policies.bundle.format import parse_bundle
+from policies.bundle.signatures import Keys
 from tests.unit.cli.conftest import Run
 
 LOUD = "\x1b[2J\x07\r\n\u202e" + 200_000 * "x"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from policies import BUILT_IN_BUNDLE
-from policies.bundle import read_bundle
+from policies.bundle.format import read_bundle
 from tests.tools.provide import provide
 from tests.unit.cli.conftest import Run
 from tests.unit.policies.bundles import signal, write_rego

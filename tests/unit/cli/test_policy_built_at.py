@@ -11,9 +11,9 @@ import pytest
 
 from cli.policy_built_at import built_at
 from core.base.errors import BundleRefusedError, SettingsError
-from policies.archive import pack, unpack
-from policies.bundle import parse_bundle, read_bundle
-from policies.signing import read_keys
+from policies.bundle.archive import pack, unpack
+from policies.bundle.format import parse_bundle, read_bundle
+from policies.bundle.signatures import read_keys
 from tests.harness.bundles import retitled
 from tests.tools.provide import provide
 from tests.unit.cli.authored import FILES

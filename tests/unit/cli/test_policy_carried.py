@@ -13,7 +13,15 @@ from cli import policy_carrying
 from cli.policy_checked import check
 from cli.settings import Settings
 from core.base.errors import BundleRefusedError
-from policies.bundle import FORMAT, Bundle, Case, Manifest, parse_bundle, read_bundle, with_manifest
+from policies.bundle.format import (
+    FORMAT,
+    Bundle,
+    Case,
+    Manifest,
+    parse_bundle,
+    read_bundle,
+    with_manifest,
+)
 from tests.unit.cli.authored import FILES, POD, REFUSED, RULE, TEST
 from tests.unit.cli.conftest import Run
 from tests.unit.policies.authoring.conftest import write

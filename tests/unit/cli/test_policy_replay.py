@@ -17,8 +17,8 @@ from cli.shadow import open_shadow
 from core.decision.decision import Verdict
 from core.decision.document import DecisionDocument
 from policies import BUILT_IN_REGO
-from policies.build import build
-from policies.bundle import read_bundle
+from policies.build.builder import build
+from policies.bundle.format import read_bundle
 from tests.harness.evidence import record
 from tests.harness.pages import parsed
 from tests.harness.replay_bundles import make_bundles

@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from policies import BUILT_IN_BUNDLE
-from policies.bundle import read_bundle
-from policies.signing import read_keys
+from policies.bundle.format import read_bundle
+from policies.bundle.signatures import read_keys
 from tests.unit.cli.conftest import Run
 
 

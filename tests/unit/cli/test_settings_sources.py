@@ -12,7 +12,7 @@ from cli.settings_sections import MIB
 from core.base.errors import SettingsError
 from core.decision.namespaces import Mode
 from kube.client.settings import LiveSettings
-from policies.engine.embedded import Limits
+from policies.engine.embedded_engine import Limits
 from webhooks.app import AppSettings
 from webhooks.server import ServerSettings
 

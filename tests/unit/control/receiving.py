@@ -10,8 +10,8 @@ from typing import Any, cast
 
 from prometheus_client import CollectorRegistry
 
-from control.risk.push_metrics import PushMetrics
-from control.risk.receiving import PATH, SecurityEventReceiver
+from control.risk.push.metrics import PushMetrics
+from control.risk.push.receiver import PATH, SecurityEventReceiver
 from core.base.errors import ClusterError
 from core.risk.snapshot import RiskSnapshot, SnapshotDraft
 from identity.clients.signing_keys import SigningKeys

@@ -14,12 +14,12 @@ from prometheus_client import CollectorRegistry
 
 from cli.bundle_source import make_taking
 from cli.settings import Settings
-from control.loops.bundle_source import Taking
+from control.bundles.registry import Taking
 from core.policy_bundles import BundleHead, PublishedBundle
 from kube.bundles.store import BundleStore
 from kube.leader.lease import Leadership
-from policies.bundle import signed
-from policies.signing import Signing
+from policies.bundle.format import signed
+from policies.bundle.signatures import Signing
 from tests.harness.bundles import retitled
 from tests.harness.pki import Authority
 from tests.harness.registry import Registry, registry

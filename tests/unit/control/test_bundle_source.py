@@ -26,8 +26,8 @@ from core.policy_bundles import (
 )
 from kube.bundles.store import with_wanted
 from kube.leader.lease import Leadership
-from policies.bundle import signed
-from policies.signing import Signing
+from policies.bundle.format import signed
+from policies.bundle.signatures import Signing
 from tests.harness.bundles import retitled, revision_of
 from tests.harness.registry import PASSWORD, USER
 from tests.unit.control.sourced import (

@@ -19,9 +19,9 @@ from core.base.errors import (
     SettingsError,
 )
 from core.policy_bundles import BASE, HEAD_KEY, HEAD_NAME, LONGEST_PROBLEM, PublishedBundle
-from policies.archive import pack, unpack
-from policies.bundle import signed
-from policies.signing import Signing
+from policies.bundle.archive import pack, unpack
+from policies.bundle.format import signed
+from policies.bundle.signatures import Signing
 from tests.harness.bundles import retitled, revision_of
 from tests.harness.registry import PASSWORD, USER
 from tests.unit.control.sourced import FIRST, KEY, LEADER, Scene, scene_in, settings

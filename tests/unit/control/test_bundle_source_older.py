@@ -13,8 +13,8 @@ from cli.policy_published import standing_of
 from cli.policy_wanting import want, want_previous
 from core.policy_bundles import BASE, CONTROL, BundleHead, GateAnnouncement
 from kube.bundles.store import with_active
-from policies.bundle import signed
-from policies.signing import Signing
+from policies.bundle.format import signed
+from policies.bundle.signatures import Signing
 from tests.harness.bundles import retitled, revision_of
 from tests.unit.control.sourced import FIRST, KEY, NOW, Scene, scene_in
 from tests.unit.kube.config_maps import NAMESPACE

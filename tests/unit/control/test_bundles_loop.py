@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from prometheus_client import CollectorRegistry
 
-from control.loops.bundles import Activating, Roll, roll_of
+from control.bundles.activation import Activating, Roll, roll_of
 from core.base.errors import InvalidObjectError
 from core.policy_bundles import BASE, CONTROL, BundleHead, GateAnnouncement
 from kube.bundles.store import BundleStore, with_active, with_wanted

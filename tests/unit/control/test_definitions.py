@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from control.loops.crds import NEEDED, troubles
+from control.required_crds import NEEDED, troubles
 
 SOUND: dict[str, Any] = {
     "spec": {"versions": [{"name": "v1alpha1", "served": True, "storage": True}]},

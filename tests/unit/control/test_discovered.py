@@ -6,7 +6,8 @@ from typing import Any, Final
 
 import pytest
 
-from control.loops.discovered import (
+from control.discovery.loop import event_of
+from control.discovery.workload_kinds import (
     REGISTRATIONS,
     Found,
     Wanted,
@@ -15,7 +16,6 @@ from control.loops.discovered import (
     foreign,
     is_as_wanted,
 )
-from control.loops.discovery import event_of
 from core.base.errors import InvalidObjectError
 from core.kubernetes.workload_kinds import WORKLOADS
 

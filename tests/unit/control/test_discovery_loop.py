@@ -11,7 +11,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 from structlog.testing import capture_logs
 
-from control.loops.discovery import Discovery
+from control.discovery.loop import Discovery
 from core.base.errors import ClusterError
 from kube.client.connection import Connection
 from kube.client.objects import Objects, Page

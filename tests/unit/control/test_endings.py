@@ -10,7 +10,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from control.announcing import LATE_S
-from control.loops.endings import BEFORE_S, Endings
+from control.approval_events import BEFORE_S, Endings
 from core.approvals.break_glass import parse_break_glass
 from core.approvals.exceptions import parse_exception
 from core.base.errors import ClusterError, NotLeaderError

@@ -6,8 +6,8 @@ from typing import Any, cast
 import pytest
 
 from audit.ledger.acts_wire import FORMAT, ActsPage
-from control.risk import look_back as module
-from control.risk.look_back import Sources, look_back
+from control.risk.look_back import search as module
+from control.risk.look_back.search import Sources, look_back
 from core.base.errors import ClusterError
 from core.base.ids import uuid7
 from core.risk.look_back import LookBackDocument

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from control.risk.look_back import ALWAYS
-from control.risk.look_back_state import NAME
+from control.risk.look_back.search import ALWAYS
+from control.risk.look_back.store import NAME
 from tests.harness.helm import Helm, named
 from tests.unit.helm.switches import IDENTITY
 

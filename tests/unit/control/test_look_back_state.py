@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from control.risk.look_back_state import (
+from control.risk.look_back.store import (
     FORMAT,
     MOST,
     Memory,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from control.loops.merging import merged
-from control.loops.nodes import MOST_SHAPES, Usage, read_node, summary, used_by
+from control.sandbox_capacity.merging import merged
+from control.sandbox_capacity.node_shapes import MOST_SHAPES, Usage, read_node, summary, used_by
 from core.base.errors import ClusterError
 from core.sandbox.capacity import (
     Capacity,

@@ -3,7 +3,7 @@
 import pytest
 from structlog.testing import capture_logs
 
-from control.risk.problems import Problems
+from control.risk.poll.problems import Problems
 from core.base.errors import EntraError
 from core.risk.snapshot import Coverage
 from identity.entra.graph_requests import Resource

@@ -2,7 +2,7 @@
 
 from prometheus_client import CollectorRegistry
 
-from control.risk.push_metrics import Outcome, PushMetrics, Source
+from control.risk.push.metrics import Outcome, PushMetrics, Source
 from identity.push.event_hub_records import RecordRefusal
 from identity.push.security_events import Reason
 from identity.risk.entry_merge import MergeResult

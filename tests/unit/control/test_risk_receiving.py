@@ -12,7 +12,7 @@ import pytest_asyncio
 from cryptography.hazmat.primitives.asymmetric import rsa
 from structlog.testing import capture_logs
 
-from control.risk import receiving as module
+from control.risk.push import receiver as module
 from core.risk.model import RiskLevel, RiskSource, identity_key
 from tests.harness.transmitter import CAEP, claims
 from tests.unit.control.receiving import Memory, Receiving, receiving, request

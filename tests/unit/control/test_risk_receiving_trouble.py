@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 import pytest_asyncio
 
-from control.risk import receiving as module
+from control.risk.push import receiver as module
 from core.risk.model import RiskEntry, RiskLevel, RiskSource, RiskState, identity_key
 from core.risk.snapshot import RiskSnapshot, SnapshotDraft
 from identity.risk.entry_merge import merge_entry, merge_revocation

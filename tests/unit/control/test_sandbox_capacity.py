@@ -8,8 +8,8 @@ from typing import Any, Final
 import pytest
 from prometheus_client import CollectorRegistry
 
-from control.loops import capacity
-from control.loops.capacity import (
+from control.sandbox_capacity import loop
+from control.sandbox_capacity.loop import (
     FIELD_MANAGER,
     MOST_BYTES,
     REFRESH_S,
@@ -284,5 +284,5 @@ async def test_what_would_be_too_long_is_coarser(monkeypatch: pytest.MonkeyPatch
     (text,) = [encode_capacity(one) for one in (await world.run()).values()]
     assert len(decode_capacity(text, "").shapes) < 100
     assert len(text) <= MOST_BYTES
-    monkeypatch.setattr(capacity, "MOST_BYTES", 100)
+    monkeypatch.setattr(loop, "MOST_BYTES", 100)
     assert await world.run() == {}

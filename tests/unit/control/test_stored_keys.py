@@ -8,14 +8,14 @@ import pytest
 from certs.authority import KeyPair, make_authority, validity
 from certs.ledger_keys import LedgerKeySettings, plan_ledger_keys
 from certs.rotation import Authority, Leaf
-from control.loops.certificate_store import (
+from control.certificates.signing_keys import read_keys, write_keys
+from control.certificates.store import (
     read_leaf,
     read_record,
     wanted_leaves,
     write_leaf,
     write_record,
 )
-from control.loops.signing import read_keys, write_keys
 from core.base.errors import ClusterError
 from kube.resources.secrets import Secret
 

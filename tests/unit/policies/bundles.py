@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from policies import BUILT_IN_REGO
-from policies.build import build
+from policies.build.builder import build
 from tests.tools.provide import provide
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from policies.bundle import read_bundle
-from policies.engine.embedded import EmbeddedEngine
+from policies.bundle.format import read_bundle
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.policies.bundles import make_bundle
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import yaml
 
 from core.kubernetes import pod as k8s
-from policies.kinds import project_object
-from policies.projecting.added import mark_added
-from policies.projecting.connections import CONNECTION_KINDS, project_connection
-from policies.projecting.credentials import CREDENTIAL_KINDS, project_credential
-from policies.projection import encode, project
+from policies.projection.added import mark_added
+from policies.projection.connections import CONNECTION_KINDS, project_connection
+from policies.projection.credentials import CREDENTIAL_KINDS, project_credential
+from policies.projection.objects import project_object
+from policies.projection.pods import encode, project
 from tests.tools.provide import provide
 
 REGO = Path(__file__).parents[3] / "policies" / "rego"

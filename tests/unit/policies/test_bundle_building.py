@@ -12,8 +12,8 @@ import pytest
 
 from core.base.errors import BundleRefusedError
 from policies import BUILT_IN_REGO
-from policies.build import build
-from policies.bundle import FORMAT, Rule, read_bundle
+from policies.build.builder import build
+from policies.bundle.format import FORMAT, Rule, read_bundle
 from tests.tools.provide import provide
 from tests.unit.policies.bundles import make_bundle, rule, write_rego
 

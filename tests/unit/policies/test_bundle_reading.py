@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.base.errors import BundleRefusedError
-from policies.archive import MAX_BYTES
-from policies.bundle import Bundle, read_bundle
+from policies.bundle.archive import MAX_BYTES
+from policies.bundle.format import Bundle, read_bundle
 
 MANIFEST = {"metadata": {"sallyport": {"format": 2, "rules": []}}}
 
@@ -177,8 +177,8 @@ def test_headers_count_to_what_is_unpacked(tmp_path: Path, kind: bytes) -> None:
             out.write(b"A" * (1 << 20))
     program = (
         "import pathlib, resource, sys\n"
-        "from core.errors import BundleRefusedError\n"
-        "from policies.bundle import read_bundle\n"
+        "from core.base.errors import BundleRefusedError\n"
+        "from policies.bundle.format import read_bundle\n"
         "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10\n"
         "before = peak()\n"
         "try:\n    read_bundle(pathlib.Path(sys.argv[1]))\n"

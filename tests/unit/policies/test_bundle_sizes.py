@@ -10,11 +10,11 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
 from core.base.errors import BundleRefusedError
-from policies.archive import pack, unpack
-from policies.bundle import Bundle, parse_bundle, signed
-from policies.engine.remembered import RememberingEngine
-from policies.signing import MOST_JSON, SIGNATURES, Keys, Signing, sign
-from policies.trial import try_out
+from policies.bundle.archive import pack, unpack
+from policies.bundle.format import Bundle, parse_bundle, signed
+from policies.bundle.signatures import MOST_JSON, SIGNATURES, Keys, Signing, sign
+from policies.engine.cache import RememberingEngine
+from policies.trial.evaluation import try_out
 from tests.unit.policies.test_trial import make
 
 KEY = ed25519.Ed25519PrivateKey.generate()

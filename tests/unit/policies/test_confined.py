@@ -15,13 +15,13 @@ import msgspec
 import pytest
 
 from core.base.errors import BundleRefusedError, EngineAwayError
-from policies.bundle import Bundle, Case, read_bundle
-from policies.confining import trying
-from policies.confining.confined import Confined
-from policies.confining.trying import NICE
-from policies.engine.embedded import EmbeddedEngine, Limits
-from policies.engine.remembered import Sample
-from policies.trial import Tried, try_out
+from policies.bundle.format import Bundle, Case, read_bundle
+from policies.engine.cache import Sample
+from policies.engine.embedded_engine import EmbeddedEngine, Limits
+from policies.trial import child as trying
+from policies.trial.child import NICE
+from policies.trial.evaluation import Tried, try_out
+from policies.trial.process import Confined
 from tests.unit.policies.bundles import make_bundle, make_site_bundle, rule, signal
 from tests.unit.policies.test_trial import (
     CREATE,

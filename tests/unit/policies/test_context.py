@@ -7,7 +7,7 @@ import jsonschema
 import msgspec
 from hypothesis import given
 
-from policies.context import Context, encode_context
+from policies.projection.context import Context, encode_context
 from tests.unit.policies.contexts import CONTEXTS
 from tests.unit.policies.rego import REGO
 

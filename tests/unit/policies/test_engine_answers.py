@@ -8,7 +8,7 @@ import pytest
 
 from core.base.errors import BundleRefusedError, EvaluationError
 from core.sandbox.decision import Feature, Signal
-from policies.engine.answers import MOST_OF_JUDGEMENT, read_answer, read_judgement
+from policies.engine.entry_points import MOST_OF_JUDGEMENT, read_answer, read_judgement
 from tests.unit.policies.bundles import make_bundle
 
 WHOLE: dict[str, Any] = {

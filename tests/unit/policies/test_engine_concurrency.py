@@ -12,9 +12,9 @@ import pytest
 
 from core.base.errors import EvaluationError
 from core.kubernetes.pod import decode_pod
-from policies.bundle import read_bundle
-from policies.engine.embedded import EmbeddedEngine, Limits
-from policies.projection import encode, project
+from policies.bundle.format import read_bundle
+from policies.engine.embedded_engine import EmbeddedEngine, Limits
+from policies.projection.pods import encode, project
 from tests.harness.pods import pods
 
 SMALL = b'{"containers":[],"hostPID":true,"automount":false,"hostUsers":false}'

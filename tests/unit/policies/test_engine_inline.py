@@ -6,11 +6,11 @@ from pathlib import Path
 
 import msgspec
 
-from policies.bundle import read_bundle
-from policies.engine.embedded import EmbeddedEngine, Limits
-from policies.projecting.containers import Container
-from policies.projecting.volumes import HostPath, Volume
-from policies.projection import Projection, encode
+from policies.bundle.format import read_bundle
+from policies.engine.embedded_engine import EmbeddedEngine, Limits
+from policies.projection.containers import Container
+from policies.projection.pods import Projection, encode
+from policies.projection.volumes import HostPath, Volume
 
 # Each part of the path needs a call of the host, which costs much and shows in no size.
 SLOW = encode(

@@ -12,8 +12,8 @@ import wasmtime
 
 from core.base.errors import EvaluationError, PolicyError
 from core.decision.decision import Need
-from policies.bundle import read_bundle
-from policies.engine.embedded import EmbeddedEngine, Limits
+from policies.bundle.format import read_bundle
+from policies.engine.embedded_engine import EmbeddedEngine, Limits
 from tests.unit.policies.bundles import make_bundle, rule
 
 SECONDS = 0.4

@@ -9,9 +9,9 @@ import pytest
 from core.base.errors import BundleRefusedError, SallyportError
 from core.decision.decision import Need
 from policies import BUILT_IN_REGO
-from policies.bundle import Bundle, read_bundle
-from policies.engine.builtins.refused import hint
-from policies.engine.embedded import EmbeddedEngine
+from policies.builtins.denylist import hint
+from policies.bundle.format import Bundle, read_bundle
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.policies.bundles import make_bundle, rule, write_rego
 
 NOTHING = """package sallyport.needs

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from policies.bundle import Bundle, read_bundle
-from policies.clients.opa_server import OpaServerEngine
-from policies.engine.embedded import EmbeddedEngine, Limits
-from policies.engine.opa import OpaServer
+from policies.bundle.format import Bundle, read_bundle
+from policies.clients.opa_server.engine import OpaServerEngine
+from policies.engine.embedded_engine import EmbeddedEngine, Limits
+from policies.engine.opa_endpoint import OpaServer
 from tests.harness import parity, parity_types
 from tests.harness.evidence import record
 from tests.harness.opa_server import OpaProgram

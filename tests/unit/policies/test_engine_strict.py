@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import pytest
 
 from core.base.errors import BundleRefusedError, EvaluationError, PolicyError
-from policies.bundle import Bundle, read_bundle
-from policies.engine.builtins.native import NATIVE
-from policies.engine.embedded import EmbeddedEngine
-from policies.engine.strict import make_strict
-from policies.engine.wasm_format import Functions, number_of
+from policies.builtins.native_part import NATIVE
+from policies.bundle.format import Bundle, read_bundle
+from policies.engine.embedded_engine import EmbeddedEngine
+from policies.engine.strict_builtins import make_strict
+from policies.engine.wasm_binary import Functions, number_of
 from tests.unit.policies.bundles import make_bundle, rule
 
 CALLS = 'startswith(input.odd, "a")'

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.kubernetes.pod import decode_pod
-from policies.projecting.hints import KINDS, NAMES, named
-from policies.projection import encode, project
+from policies.projection.hints import KINDS, NAMES, named
+from policies.projection.pods import encode, project
 
 IMAGES = {
     "quay.io/jupyter/scipy-notebook": "notebook",

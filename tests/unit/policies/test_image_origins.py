@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.profiles.privileges import validate_pattern
-from policies.projecting.images import Origin, origin, segment
+from policies.projection.images import Origin, origin, segment
 
 SHA256 = "sha256:" + 4 * "0123456789abcdef"
 SHA512 = "sha512:" + 8 * "0123456789abcdef"

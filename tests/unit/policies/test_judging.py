@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from core.base.errors import EvaluationError
 from core.sandbox.decision import Signal
-from policies.bundle import read_bundle
-from policies.context import Context, encode_context
-from policies.engine import Answer, Judgement
-from policies.engine.embedded import EmbeddedEngine, Limits
-from policies.engine.remembered import RememberingEngine
+from policies.bundle.format import read_bundle
+from policies.engine.cache import RememberingEngine
+from policies.engine.embedded_engine import EmbeddedEngine, Limits
+from policies.engine.interface import Answer, Judgement
+from policies.projection.context import Context, encode_context
 from tests.tools.provide import provide
 from tests.unit.policies.bundles import make_site_bundle, signal
 from tests.unit.policies.contexts import CONTEXTS

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.projecting.credentials import project_credential
-from policies.projection import project_annotations
+from policies.projection.credentials import project_credential
+from policies.projection.pods import project_annotations
 from tests.harness.client import read_objects
 from tests.harness.evidence import ROOT
 

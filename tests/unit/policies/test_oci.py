@@ -14,8 +14,8 @@ from core.base.errors import (
     SettingsError,
 )
 from policies import BUILT_IN_BUNDLE
-from policies.bundle import parse_bundle
-from policies.clients.oci import Reference, Registry, fetch, parse_reference, resolve
+from policies.bundle.format import parse_bundle
+from policies.clients.oci_registry import Reference, Registry, fetch, parse_reference, resolve
 from tests.harness.pki import Authority
 from tests.harness.registry import LAYER, NAME, PASSWORD, TOKEN, USER
 from tests.harness.registry import Registry as Served

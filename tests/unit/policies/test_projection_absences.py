@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from policies.projecting.volumes import HARMLESS_VOLUMES
+from policies.projection.volumes import HARMLESS_VOLUMES
 from tests.unit.policies.whole_pod import CONTAINER_CONTEXT, NO_IMAGE, projection
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from core.base.errors import InvalidObjectError
 from core.kubernetes.pod import decode_pod
-from policies.projecting.volumes import HostPath, Volume
-from policies.projection import Projection, project
+from policies.projection.pods import Projection, project
+from policies.projection.volumes import HostPath, Volume
 
 RO = {"name": "v", "readOnly": True}
 RW = {"name": "v", "readOnly": False}

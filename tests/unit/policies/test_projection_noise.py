@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.kubernetes.pod import decode_pod
-from policies.projection import encode, project
+from policies.projection.pods import encode, project
 from tests.harness.pods import pods
 
 SCHEMA = json.loads(

@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from core.profiles.privileges import covers, validate_pattern
-from policies.bundle import Rule
-from policies.context import Context, encode_context
-from policies.engine.embedded import EmbeddedEngine
+from policies.bundle.format import Rule
+from policies.engine.embedded_engine import EmbeddedEngine
+from policies.projection.context import Context, encode_context
 from tests.unit.policies.rego import REGO, evaluate, load, opa, projection_of
 
 SIGNALS = sorted(

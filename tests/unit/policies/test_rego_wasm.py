@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 from core.decision.decision import Denial, Need
 from core.profiles.privileges import validate_pattern
 from core.sandbox.decision import Feature, Signal
-from policies.build import build
-from policies.bundle import read_bundle
-from policies.engine.embedded import EmbeddedEngine
-from policies.projecting.hints import KINDS
-from policies.projecting.images import origin
+from policies.build.builder import build
+from policies.bundle.format import read_bundle
+from policies.engine.embedded_engine import EmbeddedEngine
+from policies.projection.hints import KINDS
+from policies.projection.images import origin
 from tests.tools.provide import provide
 
 REGO = Path(__file__).parents[3] / "policies" / "rego"

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from core.base.errors import EvaluationError
 from core.decision.decision import Need
 from core.sandbox.decision import Feature, Signal
-from policies.bundle import Rule
-from policies.engine import A_POD, Answer, Judgement, Shown
-from policies.engine.remembered import MOST_BYTES, RememberingEngine
+from policies.bundle.format import Rule
+from policies.engine.cache import MOST_BYTES, RememberingEngine
+from policies.engine.interface import A_POD, Answer, Judgement, Shown
 from policies.site.fields import NO_READS
 
 SITE = Rule("sandbox/acme/x", "T", "D", "m", "R", 1, points=1, site=True)

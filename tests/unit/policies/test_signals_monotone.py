@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.kubernetes.pod import decode_pod
-from policies.engine import Answer
-from policies.engine.embedded import EmbeddedEngine
-from policies.projection import encode, project
+from policies.engine.embedded_engine import EmbeddedEngine
+from policies.engine.interface import Answer
+from policies.projection.pods import encode, project
 from tests.harness.gangs import gangs, projection, recorded
 from tests.harness.pods import BASES, MUTATIONS
 

@@ -14,9 +14,9 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from core.base.errors import BundleRefusedError, SettingsError
-from policies.archive import unpack
-from policies.bundle import parse_bundle, signed
-from policies.signing import (
+from policies.bundle.archive import unpack
+from policies.bundle.format import parse_bundle, signed
+from policies.bundle.signatures import (
     SIGNATURES,
     Keys,
     PrivateKey,

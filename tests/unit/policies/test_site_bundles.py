@@ -13,12 +13,12 @@ from core.base.errors import BundleRefusedError
 from core.kubernetes.pod import decode_pod
 from core.sandbox.decision import Signal
 from policies import BUILT_IN_REGO
-from policies.build import build
-from policies.bundle import Rule, read_bundle
-from policies.context import Context, encode_context
-from policies.engine import Judgement
-from policies.engine.embedded import EmbeddedEngine
-from policies.projection import encode, project
+from policies.build.builder import build
+from policies.bundle.format import Rule, read_bundle
+from policies.engine.embedded_engine import EmbeddedEngine
+from policies.engine.interface import Judgement
+from policies.projection.context import Context, encode_context
+from policies.projection.pods import encode, project
 from tests.tools.provide import provide
 from tests.unit.policies.bundles import METADATA, make_site_bundle, signal
 

@@ -7,8 +7,8 @@ import pytest
 
 from core.base.errors import BundleRefusedError
 from policies import BUILT_IN_REGO
-from policies.build import build
-from policies.bundle import read_bundle
+from policies.build.builder import build
+from policies.bundle.format import read_bundle
 from policies.site.choices import read_choices
 from tests.tools.provide import provide
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.errors import BundleRefusedError, EvaluationError
-from policies.bundle import Rule
+from policies.bundle.format import Rule
 from policies.site.fields import MOST_BYTES, NO_FIELDS, Reads, check_field
 from policies.site.paths import schema_of, tree_of
 

@@ -8,7 +8,7 @@ import pytest
 
 from core.base.errors import BundleRefusedError
 from policies import BUILT_IN_REGO
-from policies.build import build
+from policies.build.builder import build
 from tests.tools.provide import provide
 from tests.unit.policies.bundles import make_site_bundle, signal, write_rego
 from tests.unit.policies.test_site_refusals import SILENT, refusal

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from core.base.errors import BundleRefusedError
-from policies.bundle import read_bundle
-from policies.engine.builtins.refused import hint
+from policies.builtins.denylist import hint
+from policies.bundle.format import read_bundle
 from tests.unit.policies.bundles import METADATA, make_site_bundle, signal
 
 FIX = (

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from core.kubernetes.pod import decode_pod
-from policies.projecting.starting import read_command
-from policies.projection import encode, project
+from policies.projection.container_risks import read_command
+from policies.projection.pods import encode, project
 
 INSTALLS = {
     # Python.

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from core.base.errors import InvalidObjectError
 from core.kubernetes.pod import decode_pod
-from policies.projecting.starting import read_command
-from policies.projection import encode, project
+from policies.projection.container_risks import read_command
+from policies.projection.pods import encode, project
 
 CANARY = "canary-9f2c"
 

@@ -9,16 +9,16 @@ import pytest
 
 from core.base.errors import BundleRefusedError, EngineAwayError, EvaluationError
 from core.policy_bundles import LONGEST_PROBLEM
-from policies.bundle import Bundle, Case, Rule, read_bundle
-from policies.clients.opa_server import OpaServerEngine
-from policies.context import Context, encode_context
-from policies.engine import Answer, Shown
-from policies.engine.embedded import EmbeddedEngine, Limits
-from policies.engine.opa import OpaServer
-from policies.engine.remembered import RememberingEngine, Sample
-from policies.projecting.containers import Container
-from policies.projection import Projection, encode
-from policies.trial import Tried, try_out
+from policies.bundle.format import Bundle, Case, Rule, read_bundle
+from policies.clients.opa_server.engine import OpaServerEngine
+from policies.engine.cache import RememberingEngine, Sample
+from policies.engine.embedded_engine import EmbeddedEngine, Limits
+from policies.engine.interface import Answer, Shown
+from policies.engine.opa_endpoint import OpaServer
+from policies.projection.containers import Container
+from policies.projection.context import Context, encode_context
+from policies.projection.pods import Projection, encode
+from policies.trial.evaluation import Tried, try_out
 from tests.unit.policies.bundles import make_bundle, rule
 
 LIMITS = Limits(seconds=0.3, memory_bytes=16 * 1024 * 1024)

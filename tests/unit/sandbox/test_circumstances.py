@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import pytest
 
 from core.sandbox.decision import Signal
-from policies.bundle import read_bundle
-from policies.context import Context, Standings, encode_context
-from policies.engine import Answer
-from policies.engine.embedded import EmbeddedEngine
+from policies.bundle.format import read_bundle
+from policies.engine.embedded_engine import EmbeddedEngine
+from policies.engine.interface import Answer
+from policies.projection.context import Context, Standings, encode_context
 from sandbox.risk_score import score_risk
 from sandbox.runtime_choice import THRESHOLD
 from tests.unit.policies.bundles import make_bundle

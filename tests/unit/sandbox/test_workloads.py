@@ -7,10 +7,10 @@ import pytest
 
 from core.kubernetes.pod import decode_pod
 from core.sandbox.decision import RuntimeClass, SandboxMode
-from policies.bundle import read_bundle
-from policies.engine import Answer
-from policies.engine.embedded import EmbeddedEngine
-from policies.projection import encode, project
+from policies.bundle.format import read_bundle
+from policies.engine.embedded_engine import EmbeddedEngine
+from policies.engine.interface import Answer
+from policies.projection.pods import encode, project
 from sandbox.risk_score import RiskScore, score_risk
 from sandbox.runtime_choice import (
     DEFAULT_SANDBOX_SETTINGS,

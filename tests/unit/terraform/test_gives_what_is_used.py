@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from control.weights.reading_access import AccessReader, Require
+from control.weights.access.reader import AccessReader, Require
 from identity.azure_roles import grant_assignments
 from identity.azure_roles.differences import GrantHolders
 from identity.clients.resource_manager import ResourceManager

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from policies.backstop.covered import COVERED
+from policies.backstop.rules import COVERED
 from tests.api.backstop.alone.conftest import SPACE
 from tests.api.backstop.keeping import (
     GROUPS,

@@ -9,7 +9,7 @@ from http import HTTPStatus
 from itertools import islice
 from typing import Final
 
-from policies.backstop.covered import COVERED
+from policies.backstop.rules import COVERED
 from tests.api.backstop.keeping import GROUPS, PROFILES, is_refusal
 from tests.harness.client import Client, Json
 from tests.harness.pods import pods

@@ -8,7 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from control.sweep import progress
-from control.sweep.publish import ReportWriter
+from control.sweep.report_writer import ReportWriter
 from core.base.errors import ClusterError
 from kube.client.objects import Objects
 from tests.api.control.sweep.conftest import SweptCluster

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from control.loops import egress
+from control.egress import loop
 from core.base import names
 from tests.api.egress.control.field import SOON_S, Field, later
 from tests.api.egress.control.pods import has_pod, pod, running
@@ -17,7 +17,7 @@ ONE = "sallyport-allow-one-0"
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have evictions tried again after a second."""
-    monkeypatch.setattr(egress, "WAITS_S", 1.0)
+    monkeypatch.setattr(loop, "WAITS_S", 1.0)
 
 
 async def test_it_closes_when_it_expires(field: Field, controlled: Controlled) -> None:

@@ -6,8 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from control.egress import facts
-from control.loops import egress
+from control.egress import lookups, loop
 from core.base import names
 from core.egress.allowlists import parse_allowlist
 from tests.api.egress.control.field import (
@@ -31,9 +30,9 @@ ONE = "sallyport-allow-one-0"
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have everything asked again after a second: production's ages are tested as numbers."""
-    monkeypatch.setattr(facts, "SERVICE_AGE_S", 1.0)
-    monkeypatch.setattr(facts, "RIGHT_AGE_S", 1.0)
-    monkeypatch.setattr(egress, "WAITS_S", 1.0)
+    monkeypatch.setattr(lookups, "SERVICE_AGE_S", 1.0)
+    monkeypatch.setattr(lookups, "RIGHT_AGE_S", 1.0)
+    monkeypatch.setattr(loop, "WAITS_S", 1.0)
 
 
 def role(namespace: str, used: str) -> list[Json]:

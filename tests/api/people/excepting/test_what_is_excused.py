@@ -17,8 +17,8 @@ from core.people.two_person import ApprovalTerms, AtRisk
 from identity.profile_subjects import Controllers
 from kube.cluster.live import LiveCluster
 from policies import BUILT_IN_BUNDLE
-from policies.bundle import read_bundle
-from policies.engine.embedded import EmbeddedEngine
+from policies.bundle.format import read_bundle
+from policies.engine.embedded_engine import EmbeddedEngine
 from tests.api.admission.objects import new_namespace, privileged
 from tests.api.people.excepting.exceptions import (
     ANN,

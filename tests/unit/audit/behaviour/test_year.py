@@ -10,7 +10,7 @@ import pytest
 
 from core.risk.model import Behaviour
 from policies import BUILT_IN_BUNDLE
-from policies.bundle import read_bundle
+from policies.bundle.format import read_bundle
 from tests.harness.evidence import record
 from tests.harness.sizes import PROOF, size
 from tests.harness.year import Scale, Year

@@ -16,8 +16,8 @@ from audit.ledger.store.store import Store
 from audit.weights import reads as module
 from audit.weights.reads import reads_answering
 from audit.weights.reads_wire import FORMAT, PATH, ReadsPage, Subject
-from control.risk import look_back_reads
-from control.risk.look_back_reads import TOO_MANY, weight_reads
+from control.risk.look_back import look_back_reads
+from control.risk.look_back.look_back_reads import TOO_MANY, weight_reads
 from core.base.errors import LedgerError
 from core.base.ids import uuid7
 from core.base.times import milli_text

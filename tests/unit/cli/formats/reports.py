@@ -7,7 +7,7 @@ from cli.formats.report import Located, Report
 from cli.output import as_unicode
 from cli.results import Result, Reviewed
 from core.decision.decision import Action, Finding, Verdict
-from policies.bundle import Rule
+from policies.bundle.format import Rule
 
 HOSTILE = (
     "a\n::error::b%0A\r,:]]><b>&\"'\x00\x1b[2J\x85\u2028\udce9\ufffe"

@@ -1,6 +1,6 @@
 """Answers that are remembered: when they are asked for again, and what a failure leaves."""
 
-from control.egress.facts import RIGHT_AGE_S, SERVICE_AGE_S, SETTLE_S, Answers
+from control.egress.lookups import RIGHT_AGE_S, SERVICE_AGE_S, SETTLE_S, Answers
 from core.base.errors import AccessReviewError
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from control.egress.foreign import UNCOMPARED, opening_more
+from control.egress.foreign_policies import UNCOMPARED, opening_more
 from egress.render.generated_objects import generated_object
 from kube.egress.network_policies import LivePolicy, live_policy
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from control.egress import remembering
-from control.egress.naming import SAVE_S, Naming
-from control.egress.remembering import LearntStore
+from control.egress import dns_store
+from control.egress.dns_refresh import SAVE_S, Naming
+from control.egress.dns_store import LearntStore
 from core.base.errors import ClusterError
 from egress.dns import store as names_stored
 from egress.dns.learnt_names import LearntName, NamesSettings, Reply, SeenAddress
@@ -177,7 +177,7 @@ async def test_a_broken_shard_takes_no_other_with_it() -> None:
 
 async def test_too_many_names_are_refused_aloud(monkeypatch: pytest.MonkeyPatch) -> None:
     """Control's account may write so many ConfigMaps and no more."""
-    monkeypatch.setattr(remembering, "MOST_SHARDS", 2)
+    monkeypatch.setattr(dns_store, "MOST_SHARDS", 2)
     monkeypatch.setattr(names_stored, "MAX_SHARD_BYTES", 1000)
     store = LearntStore(Stored(), "own")
     await store.load()

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from control.egress.planning import FLOOR, Apply, Delete, Plan, plan_of
+from control.egress.plan import FLOOR, Apply, Delete, Plan, plan_of
 from core.base import names
 from egress.render.generated_objects import allow_name, generated_object
 from kube.egress.network_policies import LivePolicy, digest_of, live_policy

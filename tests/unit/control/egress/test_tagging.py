@@ -4,7 +4,7 @@ import json
 import os
 from pathlib import Path
 
-from control.egress.tagging import LOOK_S, TagFile
+from control.egress.service_tags import LOOK_S, TagFile
 from core.base.networks import network_of
 
 

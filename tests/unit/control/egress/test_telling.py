@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from control.egress import telling
-from control.egress.telling import Situation, changed, event_of, status_of
+from control.egress import status as telling
+from control.egress.status import Situation, changed, event_of, status_of
 from core.egress.destinations import PortRange
 from egress.model.openings import Addresses, Block, Name, Opening, Problem
 from kube.egress.watch import Condition, Intent, IntentStatus

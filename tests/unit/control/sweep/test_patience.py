@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from control.sweep.judging import Judging
+from control.sweep.judge import Judging
 from control.sweep.progress import decision_id
 from control.sweep.settings import SweepSettings
 from core.decision.decision import Decision, Running, Verdict
@@ -91,7 +91,7 @@ async def test_nothing_is_judged_before_everything_is_loaded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It waits, and says once for what."""
-    monkeypatch.setattr("control.sweep.judging._READY_EVERY_S", 0.0)
+    monkeypatch.setattr("control.sweep.judge._READY_EVERY_S", 0.0)
     judge = Scripted([ALLOW], unready=5)
     with capture_logs() as logs:
         await judging(judge).ready()

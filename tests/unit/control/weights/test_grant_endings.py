@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from prometheus_client import CollectorRegistry
 
-from control.weights.grant_endings import GrantEndings
+from control.weights.access.grant_expiry import GrantEndings
 from core.base.errors import ClusterError
 from core.cluster import SignIn
 from core.people.subject import Subject

@@ -7,10 +7,10 @@ from pathlib import Path
 from audit.ledger.frames import Frame
 from audit.ledger.recorder import LedgerRecorder
 from audit.ledger.store.store import Store
+from control.weights.changes.comparison import Noticing
 from control.weights.gaps import EVER, gap
-from control.weights.living import Living
-from control.weights.noticing import Noticing
-from control.weights.telling import Signs, Teller
+from control.weights.pod_lifecycle.documents import Signs, Teller
+from control.weights.pod_lifecycle.live_pods import Living
 from core.weights.roll_calls import build_roll_call
 from kube.approvals.recorded_objects import RecordedObject
 from kube.weights.pod_lifecycle import PodLifecycle

@@ -18,10 +18,10 @@ import msgspec
 from prometheus_client import CollectorRegistry
 
 from audit.ledger.recorder import LedgerRecorder
-from control.weights.life_metrics import LifeMetrics
-from control.weights.lives import LifeParts, PodLives
-from control.weights.reached import Reached, ReachedStore
-from control.weights.signs import SignsOf
+from control.weights.checkpoint import Reached, ReachedStore
+from control.weights.pod_lifecycle.life_metrics import LifeMetrics
+from control.weights.pod_lifecycle.loop import LifeParts, PodLives
+from control.weights.pod_lifecycle.signs import SignsOf
 from core.cluster import SignIn
 from core.kubernetes.persistent_volumes import PersistentVolume
 from kube.leader.lease import Leadership

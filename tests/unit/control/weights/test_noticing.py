@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from control.weights.changes_known import Stored, decode_known, encode_known
-from control.weights.noticing import Known, Noticing, Stage, mark_of
+from control.weights.changes.comparison import Known, Noticing, Stage, mark_of
+from control.weights.changes.store import Stored, decode_known, encode_known
 from core.people.subject import Subject
 from core.people.two_person import Approved, Consent, NotApproved
 from kube.approvals.recorded_objects import RecordedObject

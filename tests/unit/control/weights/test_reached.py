@@ -1,6 +1,6 @@
 """How far the record is: only what is kept for good is stored, and not too often."""
 
-from control.weights.reached import Mark, Reaching
+from control.weights.checkpoint import Mark, Reaching
 
 
 def test_only_what_is_kept_for_good_is_due() -> None:

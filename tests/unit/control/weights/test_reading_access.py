@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from control.weights.reading_access import AccessReader
+from control.weights.access.reader import AccessReader
 from core.base.errors import EntraError, NotLeaderError
 from core.weights.store_access import DifferenceKind, StoreAccess
 from core.weights.stores import WeightStore

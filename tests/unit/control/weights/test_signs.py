@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from control.weights.signs import SignsOf
-from control.weights.telling import Signs
+from control.weights.pod_lifecycle.documents import Signs
+from control.weights.pod_lifecycle.signs import SignsOf
 from core.base.errors import NotSyncedError
 from core.cluster import SignIn
 from core.kubernetes.persistent_volumes import PersistentVolume

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry
 
-from control.weights.access_metrics import AccessMetrics
-from control.weights.granted_now import GrantedNow
-from control.weights.reading_access import AccessReader
-from control.weights.store_access import StoreAccesses
+from control.weights.access.access_metrics import AccessMetrics
+from control.weights.access.live_grants import GrantedNow
+from control.weights.access.loop import StoreAccesses
+from control.weights.access.reader import AccessReader
 from core.base.errors import EntraError
 from core.cluster import SignIn
 from core.people.two_person import Approved, Consent, NotApproved

@@ -8,8 +8,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from control.weights.living import OVER, Host, Kept, Living, Place, key_of, uid_of
-from control.weights.telling import AGAIN_S, Signs, Teller, Told
+from control.weights.pod_lifecycle.documents import AGAIN_S, Signs, Teller, Told
+from control.weights.pod_lifecycle.live_pods import OVER, Host, Kept, Living, Place, key_of, uid_of
 from core.weights.pod_lifecycle import LifeEvent, PodLife
 from kube.weights.pod_lifecycle import PodLifecycle, read_pod_lifecycle
 

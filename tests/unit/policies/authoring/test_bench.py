@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from policies.authoring.bench import Sample, growth, measure, samples_of
+from policies.authoring.benchmark import Sample, growth, measure, samples_of
 from policies.authoring.workspace import open_workspace
 from tests.tools.provide import provide
 from tests.unit.policies.authoring.conftest import rego, write

@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from policies.authoring.lint import Level, Problem
-from policies.authoring.lint.linting import lint
+from policies.authoring.lint.linter import lint
+from policies.authoring.lint.problems import Level, Problem
 from policies.site.choices import NO_CHOICES
 from tests.tools.provide import provide
 from tests.unit.policies.authoring.conftest import rego, write

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from policies.authoring.cases import Said, read_case
-from policies.authoring.lint import __file__ as lint_file
+from policies.authoring.lint.problems import __file__ as lint_file
 from policies.site.choices import NO_CHOICES
 
 ROOT = Path(__file__).parents[4]

@@ -13,11 +13,11 @@ from policies.authoring.recording import Asked, RecordingEngine
 from policies.authoring.rego_tests import Outcome, run_tests
 from policies.authoring.scope import files_of_rules, others
 from policies.authoring.workspace import Workspace, open_workspace
-from policies.bundle import JUDGE, NEEDS
-from policies.context import Context, encode_context
-from policies.engine import Judgement, Shown
-from policies.engine.embedded import EmbeddedEngine
-from policies.projection import NO_POD
+from policies.bundle.format import JUDGE, NEEDS
+from policies.engine.embedded_engine import EmbeddedEngine
+from policies.engine.interface import Judgement, Shown
+from policies.projection.context import Context, encode_context
+from policies.projection.pods import NO_POD
 from tests.tools.provide import provide
 from tests.unit.policies.authoring.conftest import rego, write
 

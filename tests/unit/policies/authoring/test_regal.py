@@ -9,7 +9,7 @@ import pytest
 
 from core.base.errors import BundleRefusedError
 from policies import BUILT_IN_REGO, LIBRARY
-from policies.authoring.lint.programs import regal_says
+from policies.authoring.lint.external_linters import regal_says
 from tests.harness.language_server import language_server
 from tests.harness.programs import require
 from tests.harness.tutorial import follow, run, steps

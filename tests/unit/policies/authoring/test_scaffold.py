@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from core.base.errors import SettingsError
-from policies.authoring.lint.linting import lint
-from policies.authoring.scaffold.samples import sample, within, without
-from policies.authoring.scaffold.writing import Wish, files_of, write
+from policies.authoring.lint.linter import lint
+from policies.authoring.scaffold.files import Wish, files_of, write
+from policies.authoring.scaffold.sample_objects import sample, within, without
 from policies.site.choices import NO_CHOICES
 from tests.tools.provide import provide
 

@@ -6,7 +6,7 @@ import pytest
 
 from cli.policy_testing import run_all
 from policies import LIBRARY
-from policies.authoring.lint.linting import lint
+from policies.authoring.lint.linter import lint
 from policies.site.choices import NO_CHOICES, Choices, read_choices
 from tests.tools.provide import provide
 

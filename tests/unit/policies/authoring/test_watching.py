@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from policies.authoring.watching import state_of, watch
+from policies.authoring.file_watch import state_of, watch
 
 
 def test_it_runs_again_after_a_change_alone(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.profiles.privileges import covers
-from policies.backstop.covered import COVERED
 from policies.backstop.patterns import concerns, expression, expressions, spellings
+from policies.backstop.rules import COVERED
 
 SEGMENTS = st.sampled_from(
     ["host", "network", "capability", "volume", "hostPath:ro", "var", "log", "a.b", "axb"]

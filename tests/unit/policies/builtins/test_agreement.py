@@ -2,8 +2,8 @@
 
 import pytest
 
-from policies.engine.builtins import SUPPLIED
-from policies.engine.builtins.failing import CAN_FAIL
+from policies.builtins.fallible import CAN_FAIL
+from policies.builtins.registry import SUPPLIED
 from tests.harness.opa_arguments import MAKERS
 from tests.harness.opa_calls import UNDEFINED_TEXT, UNSUPPLIED_TEXT, calls, opa_answers, our_answer
 from tests.harness.sizes import size

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from policies.engine.builtins import SUPPLIED
-from policies.engine.builtins.values import ask
+from policies.builtins.registry import SUPPLIED
+from policies.builtins.values import ask
 
 SECONDS = 0.5
 """Ten times what the slowest takes on a quiet machine."""

@@ -1,9 +1,9 @@
 """Every built-in function of OPA is compiled in, supplied, refused, or its compiler's own."""
 
-from policies.engine.builtins import SUPPLIED
-from policies.engine.builtins.failing import CAN_FAIL
-from policies.engine.builtins.native import NATIVE
-from policies.engine.builtins.refused import REFUSED, WRITTEN_AWAY, hint
+from policies.builtins.denylist import REFUSED, WRITTEN_AWAY, hint
+from policies.builtins.fallible import CAN_FAIL
+from policies.builtins.native_part import NATIVE
+from policies.builtins.registry import SUPPLIED
 from tests.harness.opa_cases import capabilities, native
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from policies.engine.builtins import SUPPLIED
+from policies.builtins.registry import SUPPLIED
 from tests.harness.evidence import record
 from tests.harness.opa_cases import Case, Compared, cases, compare
 from tests.harness.sizes import PROOF

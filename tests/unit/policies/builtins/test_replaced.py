@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from policies.engine.builtins import globs, networks
-from policies.engine.builtins.objects import to_number
+from policies.builtins import globs, networks
+from policies.builtins.objects import to_number
 
 
 @pytest.mark.parametrize(

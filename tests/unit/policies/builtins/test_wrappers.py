@@ -6,9 +6,9 @@ import tarfile
 from pathlib import Path
 
 from policies import BUILT_IN_REGO
-from policies.bundle import read_bundle
-from policies.engine.builtins import SUPPLIED
-from policies.engine.embedded import EmbeddedEngine
+from policies.builtins.registry import SUPPLIED
+from policies.bundle.format import read_bundle
+from policies.engine.embedded_engine import EmbeddedEngine
 from policies.engine.wasm import Code, Instance
 from tests.tools.provide import provide
 from tests.unit.policies.bundles import make_site_bundle, signal

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from policies.importing.gatekeeper import Carried
+from policies.gatekeeper_import.importer import Carried
 from tests.unit.policies.importing.imported import TEMPLATES, Said, built, carried, said_here
 
 

@@ -20,10 +20,10 @@ from cli.flags import read_flags
 from cli.review import review
 from cli.subjects import make_terms
 from policies import BUILT_IN_REGO
-from policies.build import build
-from policies.importing.documents import read_documents
-from policies.importing.gatekeeper import Carried, carry_over
-from policies.importing.writing import write
+from policies.build.builder import build
+from policies.gatekeeper_import.documents import read_documents
+from policies.gatekeeper_import.importer import Carried, carry_over
+from policies.gatekeeper_import.output import write
 from policies.site.choices import read_choices
 from tests.tools.provide import provide
 

@@ -15,7 +15,7 @@ import yaml
 from cli.flags import read_flags
 from cli.review import review
 from cli.subjects import make_terms
-from policies.importing.gatekeeper import Carried
+from policies.gatekeeper_import.importer import Carried
 from tests.unit.policies.importing.imported import built, carried
 
 VARIABLE = "SALLYPORT_GATEKEEPER_LIBRARY"

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from policies.importing.gatekeeper import Carried
-from policies.importing.matching import Match, read_match
-from policies.importing.report import Outcome
-from policies.importing.templates import Constraint
+from policies.gatekeeper_import.constraint_match import Match, read_match
+from policies.gatekeeper_import.importer import Carried
+from policies.gatekeeper_import.report import Outcome
+from policies.gatekeeper_import.templates import Constraint
 from tests.unit.policies.importing.imported import carried
 from tests.unit.policies.importing.written import constraint, policy, template, written
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from policies.importing.declaring import Needed, needed
-from policies.importing.following import follow
-from policies.importing.syntax import Mistake, parsed
+from policies.gatekeeper_import.declared_fields import Needed, needed
+from policies.gatekeeper_import.input_reads import follow
+from policies.gatekeeper_import.syntax import Mistake, parsed
 from tests.tools.provide import provide
 
 POD = ["Pod"]

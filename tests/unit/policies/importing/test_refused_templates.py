@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from policies.importing.gatekeeper import Carried
+from policies.gatekeeper_import.importer import Carried
 from tests.unit.policies.importing.imported import carried
 from tests.unit.policies.importing.written import constraint, policy, template, written
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from policies.importing.gatekeeper import Carried
+from policies.gatekeeper_import.importer import Carried
 from tests.unit.policies.importing.imported import NAMES, Said, rules_of, said_by_opa
 
 OUT_OF_REACH = {"selectors", "anonymous"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from policies.importing.gatekeeper import Carried
+from policies.gatekeeper_import.importer import Carried
 from tests.tools.provide import provide
 from tests.unit.policies.importing.imported import carried
 from tests.unit.policies.importing.written import constraint, policy, template, written

@@ -17,9 +17,9 @@ from cli.settings import Settings
 from cli.subjects import Terms
 from kube.manifests.reader import Manifest
 from policies import BUILT_IN_REGO, LIBRARY
-from policies.build import build
+from policies.build.builder import build
+from policies.build.site_rego import in_library
 from policies.site.choices import Choice, Choices, read_choices
-from policies.site.staging import in_library
 from tests.tools.provide import provide
 
 RULES = [rule.removeprefix("rules/") for rule in in_library()]

@@ -14,11 +14,11 @@ import pytest
 import yaml
 
 from core.kubernetes.pod import decode_pod
-from policies.bundle import read_bundle
-from policies.context import Context, encode_context
-from policies.engine import Judgement, Shown
-from policies.engine.embedded import EmbeddedEngine
-from policies.projection import encode, project
+from policies.bundle.format import read_bundle
+from policies.engine.embedded_engine import EmbeddedEngine
+from policies.engine.interface import Judgement, Shown
+from policies.projection.context import Context, encode_context
+from policies.projection.pods import encode, project
 from policies.site.choices import Choice
 from policies.site.fields import POD
 from tests.harness.evidence import record

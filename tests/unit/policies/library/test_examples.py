@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from core.decision.decision import Verdict
-from policies.bundle import read_bundle
+from policies.bundle.format import read_bundle
 from tests.harness.sizes import size
 from tests.unit.policies.library.shelf import (
     RULES,

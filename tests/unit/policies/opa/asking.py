@@ -9,12 +9,12 @@ from contextlib import contextmanager
 import aiohttp
 
 from core.sandbox.decision import Signal
-from policies.bundle import Bundle
-from policies.clients.opa_server import OpaServerEngine
-from policies.engine import Answer
-from policies.engine.embedded import Limits
-from policies.engine.opa import OpaServer
-from policies.engine.proving import ENTERED
+from policies.bundle.format import Bundle
+from policies.clients.opa_server.engine import OpaServerEngine
+from policies.engine.canary import ENTERED
+from policies.engine.embedded_engine import Limits
+from policies.engine.interface import Answer
+from policies.engine.opa_endpoint import OpaServer
 from tests.harness.opa_server import OpaProgram
 
 TRIGGER = b'{"os":"trigger","containers":[]}'

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from core.base.errors import EngineAwayError, EvaluationError
-from policies.bundle import Bundle, read_bundle
-from policies.clients.opa_server import OpaServerEngine
-from policies.engine import Answer, Engine
-from policies.engine.embedded import EmbeddedEngine, Limits
-from policies.engine.opa import OpaServer
+from policies.bundle.format import Bundle, read_bundle
+from policies.clients.opa_server.engine import OpaServerEngine
+from policies.engine.embedded_engine import EmbeddedEngine, Limits
+from policies.engine.interface import Answer, Engine
+from policies.engine.opa_endpoint import OpaServer
 from tests.harness.opa_server import OpaProgram
 from tests.unit.policies.bundles import make_bundle
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from core.base.errors import BundleRefusedError
-from policies.bundle import Bundle
-from policies.engine.merged import merge
+from policies.bundle.format import Bundle
+from policies.engine.single_module import merge
 from tests.harness.programs import require
 
 JUDGE = "package sallyport.judge\n\nanswer := 1\n"

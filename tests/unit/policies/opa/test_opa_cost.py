@@ -11,12 +11,12 @@ import pytest
 
 from core.kubernetes.pod import decode_pod
 from policies import BUILT_IN_BUNDLE
-from policies.bundle import read_bundle
-from policies.clients.opa_server import OpaServerEngine
-from policies.engine import Answer, Engine
-from policies.engine.embedded import EmbeddedEngine, Limits
-from policies.engine.opa import OpaServer
-from policies.projection import encode, project
+from policies.bundle.format import read_bundle
+from policies.clients.opa_server.engine import OpaServerEngine
+from policies.engine.embedded_engine import EmbeddedEngine, Limits
+from policies.engine.interface import Answer, Engine
+from policies.engine.opa_endpoint import OpaServer
+from policies.projection.pods import encode, project
 from tests.harness.evidence import record
 from tests.harness.opa_server import OpaProgram
 from tests.harness.pods import pods

@@ -8,13 +8,13 @@ import pytest
 
 from core.base.errors import BundleRefusedError, EngineAwayError, EvaluationError
 from policies import BUILT_IN_REGO
-from policies.build import build
-from policies.bundle import Bundle, read_bundle
-from policies.clients.opa_server import OpaServerEngine
-from policies.engine import Answer
-from policies.engine.embedded import EmbeddedEngine, Limits
-from policies.engine.opa import OpaServer
-from policies.engine.proving import CANARY
+from policies.build.builder import build
+from policies.bundle.format import Bundle, read_bundle
+from policies.clients.opa_server.engine import OpaServerEngine
+from policies.engine.canary import CANARY
+from policies.engine.embedded_engine import EmbeddedEngine, Limits
+from policies.engine.interface import Answer
+from policies.engine.opa_endpoint import OpaServer
 from tests.harness.opa_server import OpaProgram
 from tests.harness.pki import Authority
 from tests.harness.programs import require

@@ -9,11 +9,11 @@ import pytest
 from aiohttp import web
 
 from core.base.errors import EngineAwayError, EvaluationError, SettingsError
-from policies.bundle import Bundle
-from policies.clients.opa_server import OpaServerEngine
-from policies.engine.embedded import Limits
-from policies.engine.opa import OpaServer
-from policies.engine.proving import CANARY
+from policies.bundle.format import Bundle
+from policies.clients.opa_server.engine import OpaServerEngine
+from policies.engine.canary import CANARY
+from policies.engine.embedded_engine import Limits
+from policies.engine.opa_endpoint import OpaServer
 from tests.harness.fake_opa import Answering, FakeOpa
 
 LIMITS = Limits(seconds=20.0)

@@ -8,12 +8,12 @@ import pytest
 
 from core.base.errors import EngineAwayError
 from core.sandbox.decision import Signal
-from policies.bundle import Bundle, read_bundle
-from policies.clients.opa_policies import MOST_ROOTS
-from policies.clients.opa_server import OpaServerEngine
-from policies.engine import Answer
-from policies.engine.opa import OpaServer
-from policies.engine.proving import ENTERED
+from policies.bundle.format import Bundle, read_bundle
+from policies.clients.opa_server.engine import OpaServerEngine
+from policies.clients.opa_server.policies import MOST_ROOTS
+from policies.engine.canary import ENTERED
+from policies.engine.interface import Answer
+from policies.engine.opa_endpoint import OpaServer
 from tests.harness.opa_server import OpaProgram
 from tests.unit.policies.bundles import make_site_bundle, signal
 from tests.unit.policies.opa.asking import (

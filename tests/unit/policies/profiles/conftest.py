@@ -11,9 +11,9 @@ from core.kubernetes import pod as k8s
 from core.profiles.container_profiles import ProfileSet, build_profile_set
 from kube.cluster.folder import read_profiles
 from policies import SHIPPED_PROFILES
-from policies.engine import Answer
-from policies.engine.embedded import EmbeddedEngine
-from policies.projection import encode, project
+from policies.engine.embedded_engine import EmbeddedEngine
+from policies.engine.interface import Answer
+from policies.projection.pods import encode, project
 
 Ask = Callable[[dict[str, Any]], Answer]
 

@@ -1,0 +1,155 @@
+"""Says which policies a namespace should have: asks what its allowlists depend on, and renders."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final
+
+from control.egress.approvals import Approval, Approvals, Broad
+from control.egress.cluster_state import State
+from control.egress.lookups import Facts
+from control.egress.plan import Json
+from core.base.errors import AccessReviewError, ClusterError
+from core.egress.allowlists import EgressAllowlist
+from core.people.two_person import Consent
+from egress.compiler.allowlists import NO_REFERENCES, References, compile_allowlists, references_of
+from egress.limits.breadth import combined_breadth_reasons
+from egress.model.facts import EgressFacts
+from egress.model.openings import CompiledAllowlists, Problem
+from egress.render.target import RenderedNamespace
+from kube.egress.watch import Intent
+
+CONSIDER_S: Final = 30.0
+"""What needs approval is asked for again after so long: who may approve may lose the right."""
+
+TRIES: Final = 3
+"""So often something that was never known may fail to be asked for; then it counts as a no."""
+
+
+class UnknownError(ClusterError):
+    """What allowlists depend on could not be asked for: what is there stays for now."""
+
+
+@dataclass
+class Wanted:
+    """What a namespace should have, and why."""
+
+    policies: tuple[Json, ...] = ()
+    """None where it is not enrolled."""
+    references: References = NO_REFERENCES
+    meaning: CompiledAllowlists = field(default_factory=lambda: CompiledAllowlists(""))
+    problems: tuple[Problem, ...] = ()
+    """Of the meaning, and of what the engine cannot say."""
+    approvals: Mapping[str, Approval] = field(default_factory=dict)
+    """By UID."""
+    ends: list[float] = field(default_factory=list)
+    """Unix seconds at which something ends, past or to come."""
+    notes: tuple[str, ...] = ()
+    """What could not be asked again, so that an older answer counts."""
+
+
+@dataclass
+class Wanting:
+    """Works out what is wanted."""
+
+    state: State
+    facts: Facts
+    approvals: Approvals
+    render: Callable[[CompiledAllowlists], RenderedNamespace]
+    passes: Callable[[CompiledAllowlists], tuple[Json, ...]] = lambda _: ()
+    """What else an engine with a floor for the cluster needs, beyond the namespace."""
+    beyond: dict[str, tuple[Json, ...]] = field(default_factory=dict)
+    """What that was, by namespace."""
+    _approved: dict[str, tuple[float, Sequence[tuple[Broad, Sequence[Consent]]]]] = field(
+        default_factory=dict
+    )
+    """What of a namespace needs approval, with the approvals that counted, and when."""
+
+    def reconsider(self, now: float) -> frozenset[str]:
+        """Name the namespaces whose approvals have changed, or were looked at long ago.
+
+        Raises:
+            NotSyncedError: approvals have not been loaded.
+        """
+        return frozenset(
+            namespace
+            for namespace, (at, known) in self._approved.items()
+            if not 0 <= now - at < CONSIDER_S
+            or any(self.approvals.consents(what) != before for what, before in known)
+        )
+
+    def floor(self, namespace: str) -> tuple[Json, ...]:
+        """Give what an enrolled namespace has from its first moment."""
+        return self.render(CompiledAllowlists(namespace)).objects
+
+    def forget(self, namespace: str) -> Wanted:
+        """Say that a namespace should have nothing."""
+        self.state.refer(namespace, NO_REFERENCES)
+        self.beyond.pop(namespace, None)
+        self._approved.pop(namespace, None)
+        return Wanted()
+
+    async def of(
+        self, namespace: str, intents: Mapping[str, Intent], known: EgressFacts, failed: int
+    ) -> Wanted:
+        """Say what an enrolled namespace should have, which has failed so often before.
+
+        Raises:
+            UnknownError: something could not be asked for.
+            NotSyncedError: approvals have not been loaded.
+        """
+        sound = [each.allowlist for each in intents.values() if each.allowlist is not None]
+        wanted = Wanted(ends=[each.expires for each in sound])
+        current = [each for each in sound if each.in_time(known.now)]
+        wanted.references = references_of(current, self.state.sets)
+        self.state.refer(namespace, wanted.references)
+        problem = await self.facts.learn(wanted.references)
+        if problem and failed < TRIES:
+            raise UnknownError(problem)
+        unapproved = await self._unapproved(namespace, wanted, current, known, failed)
+        known = replace(
+            known,
+            usable=self.facts.usable(wanted.references),
+            services=self.facts.known_services(wanted.references),
+            unapproved=unapproved,
+        )
+        wanted.meaning = compile_allowlists(namespace, sound, known)
+        rendered = self.render(wanted.meaning)
+        wanted.policies = rendered.objects
+        wanted.problems = (*wanted.meaning.problems, *rendered.problems)
+        wanted.notes = self.facts.notes(wanted.references)
+        self.beyond[namespace] = self.passes(wanted.meaning)
+        return wanted
+
+    async def _unapproved(
+        self,
+        namespace: str,
+        wanted: Wanted,
+        current: list[EgressAllowlist],
+        known: EgressFacts,
+        failed: int,
+    ) -> Mapping[str, str]:
+        """Say by UID why what is broad may not be opened."""
+        sets = self.state.sets
+        used = [sets[name] for name in sorted(wanted.references.sets) if name in sets]
+        broad: list[Broad] = [*current, *used]
+        found = {each.meta.uid: await self._approval(each, known, failed) for each in broad}
+        wanted.approvals = found
+        asked = [each for each in broad if found[each.meta.uid].broad]
+        self._approved.pop(namespace, None)
+        if asked:
+            consents = [(each, self.approvals.consents(each)) for each in asked]
+            self._approved[namespace] = (known.now, consents)
+        wanted.ends += [each.expires for each in used if each.expires is not None]
+        wanted.ends += [each.until for each in found.values() if each.until is not None]
+        measured = partial(self.approvals.measured, tags=known.tags)
+        together = combined_breadth_reasons(current, self.approvals.limits, known.tags, measured)
+        return together | {uid: each.why_not for uid, each in found.items() if each.why_not}
+
+    async def _approval(self, what: Broad, known: EgressFacts, failed: int) -> Approval:
+        try:
+            return await self.approvals.ask(what, known.tags, known.now)
+        except AccessReviewError as error:
+            if failed < TRIES:
+                raise UnknownError(str(error)) from error
+            return Approval(self.approvals.broad(what, known.tags), str(error))

@@ -1,0 +1,256 @@
+"""Keeps the policies of enrolled namespaces as their allowlists say; see `control.egress`.
+
+Each run takes what the watches have brought since the last one, and looks at the namespaces that it
+concerns: what must close first, then what opens, then the rest of a look at all of them.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import structlog
+
+from control.egress.cluster_state import CLUSTER, State
+from control.egress.dns_refresh import Naming
+from control.egress.floor import Floor
+from control.egress.lookups import Facts
+from control.egress.metrics import EgressMetrics
+from control.egress.queue import Queue, Times
+from control.egress.reconciler import Outcome, Reconciler
+from control.egress.service_tags import TagFile
+from control.loop import Loop, describe
+from core.base.errors import NotLeaderError, NotSyncedError, SallyportError
+from core.safe_text import traceback_places
+from egress.model.facts import EgressFacts
+from kube.leader.lease import Leadership
+
+INTERVAL_S: Final = 0.2
+FACTS_S: Final = 0.25
+RESYNC_S: Final = 600.0
+"""All namespaces are looked at so often, whatever the watches have brought."""
+AT_ONCE: Final = 8
+"""Namespaces that are looked at at the same time."""
+LONGEST_S: Final = 30.0
+"""One run; what is left then is the next one's."""
+SYNC_S: Final = 20.0
+"""So long a run waits for the watches at first."""
+WAITS_S: Final = 10.0
+"""A namespace with Pods that cannot be evicted yet is looked at again after so long."""
+MOST_FACTS: Final = 64
+"""Answers that one run asks for again."""
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass
+class Egress:
+    """The loops of egress: `loop` and `facts_loop`; that of names is `naming.loop`."""
+
+    state: State
+    reconciler: Reconciler
+    naming: Naming
+    tags: TagFile
+    metrics: EgressMetrics
+    known: EgressFacts
+    """What does not change while the process runs: the cluster's ranges."""
+    floor: Floor
+    queue: Queue = field(default_factory=Queue)
+    clock: Callable[[], float] = time.time
+    elapsed: Callable[[], float] = time.monotonic
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    _times: Times = field(default_factory=Times)
+    _problems: dict[str, str] = field(default_factory=dict)
+    _shown: bool = False
+    _resynced: float | None = None
+    _resync_began: float | None = None
+
+    @property
+    def facts(self) -> Facts:
+        """What is asked for."""
+        return self.reconciler.wanting.facts
+
+    @property
+    def loop(self) -> Loop:
+        """The loop that writes."""
+        return Loop("egress", INTERVAL_S, self.run, forget=self.forget)
+
+    @property
+    def loops(self) -> list[Loop]:
+        """All of them."""
+        return [self.loop, self.facts_loop, self.naming.loop]
+
+    @property
+    def facts_loop(self) -> Loop:
+        """The loop that asks again."""
+        return Loop("egress-facts", FACTS_S, self.refresh)
+
+    async def run(self, leadership: Leadership) -> None:
+        """Look at the namespaces that are due.
+
+        Raises:
+            NotSyncedError: the watches have not loaded, or are too old.
+            ClusterError: what was learnt of names cannot be read.
+            NotLeaderError: leadership was lost on the way.
+        """
+        leadership.require()
+        await self._synced()
+        await self.naming.load()
+        self._take()
+        until = self.elapsed() + LONGEST_S
+        while self.elapsed() < until:
+            due = self.queue.take(AT_ONCE, self.elapsed())
+            if not due:
+                self._end_resync()
+                break
+            await asyncio.gather(*(self._look(leadership, each) for each in due))
+            leadership.require()
+            self.state.world.require()
+            self._take()
+        self._show()
+
+    async def refresh(self, leadership: Leadership) -> None:
+        """Ask again for what is old, or has changed.
+
+        Raises:
+            NotSyncedError: the watches have not loaded, or are too old.
+            NotLeaderError: leadership was lost on the way.
+        """
+        leadership.require()
+        await self._synced()
+        facts, state = self.facts, self.state
+        referred = state.referred()
+        services = await facts.services.refresh(referred.services, MOST_FACTS)
+        rights = await facts.rights.refresh(referred.rights, MOST_FACTS)
+        for service in services:
+            self._add(state.referring("service", service))
+        for right in rights:
+            self._add(state.referring("right", right))
+        self._add(self.reconciler.wanting.reconsider(self.clock()))
+
+    def forget(self) -> None:
+        """Forget what only a leader knows."""
+        self.queue.clear()
+        self._times.clear()
+        self.outcomes.clear()
+        self.facts.clear()
+        self.state.clear()
+        self._problems.clear()
+        self._resynced = self._resync_began = None
+        self.metrics.forget()
+
+    async def _synced(self) -> None:
+        """Wait for the watches, which load when the process starts.
+
+        Raises:
+            NotSyncedError: they have not loaded, or are too old.
+        """
+        until = self.elapsed() + SYNC_S
+        while True:
+            try:
+                self.state.world.require()
+            except NotSyncedError:
+                if self._resynced is not None or self.elapsed() >= until:
+                    raise
+                await asyncio.sleep(0.05)
+            else:
+                return
+
+    def _add(self, namespaces: frozenset[str] | set[str]) -> None:
+        for each in sorted(namespaces):
+            self.queue.add(each, urgent=True)
+
+    def _take(self) -> None:
+        """Take in what has happened: events, times that have come, another file of tags."""
+        namespaces, services = self.state.take()
+        self._add(namespaces)
+        for service in services:
+            self.facts.services.distrust(service)
+        self._add(set(self._times.due(self.clock())))
+        now = self.elapsed()
+        if self.tags.look(now):
+            self._resynced = None
+        if self._resynced is None or now - self._resynced >= RESYNC_S:
+            self._resynced = self._resync_began = now
+            self.reconciler.wanting.approvals.keep(self.state.uids())
+            for each in (CLUSTER, *sorted(self.state.namespaces())):
+                self.queue.add(each)
+
+    def _end_resync(self) -> None:
+        if self._resync_began is not None:
+            self.metrics.resynced(self.elapsed() - self._resync_began)
+            self._resync_began = None
+
+    async def _look(self, leadership: Leadership, namespace: str) -> None:
+        """Look at one namespace; whatever happens there, the others are looked at too."""
+        self.metrics.look()
+        self._shown = False
+        known = self._known()
+        problem = ""
+        try:
+            outcome = await self._outcome(leadership, namespace, known)
+        except NotLeaderError:
+            return
+        except SallyportError as error:
+            problem = str(error)
+        except Exception as error:  # noqa: BLE001 -- whatever it is, the other namespaces go on
+            problem = f"{describe(error)} at {', '.join(traceback_places(error))}"
+        else:
+            problem = "; ".join(outcome.failures)
+            self._note(namespace, outcome)
+        self._tell(namespace, problem)
+        if problem:
+            self.queue.fail(namespace, self.elapsed())
+        else:
+            self.queue.succeed(namespace)
+
+    async def _outcome(self, leadership: Leadership, namespace: str, known: EgressFacts) -> Outcome:
+        if namespace == CLUSTER:
+            return await self.floor.run(leadership)
+        failed = self.queue.failures(namespace)
+        before = self.reconciler.wanting.beyond.get(namespace, ())
+        outcome = await self.reconciler.run(leadership, namespace, known, failed)
+        if self.reconciler.wanting.beyond.get(namespace, ()) != before:
+            self.queue.add(CLUSTER, urgent=True)
+        return outcome
+
+    def _known(self) -> EgressFacts:
+        """Give what is known now; what is derived of service tags stays with the same file."""
+        if self.known.tags is not self.tags.source:
+            self.known = replace(self.known, tags=self.tags.source, _tag_blocks={})
+        return replace(self.known, now=self.clock(), sets=self.state.sets, names=self.naming.source)
+
+    def _note(self, namespace: str, outcome: Outcome) -> None:
+        self.metrics.write(outcome.writes)
+        ends = [each for each in (outcome.ends,) if each is not None]
+        if outcome.waits:
+            ends.append(self.clock() + WAITS_S)
+        self._times.set(namespace, min(ends, default=None))
+        if outcome == Outcome():
+            self.outcomes.pop(namespace, None)
+        else:
+            self.outcomes[namespace] = outcome
+
+    def _tell(self, namespace: str, problem: str) -> None:
+        """Log a trouble once, and that it is over."""
+        if problem and self._problems.get(namespace) != problem:
+            _log.warning(
+                "egress of a namespace: trying again", namespace=namespace, problem=problem
+            )
+        if problem:
+            self._problems[namespace] = problem
+        elif self._problems.pop(namespace, ""):
+            _log.info("egress is as wanted again", namespace=namespace)
+
+    def _show(self) -> None:
+        self.metrics.resolver(self.naming.failures)
+        if self._shown:
+            return
+        self._shown = True
+        self.metrics.show(
+            self.outcomes.values(),
+            len(self.state.referred_names()),
+            self.queue.failing,
+            tags=not self.tags.problem,
+        )

@@ -1,0 +1,300 @@
+"""Brings one namespace to what its allowlists say, and tells each of them how it stands."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+
+from control.egress import eviction, foreign_policies
+from control.egress import status as telling
+from control.egress.approvals import Approval
+from control.egress.cluster_state import State
+from control.egress.desired_state import Wanted, Wanting
+from control.egress.eviction import Evictions
+from control.egress.plan import Apply, Delete, Json, Step, plan_of
+from control.egress.status import Situation
+from control.egress.weight_openings import WeightOpenings
+from control.egress.writer import NameTakenError, Writer
+from core.base import names
+from core.base.errors import ClusterError
+from egress.model.facts import EgressFacts
+from kube.egress.network_policies import LivePolicy
+from kube.egress.watch import Condition, Intent, IntentStatus
+from kube.leader.lease import Leadership
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a namespace stands after it was looked at."""
+
+    enrolled: bool = False
+    states: Mapping[str, int] = field(default_factory=dict)
+    """How many of its allowlists have each reason of the condition Ready."""
+    policies: int = 0
+    taken: tuple[str, ...] = ()
+    """Names that policies of others have."""
+    foreign: int = 0
+    """Policies of others that open more than allowlists say."""
+    writes: int = 0
+    ends: float | None = None
+    """Unix seconds at which the next thing ends."""
+    failures: tuple[str, ...] = ()
+    """Writes that failed, for people."""
+    waits: bool = False
+    """Whether Pods are left that could not be evicted yet."""
+
+
+@dataclass
+class _Look:
+    """One look at a namespace: how it went."""
+
+    namespace: str
+    enrolled: bool
+    intents: Mapping[str, Intent]
+    wanted: Wanted = field(default_factory=Wanted)
+    failures: dict[str, list[str]] = field(default_factory=dict)
+    """Of each allowlist; those of none under the empty name."""
+    taken: dict[str, list[str]] = field(default_factory=dict)
+    evicted: dict[str, Condition] = field(default_factory=dict)
+    writes: int = 0
+    foreign: int = 0
+
+    def fail(self, allowlist: str, text: str) -> None:
+        self.failures.setdefault(allowlist, []).append(text)
+
+    def take(self, allowlist: str, name: str) -> None:
+        self.taken.setdefault(allowlist, []).append(name)
+
+    def outcome(
+        self, policies: Iterable[LivePolicy], states: Mapping[str, int], now: float
+    ) -> Outcome:
+        return Outcome(
+            self.enrolled,
+            states,
+            sum(each.ours for each in policies),
+            tuple(name for some in self.taken.values() for name in some),
+            self.foreign,
+            self.writes,
+            ends=min((each for each in self.wanted.ends if each > now), default=None),
+            failures=tuple(text for texts in self.failures.values() for text in texts),
+            waits=any(each.status == "False" for each in self.evicted.values()),
+        )
+
+
+@dataclass
+class Reconciler:
+    """Looks at one namespace at a time, and writes what differs."""
+
+    state: State
+    wanting: Wanting
+    writer: Writer
+    evictions: Evictions
+    deletes: bool = False
+    """Whether what others' policies open beyond allowlists is taken away, not only told."""
+    weights: WeightOpenings | None = None
+    """Who tells the gate what leads to model weights; None where nobody does."""
+    _told: dict[str, dict[str, str]] = field(default_factory=dict)
+    """What was told of others' policies: by namespace, by UID."""
+
+    async def run(
+        self, leadership: Leadership, namespace: str, known: EgressFacts, failed: int
+    ) -> Outcome:
+        """Look at a namespace, which has failed so often before.
+
+        Raises:
+            UnknownError: something could not be asked for; nothing but a default deny was written.
+            ClusterError: kube-apiserver does not answer.
+            NotSyncedError: approvals have not been loaded.
+            NotLeaderError: leadership was lost.
+        """
+        place = self.state.places.get(namespace)
+        if place is None:
+            self.wanting.forget(namespace)
+            return Outcome()
+        look = _Look(namespace, self.state.enrolled(namespace), self.state.intents_of(namespace))
+        look.wanted = self.wanting.forget(namespace)
+        if look.enrolled:
+            if not place.terminating:
+                await self._deny(leadership, look)
+                await self._hold_all(leadership, look)
+            look.wanted = await self.wanting.of(namespace, look.intents, known, failed)
+        if self.weights is not None:  # Before anything opens: whoever is let in is asked for more.
+            sound = {name: one.allowlist for name, one in look.intents.items() if one.allowlist}
+            await self.weights.tell(leadership, namespace, look.wanted, sound, self.state.sets)
+        await self._write(leadership, look, makes=not place.terminating)
+        await self._close(leadership, look)
+        await self._evict(leadership, look, known.now)
+        states = await self._tell(leadership, look, known.now)
+        look.foreign = await self._foreign(leadership, look, known.now)
+        return look.outcome(self._live(namespace), states, known.now)
+
+    def _live(self, namespace: str) -> tuple[LivePolicy, ...]:
+        return tuple(self.state.policies.get(namespace, {}).values())
+
+    async def _deny(self, leadership: Leadership, look: _Look) -> None:
+        """Make what is missing of what closes the namespace, before anything is asked."""
+        there = {each.name for each in self._live(look.namespace)}
+        missing = (
+            each
+            for each in self.wanting.floor(look.namespace)
+            if each["metadata"]["name"] not in there
+        )
+        for step in plan_of(list(missing), ()).steps:
+            await self._do(leadership, look, step)
+
+    async def _write(self, leadership: Leadership, look: _Look, *, makes: bool) -> None:
+        """Do all steps; one that fails keeps no other from being done."""
+        plan = plan_of(look.wanted.policies, self._live(look.namespace))
+        allowlists = {each["metadata"]["name"]: _said_by(each) for each in look.wanted.policies}
+        for each in plan.taken:
+            look.take(allowlists[each.name], each.name)
+        for step in plan.steps:
+            if makes or isinstance(step, Delete) or step.live is not None:
+                await self._do(leadership, look, step)
+
+    async def _do(self, leadership: Leadership, look: _Look, step: Step) -> None:
+        allowlist = step.live.allowlist if isinstance(step, Delete) else _said_by(step.wanted)
+        try:
+            if isinstance(step, Apply) and allowlist:
+                await self._hold(leadership, look.intents[allowlist])
+            written = await self.writer.do(leadership, step)
+        except NameTakenError:
+            if isinstance(step, Apply):
+                look.take(allowlist, step.wanted["metadata"]["name"])
+        except ClusterError as error:
+            if not error.status:
+                raise
+            look.fail(allowlist, str(error))
+        else:
+            look.writes += 1
+            if written is not None:
+                self.state.wrote(written)
+            elif isinstance(step, Delete):
+                self.state.deleted(step.live)
+
+    async def _hold(self, leadership: Leadership, intent: Intent) -> None:
+        """Keep an allowlist from going before its policies."""
+        there = self.state.intents.get(intent.namespace, {}).get(intent.name, intent)
+        if not there.deleting and names.EGRESS_FINALIZER not in there.finalizers:
+            await self.writer.add_finalizer(leadership, intent)
+            self.state.finalized(intent, names.EGRESS_FINALIZER)
+
+    async def _hold_all(self, leadership: Leadership, look: _Look) -> None:
+        """Hold those again that were let go (`sallyport egress release`) and have policies."""
+        for name in self.state.opened(look.namespace) & look.intents.keys():
+            try:
+                await self._hold(leadership, look.intents[name])
+            except ClusterError as error:
+                look.fail(name, str(error))
+        look.intents = self.state.intents_of(look.namespace)
+
+    async def _close(self, leadership: Leadership, look: _Look) -> None:
+        """Let allowlists go that are being deleted, and have no policies any more."""
+        held = self.state.opened(look.namespace)
+        for intent in look.intents.values():
+            ends = intent.deleting and names.EGRESS_FINALIZER in intent.finalizers
+            if ends and intent.name not in held:
+                try:
+                    await self.writer.remove_finalizer(leadership, intent)
+                except ClusterError as error:
+                    look.fail(intent.name, str(error))
+
+    async def _evict(self, leadership: Leadership, look: _Look, now: float) -> None:
+        for name, intent in look.intents.items():
+            if intent.allowlist is None or now < intent.allowlist.expires:
+                continue
+            done = intent.status.condition(telling.EVICTED)
+            if look.enrolled and eviction.is_due(intent, now):
+                try:
+                    done = await self.evictions.run(leadership, intent, intent.allowlist, now)
+                except ClusterError as error:
+                    look.fail(name, str(error))
+            if done is not None:
+                look.evicted[name] = done
+
+    async def _tell(self, leadership: Leadership, look: _Look, now: float) -> Mapping[str, int]:
+        """Write the statuses that changed; give how many allowlists have each reason."""
+        openings = telling.openings_of(look.wanted.meaning)
+        states: Counter[str] = Counter()
+        for name, intent in look.intents.items():
+            approval = look.wanted.approvals.get(intent.uid, Approval())
+            notes = (*look.wanted.notes, *filter(None, (approval.note,)))
+            situation = Situation(
+                look.enrolled,
+                openings.get(name, ()),
+                tuple(each for each in look.wanted.problems if each.allowlist == name),
+                approval.broad,
+                tuple(look.failures.get(name, ())),
+                tuple(look.taken.get(name, ())),
+                notes if name in openings else (),
+                look.evicted.get(name),
+            )
+            status = telling.status_of(intent, situation, now)
+            ready = status.condition(telling.READY)
+            states[ready.reason if ready else ""] += 1
+            quiet = intent.deleting and name not in look.failures
+            if status != intent.status and not quiet:
+                await self._say(leadership, look, (intent, status), now)
+        return states
+
+    async def _foreign(self, leadership: Leadership, look: _Look, now: float) -> int:
+        """Tell which policies of others open more than allowlists say; give how many stay."""
+        live = self._live(look.namespace) if look.enrolled else ()
+        found: dict[str, tuple[LivePolicy, str]] = {}
+        async for policy, more in foreign_policies.opening_more(live, look.wanted.policies):
+            if self.deletes and more is not foreign_policies.UNCOMPARED:
+                await self._take_away(leadership, look, policy, more, now)
+            else:
+                found[policy.uid] = (policy, more)
+        for policy, more in foreign_policies.in_the_way(live, look.wanted.policies):
+            found[policy.uid] = (policy, more)
+        told = self._told.pop(look.namespace, {})
+        for uid, (policy, more) in found.items():
+            if told.get(uid) != more:
+                await self.writer.tell(leadership, foreign_policies.event_of(policy, more, now))
+        if found:
+            self._told[look.namespace] = {uid: more for uid, (_, more) in found.items()}
+        return len(found)
+
+    async def _take_away(
+        self, leadership: Leadership, look: _Look, policy: LivePolicy, more: str, now: float
+    ) -> None:
+        """Delete a policy of somebody else's, or take its egress away where it closes the way in.
+
+        What it opens that is wanted stays open without it.
+        """
+        said = foreign_policies.event_of(policy, more, now, deleted=True)
+        await self.writer.tell(leadership, said)
+        try:
+            if foreign_policies.is_of_egress_alone(policy):
+                await self.writer.do(leadership, Delete(policy))
+            else:
+                await self.writer.take_egress(leadership, policy)
+        except ClusterError as error:
+            look.fail("", str(error))
+        else:
+            look.writes += 1
+
+    async def _say(
+        self,
+        leadership: Leadership,
+        look: _Look,
+        what: tuple[Intent, IntentStatus],
+        now: float,
+    ) -> None:
+        intent, status = what
+        try:
+            await self.writer.set_status(leadership, intent, status)
+        except ClusterError as error:
+            if error.status != HTTPStatus.NOT_FOUND:
+                look.fail(intent.name, str(error))
+            return
+        self.state.said(intent, status)
+        for each in telling.changed(intent.status, status):
+            await self.writer.tell(leadership, telling.event_of(intent, each, now))
+
+
+def _said_by(policy: Json) -> str:
+    """Give the allowlist that a policy says; empty where it says none."""
+    annotations = policy["metadata"].get("annotations") or {}
+    return str(annotations.get(names.ALLOWLIST_ANNOTATION, ""))

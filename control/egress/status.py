@@ -1,0 +1,183 @@
+"""Says how an allowlist stands: conditions of its status, and Events on their changes. Pure."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from control.events import event_body
+from core.base import names
+from core.base.times import time_text
+from core.egress.allowlists import KIND
+from egress.model.openings import Addresses, CompiledAllowlists, Name, Opening, Problem, Service
+from kube.egress.watch import Condition, Intent, IntentStatus
+
+READY: Final = "Ready"
+APPROVED: Final = "Approved"
+WARNED: Final = "Warned"
+EVICTED: Final = "Evicted"
+
+OPEN: Final = "Open"
+_LONGEST: Final = 1000
+_UNTOLD: Final = frozenset({"Deleted", "NotEnrolled"})
+_AT_FIRST: Final = frozenset({"Closed", "PartlyOpen"})
+_WHOLE: Final = ("Deleted", "Expired", "NotApproved")
+"""Reasons of problems that close all of an allowlist."""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """How an allowlist stands, as of one look at its namespace."""
+
+    enrolled: bool
+    openings: tuple[Opening, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    """Of its meaning, and of what the engine cannot say."""
+    broad: str = ""
+    """What of it needs approval; empty for nothing."""
+    failures: tuple[str, ...] = ()
+    """Writes that failed."""
+    taken: tuple[str, ...] = ()
+    """Names that policies of others have."""
+    notes: tuple[str, ...] = ()
+    """What could not be asked again just now, so that an older answer counts."""
+    evicted: Condition | None = None
+    """How far its eviction is, once it has expired."""
+
+
+def status_of(intent: Intent, situation: Situation, now: float) -> IntentStatus:
+    """Give the status; the one that it has, where nothing of it has changed."""
+    conditions = (
+        _ready(intent, situation),
+        _approved(situation),
+        _warned(situation),
+        *((situation.evicted,) if situation.evicted else ()),
+    )
+    stamped = tuple(_stamped(each, intent, now) for each in conditions)
+    return IntentStatus(intent.generation, _addresses(situation.openings), stamped)
+
+
+def _ready(intent: Intent, situation: Situation) -> Condition:
+    reason, message = _closed(intent, situation)
+    if reason:
+        return Condition(READY, "False", reason, message)
+    return Condition(READY, "True", OPEN, "all that it names is open")
+
+
+def _closed(intent: Intent, situation: Situation) -> tuple[str, str]:
+    """Give the reason why not all of it is open, and what to tell; nothing where all is."""
+    closing = [each for each in situation.problems if each.closes]
+    whole = next((each.reason for each in closing if each.reason in _WHOLE), "")
+    part = "PartlyOpen" if situation.openings else "Closed"
+    taken = ", ".join(situation.taken)
+    outside = f"the namespace is not enrolled ({names.EGRESS_LABEL}: deny): all is open there"
+    found = (
+        ("Invalid", intent.problem),
+        ("NotEnrolled", "" if situation.enrolled else outside),
+        (whole, _cut(_texts(closing)) if whole else ""),
+        ("NameTaken", f"policies of others have the names {taken}: rename them" if taken else ""),
+        ("NotWritten", _cut(situation.failures)),
+        (part, _cut(_texts(closing))),
+    )
+    reason, message = next((each for each in found if each[1]), ("", ""))
+    return reason, _cut([message])
+
+
+def _approved(situation: Situation) -> Condition:
+    if not situation.broad:
+        return Condition(APPROVED, "True", "NotNeeded", "no destination is broader than the limit")
+    waiting = any(each.reason == "NotApproved" and not each.path for each in situation.problems)
+    if waiting:
+        return Condition(APPROVED, "False", "NotApproved", _cut([situation.broad]))
+    return Condition(APPROVED, "True", "TwoPeople", _cut([situation.broad]))
+
+
+def _warned(situation: Situation) -> Condition:
+    told = [*_texts(each for each in situation.problems if not each.closes), *situation.notes]
+    if told:
+        return Condition(WARNED, "True", "SeeMessage", _cut(told))
+    return Condition(WARNED, "False", "Nothing", "")
+
+
+def _texts(problems: Iterable[Problem]) -> list[str]:
+    return [f"{each.path}: {each.message}" if each.path else each.message for each in problems]
+
+
+def _cut(texts: Sequence[str]) -> str:
+    whole = "; ".join(dict.fromkeys(texts))
+    return whole if len(whole) <= _LONGEST else f"{whole[: _LONGEST - 2]} …"
+
+
+def _stamped(condition: Condition, intent: Intent, now: float) -> Condition:
+    """Add generation and time; the time is that of the last change of `status` alone."""
+    before = intent.status.condition(condition.type)
+    time = time_text(now)
+    if before is not None and before.status == condition.status and before.last_transition_time:
+        time = before.last_transition_time
+    return msgspec.structs.replace(
+        condition, observed_generation=intent.generation, last_transition_time=time
+    )
+
+
+def _addresses(openings: Iterable[Opening]) -> int:
+    """Count the networks and addresses that are open."""
+    found: set[object] = set()
+    for opening in openings:
+        match opening.peer:
+            case Addresses(blocks):
+                found.update(blocks)
+            case Name():
+                found.update(opening.peer.addresses)
+            case Service():
+                found.update(each for one in opening.peer.backends for each in one.addresses)
+    return len(found)
+
+
+def changed(before: IntentStatus, after: IntentStatus) -> Iterator[tuple[str, str, str]]:
+    """Yield what people are told of a change: type, reason and message of an Event.
+
+    That all is open is told where it was not before. That somebody deletes it or has not enrolled
+    the namespace is not, nor what is closed at first: names and rights are still being asked for.
+    """
+    was, now = before.condition(READY), after.condition(READY)
+    if now is None or (was is not None and (was.status, was.reason) == (now.status, now.reason)):
+        return
+    if now.status == "True":
+        if was is not None and was.reason != "NotEnrolled":
+            yield "Normal", now.reason, now.message
+    elif now.reason not in _UNTOLD and not (was is None and now.reason in _AT_FIRST):
+        yield "Warning", now.reason, now.message
+
+
+def event_of(intent: Intent, what: tuple[str, str, str], now: float) -> dict[str, Any]:
+    """Give the Event (core v1) of a change; the same one has the same name, and is kept once."""
+    kind, reason, message = what
+    involved = {
+        "apiVersion": names.API_VERSION,
+        "kind": KIND,
+        "name": intent.name,
+        "namespace": intent.namespace,
+        "uid": intent.uid,
+    }
+    return event(involved, (kind, reason, message), now)
+
+
+def event(involved: dict[str, Any], what: tuple[str, str, str], now: float) -> dict[str, Any]:
+    """Give an Event about an object; Kubernetes keeps it for an hour, and the same only once."""
+    kind, reason, message = what
+    digest = hashlib.sha256(f"{involved.get('uid')} {reason} {message}".encode()).hexdigest()[:16]
+    metadata = {
+        "name": f"{str(involved['name'])[:180].rstrip('.-')}.{reason.lower()[:40]}.{digest}",
+        "namespace": involved.get("namespace") or "default",
+    }
+    return event_body(metadata, involved, (kind, reason, message[:1000]), now)
+
+
+def openings_of(meaning: CompiledAllowlists) -> dict[str, tuple[Opening, ...]]:
+    """Give the openings of each allowlist."""
+    found: dict[str, list[Opening]] = {}
+    for each in meaning.openings:
+        found.setdefault(each.allowlist, []).append(each)
+    return {name: tuple(some) for name, some in found.items()}

@@ -1,1 +1,0 @@
-"""What the leader does again and again, one module for each loop."""

@@ -1,0 +1,1 @@
+"""Looks back on identities at risk: records what they left behind, tells the namespaces."""

@@ -1,0 +1,1 @@
+"""Polls Entra ID's risk from Microsoft Graph."""

@@ -1,0 +1,1 @@
+"""Keeps what the sandbox nodes can still take in a ConfigMap, for the gate."""

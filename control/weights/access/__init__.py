@@ -1,0 +1,1 @@
+"""Reads from Azure who can open each WeightStore, shows it, and ends what AccessGrants allowed."""

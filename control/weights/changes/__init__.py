@@ -1,0 +1,1 @@
+"""Records changes of the objects that people decide with, so that an access is explained later."""

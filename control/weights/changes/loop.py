@@ -1,0 +1,226 @@
+"""Records changes of the objects that people decide with, and when approvals begin and end.
+
+Who was granted what, who may sign in as whom, what was excused, and by whom it was approved: asked
+of the ledger later, also when the object is long gone. What changed while nobody looked is noticed
+by comparing with what was recorded last, and said to be so.
+"""
+
+import time
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+import structlog
+
+from control.loop import Loop
+from control.weights.changes.comparison import Known, Noticing, Stage
+from control.weights.changes.store import KnownStore
+from control.weights.checkpoint import ReachedStore
+from control.weights.gaps import EVER, gap
+from core.approvals.approvals import CLUSTER_KIND, KIND, TIERS
+from core.base.errors import AccessReviewError, NotSyncedError
+from core.base.times import milli_text
+from core.people.two_person import PEOPLE_NEEDED, Approvable, Approved, Consent, NotApproved
+from core.weights.events import LogGap
+from core.weights.pod_lifecycle import ObjectChange
+from kube.approvals.recorded_objects import RecordedObject
+from kube.leader.lease import Leadership
+from kube.resources.service_accounts import KIND as ACCOUNT
+
+INTERVAL_S: Final = 5.0
+
+_log = structlog.get_logger(__name__)
+
+
+class Followed(Protocol):
+    """The objects: `kube.approvals.recorded_objects.RecordedObjects`."""
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds that are recorded."""
+
+    def of(self, kind: str) -> Mapping[str, RecordedObject] | None:
+        """Give those of a kind; None where nobody serves it."""
+
+
+class Records(Protocol):
+    """Takes the documents: `audit.ledger.recorder.LedgerRecorder`. Each raises NotRecordedError."""
+
+    def record_change(self, document: ObjectChange) -> None:
+        """Keep a change of an object."""
+
+    def record_gap(self, document: LogGap) -> None:
+        """Keep that something may lack."""
+
+
+Approve = Callable[[Approvable, Sequence[Consent], str, float], Awaitable[Approved | NotApproved]]
+"""Says whether an object is approved under a tier: `admission.approving.ask_approved`."""
+
+
+@dataclass(frozen=True)
+class ChangeParts:
+    """What the recorder of changes works with."""
+
+    cluster: str
+    objects: Followed
+    known: KnownStore
+    reached: ReachedStore
+    records: Records
+    approve: Approve
+    kept_until: Callable[[], float]
+    """Gives the Unix seconds up to which all that was recorded is kept for good."""
+    clock: Callable[[], float] = time.time
+
+
+@dataclass
+class _Term:
+    leadership: Leadership
+    since: str = ""
+    """Why what is noticed first may have happened before."""
+    known: dict[str, dict[str, Known]] = field(default_factory=dict)
+    unsaved: dict[str, float] = field(default_factory=dict)
+    """By kind: when something was recorded that is not stored as known."""
+
+
+class Changes:
+    """`loop` is its loop: each run compares all kinds."""
+
+    def __init__(self, parts: ChangeParts) -> None:
+        self._parts = parts
+        self._term: _Term | None = None
+        self.loop = Loop("recorded-changes", INTERVAL_S, self.run, forget=self._forget)
+
+    async def run(self, leadership: Leadership) -> None:
+        """Record what changed of each kind that is loaded.
+
+        Raises:
+            ClusterError: kube-apiserver does not answer, or refuses.
+            NotSyncedError: a kind has not been loaded. The others were looked at, but not which of
+                them count: an approval that is not seen is none that ended.
+            NotRecordedError: the spool takes nothing: it is noticed again.
+            NotLeaderError: the term is over.
+        """
+        term = self._term
+        if term is None or term.leadership is not leadership:
+            term = self._term = _Term(leadership, await self._away())
+        missing = await self._look_at_all(term)
+        if missing is None:
+            await self._stand(term)
+        await self._save(term)
+        if missing is None:
+            term.since = ""
+        else:
+            raise missing
+
+    async def _away(self) -> str:
+        reached = await self._parts.reached.load()
+        if reached is None:
+            return "noticed when it was looked at for the first time"
+        at = milli_text(round(reached.time * 1000))
+        return f"noticed when control looked again: it happened after {at}"
+
+    async def _look_at_all(self, term: _Term) -> NotSyncedError | None:
+        """Compare all kinds; give the first problem of those that could not be looked at."""
+        missing = None
+        for kind in self._parts.objects.kinds:
+            try:
+                live = self._parts.objects.of(kind)
+            except NotSyncedError as error:
+                missing = missing or error
+                continue
+            if live is not None:
+                await self._look_at(term, kind, live)
+        return missing
+
+    async def _look_at(self, term: _Term, kind: str, live: Mapping[str, RecordedObject]) -> None:
+        now = self._parts.clock()
+        if kind not in term.known:
+            stored = await self._parts.known.load(kind)
+            if stored is None:
+                term.unsaved[kind] = now
+                self._note_first(kind, now)
+            term.known[kind] = stored or {}
+        known = term.known[kind]
+        noticing = Noticing(self._parts.cluster, now, term.since)
+        for key, after, change in list(noticing.compared(known, live, kind)):
+            self._parts.records.record_change(change)
+            term.unsaved[kind] = now
+            if after is None:
+                known.pop(key, None)
+            else:
+                known[key] = after
+
+    def _note_first(self, kind: str, now: float) -> None:
+        log = "identities" if kind == ACCOUNT else "changes"
+        why = "nobody recorded changes before"
+        self._parts.records.record_gap(gap(self._parts.cluster, log, kind, EVER, now, why))
+
+    async def _stand(self, term: _Term) -> None:
+        """Record of all that need approval which count now, and which no longer do."""
+        consents = self._consents()
+        for kind in TIERS:
+            live = self._live(kind)
+            for key, known in list(term.known.get(kind, {}).items()):
+                found = live.get(key)
+                if found is None or found.approvable is None:
+                    continue
+                change = await self._stood(term, found, known, consents.get(found.uid, ()))
+                if change is not None:
+                    self._parts.records.record_change(change[1])
+                    term.known[kind][key] = change[0]
+                    term.unsaved[kind] = self._parts.clock()
+
+    async def _stood(
+        self, term: _Term, found: RecordedObject, known: Known, consents: tuple[Consent, ...]
+    ) -> tuple[Known, ObjectChange] | None:
+        """Give what is known of an object from now on, where that has changed."""
+        now = self._parts.clock()
+        stage, noticing = Stage(known.stage), Noticing(self._parts.cluster, now, term.since)
+        if found.expires and now >= found.expires:
+            return None if stage is Stage.ENDED else noticing.ended(found, known, None)
+        counts = stage is Stage.APPROVED
+        if not counts and len(consents) < PEOPLE_NEEDED:
+            return None
+        answer = await self._answer(found, consents, now)
+        if isinstance(answer, Approved) and not counts:
+            return noticing.approved(found, known, answer, consents)
+        if isinstance(answer, NotApproved) and counts:
+            return noticing.ended(found, known, answer)
+        return None
+
+    async def _answer(
+        self, found: RecordedObject, consents: tuple[Consent, ...], now: float
+    ) -> Approved | NotApproved | None:
+        """Ask whether an object counts; None where nobody knows now."""
+        if found.approvable is None:
+            return None
+        try:
+            return await self._parts.approve(found.approvable, consents, TIERS[found.kind], now)
+        except AccessReviewError as error:
+            _log.warning("not known whether it is approved", kind=found.kind, problem=str(error))
+            return None
+
+    def _consents(self) -> dict[str, tuple[Consent, ...]]:
+        """Give the approvals by what they approve."""
+        found: dict[str, list[Consent]] = defaultdict(list)
+        for kind in (KIND, CLUSTER_KIND):
+            for each in self._live(kind).values():
+                if each.consent is not None:
+                    found[each.consent.uid].append(each.consent)
+        return {uid: tuple(some) for uid, some in found.items()}
+
+    def _live(self, kind: str) -> Mapping[str, RecordedObject]:
+        objects = self._parts.objects
+        return (objects.of(kind) or {}) if kind in objects.kinds else {}
+
+    async def _save(self, term: _Term) -> None:
+        """Store what is known of the kinds of which all that was recorded is kept for good."""
+        kept = self._parts.kept_until()
+        for kind, at in sorted(term.unsaved.items()):
+            if at <= kept:
+                await self._parts.known.save(term.leadership, kind, term.known[kind])
+                del term.unsaved[kind]
+
+    def _forget(self) -> None:
+        self._term = None

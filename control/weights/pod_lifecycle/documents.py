@@ -1,0 +1,160 @@
+"""Which documents an event of a Pod makes, by what was recorded of it before. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from control.weights.pod_lifecycle.live_pods import OVER, Host, Kept, Living, Place
+from core.base.ids import stable_id
+from core.base.times import milli_text
+from core.weights.pod_lifecycle import FORMAT, LifeEvent, PodLife
+from kube.weights.pod_lifecycle import PodLifecycle
+
+AGAIN_S: Final = 7 * 86_400
+"""So often each Pod that lives is told again: whoever wants all that lived at a time reads the
+documents of so long before it, and retention never forgets one that lives on."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What comes of an event."""
+
+    documents: tuple[PodLife, ...]
+    kept: Kept | None
+    """What is remembered from now on, once the documents are recorded; None for nothing."""
+
+
+_NOTHING: Final[tuple[PodLife, ...]] = ()
+
+
+@dataclass(frozen=True)
+class Signs:
+    """What else a Pod shows: as whom it can sign in, and which blobs it mounts."""
+
+    client_ids: tuple[str, ...] = ()
+    volumes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Teller:
+    """Makes the documents of one cluster."""
+
+    cluster: str
+    living: Living
+
+    def remember(self, pod: PodLifecycle, signs: Signs) -> Kept:
+        """Give what is remembered of a Pod, whether it has finished or not."""
+        place = Place(
+            pod.namespace, pod.service_account, pod.owner, signs.client_ids, signs.volumes
+        )
+        host = Host(pod.node, pod.node_addresses, pod.host_network)
+        share = self.living.share
+        addresses = ",".join(pod.addresses)
+        return Kept(pod.name, share(place), share(host), addresses, pod.began or pod.made)
+
+    def tell(self, pod: PodLifecycle, signs: Signs, *, gone: bool, now: float) -> Told:
+        """Give what is new of a Pod; `gone` says that it is there no more. `now`: Unix seconds."""
+        before = self.living.get(pod.uid)
+        if before is OVER:
+            return Told(_NOTHING, None if gone else OVER)
+        kept = _joined(self.remember(pod, signs), before, self.living)
+        found = list(self._new(pod, kept, before, now))
+        if not (gone or pod.finished):
+            return Told(tuple(found), kept)
+        found.append(self._end(pod, kept, now))
+        return Told(tuple(found), None if gone else OVER)
+
+    def vanished(self, uid: str, kept: Kept, now: float) -> PodLife:
+        """Give the end of a Pod that nobody saw: it lies before now."""
+        return self._life(uid, kept, LifeEvent.ENDED, now, ended=now, sure=False)
+
+    def again(self, since: float, now: float) -> Iterable[PodLife]:
+        """Yield the Pods whose turn it is to be told again, at a time that their UID sets."""
+        for uid, kept in self.living.items():
+            turn = now - (now - int(uid[:8], 16) % AGAIN_S) % AGAIN_S
+            if turn > since and turn > kept.began:
+                yield self._life(uid, kept, LifeEvent.SEEN, turn)
+
+    def _new(
+        self, pod: PodLifecycle, kept: Kept, before: Kept | None, now: float
+    ) -> Iterable[PodLife]:
+        if before is None:
+            yield self._life(pod.uid, kept, LifeEvent.SEEN, pod.made)
+        if kept.is_addressed and (before is None or not before.is_addressed):
+            yield self._life(pod.uid, kept, LifeEvent.ADDRESSED, pod.began or pod.made)
+        elif before is not None and kept.is_addressed and _says(kept) != _says(before):
+            yield self._life(pod.uid, kept, LifeEvent.ADDRESSED, now)
+        elif before is not None and kept.place != before.place:
+            yield self._life(pod.uid, kept, LifeEvent.SEEN, now)
+
+    def _end(self, pod: PodLifecycle, kept: Kept, now: float) -> PodLife:
+        """Tell its end: sure where its containers are known to have stopped, or it never ran."""
+        if pod.stopped:
+            return self._life(pod.uid, kept, LifeEvent.ENDED, pod.stopped, ended=pod.stopped)
+        sure = not pod.node
+        return self._life(pod.uid, kept, LifeEvent.ENDED, now, ended=now, sure=sure)
+
+    def _life(  # noqa: PLR0913  What a document says.
+        self,
+        uid: str,
+        kept: Kept,
+        event: LifeEvent,
+        at: float,
+        *,
+        ended: float = 0.0,
+        sure: bool = True,
+    ) -> PodLife:
+        ms, place, host = round(at * 1000), kept.place, kept.host
+        return PodLife(
+            format=FORMAT,
+            id=stable_id(ms, "pod-life", self.cluster, uid, event.value),
+            time=milli_text(ms),
+            cluster=self.cluster,
+            event=event,
+            uid=uid,
+            namespace=place.namespace,
+            name=kept.name,
+            service_account=place.service_account,
+            node=host.node,
+            host_network=host.host_network,
+            addresses=kept.addresses.split(",") if kept.addresses else [],
+            node_addresses=list(host.addresses),
+            began=milli_text(round(kept.began * 1000)),
+            ended=milli_text(round(ended * 1000)) if ended else "",
+            sure=sure,
+            client_ids=list(place.client_ids),
+            volumes=list(place.volumes),
+            owner=place.owner,
+        )
+
+
+def _says(kept: Kept) -> tuple[object, ...]:
+    """Give what is told anew when it changes: not when it began, which moves at most once."""
+    return kept.place, kept.host, kept.addresses
+
+
+def _joined(kept: Kept, before: Kept | None, living: Living) -> Kept:
+    """Let nothing be forgotten that a Pod has had: addresses, client ids, volumes, its node."""
+    if before is None or _says(kept) == _says(before):
+        return kept
+    was, place = before.place, kept.place
+    place = Place(
+        place.namespace,
+        place.service_account,
+        place.owner or was.owner,
+        _union(was.client_ids, place.client_ids),
+        _union(was.volumes, place.volumes),
+    )
+    host = kept.host if kept.host.node else before.host
+    if not host.addresses:
+        host = Host(host.node, before.host.addresses, host.host_network)
+    addresses = ",".join(_union(_split(before.addresses), _split(kept.addresses)))
+    return Kept(kept.name, living.share(place), living.share(host), addresses, kept.began)
+
+
+def _split(addresses: str) -> tuple[str, ...]:
+    return tuple(each for each in addresses.split(",") if each)
+
+
+def _union(had: tuple[str, ...], has: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*had, *has]))

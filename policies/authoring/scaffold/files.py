@@ -1,0 +1,172 @@
+"""Puts the files of a new rule or signal together, and writes them over nothing."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import yaml
+
+from core.base.errors import SettingsError
+from policies import BUILT_IN_REGO, LIBRARY
+from policies.authoring.scaffold import rego_templates, signal
+from policies.authoring.scaffold.sample_objects import plain, within, without
+from policies.site.fields import check_field, check_kind
+from policies.site.paths import steps_of
+
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,62}")
+_ITEMS: Final = "[]"
+DEFAULT_FIELD: Final = "metadata.labels['example.com/{name}']"
+"""Of a rule of which no field was named: the label that is called as the rule is."""
+
+_PAGE: Final = """\
+# {title}
+
+Say here what the {what} looks for, and why. `{name}.rego` says what it sees.
+
+| | |
+|---|---|
+| Rule id | `{id}` |
+{rows}
+Cases: [{bad}](cases/{bad}.yaml), [{good}](cases/{good}.yaml). To try them:
+
+```sh
+sallyport policy lint FOLDER
+sallyport policy test FOLDER
+```
+"""
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """What is to be made."""
+
+    id: str
+    """`CATEGORY/NAME`."""
+    kind: str = "Pod"
+    field: str = ""
+    signal: bool = False
+
+    @property
+    def parts(self) -> tuple[str, str]:
+        """Category and name."""
+        category, _, name = self.id.partition("/")
+        return category, name
+
+
+def files_of(wish: Wish) -> dict[str, str]:
+    """Give the files by path, from the folder of rules on.
+
+    Raises:
+        SettingsError: the name, the kind or the field is none that a rule may have.
+    """
+    _check_name(wish)
+    made = _signal(wish) if wish.signal else _rule(wish)
+    return {f"{wish.id}/{path}": text for path, text in made.items()}
+
+
+def write(folder: Path, files: Mapping[str, str]) -> list[Path]:
+    """Write the files; none where one is there already.
+
+    Raises:
+        SettingsError: one is there; nothing was written.
+    """
+    paths = [folder / path for path in files]
+    for path in paths:
+        if path.exists() or path.is_symlink():
+            message = f"{path} is there already: give another name, or another --into FOLDER"
+            raise SettingsError(message)
+    for path, text in zip(paths, files.values(), strict=True):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x") as file:
+            file.write(text)
+    return paths
+
+
+def _check_name(wish: Wish) -> None:
+    category, name = wish.parts
+    if not (_NAME.fullmatch(category) and _NAME.fullmatch(name)):
+        message = f"{wish.id}: write CATEGORY/NAME, in letters a-z, digits and _: labels/team"
+        raise SettingsError(message)
+    area = "sandbox" if wish.signal else "rules"
+    if (BUILT_IN_REGO / area / wish.id).exists():
+        raise SettingsError(f"{wish.id}: there is a built-in one: give another name")
+    if not wish.signal and (LIBRARY / wish.id).exists():
+        raise SettingsError(
+            f"{wish.id}: the library has it: choose it with --rules FILE, or give another name"
+        )
+
+
+def _rule(wish: Wish) -> dict[str, str]:
+    category, name = wish.parts
+    field = wish.field or DEFAULT_FIELD.format(name=name)
+    while field.endswith(_ITEMS):
+        field = field.removesuffix(_ITEMS)
+    try:
+        check_kind(wish.kind)
+        check_field(field, wish.kind)
+    except ValueError as error:
+        flag = "--kind" if "custom.kinds" in str(error) else "--field"
+        text = str(error).replace("custom.kinds: ", "").replace("custom.fields: ", "")
+        raise SettingsError(f"{flag}: {text}") from error
+    steps = steps_of(field)
+    path = rego_templates.place_of(steps)
+    finding = {"rule": f"rules/{wish.id}", "path": path}
+    kind = wish.kind.rpartition("/")[2]
+    one = f"{'an' if kind[0] in 'AEIOU' else 'a'} {kind}"
+    why = f"Say here why {one} must have {field}."
+    refused = {"name": f"{one} without {field} is refused", "why": why}
+    admitted = {"name": f"{one} with {field} is admitted", "why": why}
+    rows = f"| Kinds | `{wish.kind}` |\n| Fields | `{field}` |\n"
+    return {
+        f"{name}.rego": rego_templates.rego_of(category, name, wish.kind, field, steps),
+        f"{name}_test.rego": rego_templates.test_of(category, name, wish.kind, steps),
+        f"{name}.md": _page(wish, rows, "refused", "admitted"),
+        "cases/refused.yaml": _case(
+            refused,
+            {"object": without(wish.kind, steps), "expect": "deny", "findings": [finding]},
+        ),
+        "cases/admitted.yaml": _case(
+            admitted, {"object": within(wish.kind, steps), "expect": "allow"}
+        ),
+    }
+
+
+def _signal(wish: Wish) -> dict[str, str]:
+    if wish.field or wish.kind != "Pod":
+        raise SettingsError("--signal: a signal looks at Pods and declares no field")
+    family, name = wish.parts
+    label = signal.label_of(name)
+    why = f"Say here why the label {label} makes a Pod riskier."
+    labelled = {"namespace": {"name": "example", "labels": {label: "example"}}}
+    counted = [{"rule": f"sandbox/{wish.id}", "path": ""}]
+    return {
+        f"{name}.rego": signal.rego_of(family, name),
+        f"{name}_test.rego": signal.test_of(family, name),
+        f"{name}.md": _page(wish, "", "riskier", "ordinary"),
+        "cases/riskier.yaml": _case(
+            {"name": f"a Pod where the namespace has {label} is riskier", "why": why},
+            {"object": plain("Pod"), **labelled, "expect": "allow", "signals": counted},
+        ),
+        "cases/ordinary.yaml": _case(
+            {"name": f"a Pod where it has no {label} is not", "why": why},
+            {"object": plain("Pod"), "expect": "allow", "signals": []},
+        ),
+    }
+
+
+def _case(said: Mapping[str, Any], rest: Mapping[str, Any]) -> str:
+    return yaml.safe_dump({**said, **rest}, sort_keys=False, width=100)
+
+
+def _page(wish: Wish, rows: str, bad: str, good: str) -> str:
+    name = wish.parts[1]
+    return _PAGE.format(
+        title=f"{name.replace('_', ' ').capitalize()} ({wish.parts[0]})",
+        what="signal" if wish.signal else "rule",
+        name=name,
+        id=f"{'sandbox' if wish.signal else 'rules'}/{wish.id}",
+        rows=rows,
+        bad=bad,
+        good=good,
+    )

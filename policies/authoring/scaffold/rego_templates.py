@@ -1,0 +1,137 @@
+"""The Rego of a new rule: an object must have a field."""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from policies.authoring.scaffold.sample_objects import within, without
+
+_ITEMS: Final = "[]"
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+_RULE: Final = """\
+# METADATA
+# scope: package
+# title: {title}
+# description: >-
+#   Say here what goes wrong without {field}, and for whom.
+# schemas:
+# - input: schema.judge
+# - input.projection: schema.projection
+# - input.fields: schema.fields
+# custom:
+#   severity: medium
+#   message: has no {{value}}
+#   remedy: Set {field}.
+#   kinds: [{kind}]
+#   fields: [{quoted}]
+package sallyport.rules.{category}.{name}
+{imports}
+deny contains {{"path": {path}, "value": {last}}} if {{
+{body}
+}}
+"""
+
+_TEST: Final = """\
+package sallyport.rules.{category}.{name}_test
+
+import data.sallyport.rules.{category}.{name}
+
+test_refused_without if {{
+	{name}.deny == {{{{"path": {place}, "value": {last}}}}} with input as {without}
+}}
+
+test_admitted_with if {{
+	{name}.deny == set() with input as {within}
+}}
+"""
+
+
+def rego_of(category: str, name: str, kind: str, field: str, steps: Sequence[str]) -> str:
+    """Give the file of a rule."""
+    lists, last = _split(steps)
+    body = []
+    parts = []
+    value = "input.fields"
+    for number, inner in enumerate(lists):
+        index, item = (f"{word}{number or ''}" for word in ("index", "item"))
+        body.append(f"\tsome {index}, {item} in {_ref(value, inner)}")
+        parts.append(f"lib.indexed({json.dumps(_path(inner))}, {index})")
+        value = item
+    body.append(f"\tnot {_ref(value, last)}")
+    path = json.dumps(_path(last))
+    if parts:
+        body.append(f'\tpath := concat(".", [{", ".join([*parts, path])}])')
+        path = "path"
+    return _RULE.format(
+        title=f"{name.replace('_', ' ').capitalize()} ({category})",
+        category=category,
+        name=name,
+        kind=kind,
+        field=field,
+        quoted=json.dumps(field),
+        imports="\nimport data.sallyport.lib\n" if parts else "",
+        path=path,
+        last=json.dumps(_path(last)),
+        body="\n".join(body),
+    )
+
+
+def test_of(category: str, name: str, kind: str, steps: Sequence[str]) -> str:
+    """Give the file of a rule's Rego tests."""
+    _, last = _split(steps)
+    return _TEST.format(
+        category=category,
+        name=name,
+        place=json.dumps(place_of(steps)),
+        last=json.dumps(_path(last)),
+        without=_literal({"fields": shown(without(kind, steps), steps)}),
+        within=_literal({"fields": shown(within(kind, steps), steps)}),
+    )
+
+
+def place_of(steps: Sequence[str]) -> str:
+    """Name the field in the first element of each list on its way, as findings do."""
+    lists, last = _split(steps)
+    return ".".join([*(f"{_path(inner)}[0]" for inner in lists), _path(last)])
+
+
+def _split(steps: Sequence[str]) -> tuple[list[list[str]], list[str]]:
+    """Give the ways into each list, and the way from the last one to the field."""
+    ways: list[list[str]] = [[]]
+    for step in steps:
+        if step == _ITEMS:
+            ways.append([])
+        else:
+            ways[-1].append(step)
+    return ways[:-1], ways[-1]
+
+
+def _ref(value: str, steps: Sequence[str]) -> str:
+    return value + "".join(
+        f".{step}" if _NAME.fullmatch(step) else f"[{json.dumps(step)}]" for step in steps
+    )
+
+
+def _path(steps: Sequence[str]) -> str:
+    """Name a field as findings do: `metadata.labels['example.com/team']`."""
+    text = "".join(f".{step}" if _NAME.fullmatch(step) else f"['{step}']" for step in steps)
+    return text.removeprefix(".")
+
+
+def shown(value: Any, steps: Sequence[str]) -> Any:
+    """Give of an object only what lies on the way to a field."""
+    if not steps:
+        return value
+    step, rest = steps[0], steps[1:]
+    if step == _ITEMS:
+        return [shown(each, rest) for each in value]
+    if not isinstance(value, dict) or step not in value:
+        return {}
+    return {step: shown(value[step], rest)}
+
+
+def _literal(value: Any) -> str:
+    """Write a value as `opa fmt` does one that stands on one line."""
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,1 @@
+"""A policy bundle: its content, file format and signatures, and the OPA compiler that makes it."""

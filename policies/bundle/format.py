@@ -1,0 +1,280 @@
+"""A policy bundle: what `sallyport policy build` makes and a gate puts in force.
+
+It is an OPA bundle (https://www.openpolicyagent.org/docs/management-bundles) compiled to
+WebAssembly. Its manifest carries, under `metadata.sallyport`, the format version and the
+METADATA of each rule, since the gate has no Rego compiler to ask.
+"""
+
+import hashlib
+import io
+import tarfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+import msgspec
+
+from core.base.errors import BundleRefusedError
+from core.base.times import LATEST_S
+from core.profiles.privileges import covers
+from core.safe_text import safe_excerpt
+from policies.bundle.archive import pack, read_packed, unpack
+from policies.bundle.signatures import (
+    NO_KEYS,
+    SIGNATURES,
+    Keys,
+    Signing,
+    refuse_large,
+    sign,
+    verify,
+)
+
+FORMAT: Final = 3
+"""Version of what is under `metadata.sallyport`, and of what the entry points answer.
+
+Version 1 had no `judge`: to read it would be to find fewer signals without a word
+(docs/adr/0029-judge-and-site-signals.md). Version 2 had no rules of a site that deny: all that it
+says is read (docs/adr/0051-rules-of-a-site.md).
+"""
+
+_READABLE: Final = (2, 3)
+
+NEEDS: Final = "sallyport/needs/answer"
+"""The entry point `needs`: a projection in; for each rule, what the object needs."""
+
+JUDGE: Final = "sallyport/judge/answer"
+"""The entry point `judge`: the context of a request in, and the object where a site's signals may
+read it; for each rule, what makes the request riskier."""
+
+
+EngineName = Literal["embedded", "opa"]
+Effect = Literal["deny", "warn"]
+"""What becomes of what a site's rule denies."""
+
+
+class Rule(msgspec.Struct, frozen=True, rename="camel"):
+    """What the METADATA of a Rego rule says to people."""
+
+    id: str
+    title: str
+    description: str
+    message: str
+    """With `{value}` for the privilege without its first segment (`adds the capability {value}`),
+    `{rest}` without its first two; of a privilege of two segments, its second."""
+    remedy: str
+    since: int
+    """The version of the catalogue in which the rule's privileges appeared, or the signal."""
+    severity: str = ""
+    """Of what is refused; signals have points."""
+    points: int = 0
+    """Of a signal: what it adds to the score of the object."""
+    risk: int = 0
+    """Of a rule of privileges: the points of one that is had by an exception only."""
+    risks: dict[str, int] = {}
+    """The same of the privileges that a pattern covers, where it is another."""
+    sources: list[str] = []
+    site: bool = False
+    """Whether it is a site's own, or one of the library that the site has chosen."""
+    kinds: list[str] = []
+    """Of a site's rule: what it is asked about, `Pod` or `networking.k8s.io/Ingress`."""
+    fields: list[str] = []
+    """Of a site's rule: what it reads of these besides the projection."""
+    action: Effect = "deny"
+    """Of a site's rule: what becomes of what it denies."""
+
+    def risk_of(self, privilege: str) -> int:
+        """Give the points of a privilege of this rule that is had by an exception only."""
+        found = [points for pattern, points in self.risks.items() if covers(pattern, privilege)]
+        return max(found, default=self.risk)
+
+
+_NULL: Final = msgspec.Raw(b"null")
+_NO_FIELDS: Final = msgspec.Raw(b"{}")
+
+
+class Case(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A test that a bundle carries: an input, and what must be found in it (rule ids).
+
+    The input is not parsed where the bundle is read, but where it is tried out, within limits.
+    """
+
+    name: str
+    projection: msgspec.Raw
+    """The input of `needs`, a JSON object, as are `context` and `fields`."""
+    needs: list[str] | None = None
+    """Privileges; None where they do not matter."""
+    context: msgspec.Raw = _NULL
+    """Of `judge`; null where it is not asked."""
+    kind: str = "Pod"
+    fields: msgspec.Raw = _NO_FIELDS
+    denials: list[str] = []
+    """Rules that `judge` says deny, each once."""
+    warnings: list[str] = []
+    signals: list[str] | None = None
+    """Of both; None where they do not matter."""
+
+
+class Manifest(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """`metadata.sallyport` of a bundle's manifest."""
+
+    format: int
+    rules: list[Rule]
+    cases: list[Case] = []
+    """Judged wherever the bundle is loaded, before it is put in force."""
+    engine: EngineName = "embedded"
+    """What it was built for: `embedded`, also taken by an OPA server, or `opa` alone."""
+    built_at: Annotated[int, msgspec.Meta(ge=0, le=LATEST_S)] = 0
+    """Unix seconds: by it one knows which of two signed bundles is the older. 0 says nothing."""
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A bundle, read and checked in shape, not yet compiled."""
+
+    wasm: bytes
+    rules: Mapping[str, Rule]
+    sources: Mapping[str, str] = field(repr=False)
+    """Rego by path, for messages that must name a place."""
+    revision: str
+    """First 12 hex digits of the SHA-256 of the policy and its METADATA."""
+    digest: str = field(default="", compare=False)
+    """SHA-256 of the whole file, in hex."""
+    cases: Sequence[Case] = ()
+    """Tests that it carries."""
+    engine: EngineName = "embedded"
+    """What it was built for."""
+    built_at: int = field(default=0, compare=False)
+    """Unix seconds, as its builder says; 0 where it does not."""
+    signed_by: str = field(default="", compare=False)
+    """Id of the key by which it is signed; empty where none is demanded."""
+    machine: bytes = field(default=b"", compare=False, repr=False)
+    """What `wasm` was compiled to here (`policies.confining`); never of a file."""
+
+    @property
+    def has_site_rules(self) -> bool:
+        """Whether `judge` is to see the object too."""
+        return any(rule.site for rule in self.rules.values())
+
+
+class _Metadata(msgspec.Struct):
+    sallyport: Manifest
+
+
+class _OpaManifest(msgspec.Struct):
+    metadata: _Metadata
+
+
+def read_bundle(path: Path, keys: Keys = NO_KEYS) -> Bundle:
+    """Read a bundle from a `.tar.gz`, which one of `keys` must have signed where there are any.
+
+    Raises:
+        BundleRefusedError: it is missing, damaged, too large, made by another format version, or
+            not signed as it must be.
+    """
+    return parse_bundle(read_packed(path), str(path), keys)
+
+
+def parse_bundle(packed: bytes, path: str, keys: Keys = NO_KEYS) -> Bundle:
+    """Read a bundle from the bytes of a `.tar.gz`; `path` is what messages call it.
+
+    Raises:
+        BundleRefusedError: as `read_bundle`.
+    """
+    with wording_refusals():
+        return _parsed(packed, path, keys)
+
+
+@contextmanager
+def wording_refusals() -> Iterator[None]:
+    """Cut and spell out what is said of a bundle: it holds text of the bundle's own.
+
+    Raises:
+        BundleRefusedError: what is within does.
+    """
+    try:
+        yield
+    except BundleRefusedError as error:
+        raise BundleRefusedError(safe_excerpt(str(error))) from error
+
+
+def _parsed(packed: bytes, path: str, keys: Keys) -> Bundle:
+    files = unpack(packed, path)
+    refuse_large(files, path)
+    signed_by = verify(files, keys, path) if keys else ""
+    try:
+        wasm, manifest_json = files["policy.wasm"], files[".manifest"]
+    except KeyError as error:
+        message = f"{path}: no {error.args[0]} in it; make it with 'sallyport policy build'"
+        raise BundleRefusedError(message) from error
+    try:
+        manifest = msgspec.json.decode(manifest_json, type=_OpaManifest).metadata.sallyport
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        message = f"{path}: .manifest: {error}; make it with 'sallyport policy build'"
+        raise BundleRefusedError(message) from error
+    if manifest.format not in _READABLE:
+        message = (
+            f"{path}: format {manifest.format}; this release reads {FORMAT - 1} and {FORMAT}: make "
+            "it again with 'sallyport policy build'"
+        )
+        raise BundleRefusedError(message)
+    rules = {rule.id: rule for rule in manifest.rules}
+    if len(rules) < len(manifest.rules):
+        # One would stand in for the other, with its points and its severity.
+        counts = Counter(rule.id for rule in manifest.rules)
+        twice = next(rule for rule, count in counts.items() if count > 1)
+        message = f"{path}: .manifest: the rule {twice} is in it twice"
+        raise BundleRefusedError(f"{message}; make it with 'sallyport policy build'")
+    return Bundle(
+        wasm=wasm,
+        rules=rules,
+        sources={n: b.decode(errors="replace") for n, b in files.items() if n.endswith(".rego")},
+        revision=_revision(wasm, manifest),
+        digest=hashlib.sha256(packed).hexdigest(),
+        cases=tuple(manifest.cases),
+        engine=manifest.engine,
+        built_at=manifest.built_at,
+        signed_by=signed_by,
+    )
+
+
+def signed(packed: bytes, signing: Signing, path: str) -> bytes:
+    """Give a packed bundle with a signature; one that it has already is replaced.
+
+    Raises:
+        BundleRefusedError: it cannot be read.
+    """
+    files = unpack(packed, path)
+    refuse_large(files, path)
+    return pack(files | {SIGNATURES: sign(files, signing)})
+
+
+def _revision(wasm: bytes, manifest: Manifest) -> str:
+    """Name what judges: not when it was built."""
+    manifest = msgspec.structs.replace(manifest, built_at=0)
+    return hashlib.sha256(wasm + msgspec.json.encode(manifest)).hexdigest()[:12]
+
+
+def with_manifest(archive: bytes, manifest: Manifest, sources: Mapping[str, bytes]) -> bytes:
+    """Give OPA's bundle with `manifest` put into its `.manifest`; same in, same out.
+
+    `sources` are the Rego files as their authors wrote them, by path: OPA puts its own
+    formatting of them into the bundle, in which lines have other numbers.
+    """
+    files: dict[str, bytes] = {}
+    with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as old:
+        for member in old:
+            stream = old.extractfile(member)
+            name = member.name.lstrip("/")
+            content = sources.get(name) or (stream.read() if stream else b"")
+            files[name] = content
+    opa = msgspec.json.decode(files[".manifest"])
+    opa["metadata"] = {"sallyport": manifest}
+    # An OPA server that loads it says the revision, and evaluates the Rego: only some builds of it
+    # evaluate WebAssembly, and the others refuse a bundle that names some.
+    opa["revision"] = _revision(files["policy.wasm"], manifest)
+    opa.pop("wasm", None)
+    files[".manifest"] = msgspec.json.encode(opa)
+    return pack(files)

@@ -1,0 +1,43 @@
+"""What every engine is asked before its bundle counts: a bundle that finds nothing lets all in."""
+
+from typing import Final
+
+from core.kubernetes.pod import SecurityContext
+from policies.engine.interface import Answer, Judgement
+from policies.projection.containers import Container
+from policies.projection.context import Context, encode_context
+from policies.projection.pods import Projection, encode
+
+CANARY: Final = encode(
+    Projection(
+        containers=[
+            Container(
+                "spec.containers[0]",
+                "canary",
+                "container",
+                security_context=SecurityContext(privileged=True),
+            )
+        ]
+    )
+)
+"""The projection of a Pod that every bundle must find something in."""
+
+ENTERED: Final = encode_context(Context("CONNECT", "exec"))
+"""The context of a request that every bundle must find something in."""
+
+_ENTERING: Final = "sandbox/actor/entered"
+
+
+def problem_of(answer: Answer, judged: Judgement | None = None) -> str:
+    """Say what is wrong with what a bundle answers to them; empty where nothing is.
+
+    `judged` is None while only `answer` is known.
+    """
+    found = ""
+    if all(need.privilege != "container/privileged" for need in answer.needs):
+        found = "nothing wrong with a privileged container"
+    elif judged is not None and all(each.rule != _ENTERING for each in judged.signals):
+        found = "no signal where somebody enters a Pod"
+    if not found:
+        return ""
+    return f"the bundle finds {found}: the built-in rules are missing from it or do not work"

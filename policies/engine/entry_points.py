@@ -1,0 +1,140 @@
+"""Reads what the entry points answer: strictly, since what is not read might have counted."""
+
+from typing import Final, TypeVar
+
+import msgspec
+
+from core.base.errors import EvaluationError
+from core.decision.decision import Denial, Need
+from core.sandbox.decision import Feature, Signal
+from policies.bundle.format import JUDGE, NEEDS
+from policies.engine.interface import Answer, Judgement
+
+MOST_OF_JUDGEMENT: Final = 256 * 1024
+"""Bytes of what `judge` may answer: more than all signals of a Pod of a thousand containers."""
+
+MOST_OF_MESSAGE: Final = 500
+"""Characters kept of what a rule says of one thing that it found."""
+
+_T = TypeVar("_T")
+
+
+class _Entry(msgspec.Struct):
+    privilege: str
+    path: str
+    container: str | None = None
+
+
+class _Denied(msgspec.Struct):
+    path: str
+    value: str
+
+
+class _Signalled(msgspec.Struct):
+    path: str
+    value: str
+    container: str | None = None
+
+
+class _Answer(msgspec.Struct):
+    containers: int
+    needs: dict[str, list[_Entry]]
+    denials: dict[str, list[_Denied]]
+    signals: dict[str, list[_Signalled]]
+    features: list[Feature]
+
+
+class _Ruled(msgspec.Struct):
+    path: str
+    value: str = ""
+    message: str = ""
+    container: str | None = None
+
+
+class _Judged(msgspec.Struct):
+    absent: int
+    signals: dict[str, list[_Signalled]]
+    denials: dict[str, list[_Ruled]] = {}
+    """Not in what a bundle of format 2 answers."""
+    warnings: dict[str, list[_Ruled]] = {}
+
+
+class _AnswerResult(msgspec.Struct):
+    result: _Answer
+
+
+class _JudgedResult(msgspec.Struct):
+    result: _Judged
+
+
+_ANSWERS: Final = msgspec.json.Decoder(tuple[_AnswerResult])
+_JUDGED: Final = msgspec.json.Decoder(tuple[_JudgedResult])
+
+
+def read_answer(answer: bytes) -> Answer:
+    """Turn what `needs` answers into ours; anything but its stated shape is an error.
+
+    Raises:
+        EvaluationError: it has another shape, or is undefined: the one result is missing then.
+    """
+    read = _decoded(_ANSWERS, answer, NEEDS)[0].result
+    needs = [
+        Need(f"privileges/{rule}", entry.privilege, entry.path, entry.container)
+        for rule, entries in read.needs.items()
+        for entry in entries
+    ]
+    needs.sort(key=lambda need: (need.path, need.rule, need.privilege, need.container or ""))
+    denials = [
+        Denial(f"rules/{rule}", entry.path, entry.value)
+        for rule, entries in read.denials.items()
+        for entry in entries
+    ]
+    denials.sort(key=lambda denial: (denial.path, denial.rule, denial.value))
+    features = sorted(read.features, key=lambda it: (it.path, it.name, it.container or ""))
+    return Answer(tuple(needs), tuple(denials), _signals(read.signals), tuple(features))
+
+
+def read_judgement(answer: bytes) -> Judgement:
+    """Turn what `judge` answers into ours.
+
+    Raises:
+        EvaluationError: it has another shape, is undefined, or is longer than it may be.
+    """
+    if len(answer) > MOST_OF_JUDGEMENT:
+        raise EvaluationError(f"{JUDGE} answered with more than {MOST_OF_JUDGEMENT} bytes")
+    read = _decoded(_JUDGED, answer, JUDGE)[0].result
+    return Judgement(_signals(read.signals), _ruled(read.denials), _ruled(read.warnings))
+
+
+def _ruled(found: dict[str, list[_Ruled]]) -> tuple[Denial, ...]:
+    denials = [
+        Denial(
+            f"rules/{rule}",
+            entry.path,
+            entry.value,
+            entry.message[: MOST_OF_MESSAGE + 1],
+            entry.container,
+        )
+        for rule, entries in found.items()
+        for entry in entries
+    ]
+    denials.sort(key=lambda it: (it.path, it.rule, it.value, it.message, it.container or ""))
+    return tuple(denials)
+
+
+def _decoded(decoder: msgspec.json.Decoder[_T], answer: bytes, entrypoint: str) -> _T:
+    try:
+        return decoder.decode(answer)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        message = f"the policies answered in a shape that {entrypoint} does not have: {error}"
+        raise EvaluationError(message) from error
+
+
+def _signals(found: dict[str, list[_Signalled]]) -> tuple[Signal, ...]:
+    signals = [
+        Signal(f"sandbox/{rule}", entry.path, entry.value, entry.container)
+        for rule, entries in found.items()
+        for entry in entries
+    ]
+    signals.sort(key=lambda it: (it.path, it.rule, it.value, it.container or ""))
+    return tuple(signals)

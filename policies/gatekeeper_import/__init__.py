@@ -1,0 +1,1 @@
+"""Makes rules of a site from Gatekeeper's ConstraintTemplates and Constraints."""

@@ -1,1 +1,0 @@
-"""Makes rules of a site from policies that were written for another gate."""

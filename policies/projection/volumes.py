@@ -1,0 +1,254 @@
+"""Volumes, as policies see them: a claim appears as what it is bound to."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, TypeVar
+
+import msgspec
+
+from core.base.errors import InvalidObjectError
+from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.kubernetes import pod as k8s
+from core.kubernetes.persistent_volumes import PersistentVolume
+from policies.projection.images import origin
+from policies.projection.limits import MAX_PATH, bound, check_length
+from policies.projection.projected import (
+    Certificate,
+    ProjectedVolume,
+    Token,
+    credentials_of,
+    is_ordinary,
+)
+
+HARMLESS_VOLUMES: Final = frozenset(
+    {
+        "configMap",
+        "csi",
+        "downwardAPI",
+        "emptyDir",
+        "ephemeral",
+        "image",
+        "persistentVolumeClaim",
+        "projected",
+        "secret",
+    }
+)
+"""Volume types that every Pod Security level allows (check_restrictedVolumes.go, 1.36)."""
+
+_CLAIMS: Final = ("persistentVolumeClaim", "ephemeral")
+
+_SILENT: Final = HARMLESS_VOLUMES - {"csi", "image", "projected", *_CLAIMS}
+
+WRITING_TYPES: Final = frozenset(
+    {"DirectoryOrCreate", "FileOrCreate", "Socket", "CharDevice", "BlockDevice"}
+)
+"""hostPath types that no read-only mount makes harmless: they create, or take what is sent to
+them (a socket can be connected to, a device written to, through a read-only mount)."""
+
+_NULL: Final = b"null"
+
+
+Claimed = Callable[[str, str], Iterable[PersistentVolume]]
+"""Gives the volumes that a claim amounts to, by its name and, for one that is yet to be made, the
+volume that it will name (or nothing)."""
+
+
+def no_claims(_claim: str, _volume: str) -> Iterable[PersistentVolume]:
+    """Know of no claim."""
+    return ()
+
+
+class _Struct(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", gc=False):
+    """Frozen; absent fields are left out when encoded."""
+
+
+class HostPath(_Struct, frozen=True):
+    """A hostPath volume. `read_only`: it is mounted, never writably, and creates nothing."""
+
+    path: str
+    read_only: bool = False
+
+
+class Csi(_Struct, frozen=True):
+    """The driver of a CSI volume."""
+
+    driver: str = ""
+
+
+class Image(_Struct, frozen=True):
+    """The image of an image volume, as `Container` describes one."""
+
+    reference: str = ""
+    image_from: str = msgspec.field(default="", name="from")
+    pinned: bool = False
+    public: bool = False
+
+
+class Volume(_Struct, frozen=True):
+    """A volume that some rule looks at. Its name stays out: injectors make random ones."""
+
+    path: str
+    types: list[str] = []
+    host_path: HostPath | None = None
+    csi: Csi | None = None
+    image: Image | None = None
+    tokens: list[Token] = []
+    certificates: list[Certificate] = []
+
+
+class _HostPathSource(msgspec.Struct):
+    path: str = ""
+    type: str | None = None
+
+
+class _ClaimSource(msgspec.Struct, rename="camel"):
+    claim_name: str = ""
+    read_only: bool | None = None
+
+
+class _ClaimSpec(msgspec.Struct, frozen=True, rename="camel"):
+    volume_name: str | None = None
+
+
+class _ClaimTemplate(msgspec.Struct):
+    spec: _ClaimSpec = _ClaimSpec()
+
+
+class _EphemeralSource(msgspec.Struct, rename="camel"):
+    volume_claim_template: _ClaimTemplate | None = None
+
+
+class _ImageSource(msgspec.Struct):
+    reference: str = ""
+
+
+def project_volumes(of: k8s.Pod, claimed: Claimed) -> Iterator[Volume]:
+    """Give the volumes of a Pod that some rule looks at.
+
+    Raises:
+        InvalidObjectError: one has the wrong shape; names the field.
+    """
+    pod = _Surroundings(of)
+    for index, volume in enumerate(of.spec.volumes or ()):
+        bound(len(volume), f"spec.volumes[{index}]")
+        types = [key for key, value in volume.items() if key != "name" and bytes(value) != _NULL]
+        if _SILENT.issuperset(types):
+            continue
+        if types == ["projected"] and is_ordinary(volume["projected"], no_token=pod.no_token):
+            continue
+        place = f"spec.volumes[{index}]"
+        name = _decode(volume.get("name", b'""'), str, f"{place}.name")
+        if len(types) == 1 and types[0] in _CLAIMS:
+            yield from _bound(volume[types[0]], types[0], place, name, pod, claimed)
+            continue
+        found = _volume(volume, types, place, name, pod)
+        if types != ["projected"] or found.tokens or found.certificates:
+            yield found
+
+
+def of_persistent(volume: PersistentVolume, path: str, *, read_only: bool) -> Volume:
+    """Give a PersistentVolume as the volume of a Pod that it amounts to.
+
+    Raises:
+        InvalidObjectError: its path is longer than any.
+    """
+    on_node = None
+    if "hostPath" in volume.types:
+        _check_path(volume.path, path)
+        on_node = HostPath(volume.path, read_only and volume.path_type not in WRITING_TYPES)
+    csi = Csi(volume.driver) if "csi" in volume.types else None
+    return Volume(path, list(volume.types), on_node, csi)
+
+
+class _Surroundings:
+    """What the rest of a Pod says of its volumes; looked at only when somebody asks."""
+
+    def __init__(self, pod: k8s.Pod) -> None:
+        self.name = pod.metadata.name or ""
+        self._spec = pod.spec
+        self._known: tuple[set[str], set[str]] | None = None
+
+    @property
+    def no_token(self) -> bool:
+        """Whether the Pod says that it wants no token: then one for the API server is its own."""
+        return self._spec.automount_service_account_token is False
+
+    def only_read(self, name: str) -> bool:
+        """Say whether a volume is mounted, and nowhere writably."""
+        mounted, writable = self._known = self._known or _writable(self._spec)
+        return name in mounted and name not in writable
+
+
+def _bound(  # noqa: PLR0913, PLR0917  One thing each of where it stands.
+    raw: msgspec.Raw, kind: str, place: str, name: str, pod: _Surroundings, claimed: Claimed
+) -> Iterator[Volume]:
+    """Give what a claim has, or what the claim will have that is made for an ephemeral volume.
+
+    The name of such a claim: kubernetes/staging component-helpers/storage/ephemeral.
+    """
+    path = f"{place}.{kind}"
+    read_only = False
+    if kind == "ephemeral":
+        template = _decode(raw, _EphemeralSource, path).volume_claim_template
+        named = (template.spec.volume_name if template else None) or ""
+        volumes = claimed(f"{pod.name}-{name}", named)
+        path += ".volumeClaimTemplate"
+    else:
+        source = _decode(raw, _ClaimSource, path)
+        volumes = claimed(source.claim_name, "")
+        read_only = bool(source.read_only)
+    for volume in volumes:
+        yield of_persistent(volume, path, read_only=read_only or pod.only_read(name))
+
+
+def _volume(
+    volume: dict[str, msgspec.Raw], types: list[str], place: str, name: str, pod: _Surroundings
+) -> Volume:
+    host_path = csi = image = None
+    tokens: list[Token] = []
+    certificates: list[Certificate] = []
+    if "hostPath" in types:
+        path = _decode(volume["hostPath"], _HostPathSource, f"{place}.hostPath")
+        _check_path(path.path, f"{place}.hostPath.path")
+        host_path = HostPath(path.path, pod.only_read(name) and path.type not in WRITING_TYPES)
+    if "csi" in types:
+        csi = _decode(volume["csi"], Csi, f"{place}.csi")
+    if "image" in types:
+        source = _decode(volume["image"], _ImageSource, f"{place}.image")
+        check_length(source.reference, f"{place}.image.reference")
+        comes = origin(source.reference)
+        image = Image(source.reference, comes.source, comes.pinned, comes.public)
+    if "projected" in types:
+        projected = _decode(volume["projected"], ProjectedVolume, f"{place}.projected")
+        tokens, certificates = credentials_of(
+            projected, f"{place}.projected", every_token=pod.no_token
+        )
+    return Volume(place, types, host_path, csi, image, tokens, certificates)
+
+
+def _check_path(path: str, field: str) -> None:
+    if len(path) > MAX_PATH:
+        problem = f"is longer than any path, {MAX_PATH} characters"
+        raise InvalidObjectError("Pod", field, problem)
+
+
+_Decoded = TypeVar("_Decoded")
+
+
+def _decode(raw: bytes | msgspec.Raw, kind: type[_Decoded], field: str) -> _Decoded:
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except DECODE_ERRORS as error:
+        raise decode_error("Pod", error, under=field) from error
+
+
+def _writable(spec: k8s.PodSpec) -> tuple[set[str], set[str]]:
+    """Give the names of the volumes that are mounted, and of those mounted writably."""
+    mounted: set[str] = set()
+    writable: set[str] = set()
+    for containers in (spec.containers, spec.init_containers, spec.ephemeral_containers):
+        for container in containers or ():
+            for mount in container.volume_mounts or ():
+                mounted.add(mount.name)
+                if not mount.read_only:
+                    writable.add(mount.name)
+    return mounted, writable

@@ -1,1 +1,0 @@
-"""Where bundles come from, beside what is published in the cluster (`kube.bundles.watch`)."""
