@@ -13,7 +13,7 @@ from core.base.errors import BundleRefusedError, EngineAwayError, SettingsError
 from core.policy_bundles import BASE, LONGEST_PROBLEM
 from core.safe_text import traceback_places
 from policies.bundle.format import Bundle
-from policies.trial.evaluation import MOST_SAMPLES, Here, MakeEngine, Trial, Tried
+from policies.trial.evaluation import MOST_SAMPLES, LocalTrial, MakeEngine, Trial, TrialResult
 
 _log = structlog.get_logger(__name__)
 
@@ -26,7 +26,7 @@ Read = Callable[[], Bundle]
 
 @dataclass(frozen=True)
 class _Ready:
-    tried: Tried
+    tried: TrialResult
     judge: Judge
 
 
@@ -55,7 +55,7 @@ class Bundles:
     make: MakeEngine
     built_in: Bundle
     """Of this release: no bundle may replace its rules, and one with others is told of."""
-    trial: Trial = field(default_factory=Here)
+    trial: Trial = field(default_factory=LocalTrial)
     """Where bundles are tried out."""
     name: str = BASE
     """Of what is in force."""
@@ -165,7 +165,7 @@ class Bundles:
     async def _try(self, read: Read) -> _Ready:
         samples = self.in_force.engine.recent(MOST_SAMPLES)
 
-        def work() -> Tried:
+        def work() -> TrialResult:
             return self.trial.try_out(read(), self.make, samples, self.built_in)
 
         try:

@@ -23,7 +23,7 @@ from core.decision.request import Operation, Request
 from core.kubernetes.workload_kinds import CONTROLLER_MANAGER, service_account_user
 from core.people.subject import Subject
 from identity.subject_kind import SubjectKind, kind_of
-from policies.engine.interface import Answer
+from policies.engine.interface import PolicyAnswer
 from policies.projection.connections import CONNECTION_KINDS, project_connection
 from policies.projection.credentials import project_credential
 from policies.projection.pods import project
@@ -173,11 +173,11 @@ def is_of_pod(need: Need) -> bool:
     return not need.rule.startswith(_OF_CONNECTIONS)
 
 
-def in_entered(answer: Answer, pod: str) -> Answer:
+def in_entered(answer: PolicyAnswer, pod: str) -> PolicyAnswer:
     """Say of what the Pod needs that it is the Pod's, and put it after the connection's own."""
     put = msgspec.structs.replace
     needs = sorted(answer.needs, key=is_of_pod)
-    return Answer(
+    return PolicyAnswer(
         tuple(
             put(need, path=in_pod(need.path, pod)) if is_of_pod(need) else need for need in needs
         ),

@@ -6,7 +6,7 @@ import msgspec
 
 from admission.parts import Part, Reading
 from core.sandbox.decision import Signal
-from policies.engine.interface import Answer, Engine, Judgement, Shown
+from policies.engine.interface import Engine, Judgement, PolicyAnswer, ShownFields
 from policies.projection.pods import encode
 
 
@@ -16,9 +16,9 @@ class EvaluatedPart(msgspec.Struct, frozen=True, gc=False):
     part: Part
     projection: bytes
     """As JSON: what they were evaluated on."""
-    said: Answer
+    said: PolicyAnswer
     """With paths from the part's root, as the policies gave it."""
-    answer: Answer
+    answer: PolicyAnswer
     """With paths from the object's root, without what is not certain."""
 
 
@@ -26,7 +26,7 @@ class Evaluated(msgspec.Struct, frozen=True, gc=False):
     """What the policies say of an object."""
 
     parts: tuple[EvaluatedPart, ...]
-    answer: Answer
+    answer: PolicyAnswer
     """What all parts need and what is denied of any, with paths from the object's root."""
     projection: bytes
     """What was evaluated: the projection, or a JSON list of the projections of several parts."""
@@ -49,7 +49,7 @@ async def evaluate(engine: Engine, reading: Reading) -> Evaluated:
     needs = tuple(need for each in parts for need in each.answer.needs)
     denials = tuple(denial for each in parts for denial in each.answer.denials)
     projection = b"[" + b",".join(each.projection for each in parts) + b"]"
-    return Evaluated(tuple(parts), Answer(needs, denials), projection)
+    return Evaluated(tuple(parts), PolicyAnswer(needs, denials), projection)
 
 
 class Judging:
@@ -69,7 +69,7 @@ class Judging:
         said = self._said.get(context)
         if said is None:
             part = self.of
-            shown = Shown(fields=part.part.fields)
+            shown = ShownFields(fields=part.part.fields)
             said = await self._engine.judge(part.projection, part.said, context, shown)
             self._said[context] = said
         return said
@@ -90,13 +90,13 @@ async def _evaluate(engine: Engine, part: Part) -> EvaluatedPart:
     return EvaluatedPart(part, projection, said, _of_part(said, part))
 
 
-def _of_part(answer: Answer, part: Part) -> Answer:
+def _of_part(answer: PolicyAnswer, part: Part) -> PolicyAnswer:
     """Leave out what is not certain, and say where in the object the rest lies."""
     template = part.template
     if template is None:
         return answer
     put = msgspec.structs.replace
-    return Answer(
+    return PolicyAnswer(
         tuple(
             put(need, path=template.place(need.path))
             for need in answer.needs

@@ -11,7 +11,7 @@ from admission.needing import ask_usable, denied, since
 from admission.rights import Rights
 from core.decision.document import DecisionDocument
 from core.decision.request import Request
-from policies.engine.interface import Answer
+from policies.engine.interface import PolicyAnswer
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Excepting:
 
     excuser: Excuser
 
-    async def facts_of(self, request: Request, facts: Facts, answer: Answer) -> Facts:
+    async def facts_of(self, request: Request, facts: Facts, answer: PolicyAnswer) -> Facts:
         """Give the facts after exceptions.
 
         Raises:

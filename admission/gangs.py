@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from admission.facts import Isolated, SandboxPart
 from core.decision.namespaces import Namespace
-from policies.engine.interface import Answer
+from policies.engine.interface import PolicyAnswer
 from sandbox.risk_score import RiskScore
 
 MOST_KEPT: Final = 512
@@ -20,7 +20,7 @@ MOST_KEPT would be gigabytes."""
 class Kept(NamedTuple):
     """What one Pod weighs, and what that was worked out from."""
 
-    answer: Answer
+    answer: PolicyAnswer
     """Told by its identity, as the namespace is: kept, so that nothing else gets that."""
     namespace: Namespace | None
     part: SandboxPart

@@ -20,7 +20,7 @@ from core.cluster import Cluster
 from core.decision.request import Operation, Request
 from core.kubernetes.roles import RoleRule
 from core.kubernetes.workload_kinds import CONTROLLER_MANAGER, service_account_user
-from policies.engine.interface import Answer
+from policies.engine.interface import PolicyAnswer
 from policies.projection.objects import project_object
 from policies.projection.pods import Projection
 from policies.projection.rbac import BINDINGS, KINDS, role_of, with_role
@@ -96,7 +96,7 @@ class GrantReader:
             rules = (*_EVERYTHING, *(each for each in rules or () if each not in _EVERYTHING))
         return with_role(given, rules)
 
-    async def beyond(self, request: Request, answer: Answer) -> Answer:
+    async def beyond(self, request: Request, answer: PolicyAnswer) -> PolicyAnswer:
         """Leave out of the needs what the author may give because it has it itself.
 
         Raises:
@@ -108,7 +108,7 @@ class GrantReader:
         answers = await asyncio.gather(*(self._holds(request, each) for each in wanted))
         held = {each for each, has in zip(wanted, answers, strict=True) if has}
         left = tuple(need for need in answer.needs if need.privilege not in held)
-        return Answer(left, answer.denials)
+        return PolicyAnswer(left, answer.denials)
 
     async def _holds(self, request: Request, privilege: str) -> bool:
         """Ask for the right where it is given; that to exempt and to approve is the cluster's."""

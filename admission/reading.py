@@ -33,11 +33,10 @@ from identity.profile_subjects import (
     subjects_of_pod,
 )
 from identity.requester_note import PROFILE_PATH
-from policies.projection.added import mark_added
 from policies.projection.objects import OBJECT_KINDS, project_object, project_persistent
-from policies.projection.pods import project
+from policies.projection.pods import mark_added, project
 from policies.projection.rbac import KINDS
-from policies.site.fields import NO_FIELDS, NO_READS, POD, Reads
+from policies.site.fields import NO_DECLARED_FIELDS, NO_FIELDS, POD, DeclaredFields
 
 _BINDING: Final = "a volume is bound to a claim"
 _JUDGED_BEFORE: Final = "it is made from a template that was judged for its author"
@@ -49,7 +48,7 @@ class Reader:
 
     cluster: Cluster
     controllers: Controllers
-    reads: Reads = NO_READS
+    reads: DeclaredFields = NO_DECLARED_FIELDS
     """What a site's rules read of Pods."""
 
     def judges(self, request: Request) -> bool:

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 import msgspec
 
 from admission.facts import Facts, SeenFacts
-from policies.site.fields import POD, Reads
+from policies.site.fields import POD, DeclaredFields
 
 _ENCODER = msgspec.json.Encoder()
 
 
 def with_pods(
     facts: Facts,
-    reads: Reads,
+    reads: DeclaredFields,
     projections: tuple[bytes, ...],
     contexts: tuple[bytes, ...],
     fields: tuple[bytes, ...],
@@ -34,7 +34,9 @@ def with_pods(
     return msgspec.structs.replace(facts, seen=seen)
 
 
-def with_object(facts: Facts, reads: Reads, kind: str, context: bytes, fields: bytes) -> Facts:
+def with_object(
+    facts: Facts, reads: DeclaredFields, kind: str, context: bytes, fields: bytes
+) -> Facts:
     """Add what is shown of an object that is no Pod, beside what is shown of its Pods.
 
     `fields` is empty where an update leaves them as they were.

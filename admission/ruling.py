@@ -22,12 +22,12 @@ from core.decision.decision import Action, Denial, Finding
 from core.decision.request import Operation, Phase, Request
 from core.kubernetes.pod import Pod
 from core.sandbox.decision import SandboxMode
-from policies.engine.interface import Answer, Engine, Judgement, Shown
+from policies.engine.interface import Engine, Judgement, PolicyAnswer, ShownFields
 from policies.projection.pods import NO_POD
 from policies.site.fields import POD, kind_name
 
 _JUDGED: Final = frozenset({Operation.CREATE, Operation.UPDATE})
-_NO_NEEDS: Final = Answer(())
+_NO_NEEDS: Final = PolicyAnswer(())
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Ruling:
             return with_object(facts, self.engine.reads, kind, b"", b"")
         context, recorded = self.situations.contexts(request, facts, NOTHING_SEEN)
         facts = with_object(facts, self.engine.reads, kind, recorded, fields)
-        said = await self.engine.judge(NO_POD, _NO_NEEDS, context, Shown(kind, fields))
+        said = await self.engine.judge(NO_POD, _NO_NEEDS, context, ShownFields(kind, fields))
         return await self._ruled(request, facts, said)
 
     def _fields(self, kind: str, raw: msgspec.Raw | None) -> bytes:

@@ -13,8 +13,8 @@ from core.base.errors import InvalidObjectError
 from core.decision.request import Request
 from core.kubernetes.workload_kinds import WorkloadKind
 from identity.profile_subjects import Controllers
-from policies.projection.volumes import Claimed
-from policies.site.fields import NO_READS, Reads
+from policies.projection.volumes import ClaimLookup
+from policies.site.fields import NO_DECLARED_FIELDS, DeclaredFields
 
 OWNED: Final = "it is made for another object: its Pods are judged"
 NO_TEMPLATE: Final = "nothing in it has the shape of a Pod template"
@@ -22,7 +22,10 @@ MISSHAPEN: Final = "what looks like a Pod template in it is none"
 
 
 def read_unlisted(
-    request: Request, claimed: Claimed, controllers: Controllers, reads: Reads = NO_READS
+    request: Request,
+    claimed: ClaimLookup,
+    controllers: Controllers,
+    reads: DeclaredFields = NO_DECLARED_FIELDS,
 ) -> Reading | str:
     """Give what is judged of an object of a kind that nobody listed, or why it is left alone."""
     try:

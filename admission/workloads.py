@@ -23,8 +23,8 @@ from core.people.subject import Subject
 from identity.profile_subjects import Controllers, pod_service_account, subjects_of
 from identity.requester_note import PROFILE_PATH
 from policies.projection.pods import project
-from policies.projection.volumes import Claimed
-from policies.site.fields import NO_READS, POD, Reads
+from policies.projection.volumes import ClaimLookup
+from policies.site.fields import NO_DECLARED_FIELDS, POD, DeclaredFields
 
 SAME: Final = "the update changes no Pod template"
 
@@ -35,9 +35,9 @@ RESTARTED: Final = "kubectl.kubernetes.io/restartedAt"
 def read_workload(
     workload: WorkloadKind,
     request: Request,
-    claimed: Claimed,
+    claimed: ClaimLookup,
     controllers: Controllers,
-    reads: Reads = NO_READS,
+    reads: DeclaredFields = NO_DECLARED_FIELDS,
 ) -> Reading | str:
     """Give what is judged of a workload's object, or say why it is left alone.
 
@@ -145,7 +145,7 @@ def _pod_of(workload: WorkloadKind, template: PodTemplate) -> Pod:
     return pod
 
 
-def _project(kind: str, pod: Pod, template: PodTemplate, claimed: Claimed) -> Any:
+def _project(kind: str, pod: Pod, template: PodTemplate, claimed: ClaimLookup) -> Any:
     try:
         return project(pod, claimed)
     except InvalidObjectError as error:

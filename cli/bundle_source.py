@@ -12,15 +12,17 @@ from cli.policy_checked import check
 from cli.registry_access import SETTINGS, read_registry
 from cli.settings import Settings
 from cli.settings_errors import name_setting
-from control.bundles.registry import Image, Taking
+from control.bundles.registry import Image, RegistryImport
 from core.base.errors import SettingsError
 from core.policy_bundles import GateAnnouncement, PublishedBundle
 from kube.client.objects import Objects
 from policies.clients.oci_registry import Reference, Registry, fetch, parse_reference, resolve
-from policies.trial.process import Confined
+from policies.trial.process import ProcessTrial
 
 
-def make_taking(settings: Settings, objects: Objects, metrics: CollectorRegistry) -> Taking | None:
+def make_taking(
+    settings: Settings, objects: Objects, metrics: CollectorRegistry
+) -> RegistryImport | None:
     """Give what takes bundles from the registry of the settings; None where they name none.
 
     Raises:
@@ -37,11 +39,13 @@ def make_taking(settings: Settings, objects: Objects, metrics: CollectorRegistry
         )
     _registry(settings)
     named = parse_reference(source.oci, name_setting("bundles.source.oci"))
-    return Taking(objects, settings.namespace, _image(settings, named), source.interval, metrics)
+    return RegistryImport(
+        objects, settings.namespace, _image(settings, named), source.interval, metrics
+    )
 
 
 def saying(
-    own: Callable[[], GateAnnouncement], taking: Taking | None
+    own: Callable[[], GateAnnouncement], taking: RegistryImport | None
 ) -> Callable[[], GateAnnouncement]:
     """Give what `control` announces, with what it makes of the registry."""
     if taking is None:
@@ -63,7 +67,7 @@ def _image(settings: Settings, named: Reference) -> Image:
         return await fetch(replace(named, digest=digest), _registry(settings))
 
     async def checked(packed: bytes, path: str) -> PublishedBundle:
-        trial = Confined(limits_of(settings.evaluation))  # One that was stopped tries no more.
+        trial = ProcessTrial(limits_of(settings.evaluation))  # One that was stopped tries no more.
         try:
             found = await asyncio.to_thread(check, packed, path, settings, trial)
         except asyncio.CancelledError:

@@ -20,8 +20,8 @@ from policies.bundle.file_source import FileSource
 from policies.bundle.format import Bundle, read_bundle
 from policies.bundle.signatures import read_keys
 from policies.engine.cache import RememberingEngine
-from policies.trial.evaluation import Here, foreign_in
-from policies.trial.process import Confined
+from policies.trial.evaluation import LocalTrial, find_foreign
+from policies.trial.process import ProcessTrial
 
 
 def begin(
@@ -73,9 +73,9 @@ class Beginning:
         """
         settings = self._settings
         in_force = InForce(self.engine, make_judge)
-        trial = Confined(limits_of(settings.evaluation)) if self._embedded else Here()
+        trial = ProcessTrial(limits_of(settings.evaluation)) if self._embedded else LocalTrial()
         bundles = Bundles(in_force, self._make, read_bundle(BUILT_IN_BUNDLE), trial)
-        bundles.foreign = len(foreign_in(self._bundle, bundles.built_in))
+        bundles.foreign = len(find_foreign(self._bundle, bundles.built_in))
         following = Following(
             bundles,
             self._bundle,

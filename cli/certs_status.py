@@ -14,7 +14,7 @@ from cli.certs_leader import Leader, read_leader, troubles_of_leader
 from cli.settings import Settings
 from control.certificates.loop import LARGEST_OFFSET
 from control.certificates.signing_keys import SECRET, read_keys
-from control.certificates.store import look, wanted_leaves
+from control.certificates.store import read_certificates, wanted_leaves
 from core.base.errors import ClusterError, SettingsError
 from kube.client.objects import Objects, open_objects
 from kube.resources.secrets import Secrets
@@ -121,7 +121,7 @@ async def _read(objects: Objects, settings: Settings) -> Status:
     wanted = wanted_leaves(namespace, settings.cluster_id or await _uid(objects))
     secrets = Secrets(objects, namespace)
     found, leader, keys = await asyncio.gather(
-        look(objects, secrets, wanted, _DISCOVERED),
+        read_certificates(objects, secrets, wanted, _DISCOVERED),
         read_leader(objects, namespace),
         secrets.read(SECRET),
     )

@@ -26,25 +26,22 @@ from cli.risk_control import RiskControl, Surroundings, open_risk
 from cli.settings import Settings
 from cli.settings_errors import name_setting
 from cli.weights_control import WeightsControl, open_weights
-from control.approval_events import Endings
+from control.approval_events import ApprovalEvents
 from control.backstop import Backstop
-from control.bundles.activation import Activating
-from control.bundles.registry import Taking
+from control.bundles.activation import BundleActivation
+from control.bundles.registry import RegistryImport
 from control.certificates.loop import Certificates
-from control.certificates.signing_keys import Signing
-from control.certificates.status import CertificateSigns
+from control.certificates.signing_keys import LedgerSigningKeys
+from control.certificates.status import CertificateStatus
 from control.discovery.loop import Discovery
-from control.discovery.workload_kinds import Wanted
+from control.discovery.workload_kinds import DiscoveryChoices
 from control.egress.loop import Egress
-from control.loop import Loop
-from control.metrics import LoopMetrics
-from control.required_crds import Definitions
-from control.runner import Runner
+from control.loop import Loop, LoopMetrics, Runner
+from control.required_crds import RequiredDefinitions
 from control.sandbox_capacity.loop import CapacitySettings, SandboxCapacity
 from control.sweep.cursor import CursorStore
-from control.sweep.loop import Sweep
+from control.sweep.loop import Sweep, SweepParts
 from control.sweep.metrics import SweepMetrics
-from control.sweep.parts import SweepParts
 from control.sweep.report_writer import ReportWriter
 from control.sweep.settings import SweepSettings
 from core.base.errors import SettingsError
@@ -99,7 +96,7 @@ class _Control:
     risk: RiskControl | None
     record: ClusterRecord
     weights: WeightsControl
-    taking: Taking | None
+    taking: RegistryImport | None
     runner: Runner | None = field(default=None, init=False)
 
     def missing(self) -> list[str]:
@@ -138,10 +135,10 @@ class _Control:
         namespace = self.settings.namespace
         loops = [
             self._certificates(cluster),
-            Signing(self.objects, namespace).loop,
-            Definitions(self.objects, self.metrics.registry).loop,
+            LedgerSigningKeys(self.objects, namespace).loop,
+            RequiredDefinitions(self.objects, self.metrics.registry).loop,
             Discovery(self.objects, self.metrics.registry, self._wanted()).loop,
-            Endings(
+            ApprovalEvents(
                 self.objects,
                 self.cluster.exceptions,
                 self.cluster.break_glasses,
@@ -166,7 +163,7 @@ class _Control:
 
     def _certificates(self, cluster: str) -> Loop:
         section, namespace = self.settings.certificates, self.settings.namespace
-        signs = CertificateSigns(self.objects, namespace, self.metrics.registry)
+        signs = CertificateStatus(self.objects, namespace, self.metrics.registry)
         return Certificates(
             self.objects,
             namespace,
@@ -192,7 +189,7 @@ class _Control:
     def _bundles(self) -> Loop:
         standing = saying(self.following.standing, self.taking)
         registry = self.metrics.registry
-        return Activating(self.objects, self.settings.namespace, standing, registry).loop
+        return BundleActivation(self.objects, self.settings.namespace, standing, registry).loop
 
     def _capacity(self) -> Loop:
         section = self.settings.capacity
@@ -205,9 +202,9 @@ class _Control:
             CapacitySettings(section.interval, section.nodes_per_second),
         ).loop
 
-    def _wanted(self) -> Wanted:
+    def _wanted(self) -> DiscoveryChoices:
         section = self.settings.discovery
-        return Wanted(frozenset(section.search), frozenset(section.skip))
+        return DiscoveryChoices(frozenset(section.search), frozenset(section.skip))
 
     def _sweep_parts(self, cluster: str, recorder: LedgerRecorder, spool: Spool) -> SweepParts:
         metrics = SweepMetrics(self.metrics.registry)

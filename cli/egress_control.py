@@ -11,18 +11,17 @@ from cli.settings import Settings
 from cli.settings_egress import Egress as Section
 from cli.settings_egress import enrolment_of, limits_of, names_of, ranges_of, target_of
 from control.egress.approvals import Approvals
-from control.egress.cluster_state import State
-from control.egress.desired_state import Wanting
-from control.egress.dns_refresh import Asks, Naming
-from control.egress.dns_store import LearntStore
+from control.egress.cluster_state import EgressState
+from control.egress.desired_state import DesiredStates
+from control.egress.dns_refresh import DnsRefresh, NameServers
+from control.egress.dns_store import DnsStore
 from control.egress.eviction import Evictions
-from control.egress.floor import Floor
-from control.egress.lookups import Facts
+from control.egress.lookups import EgressLookups
 from control.egress.loop import Egress
 from control.egress.metrics import EgressMetrics
 from control.egress.plan import Json
 from control.egress.queue import Queue
-from control.egress.reconciler import Reconciler
+from control.egress.reconciler import ClusterPolicies, Reconciler
 from control.egress.service_tags import TagFile
 from control.egress.weight_openings import WeightOpenings
 from control.egress.writer import Writer
@@ -60,11 +59,11 @@ def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
     section = settings.egress
     target = target_of(section)
     terms = terms_of(settings, cluster)
-    state = State(world, enrolment_of(section, settings.namespace).enrols)
+    state = EgressState(world, enrolment_of(section, settings.namespace).enrols)
     writer = Writer(objects)
-    wanting = Wanting(
+    wanting = DesiredStates(
         state,
-        Facts(objects, world, ask),
+        EgressLookups(objects, world, ask),
         Approvals(cluster, lambda: terms, limits_of(section)),
         lambda meaning: render(meaning, target),
         clusternetworkpolicy.passes if section.floor else _nothing,
@@ -75,8 +74,8 @@ def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
         for each in sorted(state.referring("name", name)):
             queue.add(each, urgent=True)
 
-    naming = Naming(
-        LearntStore(objects, settings.namespace),
+    naming = DnsRefresh(
+        DnsStore(objects, settings.namespace),
         _resolver(section),
         state.referred_names,
         touch,
@@ -97,7 +96,7 @@ def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
         TagFile(section.tags),
         EgressMetrics(registry),
         EgressFacts(0.0, ranges=ranges_of(section)),
-        Floor(state, wanting, writer, _floor(section, settings.namespace, target)),
+        ClusterPolicies(state, wanting, writer, _floor(section, settings.namespace, target)),
         queue,
     )
 
@@ -126,7 +125,7 @@ def _nothing(_: CompiledAllowlists) -> tuple[Json, ...]:
     return ()
 
 
-def _resolver(section: Section) -> Asks:
+def _resolver(section: Section) -> NameServers:
     resolver = section.resolver
     settings = ResolverSettings(resolver.timeout, resolver.tries, resolver.at_once)
     return Resolver(_servers(resolver.servers), settings)

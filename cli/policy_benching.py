@@ -14,8 +14,7 @@ from cli import exits
 from cli.policy_cases import open_group
 from cli.policy_flags import tell
 from cli.text import safe_line
-from policies.authoring.benchmark import Cost, measure, samples_of
-from policies.authoring.corpus import ordinary_cases, sized_cases
+from policies.authoring.benchmark import Cost, measure, ordinary_cases, samples_of, sized_cases
 from policies.authoring.examples import read_all, with_examples
 from policies.bundle.format import JUDGE
 from policies.site.choices import Choices

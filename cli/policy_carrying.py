@@ -10,15 +10,15 @@ import msgspec
 from cli.policy_cases import judge_case, key_of
 from cli.policy_made import LeftOut
 from core.base.errors import BundleRefusedError
-from policies.authoring.cases import Case as Written
-from policies.authoring.examples import find_all, read
-from policies.authoring.recording import Asked, RecordingEngine
-from policies.authoring.scope import files_of_rules, others, rules_beside
-from policies.bundle.format import Bundle, Case
+from policies.authoring.cases import PolicyCase as Written
+from policies.authoring.cases import files_of_rules, rules_beside, rules_beyond
+from policies.authoring.examples import find_all, read_case_file
+from policies.authoring.parity import RecordedQuestion, RecordingEngine
+from policies.bundle.format import Bundle, BundleCase
 from policies.engine.embedded_engine import EmbeddedEngine
-from policies.engine.interface import Answer, Judgement
+from policies.engine.interface import Judgement, PolicyAnswer
 from policies.site.choices import Choices
-from policies.trial.evaluation import with_found
+from policies.trial.evaluation import with_findings
 
 MOST_CASES: Final = 200
 """In one bundle: about 0.1 s of each gate's time when it loads it."""
@@ -45,7 +45,7 @@ class Carrying:
     choices: Choices
     left_out: list[LeftOut] = field(default_factory=list, init=False)
 
-    def take(self, bundle: Bundle) -> list[Case]:
+    def take(self, bundle: Bundle) -> list[BundleCase]:
         """Judge the cases by the bundle, and give what it is to carry of them.
 
         What the policies answer is what they must answer at load; what the whole decision is to
@@ -69,7 +69,7 @@ class Carrying:
         own = key_of(self.choices)
         for site in self.sites:
             for path in find_all(site):
-                case = read(path, site, self.choices)
+                case = read_case_file(path, site, self.choices)
                 if bundle.engine == "opa":
                     self._leave(case, _FOR_OPA)
                 elif key_of(case.choices) != own:
@@ -81,13 +81,13 @@ class Carrying:
 
     def _carried(
         self, bundle: Bundle, engine: RecordingEngine, cases: Sequence[tuple[str, Written]]
-    ) -> list[Case]:
+    ) -> list[BundleCase]:
         files = files_of_rules(bundle)
-        kept: dict[bytes, Case] = {}
+        kept: dict[bytes, BundleCase] = {}
         size = 0
         for name, case in cases:
             engine.asked.clear()
-            _require_passed(case, engine, others(case.folder, self.sites, files))
+            _require_passed(case, engine, rules_beyond(case.folder, self.sites, files))
             asked = {_key(each): each for each in _made(name, engine.asked)}
             new = {key: each for key, each in asked.items() if key not in kept}
             sizes = [len(msgspec.json.encode(each)) for each in new.values()]
@@ -130,14 +130,14 @@ def _require_passed(case: Written, engine: RecordingEngine, other: frozenset[str
         )
 
 
-def _made(name: str, asked: Sequence[Asked]) -> Iterator[Case]:
+def _made(name: str, asked: Sequence[RecordedQuestion]) -> Iterator[BundleCase]:
     """Give what was asked about one case, each as a case that a bundle carries."""
-    answers = {it.document: it.answer for it in asked if isinstance(it.answer, Answer)}
+    answers = {it.document: it.answer for it in asked if isinstance(it.answer, PolicyAnswer)}
     judged = [(it, it.answer) for it in asked if isinstance(it.answer, Judgement)]
     seen = {each.projection for each, _ in judged}
     made = [_judged(each, answers.get(each.projection), said) for each, said in judged]
     made += [
-        with_found(_input(document), answer, Judgement())
+        with_findings(_input(document), answer, Judgement())
         for document, answer in answers.items()
         if document not in seen
     ]
@@ -145,11 +145,11 @@ def _made(name: str, asked: Sequence[Asked]) -> Iterator[Case]:
         yield msgspec.structs.replace(case, name=name if len(made) == 1 else f"{name} ({number})")
 
 
-def _input(projection: bytes) -> Case:
-    return Case(name="", projection=msgspec.Raw(projection))
+def _input(projection: bytes) -> BundleCase:
+    return BundleCase(name="", projection=msgspec.Raw(projection))
 
 
-def _judged(asked: Asked, answer: Answer | None, said: Judgement) -> Case:
+def _judged(asked: RecordedQuestion, answer: PolicyAnswer | None, said: Judgement) -> BundleCase:
     """Give what was judged; nobody asks what an object needs that is no Pod, or counts signals."""
     document: dict[str, Any] = msgspec.json.decode(asked.document)
     case = msgspec.structs.replace(
@@ -160,14 +160,16 @@ def _judged(asked: Asked, answer: Answer | None, said: Judgement) -> Case:
     if document["fields"]:
         case = msgspec.structs.replace(case, fields=_raw(document["fields"]))
     if answer is not None:
-        return with_found(case, answer, said)
-    return msgspec.structs.replace(with_found(case, Answer(()), said), needs=None, signals=None)
+        return with_findings(case, answer, said)
+    return msgspec.structs.replace(
+        with_findings(case, PolicyAnswer(()), said), needs=None, signals=None
+    )
 
 
 def _raw(value: object) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode(value))
 
 
-def _key(case: Case) -> bytes:
+def _key(case: BundleCase) -> bytes:
     """Give what makes a case another than those that are there."""
     return msgspec.json.encode(msgspec.structs.replace(case, name=""))

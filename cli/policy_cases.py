@@ -29,10 +29,14 @@ from identity.profile_subjects import parse_controllers
 from kube.cluster.folder import FolderCluster, read_profiles
 from kube.manifests.reader import Manifest
 from policies import SHIPPED_PROFILES
-from policies.authoring.cases import Case, Expected
-from policies.authoring.comparing import difference
-from policies.authoring.recording import Asked, RecordingEngine
-from policies.authoring.scope import files_of_rules, others
+from policies.authoring.cases import (
+    ExpectedFinding,
+    PolicyCase,
+    diff_case,
+    files_of_rules,
+    rules_beyond,
+)
+from policies.authoring.parity import RecordedQuestion, RecordingEngine
 from policies.authoring.workspace import Workspace, open_workspace
 from policies.bundle.format import Rule
 from policies.engine.embedded_engine import EmbeddedEngine
@@ -65,14 +69,14 @@ class Group:
 
     workspace: Workspace
     judged: list[JudgedCase]
-    asked: list[Asked]
+    asked: list[RecordedQuestion]
 
 
 def judge_cases(
     opa: Path,
     sites: Sequence[Path],
     choices: Choices,
-    cases: Sequence[Case],
+    cases: Sequence[PolicyCase],
     examine: Callable[[Group], None],
 ) -> None:
     """Judge all cases, those with the same choices together; `examine` is given each such group.
@@ -82,7 +86,7 @@ def judge_cases(
     Raises:
         BundleRefusedError: the sites' Rego is no bundle; the message has file, line and fix.
     """
-    groups: dict[bytes, tuple[Choices, list[Case]]] = {key_of(choices): (choices, [])}
+    groups: dict[bytes, tuple[Choices, list[PolicyCase]]] = {key_of(choices): (choices, [])}
     for case in cases:
         groups.setdefault(key_of(case.choices), (case.choices, []))[1].append(case)
     for chosen, members in groups.values():
@@ -103,7 +107,7 @@ def key_of(choices: Choices) -> bytes:
 
 @contextmanager
 def open_group(
-    opa: Path, sites: Sequence[Path], choices: Choices, cases: Sequence[Case]
+    opa: Path, sites: Sequence[Path], choices: Choices, cases: Sequence[PolicyCase]
 ) -> Iterator[Group]:
     """Judge cases by the bundle of these choices; its workspace is open meanwhile.
 
@@ -115,11 +119,13 @@ def open_group(
         engine = RecordingEngine(EmbeddedEngine(workspace.bundle))
         stack.callback(engine.close)
         files = files_of_rules(workspace.bundle)
-        judged = [judge_case(case, engine, others(case.folder, sites, files)) for case in cases]
+        judged = [
+            judge_case(case, engine, rules_beyond(case.folder, sites, files)) for case in cases
+        ]
         yield Group(workspace, judged, engine.asked)
 
 
-def judge_case(case: Case, engine: RecordingEngine, other: frozenset[str]) -> JudgedCase:
+def judge_case(case: PolicyCase, engine: RecordingEngine, other: frozenset[str]) -> JudgedCase:
     """Judge a case; what the rules in `other` find does not count."""
     engine.about = case.file
     try:
@@ -133,14 +139,14 @@ def judge_case(case: Case, engine: RecordingEngine, other: frozenset[str]) -> Ju
     return _compared(case, decision, engine.rules, other)
 
 
-def _unjudged(case: Case, why: str) -> JudgedCase:
+def _unjudged(case: PolicyCase, why: str) -> JudgedCase:
     got, place = Verdict.ERROR.value, case.place("object")
     return JudgedCase(
         case.said.name, place, passed=False, expected=case.said.expect, got=got, detail=why
     )
 
 
-async def _decide(case: Case, engine: RecordingEngine) -> Decision | str:
+async def _decide(case: PolicyCase, engine: RecordingEngine) -> Decision | str:
     """Give the decision, or why the gate would not judge the object."""
     with tempfile.TemporaryDirectory(prefix="sallyport-case-") as scratch:
         judge = _judge_of(engine, _cluster(case, Path(scratch)))
@@ -159,7 +165,7 @@ async def _decide(case: Case, engine: RecordingEngine) -> Decision | str:
     return await judge.validate(request, budget=BUDGET)
 
 
-def _terms(case: Case) -> Terms:
+def _terms(case: PolicyCase) -> Terms:
     said = case.said
     terms = make_terms(said.profile, said.user or None, tuple(said.groups), said.namespace.name)
     if (case.manifest.group, case.manifest.kind) == ("", "Namespace"):
@@ -179,7 +185,7 @@ def _profiles() -> tuple[ContainerProfile, ...]:
     return tuple(read_profiles([SHIPPED_PROFILES]))
 
 
-def _cluster(case: Case, scratch: Path) -> FolderCluster:
+def _cluster(case: PolicyCase, scratch: Path) -> FolderCluster:
     """Give a cluster that holds the case's namespace, and a sandbox where signals count."""
     place = case.said.namespace
     objects: list[dict[str, object]] = []
@@ -201,7 +207,7 @@ def _namespace_of(manifest: Manifest) -> str:
 
 
 def _compared(
-    case: Case, decision: Decision, rules: Mapping[str, Rule], other: frozenset[str]
+    case: PolicyCase, decision: Decision, rules: Mapping[str, Rule], other: frozenset[str]
 ) -> JudgedCase:
     """Compare what was found, without what rules have found that the case is not about."""
     said = case.said
@@ -210,15 +216,15 @@ def _compared(
     lines, field = [], ""
     if said.expect not in {got, _verdict(findings, case.softened)}:
         lines, field = [f"- expect: {said.expect}", f"+ expect: {got}"], "expect"
-    found = [Expected(each.rule, each.path, each.message) for each in findings]
+    found = [ExpectedFinding(each.rule, each.path, each.message) for each in findings]
     listed = said.findings or not case.example
-    if listed and (more := difference(said.findings, found)):
+    if listed and (more := diff_case(said.findings, found)):
         lines, field = [*lines, *more], field or "findings"
     if said.signals is not None:
         counted = decision.isolation.signals if decision.isolation else ()
         ours = [one for one in counted if one.rule in rules and rules[one.rule].site]
-        signals = [Expected(one.rule, one.path) for one in ours if one.rule not in other]
-        if more := difference(said.signals, signals):
+        signals = [ExpectedFinding(one.rule, one.path) for one in ours if one.rule not in other]
+        if more := diff_case(said.signals, signals):
             lines, field = [*lines, *(f"{line} (signal)" for line in more)], field or "signals"
     place = case.place(field) if field else case.file
     detail = "\n".join(lines)

@@ -13,9 +13,9 @@ from policies.bundle.format import Bundle, parse_bundle, read_bundle, wording_re
 from policies.bundle.signatures import read_keys
 from policies.engine.cache import RememberingEngine
 from policies.engine.forbidden_calls import refuse_outside
-from policies.trial.evaluation import Here, Trial, foreign_in
+from policies.trial.evaluation import LocalTrial, Trial, find_foreign
 
-HERE: Final = Here()
+HERE: Final = LocalTrial()
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def check(packed: bytes, path: str, settings: Settings, trial: Trial = HERE) -> 
     if bundle.engine == "opa":
         with wording_refusals():
             refuse_outside(bundle)
-        return Checked(bundle, packed, foreign_in(bundle, built_in))
+        return Checked(bundle, packed, find_foreign(bundle, built_in))
     evaluation = settings.evaluation.model_copy(update={"engine": "embedded"})
 
     def make(of: Bundle) -> RememberingEngine:

@@ -41,9 +41,9 @@ def policy_fetch(  # noqa: PLR0913, PLR0917 (one parameter a flag)
     """Fetch a bundle from an OCI registry by its digest, and check its signature."""
     from cli.policy_made import made_bundle  # noqa: PLC0415 (keeps --help quick)
     from cli.registry_access import FLAGS, read_registry  # noqa: PLC0415
+    from policies.bundle.archive import write_whole  # noqa: PLC0415
     from policies.bundle.format import parse_bundle  # noqa: PLC0415
     from policies.bundle.signatures import read_keys  # noqa: PLC0415
-    from policies.bundle.writing import write_whole  # noqa: PLC0415
     from policies.clients.oci_registry import fetch, parse_reference  # noqa: PLC0415
 
     settings = read_flags(config)

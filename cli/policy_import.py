@@ -17,7 +17,7 @@ from core.base.errors import SettingsError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from policies.gatekeeper_import.report import Imported, Outcome
+    from policies.gatekeeper_import.importer import ImportOutcome, ImportReport
 
 IMPORT = """**Examples**
 
@@ -80,25 +80,28 @@ def gatekeeper(  # noqa: PLR0913, PLR0917 (each argument is a flag)
 ) -> None:
     """Carry Gatekeeper's ConstraintTemplates and Constraints over."""
     from policies.gatekeeper_import.documents import read_documents  # noqa: PLC0415 (quick --help)
-    from policies.gatekeeper_import.importer import carry_over, prove  # noqa: PLC0415
+    from policies.gatekeeper_import.importer import (  # noqa: PLC0415
+        ImportReport,
+        convert_all,
+        prove_rules,
+    )
     from policies.gatekeeper_import.output import check_room, write  # noqa: PLC0415
-    from policies.gatekeeper_import.report import Imported  # noqa: PLC0415
 
     file = rules or into / "rules.yaml"
     program = find_opa(opa)
     check_room(into, file, replace=replace)
     documents = list(read_documents(paths))
     tell(f"{len(documents)} objects read; each template is converted and followed")
-    carried = carry_over(program, documents)
+    carried = convert_all(program, documents)
     if not carried.outcomes:
         raise SettingsError(
             f"no ConstraintTemplate and no Constraint in {', '.join(map(str, paths))}"
         )
     if carried.files:
         tell(f"{len(carried.choices)} rules are built once")
-        prove(program, carried)
+        prove_rules(program, carried)
         write(carried, into, file)
-    report = Imported(
+    report = ImportReport(
         tuple(carried.outcomes), str(into), str(file), passed_over=carried.passed_over
     )
     if output is Format.JSON:
@@ -108,7 +111,7 @@ def gatekeeper(  # noqa: PLR0913, PLR0917 (each argument is a flag)
     raise typer.Exit(exits.ADMITTED if report.complete else exits.REFUSED)
 
 
-def print_imported(report: "Imported", console: "Console") -> None:
+def print_imported(report: "ImportReport", console: "Console") -> None:
     """Print what became of each, then what differs, and what to do next."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("OUTCOME", "OBJECT", "RULE", "PLACE"):
@@ -134,7 +137,7 @@ def print_imported(report: "Imported", console: "Console") -> None:
 _WORDS = {False: "carried over", True: "refused"}
 
 
-def _said(outcome: "Outcome") -> list[str]:
+def _said(outcome: "ImportOutcome") -> list[str]:
     named = f"{outcome.kind}/{outcome.name}"
     if outcome.refused:
         return ["", f"{named} is refused: {outcome.why}"]

@@ -45,11 +45,11 @@ def policy_new(  # noqa: PLR0913, PLR0917 (each is a flag)
     output: OutputFlag = Format.TABLE,
 ) -> None:
     """Write the beginnings of a rule or signal: Rego, tests, cases, a page."""
-    from policies.authoring.scaffold.files import Wish, files_of, write  # noqa: PLC0415 (quick)
+    from policies.authoring.scaffold.files import ScaffoldRequest, files_of, write  # noqa: PLC0415 (quick)
 
     if into.exists() and not into.is_dir():
         raise SettingsError(f"--into {into}: is no folder: name one, or one that is not there yet")
-    paths = write(into, files_of(Wish(rule, kind, field, signal)))
+    paths = write(into, files_of(ScaffoldRequest(rule, kind, field, signal)))
     if output is Format.JSON:
         from cli.policy_made import Begun  # noqa: PLC0415 (keeps --help quick)
 

@@ -8,7 +8,7 @@ import typer
 from core.base.errors import SettingsError
 
 if TYPE_CHECKING:
-    from policies.bundle.signatures import Signing
+    from policies.bundle.signatures import SigningKey
 
 
 SigningKeyFlag = Annotated[
@@ -21,7 +21,7 @@ SigningKeyIdFlag = Annotated[
 ]
 
 
-def read_signing(key: Path | None, key_id: str) -> "Signing | None":
+def read_signing(key: Path | None, key_id: str) -> "SigningKey | None":
     """Give by what a bundle is signed; None without a key.
 
     Raises:
@@ -34,14 +34,14 @@ def read_signing(key: Path | None, key_id: str) -> "Signing | None":
     return None if key is None else read_signing_key(key, key_id)
 
 
-def sign_file(path: Path, signing: "Signing") -> None:
+def sign_file(path: Path, signing: "SigningKey") -> None:
     """Sign the bundle of a file, which is replaced in one step.
 
     Raises:
         BundleRefusedError: it cannot be read.
     """
-    from policies.bundle.format import read_bundle, signed  # noqa: PLC0415 (keeps --help quick)
-    from policies.bundle.writing import write_whole  # noqa: PLC0415
+    from policies.bundle.archive import write_whole  # noqa: PLC0415
+    from policies.bundle.format import add_signature, read_bundle  # noqa: PLC0415 (keeps --help quick)
 
     read_bundle(path)
-    write_whole(path, signed(path.read_bytes(), signing, str(path)))
+    write_whole(path, add_signature(path.read_bytes(), signing, str(path)))

@@ -11,16 +11,18 @@ from cli import exits
 from cli.policy_cases import Group, JudgedCase, judge_cases
 from cli.policy_flags import tell
 from core.decision.decision import Verdict
-from policies.authoring.compiled_tests import CompiledTest, otherwise, run_compiled
 from policies.authoring.examples import read_all, with_examples
 from policies.authoring.parity import Difference, differences
 from policies.authoring.rego_tests import (
+    CompiledTest,
     Coverage,
-    Outcome,
     RegoTest,
-    below,
+    TestOutcome,
     explain_failures,
+    files_below,
+    find_differing,
     measure_coverage,
+    run_compiled,
     run_tests,
 )
 from policies.authoring.workspace import Workspace
@@ -76,7 +78,7 @@ class _Tester:
         if not tested.report:  # Where a test fails, OPA prints that in the coverage's place.
             tested.coverage = measure_coverage(workspace)
         tested.compiled = run_compiled(workspace, tested.tests)
-        tested.otherwise = otherwise(tested.tests, tested.compiled)
+        tested.otherwise = find_differing(tested.tests, tested.compiled)
 
 
 def run_all(opa: Path, sites: Sequence[Path], choices: Choices, coverage_min: float) -> Tested:
@@ -92,7 +94,7 @@ def run_all(opa: Path, sites: Sequence[Path], choices: Choices, coverage_min: fl
     judge_cases(opa, sites, choices, cases, tester.examine)
     tested = tester.tested
     tested.cases.sort(key=lambda case: case.place)
-    tested.uncovered = below(tested.coverage, coverage_min)
+    tested.uncovered = files_below(tested.coverage, coverage_min)
     tested.passed = exit_code(tested) == exits.ADMITTED
     return tested
 
@@ -100,10 +102,10 @@ def run_all(opa: Path, sites: Sequence[Path], choices: Choices, coverage_min: fl
 def exit_code(tested: Tested) -> int:
     """Give the exit code: what could not be judged weighs more than what failed."""
     unjudged = any(case.got == Verdict.ERROR.value for case in tested.cases)
-    broken = any(test.outcome is Outcome.ERROR for test in tested.tests)
+    broken = any(test.outcome is TestOutcome.ERROR for test in tested.tests)
     if unjudged or broken:
         return exits.NOT_JUDGED
-    failed = any(test.outcome is Outcome.FAILED for test in tested.tests)
+    failed = any(test.outcome is TestOutcome.FAILED for test in tested.tests)
     wrong = any(not case.passed for case in tested.cases)
     differing = tested.differences or tested.otherwise or tested.uncovered
     return exits.REFUSED if failed or wrong or differing else exits.ADMITTED

@@ -13,7 +13,7 @@ from cli.settings import Settings
 from core.base.errors import BundleRefusedError, ClusterError, SettingsError
 from core.policy_bundles import BASE, CONTROL, BundleHead
 from kube.bundles.store import BundleStore, with_active, with_not_before, with_wanted
-from policies.bundle.archive import read_packed
+from policies.bundle.archive import read_archive
 
 _LOOK_S: Final = 0.5
 
@@ -73,7 +73,7 @@ def _read(path: Path, settings: Settings) -> Checked | None:
     """Check a bundle as a gate does, which refuses some at load; None where there is no file."""
     if not path.is_file():
         return None
-    checked = check(read_packed(path), str(path), settings)
+    checked = check(read_archive(path), str(path), settings)
     if checked.foreign:
         sys.stderr.write(f"{told_foreign(len(checked.foreign))}\n")
     return checked

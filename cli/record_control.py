@@ -15,13 +15,11 @@ from audit.ledger.spool import Spool
 from cli.parts import terms_of
 from cli.settings import Settings
 from control.loop import Loop
-from control.weights.changes.loop import ChangeParts, Changes
-from control.weights.changes.revisions import BUNDLE, RISK_TABLE, WithRevisions
-from control.weights.changes.store import KnownStore
-from control.weights.checkpoint import ReachedStore
-from control.weights.pod_lifecycle.life_metrics import LifeMetrics
-from control.weights.pod_lifecycle.loop import LifeParts, PodLives
-from control.weights.pod_lifecycle.signs import SignsOf
+from control.weights.changes.loop import BUNDLE, RISK_TABLE, ChangeParts, Changes, WithRevisions
+from control.weights.changes.store import ChangeStore
+from control.weights.checkpoint import CheckpointStore
+from control.weights.pod_lifecycle.documents import PodSignReader
+from control.weights.pod_lifecycle.loop import LifeMetrics, LifeParts, PodLives
 from core.people.two_person import Approvable, Approved, Consent, NotApproved
 from kube.approvals.recorded_objects import RecordedObjects
 from kube.client.connection import Connection
@@ -62,7 +60,7 @@ class ClusterRecord:
     def loops(self, cluster_id: str, recorder: LedgerRecorder, spool: Spool) -> list[Loop]:
         """Give the loops: lives of Pods, changes of objects."""
         kept_until = KeptUntil(spool, ships=self.settings.shipping.url is not None)
-        reached = ReachedStore(self.objects, self.settings.namespace, cluster_id)
+        reached = CheckpointStore(self.objects, self.settings.namespace, cluster_id)
         cluster = self.cluster
         lives = PodLives(
             LifeParts(
@@ -71,7 +69,7 @@ class ClusterRecord:
                 reached,
                 recorder,
                 kept_until,
-                SignsOf(cluster.service_account_sign_in, cluster.claimed, cluster.volume),
+                PodSignReader(cluster.service_account_sign_in, cluster.claimed, cluster.volume),
                 self._life_metrics,
             )
         )
@@ -80,7 +78,7 @@ class ClusterRecord:
             ChangeParts(
                 cluster_id,
                 WithRevisions(self._watched, revisions, time.time),
-                KnownStore(self.objects, self.settings.namespace, cluster_id),
+                ChangeStore(self.objects, self.settings.namespace, cluster_id),
                 reached,
                 recorder,
                 self._approve,

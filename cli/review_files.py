@@ -22,7 +22,7 @@ from kube.cluster.overlay import FileRoles, OverlayCluster
 from kube.manifests.reader import Manifest
 from policies.projection.rbac import BINDINGS, RBAC
 from policies.site.fields import kind_name
-from policies.site.kubernetes_kinds import in_no_namespace
+from policies.site.kubernetes_kinds import cluster_scoped
 
 _UNKNOWN_ROLE: Final = "rights/unknown-role"
 
@@ -85,7 +85,7 @@ class Files:
             return True
         if definition := self.definition(manifest):
             return definition.scope == "Namespaced"
-        return self.is_ruled(manifest) and not in_no_namespace([kind_name(*kind)])
+        return self.is_ruled(manifest) and not cluster_scoped([kind_name(*kind)])
 
     def passed_over(self, manifest: Manifest) -> Unjudged:
         """Say why an object of a kind that is in no table is left alone."""

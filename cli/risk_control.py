@@ -26,11 +26,11 @@ from cli.settings_errors import name_setting
 from control.loop import Loop
 from control.risk.applications import ApplicationsInUse, NotingJudge
 from control.risk.behaviour import Behaviours
-from control.risk.look_back.events import Telling
+from control.risk.look_back.events import LookBackEvents
 from control.risk.look_back.loop import LookBackMetrics, LookBacks
 from control.risk.look_back.search import NAMES_KEPT, NO_RECORDS, Sources
 from control.risk.look_back.store import MemoryStore
-from control.risk.poll.loop import risk_polling
+from control.risk.poll.loop import build_poller
 from control.risk.push.event_hub import EventsIn
 from control.risk.push.metrics import PushMetrics
 from control.risk.push.receiver import SecurityEventReceiver
@@ -124,7 +124,7 @@ class RiskControl:
                 suspends=settings.identity.suspend_exceptions,
             ),
             MemoryStore(around.objects, settings.namespace),
-            Telling(around.objects, settings.namespace),
+            LookBackEvents(around.objects, settings.namespace),
             recording.recorder if recording and spool else None,
             (lambda: spool.settled) if spool else (lambda: True),
             LookBackMetrics(around.registry),
@@ -151,7 +151,7 @@ async def open_risk(around: Surroundings) -> AsyncIterator[RiskControl | None]:
         cluster.client_ids, cluster.risk, settings.pipelines, _SWEEPS * settings.sweep.interval
     )
     async with AsyncExitStack() as stack:
-        poller = risk_polling(store, polling, around.registry, in_use)
+        poller = build_poller(store, polling, around.registry, in_use)
         stack.push_async_callback(poller.close)
         tables = RiskTables(around.objects, store, settings.namespace, around.registry)
         control = RiskControl(around, store, in_use, [poller.loop, tables.loop])

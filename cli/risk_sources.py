@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from cli.settings_identity import Identity, require_sources
-from control.risk.poll.poll_settings import PollSettings
+from control.risk.poll.loop import PollSettings
 from identity.clients.event_hub import EventHubSettings
 from identity.clients.graph import GraphSettings
 from identity.clients.tokens import CredentialKind, SignIn

@@ -12,12 +12,11 @@ from cli.risk_control import Surroundings
 from cli.risk_sources import federated_token
 from cli.settings_azure_roles import demand_sign_in
 from control.loop import Loop
-from control.weights.access.access_metrics import AccessMetrics
-from control.weights.access.grant_expiry import GrantEndings
-from control.weights.access.live_grants import GrantedNow
-from control.weights.access.loop import StoreAccesses
+from control.weights.access.grant_expiry import GrantExpiry
+from control.weights.access.live_grants import LiveGrants
+from control.weights.access.loop import AccessMetrics, StoreAccesses
 from control.weights.access.reader import AccessReader
-from control.weights.access.status import ShownAccess
+from control.weights.access.status import AccessStatus
 from core.base import names
 from core.cluster import SignIn as AccountSignIn
 from core.people.two_person import Approved, Consent, NotApproved
@@ -40,7 +39,7 @@ class WeightsControl:
         """Give all loops."""
         around = self.around
         section, facts = around.settings.weights, _GrantFacts(around.cluster)
-        endings = GrantEndings(
+        endings = GrantExpiry(
             around.objects, facts, around.registry, time.time, section.grants.when_ended
         )
         if self.manager is None:
@@ -48,11 +47,11 @@ class WeightsControl:
         accesses = StoreAccesses(
             self.manager,
             AccessReader(self.manager, time.time),
-            GrantedNow(facts, self._approve, time.time),
+            LiveGrants(facts, self._approve, time.time),
             around.cluster.weights.stores,
             lambda: cluster_id,
             recorder.record_change if recorder else _record_nothing,
-            ShownAccess(around.objects, around.settings.namespace, time.time),
+            AccessStatus(around.objects, around.settings.namespace, time.time),
             AccessMetrics(around.registry),
             section.azure.every,
             section.azure.just_in_time,

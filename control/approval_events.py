@@ -1,4 +1,4 @@
-"""Events about what two people approved: before an exception ends, when glass is broken and over.
+"""Events about approvals: before an exception ends, when glass is broken, and when that is over.
 
 Nothing is asked of kube-apiserver but to write them: what they are about is in memory.
 """
@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from prometheus_client import CollectorRegistry, Gauge
 
-from control.announcing import Announcing, Moment
+from control.events import DueEvent, EventWriter
 from control.loop import Loop
 from core.approvals import break_glass, exceptions
 from core.approvals.break_glass import BreakGlass
@@ -27,7 +27,7 @@ BEFORE_S: Final = 86_400
 """So long before its end an exception is announced."""
 
 
-class Excepted(Protocol):
+class ExceptionSource(Protocol):
     """The exceptions in memory."""
 
     def everywhere(self) -> Sequence[PolicyException]:
@@ -37,25 +37,25 @@ class Excepted(Protocol):
         """Give the approvals of one."""
 
 
-class Sealed(Protocol):
+class BreakGlassSource(Protocol):
     """The BreakGlasses in memory."""
 
     def everywhere(self) -> Sequence[BreakGlass]:
         """Give all of them."""
 
 
-class Endings:
+class ApprovalEvents:
     """Each run writes the Events that are due. `loop` is its loop."""
 
     def __init__(
         self,
         objects: Objects,
-        excepted: Excepted,
-        sealed: Sealed,
+        excepted: ExceptionSource,
+        sealed: BreakGlassSource,
         registry: CollectorRegistry,
         clock: Callable[[], dt.datetime] = wall_time,
     ) -> None:
-        self._announcing = Announcing(objects)
+        self._announcing = EventWriter(objects)
         self._excepted = excepted
         self._sealed = sealed
         self._clock = clock
@@ -86,7 +86,7 @@ class Endings:
         sealed = self._sealed.everywhere()
         self._ending.set(sum(now < end <= now + BEFORE_S for _, end in found))
         self._open.set(sum(one.is_open(now) for one in sealed))
-        await self._announcing.tell(leadership, moments(found, sealed), now)
+        await self._announcing.tell(leadership, due_events(found, sealed), now)
 
     def _end_of(self, exception: PolicyException) -> float:
         """Give when it ends: also when one approval too many ends."""
@@ -100,20 +100,20 @@ class Endings:
         self._open.set(math.nan)
 
 
-def moments(
+def due_events(
     excepted: Iterable[tuple[PolicyException, float]], sealed: Iterable[BreakGlass]
-) -> Iterator[Moment]:
+) -> Iterator[DueEvent]:
     """Give all that is announced, whenever it is due."""
     for exception, end in excepted:
         message = f"Ends at {time_text(end)}: what it excuses is refused from then on."
-        yield Moment(exceptions.KIND, exception.meta, end - BEFORE_S, "EndsSoon", message)
+        yield DueEvent(exceptions.KIND, exception.meta, end - BEFORE_S, "EndsSoon", message)
     for one in sealed:
         if one.began is None:
             continue
         by = one.meta.annotation(names.ACTIVATED_BY_ANNOTATION)
         where = ", ".join(one.spec.namespaces[:8])
         message = f"Activated by {by}, until {one.until}, in {where}: {one.spec.reason}"
-        yield Moment(break_glass.KIND, one.meta, one.began, "GlassBroken", message[:1000])
+        yield DueEvent(break_glass.KIND, one.meta, one.began, "GlassBroken", message[:1000])
         message = "Over: what it relaxed is refused again. sallyport decisions --rule "
         message += "break-glass/relaxed shows what it let in."
-        yield Moment(break_glass.KIND, one.meta, one.ends, "GlassOver", message)
+        yield DueEvent(break_glass.KIND, one.meta, one.ends, "GlassOver", message)

@@ -25,7 +25,7 @@ from core.people.two_person import Consent
 from core.profiles.container_profiles import ProfileSet
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership
-from policies.backstop.parameters import Known, Parameters, parameters
+from policies.backstop.parameters import BackstopData, BackstopInputs, build_parameters
 from policies.backstop.policy import KIND, PARAMETERS
 
 INTERVAL_S: Final = 1.0
@@ -37,7 +37,7 @@ LOOK_S: Final = 10.0
 _log = structlog.get_logger(__name__)
 
 
-class Excepted(Protocol):
+class ExceptionSource(Protocol):
     """The exceptions in memory."""
 
     def everywhere(self) -> Iterable[PolicyException]:
@@ -47,7 +47,7 @@ class Excepted(Protocol):
         """Give the approvals of one."""
 
 
-class Sealed(Protocol):
+class BreakGlassSource(Protocol):
     """The BreakGlasses in memory."""
 
     def everywhere(self) -> Iterable[BreakGlass]:
@@ -75,7 +75,7 @@ class BackstopMetrics:
             registry=registry,
         )
 
-    def show(self, found: Parameters) -> None:
+    def show(self, found: BackstopData) -> None:
         """Show what is known."""
         self._listed.set(found.profiles)
         self._vague.set(found.vague)
@@ -99,8 +99,8 @@ class Backstop:
         namespace: str,
         *,
         profiles: Callable[[], ProfileSet],
-        excepted: Excepted,
-        sealed: Sealed,
+        excepted: ExceptionSource,
+        sealed: BreakGlassSource,
         modes: Modes,
         controllers: Mapping[str, frozenset[GroupKind]],
         since: Callable[[], Mapping[str, int]],
@@ -154,9 +154,9 @@ class Backstop:
             await self._write(there, found.data)
         self._written, self._looked = found.data, self._tick()
 
-    def _found(self) -> Parameters:
+    def _found(self) -> BackstopData:
         excepted = self._excepted
-        known = Known(
+        known = BackstopInputs(
             profiles=self._profiles(),
             modes=self._modes,
             controllers=self._controllers,
@@ -168,7 +168,7 @@ class Backstop:
             break_glasses=tuple(self._sealed.everywhere()),
             since=self._since(),
         )
-        return parameters(known, self._clock())
+        return build_parameters(known, self._clock())
 
     async def _write(self, there: Mapping[str, str] | None, data: Mapping[str, str]) -> None:
         if there is None:

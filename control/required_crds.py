@@ -1,4 +1,4 @@
-"""Watches over the CustomResourceDefinitions that this release needs."""
+"""Checks the CustomResourceDefinitions that this release needs."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -45,7 +45,7 @@ _CONDITIONS: Final = {
 _log = structlog.get_logger(__name__)
 
 
-class Definitions:
+class RequiredDefinitions:
     """Each run looks at them; a trouble is logged once and shown as a metric."""
 
     def __init__(self, objects: Objects, registry: CollectorRegistry) -> None:

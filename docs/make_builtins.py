@@ -12,7 +12,7 @@ from typing import Final
 
 from policies.builtins.denylist import REFUSED, WRITTEN_AWAY
 from policies.builtins.fallible import CAN_FAIL
-from policies.builtins.native_part import NATIVE
+from policies.builtins.native import NATIVE
 from policies.builtins.registry import SUPPLIED
 
 PAGE: Final = Path(__file__).parent / "reference" / "builtins.md"

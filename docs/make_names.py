@@ -24,15 +24,15 @@ from audit.ledger.shipper import ShipperStatus
 from audit.ledger.spool import SpoolStatus
 from audit.weights.ingest.metrics import WeightsCollector
 from cli.settings import Settings
-from control.approval_events import Endings
+from control.approval_events import ApprovalEvents
 from control.backstop import BackstopMetrics
-from control.bundles.activation import Activating
+from control.bundles.activation import BundleActivation
 from control.bundles.registry import SourceMetrics
-from control.certificates.status import CertificateSigns
+from control.certificates.status import CertificateStatus
 from control.discovery.loop import Discovery
 from control.egress.metrics import EgressMetrics
-from control.metrics import LoopMetrics
-from control.required_crds import Definitions
+from control.loop import LoopMetrics
+from control.required_crds import RequiredDefinitions
 from control.risk.behaviour import Behaviours
 from control.risk.look_back.loop import LookBackMetrics
 from control.risk.poll.metrics import PollMetrics
@@ -40,7 +40,7 @@ from control.risk.push.metrics import PushMetrics
 from control.risk.table import RiskTables
 from control.sandbox_capacity.loop import SandboxCapacity
 from control.sweep.metrics import SweepMetrics
-from control.weights.pod_lifecycle.life_metrics import LifeMetrics
+from control.weights.pod_lifecycle.loop import LifeMetrics
 from core.base import names
 from core.policy_bundles import BASE, GateAnnouncement
 from core.risk.snapshot import RiskSnapshot
@@ -156,10 +156,12 @@ def _registry() -> CollectorRegistry:
     PollMetrics(metrics.registry)
     PushMetrics(metrics.registry)
     metrics.registry.register(BehaviourCollector(dict, dict))
-    Activating(Objects(Connection(None)), "", lambda: GateAnnouncement(BASE, ""), metrics.registry)
-    Definitions(Objects(Connection(None)), metrics.registry)
+    BundleActivation(
+        Objects(Connection(None)), "", lambda: GateAnnouncement(BASE, ""), metrics.registry
+    )
+    RequiredDefinitions(Objects(Connection(None)), metrics.registry)
     Discovery(Objects(Connection(None)), metrics.registry)
-    Endings(Objects(Connection(None)), Exceptions(), BreakGlasses(), metrics.registry)
+    ApprovalEvents(Objects(Connection(None)), Exceptions(), BreakGlasses(), metrics.registry)
     SandboxCapacity(Objects(Connection(None)), "", (), lambda _: None, metrics.registry)
     objects = Objects(Connection(None))
     store = RiskStore(objects, "")
@@ -167,7 +169,7 @@ def _registry() -> CollectorRegistry:
     channel = AuditorChannel("https://auditor", Path(), Path(), Path())
     Behaviours(BehaviourClient(channel, ""), store, metrics.registry)
     EgressMetrics(metrics.registry)
-    CertificateSigns(objects, "", metrics.registry)
+    CertificateStatus(objects, "", metrics.registry)
     return metrics.registry
 
 

@@ -9,8 +9,7 @@ import msgspec
 from core.kubernetes.workload_kinds import WORKLOADS
 from core.people.subject import GROUP_PREFIX, pseudonymous_group
 from policies.bundle.format import Rule
-from policies.site.fields import POD
-from policies.site.paths import is_covered
+from policies.site.fields import POD, is_covered
 
 _RAWS: Final = msgspec.json.Decoder(list[msgspec.Raw])
 _LIST: Final = b"["

@@ -14,14 +14,14 @@ from core.decision.document_builder import build_document
 from core.decision.request import Operation, Request
 from core.kubernetes.workload_pods import templates_of
 from policies.bundle.format import Rule
-from policies.site.fields import POD, Reads, kind_name
+from policies.site.fields import POD, DeclaredFields, kind_name
 
 _JUDGED: Final = frozenset({Operation.CREATE, Operation.UPDATE})
 _LABEL: Final = attrgetter("label")
 
 
 def live_inputs(
-    request: Request, decision: Decision, reads: Reads, names: Mapping[str, str]
+    request: Request, decision: Decision, reads: DeclaredFields, names: Mapping[str, str]
 ) -> Inputs:
     """Give what the policies in force saw, and the fields that the candidate reads besides.
 

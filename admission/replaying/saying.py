@@ -7,12 +7,12 @@ import msgspec
 
 from admission.replaying.inputs import Inputs
 from core.base.errors import EvaluationError
-from policies.engine.interface import A_POD, Answer, Engine, Judgement, Shown
+from policies.engine.interface import A_POD, Engine, Judgement, PolicyAnswer, ShownFields
 from policies.projection.pods import NO_POD
 from policies.site.fields import POD
 from sandbox.risk_score import score_risk
 
-_NO_NEEDS: Final = Answer(())
+_NO_NEEDS: Final = PolicyAnswer(())
 
 
 class Said(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -57,7 +57,7 @@ class Asker:
         ]
         score = self._score(answers, judged) if inputs.pods == len(answers) else None
         if inputs.own is not None and inputs.asked and inputs.kind in engine.reads.kinds:
-            shown = Shown(inputs.kind, engine.reads.fields(inputs.kind, inputs.own))
+            shown = ShownFields(inputs.kind, engine.reads.fields(inputs.kind, inputs.own))
             judged.append(await engine.judge(NO_POD, _NO_NEEDS, inputs.contexts[-1], shown))
         softer = {rule.id for rule in self._rules if rule.action == "warn"}
         denied = {each.rule for said in judged for each in said.denials} - unread
@@ -71,17 +71,17 @@ class Asker:
             unread=unread,
         )
 
-    async def _judge(self, inputs: Inputs, number: int, answer: Answer) -> Judgement:
+    async def _judge(self, inputs: Inputs, number: int, answer: PolicyAnswer) -> Judgement:
         """Give what `judge` says of one Pod: to no site's rule unless they are asked."""
         reads, shown = self._engine.reads, A_POD
         asked = inputs.asked and POD in reads.kinds
         if asked and inputs.parts:
-            shown = Shown(POD, reads.fields(POD, inputs.parts[number]))
+            shown = ShownFields(POD, reads.fields(POD, inputs.parts[number]))
         context = inputs.contexts[number]
         said = await self._engine.judge(inputs.projections[number], answer, context, shown)
         return said if asked else Judgement(said.signals)
 
-    def _needs(self, answers: Iterable[Answer]) -> dict[str, tuple[int, str]]:
+    def _needs(self, answers: Iterable[PolicyAnswer]) -> dict[str, tuple[int, str]]:
         found: dict[str, tuple[int, str]] = {}
         for need in (need for answer in answers for need in answer.needs):
             rule = self._engine.rules.get(need.rule)
@@ -89,7 +89,7 @@ class Asker:
             found[need.privilege] = min(one, found.get(need.privilege, one))
         return found
 
-    def _score(self, answers: Iterable[Answer], judged: Iterable[Judgement]) -> int:
+    def _score(self, answers: Iterable[PolicyAnswer], judged: Iterable[Judgement]) -> int:
         scores = [
             score_risk((*answer.signals, *said.signals), (), self._engine.rules, self._points).score
             for answer, said in zip(answers, judged, strict=True)

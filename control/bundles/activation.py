@@ -1,7 +1,7 @@
-"""Puts a published policy bundle in force everywhere at once: when every gate has loaded it.
+"""Activates a published policy bundle everywhere at once: when every gate has loaded it.
 
-Somebody wants it (`sallyport policy activate`), each gate loads it and says so, and then the head
-says that it is active. A gate that is gone is not waited for; one that refuses it is.
+Somebody asks for it (`sallyport policy activate`), each gate loads it and says so, and then the
+head says that it is active. A gate that is gone is not waited for; one that refuses it is.
 """
 
 import math
@@ -45,7 +45,7 @@ class _Seen:
 
 
 @dataclass(frozen=True)
-class Roll:
+class GateRollout:
     """Who has the wanted bundle, who not yet, and who refuses it and why."""
 
     loaded: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class Roll:
     refused: Mapping[str, str] = field(default_factory=dict)
 
 
-class Activating:
+class BundleActivation:
     """Each run looks at what gates say, and activates. `loop` is its loop."""
 
     def __init__(  # noqa: PLR0913, PLR0917  Each is another part of the process.
@@ -104,7 +104,7 @@ class Activating:
         head = read.head
         gates, own = await self._announced(leadership), self._own()
         await self._say(leadership, own)
-        roll = roll_of(head, gates, own)
+        roll = rollout_of(head, gates, own)
         self._show(head, roll)
         if head.wanted == head.active:
             return
@@ -115,7 +115,9 @@ class Activating:
         if not (first or roll.waiting or roll.refused):
             await self._activate(leadership, read, roll)
 
-    async def _activate(self, leadership: Leadership, read: PublishedHead, roll: Roll) -> None:
+    async def _activate(
+        self, leadership: Leadership, read: PublishedHead, roll: GateRollout
+    ) -> None:
         leadership.require()
         head = with_active(read.head, self._wall())
         try:
@@ -161,7 +163,7 @@ class Activating:
         )
         self._said = (what, now)
 
-    def _show(self, head: BundleHead, roll: Roll) -> None:
+    def _show(self, head: BundleHead, roll: GateRollout) -> None:
         pending = head.wanted != head.active
         if pending and self._since[0] != head.turn:
             self._since = (head.turn, self._wall())
@@ -200,7 +202,9 @@ class Activating:
         self._told.add(name)
 
 
-def roll_of(head: BundleHead, gates: Mapping[str, GateAnnouncement], own: GateAnnouncement) -> Roll:
+def rollout_of(
+    head: BundleHead, gates: Mapping[str, GateAnnouncement], own: GateAnnouncement
+) -> GateRollout:
     """Say who has the wanted bundle, of the gates that are there and this process itself."""
     loaded, waiting, refused = [], [], {}
     for gate, said in [*gates.items(), (CONTROL, own)]:
@@ -211,4 +215,4 @@ def roll_of(head: BundleHead, gates: Mapping[str, GateAnnouncement], own: GateAn
             refused[gate] = why
         else:
             waiting.append(gate)
-    return Roll(tuple(loaded), tuple(waiting), refused)
+    return GateRollout(tuple(loaded), tuple(waiting), refused)

@@ -1,7 +1,7 @@
-"""Takes policy bundles from a registry: what is new there is checked, published and wanted.
+"""Takes new policy bundles from an OCI registry: checks, publishes and requests each.
 
 Gates never ask a registry. What cannot be had, or is refused, changes nothing: what is in force
-stays so, and it is said why.
+stays so, and the reason is shown.
 """
 
 import time
@@ -80,7 +80,7 @@ class SourceMetrics:
 
 
 @dataclass
-class Taking:
+class RegistryImport:
     """Each run looks at the registry once. `loop` is its loop."""
 
     objects: Objects

@@ -10,14 +10,14 @@ import structlog
 from certs.authority import SKEW
 from certs.rotation import RotationSettings, RotationState, plan_rotation
 from certs.status import inspect
-from control.certificates.status import CertificateSigns
+from control.certificates.status import CertificateStatus
 from control.certificates.store import (
     AUTHORITIES,
     CONFIGURATIONS,
     RECORD,
-    Found,
+    StoredCertificates,
     bundle_of,
-    look,
+    read_certificates,
     wanted_leaves,
     webhooks_of,
     write_leaf,
@@ -48,7 +48,7 @@ class Certificates:
         settings: RotationSettings | None = None,
         clock: Callable[[], dt.datetime] = wall_time,
         *,
-        signs: CertificateSigns | None = None,
+        signs: CertificateStatus | None = None,
         writes: bool = True,
     ) -> None:
         """Take its settings; without `writes` somebody else keeps them all, and it only looks."""
@@ -71,7 +71,7 @@ class Certificates:
                 goes on.
             NotLeaderError: leadership was lost on the way.
         """
-        found = await look(self._objects, self._secrets, self._wanted)
+        found = await read_certificates(self._objects, self._secrets, self._wanted)
         self._note_absent(found)
         now = self._clock()
         if self._signs:
@@ -82,7 +82,9 @@ class Certificates:
             self._require_same_time(now)
             await self._write(leadership, found, now)
 
-    async def _write(self, leadership: Leadership, found: Found, now: dt.datetime) -> None:
+    async def _write(
+        self, leadership: Leadership, found: StoredCertificates, now: dt.datetime
+    ) -> None:
         planned = plan_rotation(found.state, self._wanted, now, self._settings)
         if planned.authorities != found.state.authorities:
             content = {RECORD: write_record(planned.authorities)}
@@ -99,7 +101,7 @@ class Certificates:
             raise failed[0]
 
     def _writes(
-        self, leadership: Leadership, found: Found, planned: RotationState
+        self, leadership: Leadership, found: StoredCertificates, planned: RotationState
     ) -> Iterator[Awaitable[object]]:
         """Give what is to be written once the CAs are: each for itself, whatever fails."""
         for name, leaf in planned.leaves.items():
@@ -143,7 +145,7 @@ class Certificates:
         await self._objects.change(path, [precondition, *changes])
         _log.info("CA bundle put into the webhook configuration", path=path, webhooks=len(changes))
 
-    def _note_absent(self, found: Found) -> None:
+    def _note_absent(self, found: StoredCertificates) -> None:
         """Say once that a configuration is not there: nothing is judged without it."""
         absent = {path for path in CONFIGURATIONS if path not in found.configurations}
         for path in sorted(absent - self._absent):

@@ -38,7 +38,7 @@ class _StoredKeys(msgspec.Struct, frozen=True):
     format: int = _FORMAT
 
 
-class Signing:
+class LedgerSigningKeys:
     """Brings the keys to what `certs.ledger_keys.plan_signing` says, with each run of `loop`."""
 
     def __init__(

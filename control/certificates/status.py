@@ -1,4 +1,4 @@
-"""What operators see of certificates: metrics, and Events on the Secrets that hold them."""
+"""Metrics of certificates, and Events on the Secrets that hold them."""
 
 import datetime as dt
 import time
@@ -26,7 +26,7 @@ _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
-class Change:
+class CertificateChange:
     """A certificate that was made, and why."""
 
     secret: str
@@ -37,7 +37,7 @@ class Change:
     until: dt.datetime
 
 
-class CertificateSigns:
+class CertificateStatus:
     """Metrics in `registry`, and Events in `namespace`, each once for a certificate."""
 
     def __init__(
@@ -111,7 +111,7 @@ class CertificateSigns:
         self, leadership: Leadership, before: RotationState, after: RotationState, now: dt.datetime
     ) -> None:
         """Count and tell what was made anew."""
-        for each in changes(before, after, now):
+        for each in certificate_changes(before, after, now):
             self._rotations.labels(each.secret, each.why).inc()
             reason = "CertificateMended" if each.why == "mended" else "CertificateRotated"
             message = f"{_WHY[each.why]}; the new one ends {each.until:%Y-%m-%d %H:%M} UTC."
@@ -168,14 +168,16 @@ _WHY: Final = {
 }
 
 
-def changes(before: RotationState, after: RotationState, now: dt.datetime) -> Iterator[Change]:
+def certificate_changes(
+    before: RotationState, after: RotationState, now: dt.datetime
+) -> Iterator[CertificateChange]:
     """Give what is new in one state against another."""
     known = {each.certificate for each in before.authorities}
     for each in after.authorities:
         if each.certificate not in known:
             one = read_certificates(each.certificate)[0]
             why = "due" if any(other.key for other in after.authorities[:-1]) else "made"
-            yield Change(AUTHORITIES, why, fingerprint(one), one.not_valid_after_utc)
+            yield CertificateChange(AUTHORITIES, why, fingerprint(one), one.not_valid_after_utc)
     for name, leaf in after.leaves.items():
         old = before.leaves.get(name)
         if old is None or old.pair != leaf.pair:
@@ -186,7 +188,7 @@ def changes(before: RotationState, after: RotationState, now: dt.datetime) -> It
                 and is_valid(read_certificates(old.pair.certificate)[0], now)
             )
             why = "made" if old is None else "due" if worked else "mended"
-            yield Change(name, why, fingerprint(one), one.not_valid_after_utc)
+            yield CertificateChange(name, why, fingerprint(one), one.not_valid_after_utc)
 
 
 def _lives(standing: CertificateReport) -> Iterator[tuple[str, dt.datetime, dt.datetime]]:

@@ -1,4 +1,4 @@
-"""The places of CAs and pairs in a cluster, and how they are written there."""
+"""The Secrets and webhook configurations that hold CAs and certificates, read and written."""
 
 import base64
 import binascii
@@ -71,7 +71,7 @@ def _hosts(service: str, namespace: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Found:
+class StoredCertificates:
     """What is in the cluster."""
 
     state: RotationState
@@ -90,12 +90,12 @@ class Found:
         return SeenCertificates(self.state.authorities, leaves, bundles, GATE, foreign)
 
 
-async def look(
+async def read_certificates(
     objects: Objects,
     secrets: Secrets,
     wanted: Mapping[str, LeafNames],
     also: Iterable[str] = (),
-) -> Found:
+) -> StoredCertificates:
     """Read everything; `also` names further configurations, of which others take care.
 
     Raises:
@@ -113,7 +113,7 @@ async def look(
         {name: read_leaf(each) for name in wanted if (each := found[name])},
         tuple(bundle_of(one) for each in configurations.values() for one in webhooks_of(each)),
     )
-    return Found(state, found, configurations)
+    return StoredCertificates(state, found, configurations)
 
 
 def read_record(content: bytes) -> tuple[Authority, ...]:

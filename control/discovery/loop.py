@@ -18,13 +18,13 @@ from prometheus_client import CollectorRegistry, Gauge
 from control.discovery.workload_kinds import (
     NAME,
     REGISTRATIONS,
-    Found,
+    DiscoveryChoices,
     Registration,
-    Wanted,
-    covered,
-    find,
-    foreign,
-    is_as_wanted,
+    WorkloadKind,
+    covered_resources,
+    find_workload_kind,
+    foreign_webhooks,
+    is_current,
     webhook_of,
 )
 from control.events import NORMAL, event_body
@@ -66,7 +66,7 @@ class _Known:
 
     uid: str
     generation: int
-    found: Found | None
+    found: WorkloadKind | None
 
 
 class Discovery:
@@ -76,11 +76,11 @@ class Discovery:
         self,
         objects: Objects,
         registry: CollectorRegistry,
-        wanted: Wanted | None = None,
+        wanted: DiscoveryChoices | None = None,
         clock: Callable[[], dt.datetime] = wall_time,
     ) -> None:
         self._objects = objects
-        self._wanted = wanted or Wanted()
+        self._wanted = wanted or DiscoveryChoices()
         self._clock = clock
         self._known: dict[str, _Known] = {}
         self._told: dict[str, str] = {}
@@ -146,10 +146,10 @@ class Discovery:
             if not token:
                 return listed
 
-    def _find(self, name: str, definition: Mapping[str, Any]) -> Found | None:
+    def _find(self, name: str, definition: Mapping[str, Any]) -> WorkloadKind | None:
         """Look for Pod templates in one; whatever is wrong with it, the others count."""
         try:
-            found = find(definition, self._wanted)
+            found = find_workload_kind(definition, self._wanted)
         except InvalidObjectError as error:
             self._tell(name, str(error))
             return None
@@ -166,7 +166,7 @@ class Discovery:
         self._told[name] = problem
 
     async def _register(
-        self, leadership: Leadership, registration: Registration, kinds: list[Found]
+        self, leadership: Leadership, registration: Registration, kinds: list[WorkloadKind]
     ) -> bool:
         """Bring one registration to what it should be; say whether it is there to ask the gate."""
         collection = f"{_ADMISSION}/{registration.resource}"
@@ -178,7 +178,7 @@ class Discovery:
         if live is None:
             return False
         body = registration.body(live["metadata"]["uid"], shipped, kinds)
-        if not is_as_wanted(live, body, registration.webhook):
+        if not is_current(live, body, registration.webhook):
             leadership.require()
             await self._objects.apply(path, body, FIELD_MANAGER)
             _log.info("webhook registration written", path=path, kinds=len(kinds))
@@ -199,7 +199,7 @@ class Discovery:
             problem = "no such registration: install the chart with webhooks.enabled"
         elif shipped is None:
             problem = f"the registration {_SHIPPED} has no {registration.model}: nothing to go by"
-        elif others := foreign(live, registration.webhook):
+        elif others := foreign_webhooks(live, registration.webhook):
             problem = f"webhooks of others in it are left alone: {', '.join(sorted(others)[:4])}"
         if problem and self._told.get(path) != problem:
             _log.warning("webhook registration for kinds found", path=path, problem=problem)
@@ -210,10 +210,10 @@ class Discovery:
         leadership: Leadership,
         before: Mapping[str, Any],
         registration: Registration,
-        kinds: Iterable[Found],
+        kinds: Iterable[WorkloadKind],
     ) -> None:
         """Write an Event for each definition whose kind is covered from now on."""
-        known = covered(before, registration.webhook)
+        known = covered_resources(before, registration.webhook)
         for found in kinds:
             if (found.group, found.resource) in known:
                 continue
@@ -225,7 +225,7 @@ class Discovery:
                 self._tell(found.definition, f"no Event could be written: {error}")
 
 
-def event_of(found: Found, now: dt.datetime) -> dict[str, Any]:
+def event_of(found: WorkloadKind, now: dt.datetime) -> dict[str, Any]:
     """Give the Event (core v1) that says that a kind is covered from now on."""
     where = f"at {', '.join(found.paths[:_SHOWN])}" if found.paths else "that its schema hides"
     more = f" and {len(found.paths) - _SHOWN} more" if len(found.paths) > _SHOWN else ""

@@ -1,4 +1,4 @@
-"""Kinds that nobody listed whose definitions have Pod templates, and the webhooks for them. Pure.
+"""Custom kinds whose definitions have Pod templates, and the webhooks for them. Pure.
 
 `docs/operate/workloads.md` says what is found; `docs/adr/0027` why these webhooks fail open.
 """
@@ -17,7 +17,7 @@ _API_VERSION: Final = "admissionregistration.k8s.io/v1"
 
 
 @dataclass(frozen=True)
-class Found:
+class WorkloadKind:
     """A kind whose objects carry Pods."""
 
     definition: str
@@ -44,7 +44,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class DiscoveryChoices:
     """What the operator says of definitions, by their names."""
 
     search: frozenset[str] = frozenset()
@@ -53,7 +53,9 @@ class Wanted:
     """They are left out, whatever their schemas say."""
 
 
-def find(definition: Mapping[str, Any], wanted: Wanted) -> Found | None:
+def find_workload_kind(
+    definition: Mapping[str, Any], wanted: DiscoveryChoices
+) -> WorkloadKind | None:
     """Give the kind of a definition if its objects carry Pods, and the table does not list it.
 
     Raises:
@@ -65,7 +67,7 @@ def find(definition: Mapping[str, Any], wanted: Wanted) -> Found | None:
     paths = read.paths()
     if not paths and not (read.name in wanted.search and read.hides()):
         return None
-    return Found(
+    return WorkloadKind(
         definition=read.name,
         uid=read.uid,
         group=read.group,
@@ -88,7 +90,7 @@ class Registration:
     extra: Mapping[str, Any]
 
     def body(
-        self, uid: str, shipped: Mapping[str, Any] | None, kinds: Iterable[Found]
+        self, uid: str, shipped: Mapping[str, Any] | None, kinds: Iterable[WorkloadKind]
     ) -> dict[str, Any]:
         """Give what is applied: one webhook; none where the chart's `shipped` one is not there.
 
@@ -103,7 +105,7 @@ class Registration:
         head = {"apiVersion": _API_VERSION, "kind": self.kind}
         return {**head, "metadata": metadata, "webhooks": webhooks}
 
-    def _webhook(self, shipped: Mapping[str, Any], kinds: Iterable[Found]) -> dict[str, Any]:
+    def _webhook(self, shipped: Mapping[str, Any], kinds: Iterable[WorkloadKind]) -> dict[str, Any]:
         taken = ("clientConfig", "namespaceSelector", "timeoutSeconds")
         return {
             "name": self.webhook,
@@ -142,7 +144,7 @@ def webhook_of(configuration: Mapping[str, Any] | None, name: str) -> Mapping[st
     return next((each for each in webhooks if each.get("name") == name), None)
 
 
-def is_as_wanted(live: Mapping[str, Any], body: Mapping[str, Any], webhook: str) -> bool:
+def is_current(live: Mapping[str, Any], body: Mapping[str, Any], webhook: str) -> bool:
     """Say whether a registration has what `body` sets; what others add is theirs."""
     annotations = live["metadata"].get("annotations") or {}
     if not body["metadata"]["annotations"].items() <= annotations.items():
@@ -153,7 +155,7 @@ def is_as_wanted(live: Mapping[str, Any], body: Mapping[str, Any], webhook: str)
     return all((found.get(field) or []) == (value or []) for field, value in wanted.items())
 
 
-def covered(live: Mapping[str, Any], webhook: str) -> set[tuple[str, str]]:
+def covered_resources(live: Mapping[str, Any], webhook: str) -> set[tuple[str, str]]:
     """Give group and resource of what a registration covers already."""
     found = webhook_of(live, webhook) or {}
     return {
@@ -164,6 +166,6 @@ def covered(live: Mapping[str, Any], webhook: str) -> set[tuple[str, str]]:
     }
 
 
-def foreign(live: Mapping[str, Any], webhook: str) -> Collection[str]:
+def foreign_webhooks(live: Mapping[str, Any], webhook: str) -> Collection[str]:
     """Give the names of webhooks in a registration that are not its own."""
     return [each["name"] for each in live.get("webhooks") or [] if each["name"] != webhook]

@@ -1,4 +1,4 @@
-"""What the watches have brought, by namespace, and which namespaces that concerns."""
+"""What the watches have brought, by namespace, and which namespaces each change concerns."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -24,7 +24,7 @@ _Named = tuple[str, object]
 
 
 @dataclass
-class State:
+class EgressState:
     """What is known of the cluster; `take` brings it up to date."""
 
     world: EgressWatch

@@ -1,4 +1,4 @@
-"""Says which policies a namespace should have: asks what its allowlists depend on, and renders."""
+"""The policies a namespace should have: asks what its allowlists depend on, and renders them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -6,8 +6,8 @@ from functools import partial
 from typing import Final
 
 from control.egress.approvals import Approval, Approvals, Broad
-from control.egress.cluster_state import State
-from control.egress.lookups import Facts
+from control.egress.cluster_state import EgressState
+from control.egress.lookups import EgressLookups
 from control.egress.plan import Json
 from core.base.errors import AccessReviewError, ClusterError
 from core.egress.allowlists import EgressAllowlist
@@ -31,7 +31,7 @@ class UnknownError(ClusterError):
 
 
 @dataclass
-class Wanted:
+class DesiredState:
     """What a namespace should have, and why."""
 
     policies: tuple[Json, ...] = ()
@@ -49,11 +49,11 @@ class Wanted:
 
 
 @dataclass
-class Wanting:
+class DesiredStates:
     """Works out what is wanted."""
 
-    state: State
-    facts: Facts
+    state: EgressState
+    facts: EgressLookups
     approvals: Approvals
     render: Callable[[CompiledAllowlists], RenderedNamespace]
     passes: Callable[[CompiledAllowlists], tuple[Json, ...]] = lambda _: ()
@@ -82,16 +82,16 @@ class Wanting:
         """Give what an enrolled namespace has from its first moment."""
         return self.render(CompiledAllowlists(namespace)).objects
 
-    def forget(self, namespace: str) -> Wanted:
+    def forget(self, namespace: str) -> DesiredState:
         """Say that a namespace should have nothing."""
         self.state.refer(namespace, NO_REFERENCES)
         self.beyond.pop(namespace, None)
         self._approved.pop(namespace, None)
-        return Wanted()
+        return DesiredState()
 
     async def of(
         self, namespace: str, intents: Mapping[str, Intent], known: EgressFacts, failed: int
-    ) -> Wanted:
+    ) -> DesiredState:
         """Say what an enrolled namespace should have, which has failed so often before.
 
         Raises:
@@ -99,7 +99,7 @@ class Wanting:
             NotSyncedError: approvals have not been loaded.
         """
         sound = [each.allowlist for each in intents.values() if each.allowlist is not None]
-        wanted = Wanted(ends=[each.expires for each in sound])
+        wanted = DesiredState(ends=[each.expires for each in sound])
         current = [each for each in sound if each.in_time(known.now)]
         wanted.references = references_of(current, self.state.sets)
         self.state.refer(namespace, wanted.references)
@@ -124,7 +124,7 @@ class Wanting:
     async def _unapproved(
         self,
         namespace: str,
-        wanted: Wanted,
+        wanted: DesiredState,
         current: list[EgressAllowlist],
         known: EgressFacts,
         failed: int,

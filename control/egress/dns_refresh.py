@@ -1,4 +1,4 @@
-"""Learns what the DNS names of allowlists resolve to, and stores it before anything opens by it."""
+"""Resolves the DNS names of allowlists, and stores each address before anything opens by it."""
 
 import asyncio
 import time
@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 import structlog
 
-from control.egress.dns_store import LearntStore
+from control.egress.dns_store import DnsStore
 from control.loop import Loop
 from core.base.networks import Network
 from egress.dns.learnt_names import LearntName, NamesSettings, Reply, is_due, keep_wanted, learn
@@ -23,20 +23,20 @@ MOST_AT_ONCE: Final = 200
 _log = structlog.get_logger(__name__)
 
 
-class Asks(Protocol):
+class NameServers(Protocol):
     """Name servers."""
 
     async def ask(self, name: str) -> Sequence[Reply]:
         """Give what each of them says of a name; whatever they do, nothing is raised."""
 
 
-class Naming:
+class DnsRefresh:
     """What is known of names. `loop` is its loop; `source` is what may be opened by."""
 
     def __init__(  # noqa: PLR0913, PLR0917  Each is another part of the process.
         self,
-        store: LearntStore,
-        resolver: Asks,
+        store: DnsStore,
+        resolver: NameServers,
         wanted: Callable[[], Collection[str]],
         changed: Callable[[str], None],
         reserved: tuple[Network, ...],

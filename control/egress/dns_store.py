@@ -1,4 +1,4 @@
-"""Keeps what was learnt of DNS names in ConfigMaps, so that a restart opens what was open."""
+"""Stores resolved DNS names in ConfigMaps, so that a restart opens what was open."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -22,7 +22,7 @@ _KEY: Final = "names.json"
 _log = structlog.get_logger(__name__)
 
 
-class LearntStore:
+class DnsStore:
     """The ConfigMaps of one cluster, in Sallyport's namespace."""
 
     def __init__(self, objects: Objects, namespace: str) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from control.egress.status import EVICTED, event_of
+from control.egress.status import EVICTED, allowlist_event
 from control.egress.writer import Writer
 from control.eviction import evict
 from core.base import names
@@ -62,11 +62,11 @@ class Evictions:
                 evicted += 1
         if evicted:
             what = ("Normal", "Evicted", f"{evicted} Pods, since it has expired")
-            await self.writer.tell(leadership, event_of(intent, what, now))
+            await self.writer.tell(leadership, allowlist_event(intent, what, now))
         if kept:
             message = f"{len(kept)} Pods are kept: {'; '.join(sorted(kept)[:_SHOWN])}"
             await self.writer.tell(
-                leadership, event_of(intent, ("Warning", "NotEvicted", message), now)
+                leadership, allowlist_event(intent, ("Warning", "NotEvicted", message), now)
             )
             return Condition(EVICTED, "False", "Waiting", message[:1000])
         return Condition(EVICTED, "True", "Done", "no Pod from before it expired is left")

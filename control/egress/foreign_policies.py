@@ -1,7 +1,7 @@
-"""Finds what others' policies open in an enrolled namespace though no allowlist says so.
+"""Policies of others that open in an enrolled namespace what no allowlist opens.
 
 The gate refuses such policies as they are written. Those that are older than the enrolment, or that
-an allowlist covered which has ended, are told, and taken away only where the operator says so.
+an allowlist covered which has ended, are reported, and removed only where the operator says so.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from control.egress.plan import FLOOR, Json, key_of
-from control.egress.status import event
+from control.egress.status import build_event
 from core.base.errors import InvalidObjectError
 from egress.compiler.foreign_policies import KIND, EgressRule, find_excess, read_rules, split_rule
 from kube.egress.network_policies import LivePolicy
@@ -25,7 +25,7 @@ LONGEST_S: Final = 3.0
 UNCOMPARED: Final = "it was not compared: there is too much to compare in this namespace"
 
 
-async def opening_more(
+async def find_wider_policies(
     live: Iterable[LivePolicy], wanted: Iterable[Json], longest_s: float = LONGEST_S
 ) -> AsyncIterator[tuple[LivePolicy, str]]:
     """Yield others' NetworkPolicies that open more than those that are wanted, and what.
@@ -65,7 +65,7 @@ async def _beyond(policy: LivePolicy, there: list[EgressRule], until: float) -> 
     return "; ".join(found)
 
 
-def in_the_way(
+def find_obstructing_policies(
     live: Iterable[LivePolicy], wanted: Iterable[Json]
 ) -> Iterator[tuple[LivePolicy, str]]:
     """Yield others' policies under a name without which the namespace is not closed."""
@@ -81,7 +81,9 @@ def is_of_egress_alone(policy: LivePolicy) -> bool:
     return types == ["Egress"]
 
 
-def event_of(policy: LivePolicy, more: str, now: float, *, deleted: bool = False) -> dict[str, Any]:
+def foreign_policy_event(
+    policy: LivePolicy, more: str, now: float, *, deleted: bool = False
+) -> dict[str, Any]:
     """Give the Event about a policy that opens more."""
     involved = {
         "apiVersion": "networking.k8s.io/v1",
@@ -92,4 +94,4 @@ def event_of(policy: LivePolicy, more: str, now: float, *, deleted: bool = False
     }
     fix = "its egress is deleted" if deleted else "delete it, or write an allowlist"
     message = f"opens what no EgressAllowlist says ({more}): {fix}"
-    return event(involved, ("Warning", DELETED if deleted else REASON, message), now)
+    return build_event(involved, ("Warning", DELETED if deleted else REASON, message), now)

@@ -43,7 +43,7 @@ class _Answer(Generic[V]):
     problem: str = ""
 
 
-class Answers(Generic[K, V]):
+class CachedAnswers(Generic[K, V]):
     """Answers of one kind, by what was asked."""
 
     def __init__(
@@ -119,20 +119,20 @@ class Answers(Generic[K, V]):
 
 
 @dataclass
-class Facts:
+class EgressLookups:
     """The answers that rendering needs."""
 
     objects: Objects
     world: EgressWatch
     ask: Ask
     clock: Callable[[], float] = time.monotonic
-    services: Answers[ServiceKey, KnownService | None] = field(init=False)
-    rights: Answers[Right, bool] = field(init=False)
+    services: CachedAnswers[ServiceKey, KnownService | None] = field(init=False)
+    rights: CachedAnswers[Right, bool] = field(init=False)
 
     def __post_init__(self) -> None:
         """Make both kinds of answers."""
-        self.services = Answers(self._ask_service, SERVICE_AGE_S, self.clock)
-        self.rights = Answers(self._ask_right, RIGHT_AGE_S, self.clock)
+        self.services = CachedAnswers(self._ask_service, SERVICE_AGE_S, self.clock)
+        self.rights = CachedAnswers(self._ask_right, RIGHT_AGE_S, self.clock)
 
     async def learn(self, references: References) -> str:
         """Ask for all that has not been asked for; say what failed, empty for nothing."""

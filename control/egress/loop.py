@@ -1,4 +1,4 @@
-"""Keeps the policies of enrolled namespaces as their allowlists say; see `control.egress`.
+"""The loop that keeps the policies of enrolled namespaces as their allowlists say.
 
 Each run takes what the watches have brought since the last one, and looks at the namespaces that it
 concerns: what must close first, then what opens, then the rest of a look at all of them.
@@ -12,13 +12,12 @@ from typing import Final
 
 import structlog
 
-from control.egress.cluster_state import CLUSTER, State
-from control.egress.dns_refresh import Naming
-from control.egress.floor import Floor
-from control.egress.lookups import Facts
+from control.egress.cluster_state import CLUSTER, EgressState
+from control.egress.dns_refresh import DnsRefresh
+from control.egress.lookups import EgressLookups
 from control.egress.metrics import EgressMetrics
 from control.egress.queue import Queue, Times
-from control.egress.reconciler import Outcome, Reconciler
+from control.egress.reconciler import ClusterPolicies, Outcome, Reconciler
 from control.egress.service_tags import TagFile
 from control.loop import Loop, describe
 from core.base.errors import NotLeaderError, NotSyncedError, SallyportError
@@ -48,14 +47,14 @@ _log = structlog.get_logger(__name__)
 class Egress:
     """The loops of egress: `loop` and `facts_loop`; that of names is `naming.loop`."""
 
-    state: State
+    state: EgressState
     reconciler: Reconciler
-    naming: Naming
+    naming: DnsRefresh
     tags: TagFile
     metrics: EgressMetrics
     known: EgressFacts
     """What does not change while the process runs: the cluster's ranges."""
-    floor: Floor
+    floor: ClusterPolicies
     queue: Queue = field(default_factory=Queue)
     clock: Callable[[], float] = time.time
     elapsed: Callable[[], float] = time.monotonic
@@ -67,7 +66,7 @@ class Egress:
     _resync_began: float | None = None
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> EgressLookups:
         """What is asked for."""
         return self.reconciler.wanting.facts
 

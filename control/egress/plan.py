@@ -1,4 +1,4 @@
-"""Says which writes bring a namespace to the policies that are wanted, and in which order. Pure."""
+"""The writes that bring a namespace to the policies it should have, and their order. Pure."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass

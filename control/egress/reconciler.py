@@ -1,18 +1,18 @@
-"""Brings one namespace to what its allowlists say, and tells each of them how it stands."""
+"""Brings one namespace, or the cluster's own policies, to the desired state; writes statuses."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
 from control.egress import eviction, foreign_policies
 from control.egress import status as telling
 from control.egress.approvals import Approval
-from control.egress.cluster_state import State
-from control.egress.desired_state import Wanted, Wanting
+from control.egress.cluster_state import CLUSTER, EgressState
+from control.egress.desired_state import DesiredState, DesiredStates
 from control.egress.eviction import Evictions
 from control.egress.plan import Apply, Delete, Json, Step, plan_of
-from control.egress.status import Situation
+from control.egress.status import AllowlistSituation
 from control.egress.weight_openings import WeightOpenings
 from control.egress.writer import NameTakenError, Writer
 from core.base import names
@@ -51,7 +51,7 @@ class _Look:
     namespace: str
     enrolled: bool
     intents: Mapping[str, Intent]
-    wanted: Wanted = field(default_factory=Wanted)
+    wanted: DesiredState = field(default_factory=DesiredState)
     failures: dict[str, list[str]] = field(default_factory=dict)
     """Of each allowlist; those of none under the empty name."""
     taken: dict[str, list[str]] = field(default_factory=dict)
@@ -85,8 +85,8 @@ class _Look:
 class Reconciler:
     """Looks at one namespace at a time, and writes what differs."""
 
-    state: State
-    wanting: Wanting
+    state: EgressState
+    wanting: DesiredStates
     writer: Writer
     evictions: Evictions
     deletes: bool = False
@@ -219,7 +219,7 @@ class Reconciler:
         for name, intent in look.intents.items():
             approval = look.wanted.approvals.get(intent.uid, Approval())
             notes = (*look.wanted.notes, *filter(None, (approval.note,)))
-            situation = Situation(
+            situation = AllowlistSituation(
                 look.enrolled,
                 openings.get(name, ()),
                 tuple(each for each in look.wanted.problems if each.allowlist == name),
@@ -241,17 +241,19 @@ class Reconciler:
         """Tell which policies of others open more than allowlists say; give how many stay."""
         live = self._live(look.namespace) if look.enrolled else ()
         found: dict[str, tuple[LivePolicy, str]] = {}
-        async for policy, more in foreign_policies.opening_more(live, look.wanted.policies):
+        async for policy, more in foreign_policies.find_wider_policies(live, look.wanted.policies):
             if self.deletes and more is not foreign_policies.UNCOMPARED:
                 await self._take_away(leadership, look, policy, more, now)
             else:
                 found[policy.uid] = (policy, more)
-        for policy, more in foreign_policies.in_the_way(live, look.wanted.policies):
+        for policy, more in foreign_policies.find_obstructing_policies(live, look.wanted.policies):
             found[policy.uid] = (policy, more)
         told = self._told.pop(look.namespace, {})
         for uid, (policy, more) in found.items():
             if told.get(uid) != more:
-                await self.writer.tell(leadership, foreign_policies.event_of(policy, more, now))
+                await self.writer.tell(
+                    leadership, foreign_policies.foreign_policy_event(policy, more, now)
+                )
         if found:
             self._told[look.namespace] = {uid: more for uid, (_, more) in found.items()}
         return len(found)
@@ -263,7 +265,7 @@ class Reconciler:
 
         What it opens that is wanted stays open without it.
         """
-        said = foreign_policies.event_of(policy, more, now, deleted=True)
+        said = foreign_policies.foreign_policy_event(policy, more, now, deleted=True)
         await self.writer.tell(leadership, said)
         try:
             if foreign_policies.is_of_egress_alone(policy):
@@ -290,11 +292,52 @@ class Reconciler:
                 look.fail(intent.name, str(error))
             return
         self.state.said(intent, status)
-        for each in telling.changed(intent.status, status):
-            await self.writer.tell(leadership, telling.event_of(intent, each, now))
+        for each in telling.status_changes(intent.status, status):
+            await self.writer.tell(leadership, telling.allowlist_event(intent, each, now))
 
 
 def _said_by(policy: Json) -> str:
     """Give the allowlist that a policy says; empty where it says none."""
     annotations = policy["metadata"].get("annotations") or {}
     return str(annotations.get(names.ALLOWLIST_ANNOTATION, ""))
+
+
+@dataclass
+class ClusterPolicies:
+    """Keeps them; where they are not wanted, it takes away what is left of them."""
+
+    state: EgressState
+    wanting: DesiredStates
+    writer: Writer
+    make: Callable[[], tuple[Json, ...]]
+    """Gives the floor; nothing where it is not wanted."""
+
+    async def run(self, leadership: Leadership) -> Outcome:
+        """Look at them once, and write what differs.
+
+        Raises:
+            ClusterError: kube-apiserver does not answer.
+            NotLeaderError: leadership was lost.
+        """
+        floor = self.make()
+        beyond = sorted(self.wanting.beyond.items())
+        wanted = [*floor, *(each for _, some in beyond for each in some)] if floor else []
+        live = tuple(self.state.policies.get(CLUSTER, {}).values())
+        plan = plan_of(wanted, live)
+        taken = [each.name for each in plan.taken]
+        failures: list[str] = []
+        for step in plan.steps:
+            try:
+                written = await self.writer.do(leadership, step)
+            except NameTakenError as error:
+                taken.append(str(error))
+            except ClusterError as error:
+                if not error.status:
+                    raise
+                failures.append(str(error))
+            else:
+                if written is not None:
+                    self.state.wrote(written)
+                elif not isinstance(step, Apply):
+                    self.state.deleted(step.live)
+        return Outcome(taken=tuple(taken), writes=len(plan.steps), failures=tuple(failures))

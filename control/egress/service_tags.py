@@ -1,4 +1,4 @@
-"""Follows the operator's file of service tags; a broken one leaves the last good one in force."""
+"""The operator's file of service tags, read anew as it changes; a broken one changes nothing."""
 
 from pathlib import Path
 from typing import Final

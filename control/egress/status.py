@@ -1,4 +1,4 @@
-"""Says how an allowlist stands: conditions of its status, and Events on their changes. Pure."""
+"""The status of an allowlist: its conditions, and Events on their changes. Pure."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,7 +28,7 @@ _WHOLE: Final = ("Deleted", "Expired", "NotApproved")
 
 
 @dataclass(frozen=True)
-class Situation:
+class AllowlistSituation:
     """How an allowlist stands, as of one look at its namespace."""
 
     enrolled: bool
@@ -47,7 +47,7 @@ class Situation:
     """How far its eviction is, once it has expired."""
 
 
-def status_of(intent: Intent, situation: Situation, now: float) -> IntentStatus:
+def status_of(intent: Intent, situation: AllowlistSituation, now: float) -> IntentStatus:
     """Give the status; the one that it has, where nothing of it has changed."""
     conditions = (
         _ready(intent, situation),
@@ -59,14 +59,14 @@ def status_of(intent: Intent, situation: Situation, now: float) -> IntentStatus:
     return IntentStatus(intent.generation, _addresses(situation.openings), stamped)
 
 
-def _ready(intent: Intent, situation: Situation) -> Condition:
+def _ready(intent: Intent, situation: AllowlistSituation) -> Condition:
     reason, message = _closed(intent, situation)
     if reason:
         return Condition(READY, "False", reason, message)
     return Condition(READY, "True", OPEN, "all that it names is open")
 
 
-def _closed(intent: Intent, situation: Situation) -> tuple[str, str]:
+def _closed(intent: Intent, situation: AllowlistSituation) -> tuple[str, str]:
     """Give the reason why not all of it is open, and what to tell; nothing where all is."""
     closing = [each for each in situation.problems if each.closes]
     whole = next((each.reason for each in closing if each.reason in _WHOLE), "")
@@ -85,7 +85,7 @@ def _closed(intent: Intent, situation: Situation) -> tuple[str, str]:
     return reason, _cut([message])
 
 
-def _approved(situation: Situation) -> Condition:
+def _approved(situation: AllowlistSituation) -> Condition:
     if not situation.broad:
         return Condition(APPROVED, "True", "NotNeeded", "no destination is broader than the limit")
     waiting = any(each.reason == "NotApproved" and not each.path for each in situation.problems)
@@ -94,7 +94,7 @@ def _approved(situation: Situation) -> Condition:
     return Condition(APPROVED, "True", "TwoPeople", _cut([situation.broad]))
 
 
-def _warned(situation: Situation) -> Condition:
+def _warned(situation: AllowlistSituation) -> Condition:
     told = [*_texts(each for each in situation.problems if not each.closes), *situation.notes]
     if told:
         return Condition(WARNED, "True", "SeeMessage", _cut(told))
@@ -135,7 +135,7 @@ def _addresses(openings: Iterable[Opening]) -> int:
     return len(found)
 
 
-def changed(before: IntentStatus, after: IntentStatus) -> Iterator[tuple[str, str, str]]:
+def status_changes(before: IntentStatus, after: IntentStatus) -> Iterator[tuple[str, str, str]]:
     """Yield what people are told of a change: type, reason and message of an Event.
 
     That all is open is told where it was not before. That somebody deletes it or has not enrolled
@@ -151,7 +151,7 @@ def changed(before: IntentStatus, after: IntentStatus) -> Iterator[tuple[str, st
         yield "Warning", now.reason, now.message
 
 
-def event_of(intent: Intent, what: tuple[str, str, str], now: float) -> dict[str, Any]:
+def allowlist_event(intent: Intent, what: tuple[str, str, str], now: float) -> dict[str, Any]:
     """Give the Event (core v1) of a change; the same one has the same name, and is kept once."""
     kind, reason, message = what
     involved = {
@@ -161,10 +161,10 @@ def event_of(intent: Intent, what: tuple[str, str, str], now: float) -> dict[str
         "namespace": intent.namespace,
         "uid": intent.uid,
     }
-    return event(involved, (kind, reason, message), now)
+    return build_event(involved, (kind, reason, message), now)
 
 
-def event(involved: dict[str, Any], what: tuple[str, str, str], now: float) -> dict[str, Any]:
+def build_event(involved: dict[str, Any], what: tuple[str, str, str], now: float) -> dict[str, Any]:
     """Give an Event about an object; Kubernetes keeps it for an hour, and the same only once."""
     kind, reason, message = what
     digest = hashlib.sha256(f"{involved.get('uid')} {reason} {message}".encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Tells the gate which service accounts may connect to model weights, before they may.
+"""Writes for the gate which service accounts may connect to model weights, before they may.
 
 One ConfigMap, a key for each namespace that has any: gates watch it, and no allowlist.
 """
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
-from control.egress.desired_state import Wanted
+from control.egress.desired_state import DesiredState
 from core.base.errors import ClusterError
 from core.cluster import WeightSource
 from core.egress.allowlists import EgressAllowlist, EgressDestinations
@@ -34,7 +34,7 @@ class WeightOpenings:
         self,
         leadership: Leadership,
         namespace: str,
-        wanted: Wanted,
+        wanted: DesiredState,
         allowlists: Mapping[str, EgressAllowlist],
         sets: Mapping[str, EgressDestinations],
     ) -> None:

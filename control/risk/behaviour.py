@@ -34,7 +34,7 @@ _KEY_BYTES: Final = 16
 _WORDS: Final = {each.words[0]: each for each in Behaviour}
 
 
-class Asks(Protocol):
+class BehaviourSource(Protocol):
     """Asks who does something unusual (`audit.clients.behaviour.BehaviourClient`)."""
 
     async def ask(self, cursor: str) -> BehaviourAnswer:
@@ -45,7 +45,7 @@ class Asks(Protocol):
         """
 
 
-class Stores(Protocol):
+class RiskSnapshots(Protocol):
     """Writes the risk snapshot (`kube.risk.store.RiskStore`)."""
 
     async def update(
@@ -59,8 +59,8 @@ class Behaviours:
 
     def __init__(
         self,
-        auditor: Asks,
-        store: Stores,
+        auditor: BehaviourSource,
+        store: RiskSnapshots,
         registry: CollectorRegistry,
         interval_s: float = INTERVAL_S,
         clock: Callable[[], float] = time.time,

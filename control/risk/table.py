@@ -1,4 +1,4 @@
-"""Takes the site's risk table over from its ConfigMap, once it is sound, for the gates to have.
+"""Puts the site's risk table from its ConfigMap into the snapshot, once it is sound.
 
 Gates read the table with the snapshot, so a decision uses one revision of both, and a gate never
 sees a broken one. A broken one leaves the old in force: it is said in the log once, and in a metric

@@ -25,8 +25,8 @@ from control.sandbox_capacity.node_shapes import (
     Node,
     Usage,
     read_node,
-    summary,
-    used_by,
+    sum_usage,
+    summarize_nodes,
 )
 from core.base import names
 from core.base.errors import InvalidObjectError
@@ -155,14 +155,14 @@ class SandboxCapacity:
     async def _used(self, node: str) -> dict[str, int]:
         fields = {"fieldSelector": f"spec.nodeName={node},{_RUNNING}"}
         pods = list_objects(self._objects, PODS, parameters={**_FROM_MEMORY, **fields})
-        return used_by([raw async for raw in pods])
+        return sum_usage([raw async for raw in pods])
 
     def _summary(self, nodes: Sequence[Node], runtime_class: RuntimeClass) -> Capacity | None:
         """Sum a pool up; coarser where it is too long. None where one shape is too long."""
         most = MOST_SHAPES
         while most:
             tolerations, now = runtime_class.tolerations, self._clock()
-            found = summary(nodes, self._usages, tolerations, now, most)
+            found = summarize_nodes(nodes, self._usages, tolerations, now, most)
             if len(encode_capacity(found)) <= MOST_BYTES:
                 return found
             most //= 2
@@ -175,10 +175,10 @@ class SandboxCapacity:
         if live is None and not found:
             return
         data = live.get("data") if live else None
-        if is_as_wanted(data if isinstance(data, dict) else {}, found):
+        if is_current(data if isinstance(data, dict) else {}, found):
             return
         leadership.require()
-        await self._objects.apply(path, body_of(self._namespace, found), FIELD_MANAGER)
+        await self._objects.apply(path, build_config_map(self._namespace, found), FIELD_MANAGER)
 
     def _show(
         self, pools: Mapping[str, Iterable[Node]], found: Mapping[str, Capacity | None]
@@ -193,7 +193,7 @@ class SandboxCapacity:
                 self._as_of.labels(name).set(summed.as_of)
 
 
-def is_as_wanted(live: Mapping[str, str], found: Mapping[str, Capacity]) -> bool:
+def is_current(live: Mapping[str, str], found: Mapping[str, Capacity]) -> bool:
     """Say whether nothing but the time has changed, and not for long."""
     if live.keys() != found.keys():
         return False
@@ -208,7 +208,7 @@ def is_as_wanted(live: Mapping[str, str], found: Mapping[str, Capacity]) -> bool
     return True
 
 
-def body_of(namespace: str, found: Mapping[str, Capacity]) -> dict[str, Any]:
+def build_config_map(namespace: str, found: Mapping[str, Capacity]) -> dict[str, Any]:
     """Give the ConfigMap: a summary for each RuntimeClass, by its name."""
     return {
         "apiVersion": "v1",

@@ -44,7 +44,7 @@ class Judge(Protocol):
 
 
 @dataclass(frozen=True)
-class Judged:
+class PodDecision:
     """A decision on a Pod that runs."""
 
     request: Request
@@ -52,7 +52,7 @@ class Judged:
     seconds: float
 
 
-class Judging:
+class PodJudge:
     """Judges the Pods of one run of the sweep, one after another."""
 
     def __init__(self, judge: Judge, objects: Objects, settings: SweepSettings) -> None:
@@ -71,7 +71,7 @@ class Judging:
                 said = True
             await asyncio.sleep(_READY_EVERY_S)
 
-    async def judge(self, pod: ListedPod, sweep: str) -> Judged | None:
+    async def judge(self, pod: ListedPod, sweep: str) -> PodDecision | None:
         """Judge a Pod; None where its namespace is gone, and it with it.
 
         What may be over in a moment is tried again, until that has once been in vain: a cluster
@@ -95,12 +95,12 @@ class Judging:
         running = Running(pod.workload, pod.runtime)
         evidence = replace(judged.decision.evidence, object_uid=pod.uid, running=running)
         decision = replace(judged.decision, id=decision_id(sweep, pod.uid), evidence=evidence)
-        return Judged(request, decision, judged.seconds)
+        return PodDecision(request, decision, judged.seconds)
 
-    async def _once(self, request: Request) -> Judged:
+    async def _once(self, request: Request) -> PodDecision:
         began = time.perf_counter()
         decision = await self._judge.validate(request, budget=self._settings.budget_s)
-        return Judged(request, decision, time.perf_counter() - began)
+        return PodDecision(request, decision, time.perf_counter() - began)
 
     async def _is_gone(self, namespace: str) -> bool:
         if await self._objects.get(f"/api/v1/namespaces/{namespace}") is not None:

@@ -1,6 +1,7 @@
-"""Up to which moment the life of Pods is recorded: a ConfigMap, so that the next leader goes on.
+"""Up to which moment the life of Pods is recorded, so that the next leader goes on; gaps.
 
-It holds a resourceVersion, and nothing of any Pod: who lived then is asked of kube-apiserver.
+It is a ConfigMap with a resourceVersion, and nothing of any Pod: who lived then is asked of
+kube-apiserver. A gap is a stretch of time of which a record may lack something.
 """
 
 from collections import deque
@@ -11,12 +12,34 @@ import msgspec
 import structlog
 
 from core.base import names
+from core.base.ids import stable_id
+from core.base.times import milli_text
+from core.weights.events import FORMAT, LogGap
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership
 
+EVER: Final = 0.0
+"""The beginning of a gap before which nothing is recorded at all."""
+
+
+def gap(cluster: str, log: str, subject: str, begin: float, end: float, why: str) -> LogGap:  # noqa: PLR0913, PLR0917
+    """Give the gap of a log (`pods`, `identities`, `changes`); times in Unix seconds."""
+    begin_ms, end_ms = round(begin * 1000), round(end * 1000)
+    return LogGap(
+        format=FORMAT,
+        id=stable_id(end_ms, "gap", cluster, log, subject, str(begin_ms)),
+        cluster=cluster,
+        log=log,
+        subject=subject,
+        begin=milli_text(begin_ms),
+        end=milli_text(end_ms),
+        why=why,
+    )
+
+
 NAME: Final = "sallyport-recorded-pods"
 
-FORMAT: Final = 1
+CHECKPOINT_FORMAT: Final = 1
 """Version of what is stored. Release N reads N - 1 and N + 1 as well."""
 
 SAVE_S: Final = 10.0
@@ -31,10 +54,10 @@ _KEY: Final = "reached"
 _log = structlog.get_logger(__name__)
 
 
-class Reached(msgspec.Struct, frozen=True, kw_only=True):
+class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     """All that happened to Pods up to here is recorded, for good."""
 
-    format: int = FORMAT
+    format: int = CHECKPOINT_FORMAT
     cluster: str
     version: str
     """resourceVersion of a list or watch of Pods."""
@@ -42,14 +65,14 @@ class Reached(msgspec.Struct, frozen=True, kw_only=True):
     """Unix seconds: when that was read."""
 
 
-class Mark(NamedTuple):
+class SpoolMark(NamedTuple):
     """A moment at which all up to a version was put into the spool."""
 
     time: float
     version: str
 
 
-class Reaching:
+class CheckpointProgress:
     """How far one leader has come: what is in its spool, and what of that is kept for good."""
 
     def __init__(self, every_s: float = SAVE_S) -> None:
@@ -57,14 +80,14 @@ class Reaching:
         """Unix seconds of the last moment that was due; 0 before the first."""
         self._every_s = every_s
         self._due_at = 0.0
-        self._waiting: deque[Mark] = deque(maxlen=_MOST_MARKS)
+        self._waiting: deque[SpoolMark] = deque(maxlen=_MOST_MARKS)
 
     def note(self, version: str, now: float) -> None:
         """Note that all up to a version is in the spool now."""
         if not self._waiting or now - self._waiting[-1].time >= _MARK_S:
-            self._waiting.append(Mark(now, version))
+            self._waiting.append(SpoolMark(now, version))
 
-    def due(self, kept_until: Callable[[], float], now: float) -> Mark | None:
+    def due(self, kept_until: Callable[[], float], now: float) -> SpoolMark | None:
         """Give what is to be stored now; None where it is too early, or nothing is kept yet."""
         if now < self._due_at:
             return None
@@ -76,7 +99,7 @@ class Reaching:
         return mark
 
 
-class ReachedStore:
+class CheckpointStore:
     """The ConfigMap of one installation."""
 
     def __init__(self, objects: Objects, namespace: str, cluster: str) -> None:
@@ -85,7 +108,7 @@ class ReachedStore:
         self._cluster = cluster
         self._path = f"/api/v1/namespaces/{namespace}/configmaps/{NAME}"
 
-    async def load(self) -> Reached | None:
+    async def load(self) -> Checkpoint | None:
         """Give what is stored; None where nothing is, or it is broken or another cluster's.
 
         Raises:
@@ -95,11 +118,11 @@ class ReachedStore:
         if live is None:
             return None
         try:
-            read = msgspec.json.decode(str((live.get("data") or {}).get(_KEY, "")), type=Reached)
+            read = msgspec.json.decode(str((live.get("data") or {}).get(_KEY, "")), type=Checkpoint)
         except msgspec.DecodeError as error:
             _log.error("how far Pods are recorded cannot be read", name=NAME, why=str(error))
             return None
-        if abs(read.format - FORMAT) > 1 or read.cluster != self._cluster:
+        if abs(read.format - CHECKPOINT_FORMAT) > 1 or read.cluster != self._cluster:
             _log.error("how far Pods are recorded is not this cluster's, or release's", name=NAME)
             return None
         return read
@@ -112,10 +135,10 @@ class ReachedStore:
             NotLeaderError: the term is over.
         """
         leadership.require()
-        reached = Reached(cluster=self._cluster, version=version, time=time)
+        reached = Checkpoint(cluster=self._cluster, version=version, time=time)
         await self._objects.apply(self._path, self._body(reached))
 
-    def _body(self, reached: Reached) -> dict[str, Any]:
+    def _body(self, reached: Checkpoint) -> dict[str, Any]:
         return {
             "apiVersion": "v1",
             "kind": "ConfigMap",

@@ -1,17 +1,23 @@
-"""Measures what each rule costs on the embedded engine, above a rule that does nothing."""
+"""Measures what each rule costs on the embedded engine, above a rule that does nothing.
+
+The inputs are the authors' cases, and training Pods of 1, 10 and 100 containers.
+"""
 
 import re
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from core.base.errors import BundleRefusedError, PolicyError
-from policies.authoring.compiled_policy import Compiled, compile_entries
+from kube.manifests.reader import Manifest
+from policies.authoring.cases import CaseFile, PolicyCase
+from policies.authoring.compiled_policy import CompiledPolicy, compile_entries
 from policies.authoring.workspace import Workspace
+from policies.site.choices import Choices
 
 SIZES: Final = (1, 10, 100)
 """Containers of the Pods by which growth is told."""
@@ -109,7 +115,7 @@ def _rego(sets: Mapping[str, Sequence[str]], entries: Mapping[str, str]) -> str:
 
 
 def _cost(
-    compiled: Compiled, rule: str, entry: str, samples: Sequence[Sample], rounds: int
+    compiled: CompiledPolicy, rule: str, entry: str, samples: Sequence[Sample], rounds: int
 ) -> Cost:
     times, sized, too_much = [], {}, []
     for each in samples:
@@ -134,7 +140,7 @@ def _cost(
     )
 
 
-def _least_us(compiled: Compiled, entry: str, document: bytes, rounds: int) -> float:
+def _least_us(compiled: CompiledPolicy, entry: str, document: bytes, rounds: int) -> float:
     """Give the least time of an input, above the least of the rule that does nothing.
 
     The two take turns. What disturbs a machine only ever adds: the least is the rule's own.
@@ -199,3 +205,81 @@ def samples_of(documents: Mapping[str, Sequence[bytes]], sized: Mapping[str, int
 
 class _Kinded(msgspec.Struct):
     kind: str
+
+
+_LABELS: Final = {"app.kubernetes.io/name": "pretrain", "example.com/team": "research"}
+
+
+def _container(number: int) -> dict[str, Any]:
+    """Give a container of a training Pod; each differs in its name and port alone."""
+    return {
+        "name": f"trainer-{number}",
+        "image": f"registry.example/train@sha256:{'0' * 64}",
+        "env": [
+            {"name": "RANK", "value": str(number)},
+            {"name": "NCCL_DEBUG", "value": "WARN"},
+            {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "hub", "key": "token"}}},
+        ],
+        "ports": [{"name": f"p{number}", "containerPort": 20_000 + number}],
+        "resources": {
+            "limits": {"nvidia.com/gpu": "8", "memory": "900Gi"},
+            "requests": {"cpu": "90", "memory": "900Gi"},
+        },
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "readOnlyRootFilesystem": True,
+        },
+        "volumeMounts": [{"name": "scratch", "mountPath": "/scratch"}],
+    }
+
+
+def training_pod(containers: int) -> dict[str, Any]:
+    """Give a Pod that trains a model, with so many containers."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "pretrain-0", "labels": _LABELS, "annotations": {"note": "bench"}},
+        "spec": {
+            "securityContext": {"runAsNonRoot": True, "runAsUser": 1000},
+            "serviceAccountName": "trainer",
+            "containers": [_container(number) for number in range(containers)],
+            "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists"}],
+            "volumes": [{"name": "scratch", "emptyDir": {}}],
+        },
+    }
+
+
+def _plain_pod(name: str, **spec: Any) -> dict[str, Any]:
+    container = {"name": "main", "image": "registry.example/app:1.0"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name},
+        "spec": {"containers": [container], **spec},
+    }
+
+
+_PODS: Final = (
+    training_pod(2),
+    _plain_pod("plain"),
+    _plain_pod("node-agent", hostNetwork=True, hostPID=True),
+    _plain_pod("sidecars", initContainers=[{"name": "init", "image": "registry.example/init:1"}]),
+)
+
+
+def ordinary_cases(choices: Choices) -> Iterator[PolicyCase]:
+    """Give Pods as a cluster sees them."""
+    for pod in _PODS:
+        yield _case(f"an example: {pod['metadata']['name']}", pod, choices)
+
+
+def sized_cases(choices: Choices) -> dict[str, tuple[int, PolicyCase]]:
+    """Give training Pods of 1, 10 and 100 containers, by the file that they are asked about."""
+    made = ((size, _case(f"{size} containers", training_pod(size), choices)) for size in SIZES)
+    return {case.file: (size, case) for size, case in made}
+
+
+def _case(name: str, value: dict[str, Any], choices: Choices) -> PolicyCase:
+    said = CaseFile(name=name, why="It is measured.", object=value, expect="allow")
+    return PolicyCase(name, said, Manifest(name, name, value), None, choices, {})

@@ -1,10 +1,12 @@
 """Cases: manifests with the verdict that is expected, one YAML file each, for people to read.
 
-They lie in folders named `cases`; what lies below these (`cases/objects/`) is none.
+They lie in folders named `cases`; what lies below these (`cases/objects/`) is none. A case is about
+the rules beside its folder, and below; a verdict that differs is shown as the lines of a diff.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -13,6 +15,8 @@ import yaml
 from core.base.errors import BundleRefusedError, InvalidObjectError, SettingsError
 from kube.manifests.reader import Manifest, read_paths
 from kube.manifests.strict_yaml import YamlError, load_all
+from policies.authoring.workspace import SITE_FILES, TEST_SUFFIX
+from policies.bundle.format import Bundle
 from policies.site.choices import Choice, Choices
 
 FOLDER: Final = "cases"
@@ -23,7 +27,7 @@ _PAGE: Final = "docs/policies/testing.md says their shape"
 _Line = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
 
 
-class Expected(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ExpectedFinding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A finding, or a signal, that is expected."""
 
     rule: _Line
@@ -33,14 +37,14 @@ class Expected(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     message: str | None = None
 
 
-class Place(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CaseNamespace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The namespace of a case."""
 
     name: _Line = "default"
     labels: dict[str, str] = {}
 
 
-class Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class CaseFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A file of a case, as its author wrote it."""
 
     name: _Line
@@ -50,7 +54,7 @@ class Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     """A manifest, or `{file: PATH}`, from the case's folder on."""
     oldObject: dict[str, Any] | None = None  # noqa: N815 (as it is written)
     """What it was; the operation is an update then."""
-    namespace: Place = Place()
+    namespace: CaseNamespace = CaseNamespace()
     user: str = msgspec.field(default="", name="as")
     """Who submits it; without, the service account of a Pod, and nobody of other kinds."""
     groups: list[str] = []
@@ -62,17 +66,17 @@ class Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     parameters: dict[str, dict[str, Any]] = {}
     """By rule: parameters alone."""
     expect: Literal["allow", "warn", "deny"]
-    findings: list[Expected] = []
+    findings: list[ExpectedFinding] = []
     """All of them."""
-    signals: list[Expected] | None = None
+    signals: list[ExpectedFinding] | None = None
     """All signals of the site; without, they are not looked at."""
 
 
-class Case(msgspec.Struct, frozen=True):
+class PolicyCase(msgspec.Struct, frozen=True):
     """A case that can be judged."""
 
     file: str
-    said: Said
+    said: CaseFile
     manifest: Manifest
     old: Manifest | None
     choices: Choices
@@ -112,7 +116,7 @@ def find_cases(site: Path) -> list[Path]:
     ]
 
 
-def read_cases(sites: Sequence[Path], choices: Choices) -> list[Case]:
+def read_cases(sites: Sequence[Path], choices: Choices) -> list[PolicyCase]:
     """Read the cases of folders; `choices` are those of --rules.
 
     Raises:
@@ -121,20 +125,20 @@ def read_cases(sites: Sequence[Path], choices: Choices) -> list[Case]:
     return [read_case(path, choices) for site in sites for path in find_cases(site)]
 
 
-def read_case(path: Path, choices: Choices) -> Case:
+def read_case(path: Path, choices: Choices) -> PolicyCase:
     """Read one case.
 
     Raises:
         BundleRefusedError: see `read_cases`.
     """
-    text = text_of(path)
+    text = read_text(path)
     document, lines = document_of(path, text), lines_of(text)
     try:
-        said = msgspec.convert(document, Said)
+        said = msgspec.convert(document, CaseFile)
     except msgspec.ValidationError as error:
         raise _refused(path, lines, str(error)) from error
     _check(path, lines, said)
-    return Case(
+    return PolicyCase(
         file=str(path),
         said=said,
         manifest=manifest_of(path, lines, "object", said.object),
@@ -160,7 +164,7 @@ def document_of(path: Path, text: str) -> Any:
     return documents[0][1]
 
 
-def text_of(path: Path) -> str:
+def read_text(path: Path) -> str:
     """Read a file of a case.
 
     Raises:
@@ -189,7 +193,7 @@ def _refused(path: Path, lines: Mapping[str, int], said: str) -> BundleRefusedEr
     return BundleRefusedError(f"{path}:{line}: {f'{named}: ' if named else ''}{problem}")
 
 
-def _check(path: Path, lines: Mapping[str, int], said: Said) -> None:
+def _check(path: Path, lines: Mapping[str, int], said: CaseFile) -> None:
     """Demand what no type says."""
     problem, field = "", "expect"
     if said.expect == "allow" and said.findings:
@@ -233,7 +237,7 @@ def _in_file(path: Path, where: str, name: str) -> Manifest:
     return manifests[0]
 
 
-def _chosen(said: Said, choices: Choices) -> Choices:
+def _chosen(said: CaseFile, choices: Choices) -> Choices:
     rules = choices.rules | {_short(rule): choice for rule, choice in said.rules.items()}
     for rule, given in said.parameters.items():
         before = rules.get(_short(rule), Choice())
@@ -270,3 +274,86 @@ def _lines(node: yaml.Node, path: str) -> Iterator[tuple[str, int]]:
             inner = f"{path}[{number}]"
             yield inner, value.start_mark.line + 1
             yield from _lines(value, inner)
+
+
+def diff_case(expected: Sequence[ExpectedFinding], found: Sequence[ExpectedFinding]) -> list[str]:
+    """Give a line `- …` for each that was expected and not found, `+ …` for the opposite.
+
+    Each is found once; what names a path or a message too is looked for first.
+    """
+    left, missing = list(found), []
+    for each in sorted(expected, key=_vague):
+        match = next((one for one in left if _fits(each, one)), None)
+        if match is None:
+            missing.append(f"- {_line(each)}")
+        else:
+            left.remove(match)
+    return [*missing, *(f"+ {_line(one)}" for one in left)]
+
+
+def _vague(expected: ExpectedFinding) -> int:
+    return (expected.path is None) + (expected.message is None)
+
+
+def _fits(expected: ExpectedFinding, found: ExpectedFinding) -> bool:
+    return (
+        found.rule in {expected.rule, f"rules/{expected.rule}", f"sandbox/{expected.rule}"}
+        and expected.path in {None, found.path}
+        and expected.message in {None, found.message}
+    )
+
+
+def _line(each: ExpectedFinding) -> str:
+    parts = {"rule": each.rule, "path": each.path, "message": each.message}
+    return ", ".join(f"{name}: {value}" for name, value in parts.items() if value is not None)
+
+
+_PACKAGE: Final = re.compile(
+    r"^package sallyport\.((?:rules|sandbox)\.\w+\.\w+)\s*(?:#.*)?$", re.MULTILINE
+)
+
+_NOT_BUILT_IN: Final = (SITE_FILES, "rego/library/")
+
+
+def files_of_rules(bundle: Bundle) -> dict[str, PurePosixPath]:
+    """Give the file of each rule and signal that is no built-in one, by its id.
+
+    Of several files it is the first.
+    """
+    found: dict[str, PurePosixPath] = {}
+    for path, text in sorted(bundle.sources.items()):
+        if path.startswith(_NOT_BUILT_IN) and (package := _PACKAGE.search(text)):
+            found.setdefault(package[1].replace(".", "/"), PurePosixPath(path))
+    return found
+
+
+def rules_beside(folder: Path) -> list[str]:
+    """Give the ids of the rules of a folder, `rules/labels/team`: those of its Rego but the tests.
+
+    Raises:
+        BundleRefusedError: a file cannot be read.
+    """
+    files = [path for path in folder.glob("*.rego") if not path.stem.endswith(TEST_SUFFIX)]
+    packages = [each[1] for path in files if (each := _PACKAGE.search(read_text(path)))]
+    return sorted({each.replace(".", "/") for each in packages if each.startswith("rules.")})
+
+
+def rules_beyond(
+    about: Path, sites: Sequence[Path], files: Mapping[str, PurePosixPath]
+) -> frozenset[str]:
+    """Give the rules and signals that a case of the folder `about` says nothing about.
+
+    A case in `labels/team/cases` is about the rules in `labels/team` and below; where there is
+    none, about those of the folder above; one in the `cases` of the whole folder about all, those
+    that are chosen of the library among them.
+    """
+    site = next((each for each in sites if about.resolve().is_relative_to(each.resolve())), None)
+    if site is None:
+        return frozenset()
+    root = PurePosixPath(SITE_FILES) / site.resolve().name
+    folder = root / about.resolve().relative_to(site.resolve()).as_posix()
+    while folder != root and not any(each.is_relative_to(folder) for each in files.values()):
+        folder = folder.parent
+    if folder == root:
+        return frozenset()
+    return frozenset(rule for rule, file in files.items() if not file.is_relative_to(folder))

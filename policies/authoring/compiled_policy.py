@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from core.base.errors import BundleRefusedError, PolicyError
-from policies.authoring.running import run
-from policies.authoring.workspace import Workspace
+from policies.authoring.workspace import Workspace, run_program
 from policies.engine.embedded_engine import Limits, make_instance
 from policies.engine.wasm import Code, Instance
 
@@ -15,7 +14,7 @@ _COMPILED = "entries.tar.gz"
 _POLICY = "/policy.wasm"
 
 
-class Compiled:
+class CompiledPolicy:
     """A compiled policy; an evaluation that failed leaves a new instance behind."""
 
     def __init__(self, wasm: bytes) -> None:
@@ -43,14 +42,14 @@ class Compiled:
 
 
 @contextmanager
-def compile_entries(workspace: Workspace, names: Sequence[str]) -> Iterator[Compiled]:
+def compile_entries(workspace: Workspace, names: Sequence[str]) -> Iterator[CompiledPolicy]:
     """Compile what is staged with these entry points.
 
     Raises:
         BundleRefusedError: OPA cannot; the message has its reason.
     """
     entries = [argument for name in names for argument in ("-e", name.replace(".", "/"))]
-    ran = run(
+    ran = run_program(
         workspace.opa,
         workspace.folder,
         *("build", "-t", "wasm", *entries, "-o", _COMPILED, "-b", "rego"),
@@ -61,7 +60,7 @@ def compile_entries(workspace: Workspace, names: Sequence[str]) -> Iterator[Comp
     with tarfile.open(fileobj=io.BytesIO(content)) as archive:
         stream = archive.extractfile(_POLICY)
         wasm = stream.read() if stream else b""
-    compiled = Compiled(wasm)
+    compiled = CompiledPolicy(wasm)
     try:
         yield compiled
     finally:

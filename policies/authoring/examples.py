@@ -10,16 +10,16 @@ from typing import Final
 
 from core.base.errors import BundleRefusedError
 from policies.authoring.cases import (
-    Case,
-    Expected,
-    Said,
+    CaseFile,
+    ExpectedFinding,
+    PolicyCase,
     document_of,
     find_cases,
     manifest_of,
     read_case,
-    text_of,
+    read_text,
+    rules_beside,
 )
-from policies.authoring.scope import rules_beside
 from policies.site.choices import Choices, read_choices
 
 _PASS: Final = "pass.yaml"  # noqa: S105 -- a file's name
@@ -38,16 +38,16 @@ def find_all(site: Path) -> list[Path]:
     return [*find_cases(site), *find_examples(site)]
 
 
-def read_all(sites: Sequence[Path], choices: Choices) -> list[Case]:
+def read_all(sites: Sequence[Path], choices: Choices) -> list[PolicyCase]:
     """Read the cases and the examples of folders; `choices` are those of --rules.
 
     Raises:
         BundleRefusedError: one is broken; the message has file and line.
     """
-    return [read(path, site, choices) for site in sites for path in find_all(site)]
+    return [read_case_file(path, site, choices) for site in sites for path in find_all(site)]
 
 
-def read(path: Path, site: Path, choices: Choices) -> Case:
+def read_case_file(path: Path, site: Path, choices: Choices) -> PolicyCase:
     """Read a case, or an example below the folder `site`.
 
     Raises:
@@ -71,24 +71,24 @@ def with_examples(sites: Sequence[Path], choices: Choices) -> Choices:
     return Choices(rules)
 
 
-def read_example(path: Path, name: str, choices: Choices) -> Case:
+def read_example(path: Path, name: str, choices: Choices) -> PolicyCase:
     """Read one, as a case of this name.
 
     Raises:
         BundleRefusedError: it is broken; the message has file and line.
     """
-    value = document_of(path, text_of(path))
+    value = document_of(path, read_text(path))
     if not isinstance(value, dict):
         raise BundleRefusedError(f"{path}:1: is no manifest")
     fails = path.name == _FAIL
-    said = Said(
+    said = CaseFile(
         name=name,
         why="An example of the rule beside it.",
         object=value,
         expect="deny" if fails else "allow",
         findings=list(_found(path.with_name(_MESSAGE))) if fails else [],
     )
-    return Case(
+    return PolicyCase(
         file=str(path),
         said=said,
         manifest=manifest_of(path, {}, "", value),
@@ -104,7 +104,7 @@ def _beside(folder: Path) -> Choices:
     return read_choices(path) if path.is_file() else Choices()
 
 
-def _found(path: Path) -> Iterator[Expected]:
+def _found(path: Path) -> Iterator[ExpectedFinding]:
     if not path.is_file():
         return
     rules = rules_beside(path.parent)
@@ -113,11 +113,11 @@ def _found(path: Path) -> Iterator[Expected]:
             f"{path}:1: is about the one rule beside it; there are {', '.join(rules) or 'none'}: "
             "write a case, which names its rules (docs/policies/testing.md)"
         )
-    for number, line in enumerate(text_of(path).splitlines(), 1):
+    for number, line in enumerate(read_text(path).splitlines(), 1):
         place, colon, message = line.partition(": ")
         if not colon:
             raise BundleRefusedError(f"{path}:{number}: write PATH: MESSAGE")
-        yield Expected(rules[0], place, message)
+        yield ExpectedFinding(rules[0], place, message)
 
 
 def _is_example(path: Path) -> bool:

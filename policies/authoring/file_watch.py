@@ -9,10 +9,10 @@ from typing import Final
 _EVERY_S: Final = 0.5
 _SUFFIXES: Final = frozenset({".rego", ".yaml", ".yml", ".json"})
 
-State = dict[str, tuple[int, int]]
+FileState = dict[str, tuple[int, int]]
 
 
-def state_of(paths: Iterable[Path]) -> State:
+def state_of(paths: Iterable[Path]) -> FileState:
     """Give time and size of the files that policies are made of, in these files and folders."""
     return {
         str(file): (found.st_mtime_ns, found.st_size)

@@ -1,17 +1,76 @@
-"""Asks OPA what the embedded engine was asked, and says where the answers differ."""
+"""Asks OPA what the embedded engine was asked, and says where the answers differ.
 
-from collections.abc import Iterator, Sequence
+A recording engine keeps what was asked and answered.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from core.base.errors import EvaluationError
-from policies.authoring.recording import Asked
-from policies.authoring.running import run
-from policies.authoring.workspace import Workspace
-from policies.bundle.format import NEEDS
-from policies.engine.entry_points import read_answer, read_judgement
-from policies.engine.interface import Answer, Judgement
+from policies.authoring.workspace import Workspace, run_program
+from policies.bundle.format import JUDGE, NEEDS, Rule
+from policies.engine.entry_points import judge_input, read_answer, read_judgement
+from policies.engine.interface import A_POD, Engine, Judgement, PolicyAnswer, ShownFields
+from policies.site.fields import DeclaredFields
+
+
+class RecordedQuestion(msgspec.Struct, frozen=True):
+    """One question and its answer."""
+
+    entrypoint: str
+    document: bytes
+    answer: PolicyAnswer | Judgement
+    about: str
+    """Whose question it was: the file of a case."""
+    projection: bytes
+    """Of the object that was asked about."""
+
+
+class RecordingEngine:
+    """Asks another engine, and keeps each question that was answered."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine: Final = engine
+        self.asked: list[RecordedQuestion] = []
+        self.about = ""
+        """What is asked about from now on."""
+
+    @property
+    def revision(self) -> str:
+        """See Engine.revision."""
+        return self._engine.revision
+
+    @property
+    def rules(self) -> Mapping[str, Rule]:
+        """See Engine.rules."""
+        return self._engine.rules
+
+    @property
+    def reads(self) -> DeclaredFields:
+        """See Engine.reads."""
+        return self._engine.reads
+
+    async def ask(self, projection: bytes) -> PolicyAnswer:
+        """See Engine.ask."""
+        answer = await self._engine.ask(projection)
+        self.asked.append(RecordedQuestion(NEEDS, projection, answer, self.about, projection))
+        return answer
+
+    async def judge(
+        self, projection: bytes, answer: PolicyAnswer, context: bytes, shown: ShownFields = A_POD
+    ) -> Judgement:
+        """See Engine.judge."""
+        judged = await self._engine.judge(projection, answer, context, shown)
+        document = judge_input(projection, answer, context, shown)
+        self.asked.append(RecordedQuestion(JUDGE, document, judged, self.about, projection))
+        return judged
+
+    def close(self) -> None:
+        """See Engine.close."""
+        self._engine.close()
+
 
 _QUERY: Final = (
     "{kind: answers | some kind in {`needs`, `judge`}; answers := {i: answer | "
@@ -32,7 +91,7 @@ class Difference(msgspec.Struct, frozen=True):
     opa: str
 
 
-def differences(workspace: Workspace, asked: Sequence[Asked]) -> list[Difference]:
+def differences(workspace: Workspace, asked: Sequence[RecordedQuestion]) -> list[Difference]:
     """Ask OPA each question, on the same files, with built-ins that fail being errors."""
     if not asked:
         return []
@@ -52,13 +111,13 @@ def differences(workspace: Workspace, asked: Sequence[Asked]) -> list[Difference
 
 
 def _answers(
-    workspace: Workspace, asked: Sequence[Asked], *flags: str
+    workspace: Workspace, asked: Sequence[RecordedQuestion], *flags: str
 ) -> tuple[dict[int, Any], str]:
     """Give OPA's answers by number; or what it says where it has none."""
     needs = {str(i): msgspec.Raw(it.document) for i, it in enumerate(asked) if _is_needs(it)}
     judge = {str(i): msgspec.Raw(it.document) for i, it in enumerate(asked) if not _is_needs(it)}
     document = msgspec.json.encode({"needs": needs, "judge": judge})
-    ran = run(
+    ran = run_program(
         workspace.opa,
         workspace.folder,
         *("eval", "-b", "rego", "-I", "-f", "json", *flags, _QUERY),
@@ -83,11 +142,11 @@ def _worded(error: Any) -> str:
     return f"{place}{error.get('message', error)}"
 
 
-def _is_needs(asked: Asked) -> bool:
+def _is_needs(asked: RecordedQuestion) -> bool:
     return asked.entrypoint == NEEDS
 
 
-def _compared(asked: Sequence[Asked], answers: dict[int, Any]) -> Iterator[Difference]:
+def _compared(asked: Sequence[RecordedQuestion], answers: dict[int, Any]) -> Iterator[Difference]:
     for number, each in enumerate(asked):
         said = "undefined"
         if number in answers:
@@ -98,7 +157,7 @@ def _compared(asked: Sequence[Asked], answers: dict[int, Any]) -> Iterator[Diffe
         yield Difference(each.about, each.entrypoint, _shown(each.answer), said)
 
 
-def _read(asked: Asked, answer: Any) -> Answer | Judgement | str:
+def _read(asked: RecordedQuestion, answer: Any) -> PolicyAnswer | Judgement | str:
     results = msgspec.json.encode([{"result": answer}])
     try:
         return read_answer(results) if _is_needs(asked) else read_judgement(results)
@@ -106,6 +165,6 @@ def _read(asked: Asked, answer: Any) -> Answer | Judgement | str:
         return str(error)
 
 
-def _shown(answer: Answer | Judgement) -> str:
+def _shown(answer: PolicyAnswer | Judgement) -> str:
     text = msgspec.json.encode(answer).decode()
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]} …"

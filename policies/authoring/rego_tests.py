@@ -1,15 +1,21 @@
-"""Runs a site's Rego tests with `opa test`, and says which lines they do not reach."""
+"""Runs a site's Rego tests, with `opa test` and compiled to WebAssembly, and their coverage."""
 
 import enum
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from core.base.errors import BundleRefusedError
-from policies.authoring.running import Ran, run
-from policies.authoring.workspace import SITE_FILES, TEST_SUFFIX, Workspace
+from core.base.errors import BundleRefusedError, PolicyError
+from policies.authoring.compiled_policy import CompiledPolicy, compile_entries
+from policies.authoring.workspace import (
+    SITE_FILES,
+    TEST_SUFFIX,
+    ProgramResult,
+    Workspace,
+    run_program,
+)
 
 _FAILED: Final = 2
 """Exit code of `opa test` where a test fails (cmd/test.go of OPA)."""
@@ -22,7 +28,7 @@ _WHOLE: Final = (
 )
 
 
-class Outcome(enum.Enum):
+class TestOutcome(enum.Enum):
     """How a test ended."""
 
     PASSED = "passed"
@@ -40,7 +46,7 @@ class RegoTest(msgspec.Struct, frozen=True):
     """`site.labels_test.test_refused`."""
     file: str
     line: int
-    outcome: Outcome
+    outcome: TestOutcome
     detail: str = ""
 
 
@@ -101,7 +107,7 @@ def run_tests(workspace: Workspace) -> list[RegoTest]:
     Raises:
         BundleRefusedError: they cannot be compiled; the message has file and line.
     """
-    ran = run(workspace.opa, workspace.folder, "test", "-b", "rego", "-f", "json")
+    ran = run_program(workspace.opa, workspace.folder, "test", "-b", "rego", "-f", "json")
     try:
         results = _RESULTS.decode(ran.out or b"[]")
     except msgspec.MsgspecError as error:
@@ -112,20 +118,20 @@ def run_tests(workspace: Workspace) -> list[RegoTest]:
     return sorted(tests, key=lambda test: (test.file, test.line, test.name))
 
 
-def _not_run(workspace: Workspace, ran: Ran) -> BundleRefusedError:
+def _not_run(workspace: Workspace, ran: ProgramResult) -> BundleRefusedError:
     hint = f"\n{_WHOLE}" if _IN_PART in ran.said else ""
     said = workspace.places.named(ran.said)
     return BundleRefusedError(f"the Rego tests cannot be run:\n{said}{hint}")
 
 
 def _test(workspace: Workspace, result: _Result) -> RegoTest:
-    outcome = Outcome.PASSED
+    outcome = TestOutcome.PASSED
     if result.skip:
-        outcome = Outcome.SKIPPED
+        outcome = TestOutcome.SKIPPED
     elif result.error:
-        outcome = Outcome.ERROR
+        outcome = TestOutcome.ERROR
     elif result.fail:
-        outcome = Outcome.FAILED
+        outcome = TestOutcome.FAILED
     detail = _worded(result.error) if result.error else _failing(result.sub_results)
     return RegoTest(
         f"{result.package.removeprefix('data.')}.{result.name}",
@@ -147,9 +153,9 @@ def _failing(results: dict[str, Any]) -> str:
 
 def explain_failures(workspace: Workspace, tests: Iterable[RegoTest]) -> str:
     """Give OPA's own report of the tests that failed, with the values of what was compared."""
-    if all(test.outcome in {Outcome.PASSED, Outcome.SKIPPED} for test in tests):
+    if all(test.outcome in {TestOutcome.PASSED, TestOutcome.SKIPPED} for test in tests):
         return ""
-    said = run(workspace.opa, workspace.folder, "test", "-b", "rego", "--var-values")
+    said = run_program(workspace.opa, workspace.folder, "test", "-b", "rego", "--var-values")
     text = said.out.decode(errors="replace").strip()
     return workspace.places.named(text.partition("\nSUMMARY\n")[0].removeprefix("FAILURES\n"))
 
@@ -160,7 +166,9 @@ def measure_coverage(workspace: Workspace) -> list[Coverage]:
     Raises:
         BundleRefusedError: the tests cannot be run.
     """
-    ran = run(workspace.opa, workspace.folder, "test", "-b", "rego", "-f", "json", "--coverage")
+    ran = run_program(
+        workspace.opa, workspace.folder, "test", "-b", "rego", "-f", "json", "--coverage"
+    )
     try:
         files = _COVERED.decode(ran.out).files
     except msgspec.MsgspecError as error:
@@ -190,6 +198,79 @@ def _lines(lines: _Range) -> str:
     return str(first) if first == last else f"{first}-{last}"
 
 
-def below(coverage: Sequence[Coverage], least: float) -> list[Coverage]:
+def files_below(coverage: Sequence[Coverage], least: float) -> list[Coverage]:
     """Give the files of which less is reached."""
     return [each for each in coverage if each.percent < least]
+
+
+_SECONDS: Final = 5.0
+"""Of one test: its evaluation is no review's."""
+
+
+class CompiledTest(msgspec.Struct, frozen=True):
+    """What became of a Rego test on the embedded engine."""
+
+    name: str
+    place: str
+    """File and line of the test."""
+    passed: bool
+    detail: str = ""
+    cannot: bool = False
+    """It cannot be compiled, so nothing is known; `detail` says why."""
+
+
+def run_compiled(workspace: Workspace, tests: Sequence[RegoTest]) -> list[CompiledTest]:
+    """Run those tests that OPA has run; each should end as it does there."""
+    known = [test for test in tests if test.outcome in {TestOutcome.PASSED, TestOutcome.FAILED}]
+    if not known:
+        return []
+    try:
+        return list(_run(workspace, known))
+    except BundleRefusedError:
+        # Some cannot be compiled: which, is found by compiling each alone.
+        return [result for test in known for result in _alone(workspace, test)]
+
+
+def _alone(workspace: Workspace, test: RegoTest) -> Iterator[CompiledTest]:
+    try:
+        yield from list(_run(workspace, [test]))
+    except BundleRefusedError as error:
+        detail = str(error)
+        yield CompiledTest(test.name, _place(test), passed=False, detail=detail, cannot=True)
+
+
+def _run(workspace: Workspace, tests: Sequence[RegoTest]) -> Iterator[CompiledTest]:
+    with compile_entries(workspace, [test.name for test in tests]) as compiled:
+        for test in tests:
+            yield _outcome(compiled, test)
+
+
+def _outcome(compiled: CompiledPolicy, test: RegoTest) -> CompiledTest:
+    try:
+        passed, detail = _holds(compiled.evaluate(test.name, b"{}", _SECONDS)), ""
+    except PolicyError as error:
+        passed, detail = False, str(error)
+    return CompiledTest(test.name, _place(test), passed=passed, detail=detail)
+
+
+def _place(test: RegoTest) -> str:
+    return f"{test.file}:{test.line}"
+
+
+def _holds(answer: bytes) -> bool:
+    """Say whether a test holds: `true`, or of one for each case, `true` for all."""
+    results = msgspec.json.decode(answer)
+    if not results:
+        return False
+    result = results[0]["result"]
+    if isinstance(result, dict):
+        return all(each is True for each in result.values())
+    return result is True
+
+
+def find_differing(
+    tests: Sequence[RegoTest], compiled: Sequence[CompiledTest]
+) -> list[CompiledTest]:
+    """Give those that end otherwise than with OPA."""
+    passed = {test.name: test.outcome is TestOutcome.PASSED for test in tests}
+    return [each for each in compiled if not each.cannot and each.passed != passed[each.name]]

@@ -10,7 +10,7 @@ from policies import BUILT_IN_REGO
 from policies.authoring.workspace import open_workspace
 from policies.build.site_rego import FIELDS_SCHEMA
 from policies.site.choices import Choices
-from policies.site.paths import schema_of
+from policies.site.fields import schema_of
 
 _SCHEMAS: Final = BUILT_IN_REGO / "schema"
 _SAMPLES: Final[Mapping[str, Any]] = {"string": "", "integer": 0, "number": 0, "boolean": True}

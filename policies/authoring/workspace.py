@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +15,40 @@ from policies import BUILT_IN_REGO, LIBRARY
 from policies.build.builder import pack, stage_built_in, stage_own
 from policies.bundle.format import Bundle, Rule, read_bundle
 from policies.site.choices import NO_CHOICES, Choices
+
+_LONGEST_S: Final = 600.0
+"""Of one run: longer than the tests of a thousand rules."""
+
+
+@dataclass(frozen=True)
+class ProgramResult:
+    """How a program ended."""
+
+    code: int
+    out: bytes
+    err: str
+
+    @property
+    def said(self) -> str:
+        """What it says to people."""
+        return (self.err or self.out.decode(errors="replace")).strip()
+
+
+def run_program(program: Path, folder: Path, *arguments: str, stdin: bytes = b"") -> ProgramResult:
+    """Run a program in a folder.
+
+    Raises:
+        BundleRefusedError: it cannot be run, or takes longer than ten minutes.
+    """
+    command = [str(program.resolve()), *arguments]
+    try:
+        done = subprocess.run(
+            command, cwd=folder, input=stdin, capture_output=True, check=False, timeout=_LONGEST_S
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BundleRefusedError(f"{program.name} {arguments[0]}: {error}") from error
+    return ProgramResult(done.returncode, done.stdout, done.stderr.decode(errors="replace"))
+
 
 TEST_SUFFIX: Final = "_test"
 """Of the name of a file of Rego tests, before `.rego`."""

@@ -1,8 +1,10 @@
 """What the back-stop must know of a cluster, as the `data` of its Backstop. Pure.
 
 CEL reads no JSON, so all of it is lines of text; the policy (`policies.backstop.policy`) says how.
-Where something is too long, or not quite known, it says more than is true: the back-stop refuses
-nothing that the gate admits.
+What profiles, exceptions and BreakGlasses cover are expressions that CEL can match; segments that
+hold a percent sign cannot be made in CEL, which writes `%` for each: an expression takes it for any
+of them. Where something is too long, or not quite known, it says more than is true: the back-stop
+refuses nothing that the gate admits.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,9 +19,72 @@ from core.base.times import time_text
 from core.decision.rollout import Modes
 from core.kubernetes.workload_kinds import GroupKind
 from core.profiles.container_profiles import Profile, ProfileSet
-from policies.backstop.patterns import concerns, expression, expressions, spellings
+from core.profiles.privileges import ONE, REST
 from policies.backstop.policy import FORMAT
-from policies.backstop.rules import COVERED
+from policies.backstop.rules import COVERED, UNCLEAR
+
+ROOT: Final = "%2F"
+"""The root of the node, the one encoded segment that CEL writes."""
+
+_LONGEST: Final = 200
+_END: Final = "@"
+"""Stands between a privilege and the container that needs it."""
+
+
+def expression(pattern: str) -> str:
+    """Give the RE2 of one pattern, for a privilege up to the `@`.
+
+    >>> expression("volume/hostPath:ro/var/log/**")
+    'volume/hostPath:ro/var/log/[^@]+'
+    """
+    segments = pattern.split("/")
+    written = [_segment(each) for each in segments if each != REST]
+    return "/".join([*written, *(["[^@]+"] if segments[-1] == REST else [])])
+
+
+def spellings(privilege: str) -> list[str]:
+    """Give how CEL may write a privilege: its encoded segments stand as `%`."""
+    segments = privilege.split("/")
+    return sorted(
+        {
+            "/".join(UNCLEAR if _is_unclear(each) and each != kept else each for each in segments)
+            for kept in ("", ROOT)
+        }
+    )
+
+
+@lru_cache(4096)
+def is_relevant(pattern: str) -> bool:
+    """Say whether a pattern covers anything that the back-stop holds."""
+    segments = pattern.split("/")
+    return any(_meet(segments, held.split("/")) for each in COVERED for held in each.patterns)
+
+
+def expressions(patterns: Iterable[str]) -> list[str]:
+    """Give those of the patterns that matter, sorted, each once."""
+    return sorted({expression(each) for each in patterns if is_relevant(each)})
+
+
+def _segment(text: str) -> str:
+    if text == ONE:
+        return "[^/@]+"
+    written = text.replace(".", "[.]")
+    return f"(?:{UNCLEAR}|{written})" if _is_unclear(text) else written
+
+
+def _is_unclear(text: str) -> bool:
+    return "%" in text or len(text) > _LONGEST
+
+
+def _meet(one: list[str], other: list[str]) -> bool:
+    """Say whether some privilege is covered by both patterns."""
+    if not one or not other:
+        return not one and not other
+    if REST in {one[0], other[0]}:
+        return True
+    same = one[0] == other[0] or ONE in {one[0], other[0]}
+    return same and _meet(one[1:], other[1:])
+
 
 CLOCKS_S: Final = 60.0
 """An exception or a BreakGlass counts so much longer than it does: clocks differ."""
@@ -39,7 +104,7 @@ _ALL_EXCUSED: Final = "*"
 _POD: Final = ("v1", "Pod")
 
 
-class Known(msgspec.Struct, frozen=True, kw_only=True):
+class BackstopInputs(msgspec.Struct, frozen=True, kw_only=True):
     """What decides, all of one moment."""
 
     profiles: ProfileSet
@@ -52,7 +117,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     """By rule: the version of the catalogue in which its privileges appeared."""
 
 
-class Parameters(msgspec.Struct, frozen=True):
+class BackstopData(msgspec.Struct, frozen=True):
     """The Backstop's `data`, and how much of it is vague."""
 
     data: dict[str, str]
@@ -62,7 +127,7 @@ class Parameters(msgspec.Struct, frozen=True):
     """Those of them that count as covering everything, because there was no room to say what."""
 
 
-def parameters(known: Known, now: float) -> Parameters:
+def build_parameters(known: BackstopInputs, now: float) -> BackstopData:
     """Give the data. It changes with time only as something begins or ends."""
     listed = _listed(known.profiles, frozenset(known.since.items()))
     lines = [f"{name}\t{text}" for name, text in listed.items()]
@@ -75,7 +140,7 @@ def parameters(known: Known, now: float) -> Parameters:
         **_glass([each for each in known.break_glasses if _is_open(each, now)]),
     }
     vague = sum(not text for text in listed.values())
-    return Parameters(_within(data), len(listed), vague)
+    return BackstopData(_within(data), len(listed), vague)
 
 
 @lru_cache(2)
@@ -142,7 +207,7 @@ def _excuses(exceptions: Iterable[PolicyException]) -> dict[str, str]:
 
 def _needs(exception: PolicyException) -> Iterator[str]:
     for excuse in exception.spec.excuses:
-        if excuse.privilege is not None and concerns(excuse.privilege):
+        if excuse.privilege is not None and is_relevant(excuse.privilege):
             for spelling in spellings(excuse.privilege):
                 yield f"{spelling}@{excuse.container or ''}"
 

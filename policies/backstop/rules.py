@@ -1,4 +1,4 @@
-"""Which rules of privileges the back-stop holds, each as CEL, and why it holds no other.
+"""The rules of privileges that the back-stop holds, each as CEL, and why it holds no other.
 
 A rule is held where it is grave (severity critical or high), speaks of a Pod that is made, and CEL
 can say of the Pod alone that it needs the privilege. What CEL finds must be needed by the gate's
@@ -20,7 +20,7 @@ VAGUE: Final = "?"
 
 
 @dataclass(frozen=True)
-class Covered:
+class CoveredRule:
     """A rule, and the CEL lists of the privileges that it finds."""
 
     rule: str
@@ -64,50 +64,50 @@ _CAPABILITIES: Final = f"{_OF_CONTAINER}.?capabilities.?add.orValue([])"
 _PROC_MOUNT: Final = f"{_OF_CONTAINER}.?procMount.orValue('Default')"
 
 COVERED: Final = (
-    Covered(
+    CoveredRule(
         "privileges/container/privileged",
         ("container/privileged",),
         of_container=_flag(f"{_OF_CONTAINER}.?privileged", "container/privileged"),
     ),
-    Covered(
+    CoveredRule(
         "privileges/host/network",
         ("host/network",),
         _flag("variables.spec.?hostNetwork", "host/network"),
     ),
-    Covered("privileges/host/pid", ("host/pid",), _flag("variables.spec.?hostPID", "host/pid")),
-    Covered("privileges/host/ipc", ("host/ipc",), _flag("variables.spec.?hostIPC", "host/ipc")),
-    Covered(
+    CoveredRule("privileges/host/pid", ("host/pid",), _flag("variables.spec.?hostPID", "host/pid")),
+    CoveredRule("privileges/host/ipc", ("host/ipc",), _flag("variables.spec.?hostIPC", "host/ipc")),
+    CoveredRule(
         "privileges/host/process",
         ("host/process",),
         _flag(f"{_OF_POD}.?windowsOptions.?hostProcess", "host/process"),
         _flag(f"{_OF_CONTAINER}.?windowsOptions.?hostProcess", "host/process"),
     ),
-    Covered(
+    CoveredRule(
         "privileges/volume/host_path",
         ("volume/hostPath:ro/**", "volume/hostPath:rw/**"),
         "variables.hostPaths",
     ),
-    Covered(
+    CoveredRule(
         "privileges/capability/add",
         ("capability/*",),
         f"(variables.manyCapabilities ? ['{VAGUE}'] : [])",
         f"(variables.manyCapabilities ? [] : {_CAPABILITIES}"
         f".map(x, 'capability/' + {segment('x')}))",
     ),
-    Covered(
+    CoveredRule(
         "privileges/proc_mount/unmasked",
         ("proc-mount/*", "proc-mount-in-user-namespace/*"),
         of_container=f"({_PROC_MOUNT} == 'Default' ? [] : "
         "[(variables.spec.?hostUsers.orValue(true) ? 'proc-mount/' : "
         f"'proc-mount-in-user-namespace/') + {segment(_PROC_MOUNT)}])",
     ),
-    Covered(
+    CoveredRule(
         "privileges/seccomp/unconfined",
         ("seccomp/unconfined",),
         _typed(f"{_OF_POD}.?seccompProfile", "seccomp/unconfined"),
         _typed(f"{_OF_CONTAINER}.?seccompProfile", "seccomp/unconfined"),
     ),
-    Covered(
+    CoveredRule(
         "privileges/apparmor/profile",
         ("apparmor/unconfined", "apparmor/other/*"),
         f"({_OF_POD}.?appArmorProfile.?type.orValue('') == 'Unconfined' "
@@ -115,7 +115,7 @@ COVERED: Final = (
         f"({_OF_CONTAINER}.?appArmorProfile.?type.orValue('') == 'Unconfined' "
         "? ['apparmor/unconfined'] : [])",
     ),
-    Covered(
+    CoveredRule(
         "privileges/selinux/options",
         ("selinux/type/*", "selinux/user/*", "selinux/role/*"),
         _selinux(f"{_OF_POD}.?seLinuxOptions"),

@@ -13,12 +13,13 @@ import msgspec
 
 from core.base.errors import BundleRefusedError
 from policies.build.site_rego import FIELDS_SCHEMA, stage_sites
+from policies.bundle.archive import write_whole
 from policies.bundle.format import (
     FORMAT,
     JUDGE,
     NEEDS,
     Bundle,
-    Case,
+    BundleCase,
     EngineName,
     Manifest,
     Rule,
@@ -26,12 +27,11 @@ from policies.bundle.format import (
     with_manifest,
 )
 from policies.bundle.opa_runner import run_opa
-from policies.bundle.writing import write_whole
 from policies.engine.embedded_engine import EmbeddedEngine
 from policies.engine.forbidden_calls import refuse_outside
 from policies.site.choices import NO_CHOICES, Choices
 
-Carry = Callable[[Bundle], Sequence[Case]]
+Carry = Callable[[Bundle], Sequence[BundleCase]]
 """Gives the cases that a bundle is to carry."""
 
 _AREAS = tuple(["data", "sallyport", area] for area in ("privileges", "rules", "sandbox"))

@@ -1,22 +1,156 @@
-"""Puts folders of a site's Rego beside the built-in policies that a bundle is made of."""
+"""Puts folders of a site's Rego beside the built-in policies, and the Rego that joins them.
 
+A site may have signals, each a package `sallyport.sandbox.<family>.<name>`; rules that deny or
+warn, each a package `sallyport.rules.<category>.<name>`; and helpers in packages `site.<…>`.
+Nothing else: Rego joins files of one package, so that a file in a package of the built-in policies
+would add to them, contradict them, or stand in for them.
+"""
+
+import json
 import re
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from core.base.errors import BundleRefusedError
 from policies import LIBRARY
-from policies.build.generated import joined, parameters
-from policies.build.packages import rule_id
 from policies.bundle.format import Rule
-from policies.site.choices import NO_CHOICES, Choices, check_names, parameters_of
-from policies.site.metadata import read_rule
-from policies.site.paths import schema_of
-from policies.site.rego_parser import Module, parse
+from policies.site.choices import NO_CHOICES, Choice, Choices, check_names, parameters_of
+from policies.site.fields import schema_of
+from policies.site.metadata import AuthoredRule, read_rule
+from policies.site.rego_parser import Module, parse, refusal_at
+
+_HEAD: Final = """\
+# Written by `sallyport policy build`. Where any of it is undefined, so is the answer.
+package sallyport.site
+
+known if {
+	count(input.needs) >= 0
+	count(input.projection.containers) >= 0
+	count(input.fields) >= 0
+	is_string(input.kind)
+}
+
+holds(kinds, namespaces, excluded) if {
+	input.kind in kinds
+	named(namespaces)
+	not within(excluded)
+}
+
+named(namespaces) if count(namespaces) == 0
+
+named(namespaces) if within(namespaces)
+
+within(namespaces) if {
+	some pattern in namespaces
+	glob.match(pattern, [], input.context.namespace)
+}
+"""
+
+_SET: Final = "\n{name} := {{\n{entries}}} if known\n"
+_PARAMETERS: Final = """\
+# Written by `sallyport policy build`: what the site chose.
+package sallyport.parameters
+"""
+
+ChosenRule = tuple[AuthoredRule, Choice]
+
+
+def join_rules(chosen: Sequence[ChosenRule]) -> str:
+    """Give the package `sallyport.site`: for each rule what it finds, where it holds."""
+    return _HEAD + "".join(
+        _SET.format(name=name, entries="".join(_entries(chosen, set_)))
+        for name, set_ in (("signals", "signals"), ("denials", "deny"), ("warnings", "warn"))
+    )
+
+
+def _entries(chosen: Iterable[ChosenRule], name: str) -> Iterable[str]:
+    for written, choice in chosen:
+        if name in written.sets:
+            _, family, rule = written.rule.id.split("/")
+            found = f"data.sallyport.{_AREAS[name]}.{family}.{rule}.{name}"
+            if name != "signals":
+                found = f"[entry | {_where(written, choice)}; some entry in {found}]"
+            yield f'\t"{family}/{rule}": {found},\n'
+
+
+_AREAS: Final = {"signals": "sandbox", "deny": "rules", "warn": "rules"}
+
+
+def _where(written: AuthoredRule, choice: Choice) -> str:
+    lists = (written.rule.kinds, choice.namespaces, choice.excluded_namespaces)
+    return f"holds({', '.join(json.dumps(each) for each in lists)})"
+
+
+def write_parameters(values: Mapping[str, Mapping[str, Any]]) -> str:
+    """Give the package `sallyport.parameters`, by category and name of the rule."""
+    lines = [_PARAMETERS]
+    for rule, given in sorted(values.items()):
+        category, name = rule.removeprefix("rules/").split("/")
+        written = ", ".join(f"{json.dumps(key)}: {_open(given[key])}" for key in sorted(given))
+        lines.append(f"\n{category}.{name} := {{{written}}}\n")
+    return "".join(lines)
+
+
+def _open(value: Any) -> str:
+    """Write a value so that OPA's type checker knows its sort and not what is in it.
+
+    Else a list that happens to be empty, or whose items happen to lack an optional key, makes the
+    rule that reads it an error. A parameter that does not exist stays one.
+    """
+    text = json.dumps(value, sort_keys=True)
+    if isinstance(value, list):
+        return f"array.concat([], {text})"
+    return f"object.union({{}}, {text})" if isinstance(value, dict) else text
+
+
+_SANDBOX: Final = ("sallyport", "sandbox")
+_RULES: Final = ("sallyport", "rules")
+_PARTS: Final = 4
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,62}")
+
+
+def rule_id(module: Module, built_in: Collection[str]) -> str | None:
+    """Give the id of a file of a rule or a signal, `rules/<category>/<name>`; None of a helper.
+
+    Raises:
+        BundleRefusedError: its package is not one that a site may have, or it is an entry point.
+    """
+    for annotations in module.annotations:
+        if annotations.entrypoint:
+            fix = "leave out 'entrypoint: true'"
+            raise refusal_at(annotations.location, "is an entry point", fix)
+    parts = module.parts
+    if parts[0] == "site" and len(parts) > 1:
+        return None
+    if problem := _against(parts, built_in):
+        raise refusal_at(module.location, f"package {'.'.join(parts)} {problem}", _FIX)
+    return "/".join(parts[1:])
+
+
+_FIX: Final = (
+    "name it sallyport.rules.<category>.<name> for a rule, sallyport.sandbox.<family>.<name> for "
+    "a signal, site.<name> for a helper"
+)
+
+
+def _against(parts: Sequence[str], built_in: Collection[str]) -> str:
+    """Say what is against a package that is no helper's; empty where nothing is."""
+    rule = "/".join(parts[1:])
+    named = len(parts) == _PARTS and all(_NAME.fullmatch(part) for part in parts)
+    against = {
+        "is none that a site's bundle may have": parts[0] != "sallyport",
+        "is a built-in rule's": rule in built_in,
+        "lies above a built-in rule's": any(f"{it}/".startswith(f"{rule}/") for it in built_in),
+        "lies below a built-in rule's": any(rule.startswith(f"{it}/") for it in built_in),
+        "is Sallyport's own": tuple(parts[:2]) not in {_SANDBOX, _RULES},
+        "is no rule's and no signal's name (letters a-z, digits and _)": not named,
+    }
+    return next((problem for problem, holds in against.items() if holds), "")
+
 
 _FOLDER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _LONGEST: Final = 100
@@ -63,9 +197,9 @@ def stage_sites(
         )
     values = {each.rule.id: parameters_of(each, choice) for each, choice in chosen}
     rego = staged / "rego"
-    (rego / "site.rego").write_text(joined(chosen))
+    (rego / "site.rego").write_text(join_rules(chosen))
     (rego / "parameters.rego").write_text(
-        parameters({rule: given for rule, given in values.items() if given})
+        write_parameters({rule: given for rule, given in values.items() if given})
     )
     rules = [
         msgspec.structs.replace(each.rule, action="warn" if choice.action == "warn" else "deny")

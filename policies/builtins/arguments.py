@@ -88,7 +88,7 @@ def texts(value: Any, position: int) -> list[str]:
     return found
 
 
-def limited(size: int, most: int, what: str) -> None:
+def check_limit(size: int, most: int, what: str) -> None:
     """Demand that work is bounded: nothing can interrupt a function of the host."""
     if size > most:
         raise ValueError(f"{what} is more than {most}, the most that is supplied here")

@@ -18,7 +18,7 @@ def digest(algorithm: str) -> Callable[[Any], str]:
     return run
 
 
-def keyed(algorithm: str) -> Callable[[Any, Any], str]:
+def hmac_digest(algorithm: str) -> Callable[[Any, Any], str]:
     """Make `crypto.hmac.md5` and its kind: of a message and a key, in hexadecimal."""
 
     def run(message: Any, key: Any) -> str:

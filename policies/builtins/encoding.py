@@ -146,7 +146,7 @@ def urlquery_decode_object(value: Any) -> dict[str, list[str]]:
     """`urlquery.decode_object`: for each key its values, in order."""
     found: dict[str, list[str]] = {}
     parts = arguments.text(value, 1).split("&")
-    arguments.limited(len(parts), _MOST_PARAMETERS, "the number of parameters")
+    arguments.check_limit(len(parts), _MOST_PARAMETERS, "the number of parameters")
     for part in parts:
         if ";" in part:
             raise ValueError("invalid semicolon separator in query")
@@ -195,12 +195,12 @@ class _Written:
 
     def _write(self, text: str) -> None:
         self._length += len(text)
-        arguments.limited(self._length, _MOST_CHARACTERS, "the length of a text")
+        arguments.check_limit(self._length, _MOST_CHARACTERS, "the length of a text")
         self._out.append(text)
 
     def _line(self, depth: int) -> None:
         if self._indent is not None:
-            arguments.limited(len(self._indent) * depth, _MOST_CHARACTERS, "an indent")
+            arguments.check_limit(len(self._indent) * depth, _MOST_CHARACTERS, "an indent")
             self._write("\n" + self._prefix + self._indent * depth)
 
     def _value(self, value: Any, depth: int) -> None:

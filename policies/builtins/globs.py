@@ -33,7 +33,7 @@ def _delimiters(given: Any) -> str:
 
 @functools.lru_cache(maxsize=256)
 def _expression(pattern: str, delimiters: str) -> str:
-    arguments.limited(len(pattern), _LONGEST_PATTERN, "the length of a pattern")
+    arguments.check_limit(len(pattern), _LONGEST_PATTERN, "the length of a pattern")
     return _Reader(pattern, delimiters).whole()
 
 
@@ -62,7 +62,7 @@ class _Reader:
             elif character in _BREAKERS:
                 out.append(self._wildcard(character))
             else:
-                out.append(regexes.quoted(self._until(_INNER_BREAKERS if depth else _BREAKERS)))
+                out.append(regexes.quote_meta(self._until(_INNER_BREAKERS if depth else _BREAKERS)))
         if depth:
             raise ValueError("glob: unclosed `{`")
         return "".join(out)

@@ -18,13 +18,13 @@ Path = list[Any]
 def patch(value: Any, operations: Any) -> Any:
     """`json.patch`: a value, changed by operations one after the other."""
     steps = arguments.array(operations, 2)
-    arguments.limited(len(steps), _MOST_OPERATIONS, "the number of operations")
-    arguments.limited(len(canonical(value)), _MOST_CHARACTERS, "the size of a value to patch")
+    arguments.check_limit(len(steps), _MOST_OPERATIONS, "the number of operations")
+    arguments.check_limit(len(canonical(value)), _MOST_CHARACTERS, "the size of a value to patch")
     copied = 0
     for step in steps:
         value, chunk = _apply(value, step)
         copied += len(canonical(chunk))
-        arguments.limited(copied, _MOST_CHARACTERS, "the size of what is copied")
+        arguments.check_limit(copied, _MOST_CHARACTERS, "the size of what is copied")
     if value is _NOTHING:
         raise ValueError("nothing is left of the value")
     return value

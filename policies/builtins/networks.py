@@ -62,7 +62,9 @@ def is_valid(value: Any) -> bool:
 def expand(value: Any) -> Set:
     """`net.cidr_expand`: every address of a network."""
     network = _network(arguments.text(value, 1))
-    arguments.limited(network.last - network.first + 1, _MOST_ADDRESSES, "the number of addresses")
+    arguments.check_limit(
+        network.last - network.first + 1, _MOST_ADDRESSES, "the number of addresses"
+    )
     return Set(_shown(network.bits, each) for each in range(network.first, network.last + 1))
 
 
@@ -70,7 +72,7 @@ def contains_matches(networks: Any, others: Any) -> Set:
     """`net.cidr_contains_matches`: which contain which, by index, key or text."""
     ones = list(_indexed(networks, 1))
     twos = list(_indexed(others, 2)) if ones else []
-    arguments.limited(len(ones) * len(twos), _MOST_PAIRS, "the number of pairs")
+    arguments.check_limit(len(ones) * len(twos), _MOST_PAIRS, "the number of pairs")
     blocks = [(index, _network(arguments.text(each, 1))) for index, each in ones if twos]
     within = [(index, _network_or_address(arguments.text(each, 1))) for index, each in twos]
     return Set([one, two] for one, a in blocks for two, b in within if a.holds(b))
@@ -153,7 +155,7 @@ def merge(value: Any) -> Set:
     """`net.cidr_merge`: the fewest networks with the same addresses."""
     if not isinstance(value, (list, Set)):
         raise ValueError("operand must be an array")  # noqa: TRY004  As all errors of arguments.
-    arguments.limited(len(value), _MOST_NETWORKS, "the number of networks")
+    arguments.check_limit(len(value), _MOST_NETWORKS, "the number of networks")
     ranges = sorted((_range(each) for each in value), key=lambda each: each[:2])
     merged: list[_Range] = []
     for each in reversed(ranges):

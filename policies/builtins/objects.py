@@ -120,7 +120,7 @@ def to_number(value: Any) -> int | Decimal:
         return value
     if not isinstance(value, str):
         raise arguments.must_be(1, "one of {null, boolean, number, string}", value)
-    arguments.limited(len(value), _LONGEST_NUMBER, "the length of a number")
+    arguments.check_limit(len(value), _LONGEST_NUMBER, "the length of a number")
     parts = _NUMBER.fullmatch(value)
     if not parts or not (parts["whole"] or parts["fraction"]):
         raise ValueError(f"invalid number: {value[:100]}")
@@ -139,7 +139,7 @@ def range_step(first: Any, last: Any, step: Any) -> list[int]:
     start, end, by = (arguments.big(each, at) for at, each in enumerate((first, last, step), 1))
     if by <= 0:
         raise ValueError("numbers.range_step: step must be a positive integer")
-    arguments.limited(abs(end - start) // by, _MOST_NUMBERS, "the number of numbers")
+    arguments.check_limit(abs(end - start) // by, _MOST_NUMBERS, "the number of numbers")
     return list(range(start, end + 1, by) if start <= end else range(start, end - 1, -by))
 
 
@@ -172,8 +172,8 @@ class _Paths:
 
     def follow(self, node: Any, path: list[Any], passed: frozenset[Any]) -> None:
         self._steps += 1
-        arguments.limited(self._steps, _MOST_STEPS, "the number of steps in a graph")
-        arguments.limited(len(path), _LONGEST_PATH, "the length of a path")
+        arguments.check_limit(self._steps, _MOST_STEPS, "the number of steps in a graph")
+        arguments.check_limit(len(path), _LONGEST_PATH, "the length of a path")
         key = key_of(node)
         if key not in self._edges:
             self.found.append(path)

@@ -74,8 +74,8 @@ def replace(value: Any, pattern: Any, replacement: Any) -> str:
         piece = text[end : spans[0][0]] + _expanded(parts, expression, text, spans)
         length += len(piece)
         pieces += len(parts)
-        arguments.limited(pieces, _MOST_PIECES, "the number of pieces of a text")
-        arguments.limited(length, _MOST_CHARACTERS, "the length of a text")
+        arguments.check_limit(pieces, _MOST_PIECES, "the number of pieces of a text")
+        arguments.check_limit(length, _MOST_CHARACTERS, "the length of a text")
         out.append(piece)
         end = spans[0][1]
     return b"".join([*out, text[end:]]).decode()
@@ -101,7 +101,7 @@ def template_match(template: Any, value: Any, start: Any, end: Any) -> bool:
     """`regex.template_match`: a text with regular expressions between two delimiters."""
     marks = [arguments.text(start, 3), arguments.text(end, 4)]
     text, given = arguments.text(template, 1), arguments.text(value, 2).encode()
-    arguments.limited(len(text), _LONGEST_PATTERN, "the length of a template")
+    arguments.check_limit(len(text), _LONGEST_PATTERN, "the length of a template")
     if any(len(mark.encode()) != 1 for mark in marks):
         raise ValueError("a delimiter has to be exactly one character long")
     expression = _compiled(_templated(text, marks[0], marks[1]))
@@ -114,9 +114,9 @@ def _templated(text: str, start: str, end: str) -> str:
     for begin, stop in _delimited(text, start, end):
         inner = text[begin + 1 : stop - 1]
         _compiled(f"^{inner}$")
-        pattern += f"{quoted(text[done:begin])}({inner})"
+        pattern += f"{quote_meta(text[done:begin])}({inner})"
         done = stop
-    return f"{pattern}{quoted(text[done:])}$"
+    return f"{pattern}{quote_meta(text[done:])}$"
 
 
 def _delimited(text: str, start: str, end: str) -> Spans:
@@ -137,14 +137,14 @@ def _delimited(text: str, start: str, end: str) -> Spans:
     return found
 
 
-def quoted(text: str) -> str:
+def quote_meta(text: str) -> str:
     """Quote as Go's regexp.QuoteMeta does."""
     return "".join(f"\\{each}" if each in r"\.+*?()|[]{}^$" else each for each in text)
 
 
 @functools.lru_cache(maxsize=64)
 def _compiled(pattern: str) -> Any:
-    arguments.limited(len(pattern), _LONGEST_PATTERN, "the length of a pattern")
+    arguments.check_limit(len(pattern), _LONGEST_PATTERN, "the length of a pattern")
     options = re2.Options()
     options.log_errors = False
     options.max_mem = _PROGRAM_BYTES
@@ -159,7 +159,7 @@ def _compiled(pattern: str) -> Any:
 def _check_steps(expression: Any, length: int, before: int = 0) -> int:
     """Count what a search may cost, and refuse what is too much in all."""
     steps: int = before + expression.programsize * (length + 1)
-    arguments.limited(steps, _MOST_STEPS, "the work of a regular expression on this text")
+    arguments.check_limit(steps, _MOST_STEPS, "the work of a regular expression on this text")
     return steps
 
 

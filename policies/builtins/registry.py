@@ -1,4 +1,4 @@
-"""Built-in functions of Rego that the host of a compiled policy supplies.
+"""The built-in functions of Rego that the host of a compiled policy supplies, by name.
 
 Each does what OPA's own does (topdown/*.go of OPA 1.22), or fails: an error ends the evaluation,
 where OPA without strict errors would go on with nothing. Nothing can interrupt one, so that each
@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from policies.builtins import (
     crypto,
-    durations,
     encoding,
     json_patch,
     networks,
@@ -33,10 +32,10 @@ SUPPLIED: Final[Mapping[str, Callable[..., Any]]] = {
     "cast_set": objects.cast_set,
     "cast_string": objects.cast_string,
     "crypto.hmac.equal": crypto.equal,
-    "crypto.hmac.md5": crypto.keyed("md5"),
-    "crypto.hmac.sha1": crypto.keyed("sha1"),
-    "crypto.hmac.sha256": crypto.keyed("sha256"),
-    "crypto.hmac.sha512": crypto.keyed("sha512"),
+    "crypto.hmac.md5": crypto.hmac_digest("md5"),
+    "crypto.hmac.sha1": crypto.hmac_digest("sha1"),
+    "crypto.hmac.sha256": crypto.hmac_digest("sha256"),
+    "crypto.hmac.sha512": crypto.hmac_digest("sha512"),
     "crypto.md5": crypto.digest("md5"),
     "crypto.sha1": crypto.digest("sha1"),
     "crypto.sha256": crypto.digest("sha256"),
@@ -69,7 +68,7 @@ SUPPLIED: Final[Mapping[str, Callable[..., Any]]] = {
     "time.date": times.date,
     "time.diff": times.diff,
     "time.format": times.format_time,
-    "time.parse_duration_ns": durations.parse_ns,
+    "time.parse_duration_ns": times.parse_duration_ns,
     "time.parse_ns": times.parse_ns,
     "time.parse_rfc3339_ns": times.parse_rfc3339_ns,
     "time.weekday": times.weekday,

@@ -17,7 +17,7 @@ _ESCAPES: Final = {
 }
 
 
-def quoted(text: str, mark: str = '"', *, ascii_only: bool = False) -> str:
+def go_quote(text: str, mark: str = '"', *, ascii_only: bool = False) -> str:
     """Give a text in quotation marks, as Go's strconv.Quote does."""
     return mark + "".join(_quoted(each, mark, ascii_only=ascii_only) for each in text) + mark
 
@@ -35,20 +35,22 @@ def _quoted(character: str, mark: str, *, ascii_only: bool) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def shown(value: Any) -> str:
+def rego_repr(value: Any) -> str:
     """Give a value as Rego writes it; members and keys in order."""
     if isinstance(value, str):
-        return quoted(value)
+        return go_quote(value)
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, (int, Decimal)):
         return value.text if isinstance(value, Number) else str(value)
     if isinstance(value, list):
-        return "[" + ", ".join(map(shown, value)) + "]"
+        return "[" + ", ".join(map(rego_repr, value)) + "]"
     if isinstance(value, Set):
-        members = ", ".join(map(shown, sorted(value, key=order)))
+        members = ", ".join(map(rego_repr, sorted(value, key=order)))
         return f"{{{members}}}" if members else "set()"
-    return "{" + ", ".join(f"{shown(key)}: {shown(each)}" for key, each in pairs(value)) + "}"
+    return (
+        "{" + ", ".join(f"{rego_repr(key)}: {rego_repr(each)}" for key, each in pairs(value)) + "}"
+    )
 
 
 def pairs(value: dict[Any, Any]) -> list[tuple[Any, Any]]:

@@ -54,7 +54,7 @@ def concat(separator: Any, values: Any) -> str:
 def replace(value: Any, old: Any, new: Any) -> str:
     """`replace`: of an empty text, what is new comes before each character and at the end."""
     text, out, into = arguments.text(value, 1), arguments.text(old, 2), arguments.text(new, 3)
-    arguments.limited((len(text) + 1) * (len(into) + 1), _LONGEST, "the length of the answer")
+    arguments.check_limit((len(text) + 1) * (len(into) + 1), _LONGEST, "the length of the answer")
     return text.replace(out, into)
 
 
@@ -76,12 +76,12 @@ def indexof_n(value: Any, part: Any) -> list[int]:
     text, wanted = arguments.text(value, 1), arguments.text(part, 2)
     if not wanted:
         raise ValueError("empty search character")
-    arguments.limited(len(text) * len(wanted), _MOST_COMPARED, "the work of a search")
+    arguments.check_limit(len(text) * len(wanted), _MOST_COMPARED, "the work of a search")
     found: list[int] = []
     place = text.find(wanted)
     while place >= 0:
         found.append(place)
-        arguments.limited(len(found), _MOST_FOUND, "the number of places found")
+        arguments.check_limit(len(found), _MOST_FOUND, "the number of places found")
         place = text.find(wanted, place + 1)
     return found
 

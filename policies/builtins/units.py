@@ -66,7 +66,7 @@ def parse_bytes(value: Any) -> int:
 
 
 def _split(text: str) -> tuple[str, str]:
-    arguments.limited(len(text), _MOST_CHARACTERS, "the length of an amount")
+    arguments.check_limit(len(text), _MOST_CHARACTERS, "the length of an amount")
     if " " in text:
         raise ValueError("spaces not allowed in resource strings")
     end = _end_of_number(text)
@@ -97,7 +97,7 @@ def _fraction(number: str, most: int) -> Fraction:
     if not found:
         raise ValueError("could not parse amount to a number")
     places = len(found[1].partition(".")[2])
-    arguments.limited(abs(int(found[2] or 0) - places), most, "the exponent of an amount")
+    arguments.check_limit(abs(int(found[2] or 0) - places), most, "the exponent of an amount")
     return Fraction(number)
 
 

@@ -1,4 +1,4 @@
-"""Reads and writes the file of a bundle: `.tar.gz`, as OPA's bundles are."""
+"""The file of a bundle, a `.tar.gz` as OPA's bundles are: read, packed, written in one step."""
 
 import gzip
 import io
@@ -11,11 +11,20 @@ from typing import Final
 
 from core.base.errors import BundleRefusedError
 
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Put `content` at `path`, whose folder is made where there is none."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(".partial")
+    partial.write_bytes(content)
+    partial.replace(path)
+
+
 MAX_BYTES: Final = 16 * 1024 * 1024
 """Largest bundle, packed and unpacked; ours take under 1 MiB."""
 
 
-def read_packed(path: Path) -> bytes:
+def read_archive(path: Path) -> bytes:
     """Read the file of a bundle.
 
     Raises:

@@ -1,8 +1,8 @@
 """A policy bundle: what `sallyport policy build` makes and a gate puts in force.
 
 It is an OPA bundle (https://www.openpolicyagent.org/docs/management-bundles) compiled to
-WebAssembly. Its manifest carries, under `metadata.sallyport`, the format version and the
-METADATA of each rule, since the gate has no Rego compiler to ask.
+WebAssembly. Its manifest carries, under `metadata.sallyport`, the format version and the METADATA
+of each rule, since the gate has no Rego compiler to ask.
 """
 
 import hashlib
@@ -21,12 +21,12 @@ from core.base.errors import BundleRefusedError
 from core.base.times import LATEST_S
 from core.profiles.privileges import covers
 from core.safe_text import safe_excerpt
-from policies.bundle.archive import pack, read_packed, unpack
+from policies.bundle.archive import pack, read_archive, unpack
 from policies.bundle.signatures import (
     NO_KEYS,
     SIGNATURES,
     Keys,
-    Signing,
+    SigningKey,
     refuse_large,
     sign,
     verify,
@@ -95,7 +95,7 @@ _NULL: Final = msgspec.Raw(b"null")
 _NO_FIELDS: Final = msgspec.Raw(b"{}")
 
 
-class Case(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+class BundleCase(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """A test that a bundle carries: an input, and what must be found in it (rule ids).
 
     The input is not parsed where the bundle is read, but where it is tried out, within limits.
@@ -122,7 +122,7 @@ class Manifest(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
     format: int
     rules: list[Rule]
-    cases: list[Case] = []
+    cases: list[BundleCase] = []
     """Judged wherever the bundle is loaded, before it is put in force."""
     engine: EngineName = "embedded"
     """What it was built for: `embedded`, also taken by an OPA server, or `opa` alone."""
@@ -142,7 +142,7 @@ class Bundle:
     """First 12 hex digits of the SHA-256 of the policy and its METADATA."""
     digest: str = field(default="", compare=False)
     """SHA-256 of the whole file, in hex."""
-    cases: Sequence[Case] = ()
+    cases: Sequence[BundleCase] = ()
     """Tests that it carries."""
     engine: EngineName = "embedded"
     """What it was built for."""
@@ -174,7 +174,7 @@ def read_bundle(path: Path, keys: Keys = NO_KEYS) -> Bundle:
         BundleRefusedError: it is missing, damaged, too large, made by another format version, or
             not signed as it must be.
     """
-    return parse_bundle(read_packed(path), str(path), keys)
+    return parse_bundle(read_archive(path), str(path), keys)
 
 
 def parse_bundle(packed: bytes, path: str, keys: Keys = NO_KEYS) -> Bundle:
@@ -240,7 +240,7 @@ def _parsed(packed: bytes, path: str, keys: Keys) -> Bundle:
     )
 
 
-def signed(packed: bytes, signing: Signing, path: str) -> bytes:
+def add_signature(packed: bytes, signing: SigningKey, path: str) -> bytes:
     """Give a packed bundle with a signature; one that it has already is replaced.
 
     Raises:

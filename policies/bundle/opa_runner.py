@@ -1,4 +1,4 @@
-"""Runs OPA's compiler."""
+"""Runs OPA's compiler, and reads the errors that it prints."""
 
 import subprocess
 from pathlib import Path

@@ -78,7 +78,7 @@ def _public(name: str, path: Path) -> PublicKey:
 
 
 @dataclass(frozen=True)
-class Signing:
+class SigningKey:
     """By what a bundle is signed."""
 
     key: PrivateKey = field(repr=False)
@@ -86,7 +86,7 @@ class Signing:
     """By which a gate knows the public key (`bundles.keys`); it tries all without one."""
 
 
-def read_signing_key(path: Path, key_id: str = "") -> Signing:
+def read_signing_key(path: Path, key_id: str = "") -> SigningKey:
     """Read a private key (PEM, without a password).
 
     Raises:
@@ -99,7 +99,7 @@ def read_signing_key(path: Path, key_id: str = "") -> Signing:
     public = key.public_key() if isinstance(key, PrivateKey) else None
     if (problem := _against(public)) or not isinstance(key, PrivateKey):
         raise SettingsError(f"--signing-key {path}: {problem}")
-    return Signing(key, key_id)
+    return SigningKey(key, key_id)
 
 
 def _against(key: object) -> str:
@@ -112,7 +112,7 @@ def _against(key: object) -> str:
     return f"must be of the curve P-256, RSA of {_LEAST_RSA_BITS} bits or more, or Ed25519"
 
 
-def sign(files: Mapping[str, bytes], signing: Signing) -> bytes:
+def sign(files: Mapping[str, bytes], signing: SigningKey) -> bytes:
     """Give the content of `.signatures.json` for the files of a bundle, by name."""
     key, key_id = signing.key, signing.key_id
     listed = [

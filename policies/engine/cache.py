@@ -14,8 +14,15 @@ from itertools import islice
 from typing import Final
 
 from policies.bundle.format import Rule
-from policies.engine.interface import A_POD, Answer, Engine, Judgement, Remote, Shown
-from policies.site.fields import Reads
+from policies.engine.interface import (
+    A_POD,
+    Engine,
+    Judgement,
+    PolicyAnswer,
+    RemoteEngine,
+    ShownFields,
+)
+from policies.site.fields import DeclaredFields
 
 MOST_ENTRIES: Final = 4096
 """Different inputs: more than the workloads of most clusters that are created in an hour."""
@@ -34,15 +41,15 @@ _Key = bytes | tuple[bytes, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class CachedSample:
     """An input and what an engine said of it, to compare another engine with."""
 
-    said: Answer | Judgement
+    said: PolicyAnswer | Judgement
     projection: bytes | None
     """None of a judgement that did not see the object."""
     context: bytes = b""
     """Of a judgement."""
-    shown: Shown = A_POD
+    shown: ShownFields = A_POD
 
 
 class RememberingEngine:
@@ -52,7 +59,7 @@ class RememberingEngine:
         self._engine = engine
         self._whole = any(rule.site for rule in engine.rules.values())
         self._most_entries = most_entries
-        self._remembered: OrderedDict[_Key, Answer | Judgement] = OrderedDict()
+        self._remembered: OrderedDict[_Key, PolicyAnswer | Judgement] = OrderedDict()
         self._size = 0
         self.hits = 0
         """Projections answered from memory."""
@@ -70,14 +77,14 @@ class RememberingEngine:
         return self._engine.rules
 
     @property
-    def reads(self) -> Reads:
+    def reads(self) -> DeclaredFields:
         """See Engine.reads."""
         return self._engine.reads
 
-    async def ask(self, projection: bytes) -> Answer:
+    async def ask(self, projection: bytes) -> PolicyAnswer:
         """See Engine.ask. An evaluation that fails is not remembered."""
         found = self._remembered.get(projection)
-        if isinstance(found, Answer):
+        if isinstance(found, PolicyAnswer):
             self.hits += 1
             self._remembered.move_to_end(projection)
             return found
@@ -87,7 +94,7 @@ class RememberingEngine:
         return answer
 
     async def judge(
-        self, projection: bytes, answer: Answer, context: bytes, shown: Shown = A_POD
+        self, projection: bytes, answer: PolicyAnswer, context: bytes, shown: ShownFields = A_POD
     ) -> Judgement:
         """See Engine.judge. An evaluation that fails is not remembered."""
         whole = (context, projection, shown.fields, shown.kind.encode())
@@ -100,15 +107,15 @@ class RememberingEngine:
         self._remember(key, judgement)
         return judgement
 
-    def recent(self, most: int) -> list["Sample"]:
+    def recent(self, most: int) -> list["CachedSample"]:
         """Give what was asked last, of inputs that differ, with what was answered."""
         last = islice(reversed(self._remembered.items()), most)
         return [_sample(key, said) for key, said in last]
 
-    def recall(self, samples: Sequence[Sample]) -> None:
+    def recall(self, samples: Sequence[CachedSample]) -> None:
         """Remember what the same bundle said elsewhere, the latest first."""
         for each in reversed(samples):
-            if isinstance(each.said, Answer):
+            if isinstance(each.said, PolicyAnswer):
                 key: _Key | None = each.projection
             elif not self._whole:
                 key = (each.context,)
@@ -121,7 +128,7 @@ class RememberingEngine:
 
     def missing(self) -> list[str]:
         """Name what the engine lacks to evaluate; what is remembered is answered without it."""
-        return self._engine.missing() if isinstance(self._engine, Remote) else []
+        return self._engine.missing() if isinstance(self._engine, RemoteEngine) else []
 
     def close(self) -> None:
         """Free the engine and forget all."""
@@ -129,7 +136,7 @@ class RememberingEngine:
         self._size = 0
         self._engine.close()
 
-    def _remember(self, key: _Key, said: Answer | Judgement) -> None:
+    def _remember(self, key: _Key, said: PolicyAnswer | Judgement) -> None:
         size = _size(key, said)
         if size > _MOST_OF_ONE or key in self._remembered:
             return
@@ -140,16 +147,16 @@ class RememberingEngine:
             self._size -= _size(*oldest)
 
 
-def _sample(key: _Key, said: Answer | Judgement) -> Sample:
+def _sample(key: _Key, said: PolicyAnswer | Judgement) -> CachedSample:
     if isinstance(key, bytes):
-        return Sample(said, key)
+        return CachedSample(said, key)
     if len(key) == 1:
-        return Sample(said, None, key[0])
+        return CachedSample(said, None, key[0])
     context, projection, fields, kind = key
-    return Sample(said, projection, context, Shown(kind.decode(), fields))
+    return CachedSample(said, projection, context, ShownFields(kind.decode(), fields))
 
 
-def _size(key: _Key, said: Answer | Judgement) -> int:
+def _size(key: _Key, said: PolicyAnswer | Judgement) -> int:
     """Give about how many bytes it takes; a character may take four."""
     kept = len(key) if isinstance(key, bytes) else sum(map(len, key))
     characters = sum(len(signal.value) + len(signal.path) for signal in said.signals)

@@ -1,9 +1,12 @@
-"""What every engine is asked before its bundle counts: a bundle that finds nothing lets all in."""
+"""The canary that every engine is asked before its bundle counts.
+
+A bundle that finds nothing would let everything in.
+"""
 
 from typing import Final
 
 from core.kubernetes.pod import SecurityContext
-from policies.engine.interface import Answer, Judgement
+from policies.engine.interface import Judgement, PolicyAnswer
 from policies.projection.containers import Container
 from policies.projection.context import Context, encode_context
 from policies.projection.pods import Projection, encode
@@ -22,13 +25,13 @@ CANARY: Final = encode(
 )
 """The projection of a Pod that every bundle must find something in."""
 
-ENTERED: Final = encode_context(Context("CONNECT", "exec"))
+CANARY_CONTEXT: Final = encode_context(Context("CONNECT", "exec"))
 """The context of a request that every bundle must find something in."""
 
 _ENTERING: Final = "sandbox/actor/entered"
 
 
-def problem_of(answer: Answer, judged: Judgement | None = None) -> str:
+def find_problem(answer: PolicyAnswer, judged: Judgement | None = None) -> str:
     """Say what is wrong with what a bundle answers to them; empty where nothing is.
 
     `judged` is None while only `answer` is known.

@@ -7,6 +7,7 @@ deadline, and is not interrupted. Why this engine: `docs/adr/0004-embedded-engin
 """
 
 import asyncio
+import queue
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -19,14 +20,63 @@ from core.base.errors import BundleRefusedError, EvaluationError, PolicyError
 from policies.builtins.denylist import hint
 from policies.builtins.registry import SUPPLIED
 from policies.bundle.format import JUDGE, NEEDS, Bundle
-from policies.engine.asking import judge_input
-from policies.engine.canary import CANARY, ENTERED, problem_of
-from policies.engine.entry_points import read_answer, read_judgement
-from policies.engine.instances import Instances
-from policies.engine.interface import A_POD, Answer, Judgement, Shown
-from policies.engine.places import place_of
+from policies.engine.canary import CANARY, CANARY_CONTEXT, find_problem
+from policies.engine.entry_points import judge_input, read_answer, read_judgement
+from policies.engine.forbidden_calls import place_of
+from policies.engine.interface import A_POD, Judgement, PolicyAnswer, ShownFields
 from policies.engine.wasm import Code, Instance
-from policies.site.fields import Reads
+from policies.site.fields import DeclaredFields
+
+
+class Instances:
+    """A fixed number of instances; one that failed is replaced by a new one."""
+
+    def __init__(self, code: Code, make: Callable[[Code], Instance], count: int) -> None:
+        """Start `count` instances.
+
+        Raises:
+            PolicyError: the policy cannot be started.
+        """
+        self._code = code
+        self._make = make
+        self._idle: queue.SimpleQueue[Instance | None] = queue.SimpleQueue()
+        for _ in range(count):
+            self._idle.put(make(code))
+
+    def evaluate(self, entrypoint: int, document: bytes, seconds: float, wait_s: float) -> bytes:
+        """Evaluate on an instance that is idle, or will be within `wait_s` seconds.
+
+        Raises:
+            PolicyError: none is, or the evaluation failed.
+        """
+        try:
+            instance = self._idle.get(timeout=wait_s)
+        except queue.Empty:
+            raise PolicyError("too many are evaluated at once") from None
+        try:
+            if instance is None:
+                instance = self._make(self._code)
+            answer = instance.evaluate(entrypoint, document, seconds)
+        except BaseException as error:
+            if instance is not None:
+                instance.close()
+            self._idle.put(None)
+            if isinstance(error, PolicyError) or not isinstance(error, Exception):
+                raise
+            raise PolicyError(f"an instance failed: {type(error).__name__}") from error
+        self._idle.put(instance)
+        return answer
+
+    def close(self) -> None:
+        """Free those that are idle."""
+        while True:
+            try:
+                instance = self._idle.get_nowait()
+            except queue.Empty:
+                return
+            if instance is not None:
+                instance.close()
+
 
 _INLINE_BYTES: Final = 32 * 1024
 _INLINE_SECONDS: Final = 0.05
@@ -59,7 +109,7 @@ class EmbeddedEngine:
     ) -> None:
         self.revision = bundle.revision
         self.rules = bundle.rules
-        self.reads = Reads(bundle.rules.values())
+        self.reads = DeclaredFields(bundle.rules.values())
         self._observe = observe
         self._limits = limits
         self._quick_s = min(limits.seconds, _INLINE_SECONDS)
@@ -75,23 +125,23 @@ class EmbeddedEngine:
             self.close()
             raise
 
-    async def ask(self, projection: bytes) -> Answer:
+    async def ask(self, projection: bytes) -> PolicyAnswer:
         """See Engine.ask. What is large, or takes long, is evaluated in another thread."""
         return read_answer(await self._run(NEEDS, projection))
 
-    def evaluate(self, projection: bytes) -> Answer:
+    def evaluate(self, projection: bytes) -> PolicyAnswer:
         """Do the same in the caller's thread."""
         return read_answer(self._evaluate(self._others, NEEDS, projection, self._limits.seconds))
 
     async def judge(
-        self, projection: bytes, answer: Answer, context: bytes, shown: Shown = A_POD
+        self, projection: bytes, answer: PolicyAnswer, context: bytes, shown: ShownFields = A_POD
     ) -> Judgement:
         """See Engine.judge. The object goes along only where a site's Rego may read it."""
         document = self._input(projection, answer, context, shown)
         return read_judgement(await self._run(JUDGE, document))
 
     def _input(
-        self, projection: bytes, answer: Answer, context: bytes, shown: Shown = A_POD
+        self, projection: bytes, answer: PolicyAnswer, context: bytes, shown: ShownFields = A_POD
     ) -> bytes:
         return judge_input(projection, answer, context, shown, whole=self._whole)
 
@@ -145,11 +195,11 @@ class EmbeddedEngine:
 
     def _prove_once(self) -> None:
         answer = self.evaluate(CANARY)
-        problem = problem_of(answer)
+        problem = find_problem(answer)
         if not problem:
-            document = self._input(CANARY, answer, ENTERED)
+            document = self._input(CANARY, answer, CANARY_CONTEXT)
             judged = self._evaluate(self._others, JUDGE, document, self._limits.seconds)
-            problem = problem_of(answer, read_judgement(judged))
+            problem = find_problem(answer, read_judgement(judged))
         if problem:
             raise BundleRefusedError(problem)
 

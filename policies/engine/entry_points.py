@@ -1,4 +1,7 @@
-"""Reads what the entry points answer: strictly, since what is not read might have counted."""
+"""The entry points `needs` and `judge`: their input, and their answers read strictly.
+
+What is not read might have counted.
+"""
 
 from typing import Final, TypeVar
 
@@ -8,7 +11,33 @@ from core.base.errors import EvaluationError
 from core.decision.decision import Denial, Need
 from core.sandbox.decision import Feature, Signal
 from policies.bundle.format import JUDGE, NEEDS
-from policies.engine.interface import Answer, Judgement
+from policies.engine.interface import Judgement, PolicyAnswer, ShownFields
+
+_ENCODER: Final = msgspec.json.Encoder()
+
+
+def judge_input(
+    projection: bytes,
+    answer: PolicyAnswer,
+    context: bytes,
+    shown: ShownFields,
+    *,
+    whole: bool = True,
+) -> bytes:
+    """Give the input of `judge` as JSON (schema/judge.json).
+
+    Without `whole` the object stays out: where no Rego of a site may read it.
+    """
+    if not whole:
+        return b'{"context":%b}' % context
+    return b'{"context":%b,"fields":%b,"kind":%b,"needs":%b,"projection":%b}' % (
+        context,
+        shown.fields,
+        _ENCODER.encode(shown.kind),
+        _ENCODER.encode(answer.needs),
+        projection,
+    )
+
 
 MOST_OF_JUDGEMENT: Final = 256 * 1024
 """Bytes of what `judge` may answer: more than all signals of a Pod of a thousand containers."""
@@ -71,7 +100,7 @@ _ANSWERS: Final = msgspec.json.Decoder(tuple[_AnswerResult])
 _JUDGED: Final = msgspec.json.Decoder(tuple[_JudgedResult])
 
 
-def read_answer(answer: bytes) -> Answer:
+def read_answer(answer: bytes) -> PolicyAnswer:
     """Turn what `needs` answers into ours; anything but its stated shape is an error.
 
     Raises:
@@ -91,7 +120,7 @@ def read_answer(answer: bytes) -> Answer:
     ]
     denials.sort(key=lambda denial: (denial.path, denial.rule, denial.value))
     features = sorted(read.features, key=lambda it: (it.path, it.name, it.container or ""))
-    return Answer(tuple(needs), tuple(denials), _signals(read.signals), tuple(features))
+    return PolicyAnswer(tuple(needs), tuple(denials), _signals(read.signals), tuple(features))
 
 
 def read_judgement(answer: bytes) -> Judgement:

@@ -1,4 +1,4 @@
-"""Engines that evaluate a bundle. All give the same answer for the same projection."""
+"""What every engine is and answers. All give the same answer for the same projection."""
 
 from collections.abc import Mapping
 from typing import Final, Protocol, runtime_checkable
@@ -8,10 +8,10 @@ import msgspec
 from core.decision.decision import Denial, Need
 from core.sandbox.decision import Feature, Signal
 from policies.bundle.format import Rule
-from policies.site.fields import NO_FIELDS, POD, Reads
+from policies.site.fields import NO_FIELDS, POD, DeclaredFields
 
 
-class Answer(msgspec.Struct, frozen=True, gc=False):
+class PolicyAnswer(msgspec.Struct, frozen=True, gc=False):
     """What the policies say of one projection."""
 
     needs: tuple[Need, ...]
@@ -35,7 +35,7 @@ class Judgement(msgspec.Struct, frozen=True, gc=False):
     """What they warn of; ordered so too."""
 
 
-class Shown(msgspec.Struct, frozen=True, gc=False):
+class ShownFields(msgspec.Struct, frozen=True, gc=False):
     """What a site's rules see of an object besides its projection."""
 
     kind: str = POD
@@ -44,7 +44,7 @@ class Shown(msgspec.Struct, frozen=True, gc=False):
     """The fields that they declare, as JSON."""
 
 
-A_POD: Final = Shown()
+A_POD: Final = ShownFields()
 """A Pod of which no field is declared."""
 
 
@@ -60,10 +60,10 @@ class Engine(Protocol):
         """What the METADATA of its rules says, by rule id."""
 
     @property
-    def reads(self) -> Reads:
+    def reads(self) -> DeclaredFields:
         """What the rules of the site in it look at."""
 
-    async def ask(self, projection: bytes) -> Answer:
+    async def ask(self, projection: bytes) -> PolicyAnswer:
         """Give what an object needs, what it may never have, how risky it is and what it uses.
 
         Raises:
@@ -71,7 +71,7 @@ class Engine(Protocol):
         """
 
     async def judge(
-        self, projection: bytes, answer: Answer, context: bytes, shown: Shown = A_POD
+        self, projection: bytes, answer: PolicyAnswer, context: bytes, shown: ShownFields = A_POD
     ) -> Judgement:
         """Give what makes a request risky that its object alone does not show, and what is wrong.
 
@@ -87,7 +87,7 @@ class Engine(Protocol):
 
 
 @runtime_checkable
-class Remote(Protocol):
+class RemoteEngine(Protocol):
     """Of an engine that evaluates elsewhere: it may be away."""
 
     def missing(self) -> list[str]:

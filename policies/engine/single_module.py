@@ -3,10 +3,10 @@
 A server takes one module at a time, and compiles all that it has with each: the 113 built-in ones
 took it 16 s, in which it had some of them. In one module a revision is there or it is not.
 
-Each rule gets a name of its own: `needs` of the third package becomes `s3_needs`, wherever the
-name stands in that package, also where it is a variable's: so what hides what is as it was. What is
-named through an import or `data` is found by its package, and what cannot be found is refused.
-docs/adr/0052-an-opa-server-as-the-engine.md
+Each rule gets a name of its own: `needs` of the third package becomes `s3_needs`, wherever the name
+stands in that package, also where it is a variable's: so what hides what is as it was. What is
+named through an import or `data` is found by its package, and what cannot be found is refused. See
+docs/adr/0052-an-opa-server-as-the-engine.md. Rego is split into tokens for that, by OPA's grammar.
 """
 
 import hashlib
@@ -14,11 +14,47 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal
 
 from core.base.errors import BundleRefusedError
 from policies.bundle.format import JUDGE, NEEDS, Bundle
-from policies.engine.tokens import CLOSING, OPENING, Token, tokens
+
+Sort = Literal["space", "comment", "text", "raw", "template", "number", "name", "mark"]
+
+_TOKEN: Final = re.compile(
+    r"(?P<space>[ \t\r\n]+)"
+    r"|(?P<comment>\#[^\n]*)"
+    r'|(?P<template>\$(?:"(?:[^"\\\n]|\\.)*"|`[^`]*`))'
+    r'|(?P<text>"(?:[^"\\\n]|\\.)*")'
+    r"|(?P<raw>`[^`]*`)"
+    r"|(?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)"
+    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
+    r"|(?P<mark>.)",
+    re.DOTALL,
+)
+
+OPENING: Final = frozenset("([{")
+CLOSING: Final = frozenset(")]}")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A piece of Rego; all of a text's pieces together are the text."""
+
+    sort: Sort
+    text: str
+    line: int
+    """Counted from 1."""
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """Yield a text's tokens, in order."""
+    line = 1
+    for found in _TOKEN.finditer(text):
+        sort: Sort = found.lastgroup  # type: ignore[assignment]  # The groups are the sorts.
+        yield Token(sort, found[0], line)
+        line += found[0].count("\n")
+
 
 ASKED: Final = {NEEDS: "asked_needs", JUDGE: "asked_judge"}
 """The rules of the merged module that answer, by entry point."""
@@ -40,7 +76,7 @@ _NO_PACKAGES: Final = (("rego",), ("future",))
 
 
 @dataclass(frozen=True)
-class Merged:
+class SingleModule:
     """All of a bundle's Rego as one module."""
 
     root: str
@@ -72,7 +108,7 @@ class _Source:
         )
 
 
-def merge(bundle: Bundle, pushed_at: int = 0) -> Merged:
+def build_single_module(bundle: Bundle, pushed_at: int = 0) -> SingleModule:
     """Make one module of a bundle's sources.
 
     Raises:
@@ -104,7 +140,7 @@ def merge(bundle: Bundle, pushed_at: int = 0) -> Merged:
         written = text.split("\n")
         lines += written
         places += [f"{source.file}:{number}" for number in range(1, len(written) + 1)]
-    return Merged(root, "\n".join(lines) + "\n", prefix, places)
+    return SingleModule(root, "\n".join(lines) + "\n", prefix, places)
 
 
 def _source(file: str, text: str) -> _Source:

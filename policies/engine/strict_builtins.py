@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from core.base.errors import PolicyError
-from policies.builtins.native import GUARDS, REPLACED, Guard
-from policies.builtins.native_part import NATIVE
+from policies.builtins.native import GUARDS, NATIVE, REPLACED, Guard
 from policies.engine.wasm_binary import Functions, Signature, number_of
 
 ASKED: Final[Mapping[int, str]] = {-at: name for at, name in enumerate(NATIVE, 1)}

@@ -7,11 +7,11 @@ from typing import Any, Final
 import yaml
 
 from policies.gatekeeper_import.constraint_match import Match
-from policies.gatekeeper_import.declared_fields import Needed
+from policies.gatekeeper_import.declared_fields import NeededFields
 from policies.gatekeeper_import.parameter_schemas import json_schema
 from policies.gatekeeper_import.shared_rego import SHARED
 from policies.gatekeeper_import.templates import Constraint, Template
-from policies.site.kubernetes_kinds import in_no_namespace
+from policies.site.kubernetes_kinds import cluster_scoped
 
 CATEGORY: Final = "gatekeeper"
 """Of all rules that are carried over."""
@@ -30,7 +30,7 @@ deny contains {{"path": path, "value": "", "message": message}} if {{
 Of = tuple[Template, Constraint]
 
 
-def fields_of(needed: Needed, match: Match) -> tuple[str, ...]:
+def fields_of(needed: NeededFields, match: Match) -> tuple[str, ...]:
     """Give what the rule must declare: what the policy reads, and what decides where it holds."""
     found = set(needed.fields)
     if match.labels or (match.namespace_labels and "Namespace" in match.kinds):
@@ -43,7 +43,7 @@ def fields_of(needed: Needed, match: Match) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def adapter(name: str, package: str, of: Of, match: Match, needed: Needed) -> str:
+def adapter(name: str, package: str, of: Of, match: Match, needed: NeededFields) -> str:
     """Give the text of the rule; `package` is that of the template's Rego."""
     fields = fields_of(needed, match)
     conditions = "".join(f"\t{line}\n" for line in _conditions(match))
@@ -132,7 +132,7 @@ def _selected(selector: str, match: Match) -> Iterator[str]:
     )
 
 
-def _review(needed: Needed, *, has_fields: bool) -> Iterator[str]:
+def _review(needed: NeededFields, *, has_fields: bool) -> Iterator[str]:
     """Give `review`: the object and what of the request the policy reads. It is always defined."""
     parts = [
         '"object": shared.object_of(input, fields, here)',
@@ -155,7 +155,7 @@ def _review(needed: Needed, *, has_fields: bool) -> Iterator[str]:
 
 def _here(match: Match) -> str:
     """Give `here`, the object's namespace; empty where its kind lies in none."""
-    if outside := in_no_namespace(match.kinds):
+    if outside := cluster_scoped(match.kinds):
         kinds = _constant(outside)
         return f'\nhere := "" if input.kind in {kinds}\n\nelse := input.context.namespace\n'
     return "\nhere := input.context.namespace\n"

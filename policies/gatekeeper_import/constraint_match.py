@@ -12,7 +12,7 @@ import msgspec
 from core.base.errors import BundleRefusedError
 from policies.gatekeeper_import.templates import Constraint
 from policies.site.fields import check_kind
-from policies.site.kubernetes_kinds import all_in_namespaces, groups_of, written
+from policies.site.kubernetes_kinds import are_namespaced, groups_of, rule_kind
 
 _WEBHOOK: Final = "validation.gatekeeper.sh"
 _OPERATORS: Final = frozenset({"In", "NotIn", "Exists", "DoesNotExist"})
@@ -64,7 +64,7 @@ class Match(msgspec.Struct, frozen=True):
     @property
     def by_file(self) -> bool:
         """Whether the file of choices can say the namespaces: nothing lies in none."""
-        return all_in_namespaces(self.kinds)
+        return are_namespaced(self.kinds)
 
 
 def read_match(constraint: Constraint) -> Match:
@@ -159,7 +159,7 @@ def _written(kind: str, groups: Iterable[str]) -> Iterator[str]:
         if not known:
             raise ValueError(f"spec.match.kinds: {kind}: apiGroups '*' must name its group")
         for each in known:
-            name = written(each, kind)
+            name = rule_kind(each, kind)
             check_kind(name)
             yield name
 

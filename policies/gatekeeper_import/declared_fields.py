@@ -9,10 +9,10 @@ import msgspec
 
 from core.base.errors import BundleRefusedError
 from policies.bundle.format import Rule
-from policies.gatekeeper_import.reading import Reading
+from policies.gatekeeper_import.input_reads import InputReads
 from policies.gatekeeper_import.rego_values import ANY, Path
-from policies.site.fields import Reads, check_field
-from policies.site.kubernetes_kinds import LISTS, all_known
+from policies.site.fields import DeclaredFields, check_field
+from policies.site.kubernetes_kinds import LISTS, are_built_in
 
 _OBJECT: Final = ("review", "object")
 _GIVEN: Final = frozenset({"kind", "operation", "namespace", "name"})
@@ -72,7 +72,7 @@ _LONGEST: Final = 200
 """Of the fields that a rule may declare, with room for those that say where it holds."""
 
 
-class Needed(msgspec.Struct, frozen=True):
+class NeededFields(msgspec.Struct, frozen=True):
     """What a policy needs of its input."""
 
     fields: tuple[str, ...]
@@ -82,7 +82,7 @@ class Needed(msgspec.Struct, frozen=True):
     """What of it may differ from what Gatekeeper shows."""
 
 
-def needed(reading: Reading, kinds: Sequence[str]) -> Needed:
+def needed_fields(reading: InputReads, kinds: Sequence[str]) -> NeededFields:
     """Say what must be declared for rules that are asked about these kinds.
 
     Raises:
@@ -99,10 +99,10 @@ def needed(reading: Reading, kinds: Sequence[str]) -> Needed:
             notes.update(note for each in declared if not quiet for note in _notes(each))
         elif path[:1] != ("parameters",):
             review.update(_of_review(path))
-    return Needed(_joined(fields), frozenset(review), tuple(sorted(notes)))
+    return NeededFields(_joined(fields), frozenset(review), tuple(sorted(notes)))
 
 
-def _leaves(reading: Reading) -> set[Path]:
+def _leaves(reading: InputReads) -> set[Path]:
     """Give what is read whole, and what is looked at where nothing below it is read."""
     found = reading.whole | reading.seen
     inner = {path[:end] for path in found for end in range(len(path))}
@@ -140,7 +140,7 @@ def _fields(path: Path, kinds: Sequence[str]) -> Iterable[str]:
 
 
 def _field(steps: Sequence[str], kinds: Sequence[str]) -> str:
-    known = all_known(kinds)
+    known = are_built_in(kinds)
     written, place = "", "object"
     kept: list[str] = []
     for number, each in enumerate(steps):
@@ -185,7 +185,7 @@ def _shown(steps: Sequence[str], kept: int, field: str, kind: str) -> bool:
         kinds=[kind],
         fields=[field],
     )
-    return _MARK in json.dumps(json.loads(Reads([rule]).fields(kind, value)))
+    return _MARK in json.dumps(json.loads(DeclaredFields([rule]).fields(kind, value)))
 
 
 def _is_list(steps: Sequence[str], number: int) -> bool:

@@ -1,28 +1,34 @@
-"""Carries Gatekeeper's ConstraintTemplates and Constraints over into a site's rules."""
+"""Carries Gatekeeper's ConstraintTemplates and Constraints over into a site's rules.
+
+It says what became of each; a template that calls built-in functions the engine lacks is refused.
+"""
 
 import hashlib
+import io
 import re
+import tarfile
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Literal
 
 import msgspec
 
 from core.base.errors import BundleRefusedError, SallyportError
 from policies import BUILT_IN_REGO
 from policies.build.builder import build
+from policies.builtins.registry import SUPPLIED
+from policies.bundle.opa_runner import run_opa
+from policies.engine.wasm import Code, Instance
 from policies.gatekeeper_import.adapter import CATEGORY, adapter, fields_of
-from policies.gatekeeper_import.builtins import lacking
 from policies.gatekeeper_import.constraint_match import Match, read_match
-from policies.gatekeeper_import.declared_fields import needed
+from policies.gatekeeper_import.declared_fields import needed_fields
 from policies.gatekeeper_import.documents import Document
-from policies.gatekeeper_import.input_reads import follow
-from policies.gatekeeper_import.parameter_schemas import against, filled, json_schema
-from policies.gatekeeper_import.reading import Reading
-from policies.gatekeeper_import.rego_conversion import Converted, converted
-from policies.gatekeeper_import.report import Outcome
+from policies.gatekeeper_import.input_reads import InputReads, follow
+from policies.gatekeeper_import.parameter_schemas import fill_defaults, json_schema, schema_problem
+from policies.gatekeeper_import.rego_conversion import ConvertedTemplate, convert_template
 from policies.gatekeeper_import.shared_rego import SHARED_REGO
+from policies.gatekeeper_import.syntax import constant_path, references
 from policies.gatekeeper_import.templates import (
     Constraint,
     Template,
@@ -34,6 +40,99 @@ from policies.gatekeeper_import.templates import (
 )
 from policies.site.choices import Choice, Choices
 
+_MEMORY_BYTES: Final = 64 * 1024 * 1024
+
+
+def missing_builtins(opa: Path, made: Mapping[str, ConvertedTemplate]) -> dict[str, list[str]]:
+    """Give for each of the templates the functions that it calls and the engine lacks.
+
+    Raises:
+        BundleRefusedError: OPA cannot compile them.
+        PolicyError: what it compiles them to cannot be loaded.
+    """
+    if not made:
+        return {}
+    missing = _required(opa, made) - SUPPLIED.keys()
+    return {
+        name: sorted(missing & {constant_path(parts) for parts in references(list(each.trees))})
+        for name, each in made.items()
+    }
+
+
+def _required(opa: Path, made: Mapping[str, ConvertedTemplate]) -> frozenset[str]:
+    with tempfile.TemporaryDirectory(prefix="sallyport-import-") as scratch:
+        folder = Path(scratch)
+        for name, text in _files(made):
+            (folder / name).write_text(text)
+        entries = [
+            argument
+            for each in made.values()
+            for argument in ("-e", f"{each.package.replace('.', '/')}/violation")
+        ]
+        run_opa(opa, folder, "build", "-t", "wasm", *entries, "-o", "out.tar.gz", "-b", ".")
+        code = Code(_wasm((folder / "out.tar.gz").read_bytes()))
+    try:
+        instance = Instance(code, _MEMORY_BYTES, SUPPLIED)
+        found = frozenset(instance.required)
+        instance.close()
+    finally:
+        code.close()
+    return found
+
+
+def _files(made: Mapping[str, ConvertedTemplate]) -> Iterator[tuple[str, str]]:
+    yield "shared.rego", SHARED_REGO
+    for name, each in made.items():
+        for file, text in each.texts.items():
+            yield f"{name}-{file}", text
+
+
+def _wasm(archive: bytes) -> bytes:
+    with tarfile.open(fileobj=io.BytesIO(archive)) as bundle:
+        found: Any = bundle.extractfile("/policy.wasm")
+        content: bytes = found.read()
+        return content
+
+
+class ImportOutcome(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """What became of one."""
+
+    kind: str
+    """`ConstraintTemplate`, or the Constraint's kind."""
+    name: str
+    place: str
+    """File and line."""
+    outcome: Literal["carried-over", "refused"]
+    rule: str = ""
+    """Of a Constraint that was carried over, or of a template without one: the rule's id."""
+    why: str = ""
+    """Why it was refused."""
+    differs: tuple[str, ...] = ()
+    """What the rule does otherwise than it did."""
+    fields: tuple[str, ...] = ()
+    """What the rule declares to read."""
+
+    @property
+    def refused(self) -> bool:
+        """Whether it was not carried over."""
+        return self.outcome == "refused"
+
+
+class ImportReport(msgspec.Struct, frozen=True):
+    """All that was read, in its order."""
+
+    outcomes: tuple[ImportOutcome, ...]
+    into: str
+    rules_file: str
+    passed_over: int = 0
+    """Objects that are neither."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether all was carried over."""
+        return not any(each.refused for each in self.outcomes)
+
+
 _LONGEST: Final = 40
 """Characters of a rule's name: that of its file must fit into a bundle."""
 
@@ -41,10 +140,10 @@ _UNUSED: Final = Match(action="deny", kinds=("Pod",))
 """Of a template without a Constraint."""
 
 
-class Carried(msgspec.Struct):
+class ConvertedRules(msgspec.Struct):
     """What there is to write."""
 
-    outcomes: list[Outcome] = []
+    outcomes: list[ImportOutcome] = []
     files: dict[str, str] = {}
     """Rego, by path below the folder of the site."""
     choices: dict[str, Choice] = {}
@@ -55,17 +154,17 @@ class Carried(msgspec.Struct):
 class _Ready(msgspec.Struct):
     template: Template
     name: str
-    converted: Converted
-    reading: Reading
+    converted: ConvertedTemplate
+    reading: InputReads
     used: bool = False
 
 
-def carry_over(opa: Path, documents: Iterable[Document]) -> Carried:
+def convert_all(opa: Path, documents: Iterable[Document]) -> ConvertedRules:
     """Make rules of all templates and Constraints that can be carried over.
 
     Each is refused for itself, with its place and the reason.
     """
-    carried, templates, constraints = Carried(), [], []
+    carried, templates, constraints = ConvertedRules(), [], []
     for document in documents:
         if is_template(document):
             templates.append(document)
@@ -87,7 +186,7 @@ def carry_over(opa: Path, documents: Iterable[Document]) -> Carried:
     return carried
 
 
-def prove(opa: Path, carried: Carried) -> None:
+def prove_rules(opa: Path, carried: ConvertedRules) -> None:
     """Build a bundle of what was carried over, so that it is known to be one.
 
     Raises:
@@ -104,7 +203,7 @@ def prove(opa: Path, carried: Carried) -> None:
 
 
 def _template(
-    opa: Path, document: Document, ready: dict[str, _Ready | None], carried: Carried
+    opa: Path, document: Document, ready: dict[str, _Ready | None], carried: ConvertedRules
 ) -> None:
     kind = "ConstraintTemplate"
     name = name_of(document)
@@ -113,13 +212,15 @@ def _template(
         _check_new(template, ready)
         ready[template.kind] = None
         short = _short(template.name)
-        made = converted(opa, template, short)
+        made = convert_template(opa, template, short)
         reading = _followed(template, made)
     except BundleRefusedError as error:
-        carried.outcomes.append(Outcome(kind, name, document.place, "refused", why=str(error)))
+        carried.outcomes.append(
+            ImportOutcome(kind, name, document.place, "refused", why=str(error))
+        )
         return
     ready[template.kind] = _Ready(template, short, made, reading)
-    carried.outcomes.append(Outcome(kind, name, document.place, "carried-over"))
+    carried.outcomes.append(ImportOutcome(kind, name, document.place, "carried-over"))
     for file, text in made.texts.items():
         carried.files[f"{CATEGORY}/{short}/{file}"] = text
 
@@ -129,9 +230,9 @@ def _check_new(template: Template, ready: Mapping[str, object]) -> None:
         raise BundleRefusedError(f"{template.place}: the template was read before: leave one")
 
 
-def _check_builtins(opa: Path, ready: dict[str, _Ready | None], carried: Carried) -> None:
+def _check_builtins(opa: Path, ready: dict[str, _Ready | None], carried: ConvertedRules) -> None:
     """Refuse the templates that call what the engine lacks."""
-    missing = lacking(opa, {kind: it.converted for kind, it in ready.items() if it})
+    missing = missing_builtins(opa, {kind: it.converted for kind, it in ready.items() if it})
     for kind, names in missing.items():
         each = ready[kind]
         if names and each:
@@ -149,7 +250,7 @@ def _check_builtins(opa: Path, ready: dict[str, _Ready | None], carried: Carried
                 del carried.files[f"{CATEGORY}/{each.name}/{file}"]
 
 
-def _index(carried: Carried, template: Template) -> int:
+def _index(carried: ConvertedRules, template: Template) -> int:
     return next(
         number
         for number, each in enumerate(carried.outcomes)
@@ -157,17 +258,17 @@ def _index(carried: Carried, template: Template) -> int:
     )
 
 
-def _followed(template: Template, made: Converted) -> Reading:
+def _followed(template: Template, made: ConvertedTemplate) -> InputReads:
     try:
         reading = follow(made.trees)
-        needed(reading, ["Pod"])
+        needed_fields(reading, ["Pod"])
     except BundleRefusedError as error:
         raise BundleRefusedError(f"{template.policy.at(1)}: {error}") from error
     return reading
 
 
 def _constraint(
-    constraint: Constraint, ready: Mapping[str, _Ready | None], carried: Carried
+    constraint: Constraint, ready: Mapping[str, _Ready | None], carried: ConvertedRules
 ) -> None:
     try:
         if constraint.kind not in ready:
@@ -179,17 +280,21 @@ def _constraint(
         outcome = _rule(template, constraint, match, carried)
     except SallyportError as error:
         why = str(error)
-        outcome = Outcome(constraint.kind, constraint.name, constraint.place, "refused", why=why)
+        outcome = ImportOutcome(
+            constraint.kind, constraint.name, constraint.place, "refused", why=why
+        )
     carried.outcomes.append(outcome)
 
 
-def _rule(template: _Ready, constraint: Constraint, match: Match, carried: Carried) -> Outcome:
+def _rule(
+    template: _Ready, constraint: Constraint, match: Match, carried: ConvertedRules
+) -> ImportOutcome:
     name = _short(f"{template.name}_{constraint.name}")
     rule = f"{CATEGORY}/{name}"
     if rule in carried.choices:
         raise BundleRefusedError(f"{constraint.place}: the Constraint was read before: leave one")
     try:
-        need = needed(template.reading, match.kinds)
+        need = needed_fields(template.reading, match.kinds)
     except BundleRefusedError as error:
         raise BundleRefusedError(f"{template.template.policy.at(1)}: {error}") from error
     of = (template.template, constraint)
@@ -198,7 +303,7 @@ def _rule(template: _Ready, constraint: Constraint, match: Match, carried: Carri
     carried.files[f"{CATEGORY}/{name}.rego"] = text
     carried.choices[rule] = choice
     template.used = True
-    return Outcome(
+    return ImportOutcome(
         constraint.kind,
         constraint.name,
         constraint.place,
@@ -210,8 +315,8 @@ def _rule(template: _Ready, constraint: Constraint, match: Match, carried: Carri
 
 
 def _choice(template: Template, constraint: Constraint, match: Match) -> Choice:
-    given = filled(constraint.spec.get("parameters") or {}, template.schema)
-    if wrong := against(given, json_schema(template.schema)):
+    given = fill_defaults(constraint.spec.get("parameters") or {}, template.schema)
+    if wrong := schema_problem(given, json_schema(template.schema)):
         raise BundleRefusedError(f"{constraint.place}: {wrong}")
     return Choice(
         action=match.action,
@@ -231,7 +336,7 @@ def _notes(template: Template, match: Match) -> Iterable[str]:
         yield f"is asked about {', '.join(others)} only where the chart's webhooks.kinds has them"
 
 
-def _alone(template: _Ready, carried: Carried) -> None:
+def _alone(template: _Ready, carried: ConvertedRules) -> None:
     """Write the rule of a template that nobody uses yet, switched off."""
     made = template.template
     constraint = Constraint(made.kind, made.name, made.place, {})
@@ -258,6 +363,6 @@ def _short(name: str) -> str:
     return plain
 
 
-def names_of(outcomes: Sequence[Outcome]) -> list[str]:
+def names_of(outcomes: Sequence[ImportOutcome]) -> list[str]:
     """Give the ids of the rules that were made."""
     return [each.rule for each in outcomes if each.rule]

@@ -10,9 +10,9 @@ import msgspec
 import yaml
 
 from core.base.errors import SettingsError
-from policies.bundle.writing import write_whole
+from policies.bundle.archive import write_whole
 from policies.gatekeeper_import.adapter import CATEGORY
-from policies.gatekeeper_import.importer import Carried
+from policies.gatekeeper_import.importer import ConvertedRules
 from policies.site.choices import Choice, read_choices
 
 _COMMENT: Final = re.compile(r"^\s*#|\s#", re.MULTILINE)
@@ -40,7 +40,7 @@ def check_room(into: Path, rules_file: Path, *, replace: bool) -> None:
             )
 
 
-def write(carried: Carried, into: Path, rules_file: Path) -> None:
+def write(carried: ConvertedRules, into: Path, rules_file: Path) -> None:
     """Write the folder's `gatekeeper` anew, and the rules file with all else that it says.
 
     Raises:
@@ -60,7 +60,9 @@ def write(carried: Carried, into: Path, rules_file: Path) -> None:
         raise SettingsError(f"{error.filename}: cannot be written: {error.strerror}") from error
 
 
-def _write(carried: Carried, into: Path, rules_file: Path, choices: Mapping[str, Choice]) -> None:
+def _write(
+    carried: ConvertedRules, into: Path, rules_file: Path, choices: Mapping[str, Choice]
+) -> None:
     if (into / CATEGORY).exists():
         shutil.rmtree(into / CATEGORY)
     for name, text in sorted(carried.files.items()):

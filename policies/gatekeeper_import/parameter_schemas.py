@@ -33,7 +33,7 @@ def json_schema(schema: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
     return found
 
 
-def against(value: Any, schema: Mapping[str, Any]) -> str:
+def schema_problem(value: Any, schema: Mapping[str, Any]) -> str:
     """Say what is wrong with a value; empty where nothing is."""
     try:
         jsonschema.Draft202012Validator.check_schema(schema)
@@ -46,7 +46,7 @@ def against(value: Any, schema: Mapping[str, Any]) -> str:
     return f"spec.parameters{at}: {wrong.message}"
 
 
-def filled(value: Any, schema: Any) -> Any:
+def fill_defaults(value: Any, schema: Any) -> Any:
     """Give a value with the defaults of its schema, as kube-apiserver stores a Constraint."""
     if not isinstance(schema, Mapping):
         return value
@@ -57,7 +57,9 @@ def filled(value: Any, schema: Any) -> Any:
             if name not in found and isinstance(inner, Mapping) and "default" in inner:
                 found[name] = inner["default"]
         more = schema.get("additionalProperties")
-        return {name: filled(each, properties.get(name, more)) for name, each in found.items()}
+        return {
+            name: fill_defaults(each, properties.get(name, more)) for name, each in found.items()
+        }
     if isinstance(value, list):
-        return [filled(each, schema.get("items")) for each in value]
+        return [fill_defaults(each, schema.get("items")) for each in value]
     return value

@@ -18,11 +18,11 @@ from policies.gatekeeper_import.shared_rego import ROOT, SHARED, SHARED_REGO
 from policies.gatekeeper_import.syntax import (
     Mistake,
     Tree,
-    dotted,
+    constant_path,
     mistakes,
     no_mistake,
     package_of,
-    parsed,
+    parse_rego,
     references,
 )
 from policies.gatekeeper_import.templates import Source, Template
@@ -51,7 +51,7 @@ _UNUSED: Final = re.compile(
 )
 
 
-class Converted(msgspec.Struct, frozen=True):
+class ConvertedTemplate(msgspec.Struct, frozen=True):
     """A template's Rego, ready to be written."""
 
     package: str
@@ -62,7 +62,7 @@ class Converted(msgspec.Struct, frozen=True):
     """The first is the policy's."""
 
 
-def converted(opa: Path, template: Template, name: str) -> Converted:
+def convert_template(opa: Path, template: Template, name: str) -> ConvertedTemplate:
     """Give a template's Rego in packages below ROOT and `name`.
 
     Raises:
@@ -73,7 +73,7 @@ def converted(opa: Path, template: Template, name: str) -> Converted:
     sources = {"policy.rego": template.policy}
     sources |= {f"lib{number}.rego": lib for number, lib in enumerate(template.libs, 1)}
     trees = {
-        file: no_mistake(parsed(opa, each.text, legacy=each.version == "v0"), each.at(1))
+        file: no_mistake(parse_rego(opa, each.text, legacy=each.version == "v0"), each.at(1))
         for file, each in sources.items()
     }
     names = _packages(template, trees, name)
@@ -82,14 +82,14 @@ def converted(opa: Path, template: Template, name: str) -> Converted:
         for file, source in sources.items()
     }
     texts = _strict(opa, texts, template)
-    after = [no_mistake(parsed(opa, text), template.place) for text in texts.values()]
+    after = [no_mistake(parse_rego(opa, text), template.place) for text in texts.values()]
     if not any(_gives_violations(rule) for rule in after[0].get("rules") or []):
         raise BundleRefusedError(f"{template.policy.at(1)}: has no rule violation")
-    return Converted(package, texts, tuple(after))
+    return ConvertedTemplate(package, texts, tuple(after))
 
 
 def _gives_violations(rule: Tree) -> bool:
-    return dotted(rule["head"]["ref"]) == "violation" and "key" in rule["head"]
+    return constant_path(rule["head"]["ref"]) == "violation" and "key" in rule["head"]
 
 
 def _packages(template: Template, trees: Mapping[str, Tree], name: str) -> dict[str, str]:
@@ -114,10 +114,10 @@ def _renamed(source: Source, tree: Tree, names: Mapping[str, str]) -> str:
     edits.append(
         (row, lines[row - 1].index("package") + 1, f"package {old}", f"package {names[old]}")
     )
-    own = {dotted(rule["head"]["ref"]) for rule in tree.get("rules") or []}
+    own = {constant_path(rule["head"]["ref"]) for rule in tree.get("rules") or []}
     for parts in references([tree.get("imports"), tree.get("rules")]):
         place = parts[0].get("location", {})
-        row, column, called = place.get("row", 1), place.get("col", 1), dotted(parts)
+        row, column, called = place.get("row", 1), place.get("col", 1), constant_path(parts)
         if parts[0]["value"] == "data" and parts[0]["type"] == "var":
             edits.append((row, column, *_moved(called, names, source.at(row))))
         elif called == "external_data":

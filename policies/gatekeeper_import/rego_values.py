@@ -9,7 +9,7 @@ ANY: Final = "*"
 Path = tuple[str, ...]
 
 
-class At(NamedTuple):
+class InputPath(NamedTuple):
     """What lies at a path of the input."""
 
     path: Path
@@ -24,10 +24,10 @@ class Text(NamedTuple):
 class Items(NamedTuple):
     """A collection that the policy made, of any of these."""
 
-    of: frozenset["At | Text | Items"]
+    of: frozenset["InputPath | Text | Items"]
 
 
-Atom = At | Text | Items
+Atom = InputPath | Text | Items
 Value = frozenset[Atom]
 """Any of them; empty for what does not come from the input."""
 
@@ -57,8 +57,8 @@ def step(value: Value, key: Value, *, constant: bool) -> Value:
     for atom in value:
         if isinstance(atom, Items):
             found |= atom.of
-        elif isinstance(atom, At):
-            found |= {At((*atom.path, name)) for name in names[:_MOST] or [ANY]}
+        elif isinstance(atom, InputPath):
+            found |= {InputPath((*atom.path, name)) for name in names[:_MOST] or [ANY]}
     return frozenset(found)
 
 
@@ -69,7 +69,7 @@ def only_constants(key: Value) -> bool:
 
 def places(value: Value) -> frozenset[Path]:
     """Give the paths that the value itself may stand for."""
-    return frozenset(atom.path for atom in value if isinstance(atom, At))
+    return frozenset(atom.path for atom in value if isinstance(atom, InputPath))
 
 
 def whole(value: Value) -> frozenset[Path]:

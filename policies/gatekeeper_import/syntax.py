@@ -26,7 +26,7 @@ class Mistake(msgspec.Struct, frozen=True):
     file: str = ""
 
 
-def parsed(opa: Path, text: str, *, legacy: bool = False) -> Tree | Mistake:
+def parse_rego(opa: Path, text: str, *, legacy: bool = False) -> Tree | Mistake:
     """Give the tree of a text, or the first mistake in it."""
     flags = [_LEGACY] if legacy else []
     command: list[str | Path] = [
@@ -100,7 +100,7 @@ def references(node: Any) -> Iterator[list[Term]]:
                 yield from references(each)
 
 
-def dotted(parts: list[Term]) -> str:
+def constant_path(parts: list[Term]) -> str:
     """Give the parts of a reference as far as they are constant: `data.lib.exempt`."""
     names: list[str] = []
     for part in parts:

@@ -1,18 +1,50 @@
-"""The projections of connections to Pods, Services and nodes: what their options say.
+"""The projections of connections to Pods, Services and nodes: their targets and options.
 
 Sources: k8s.io/api/core/v1 types.go (PodExecOptions and the others).
 """
 
 import posixpath
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from core.base.errors import InvalidObjectError
 from core.base.json_errors import DECODE_ERRORS, decode_error
 from policies.projection.limits import check_length
-from policies.projection.names import split_target
 from policies.projection.pods import Object, Projection
+
+_SCHEMES = ("http", "https")
+
+
+class ProxyTarget(NamedTuple):
+    """Whom a proxied request is for."""
+
+    name: str
+    port: str = ""
+
+
+def split_target(kind: str, name: str) -> ProxyTarget:
+    """Read `NAME`, `NAME:PORT` or `SCHEME:NAME:PORT`.
+
+    As kube-apiserver does (SplitSchemeNamePort in k8s.io/apimachinery/pkg/util/net/port_split.go),
+    which answers any other name with an error of its own.
+
+    Raises:
+        InvalidObjectError: it is none of these.
+
+    >>> split_target("PodProxyOptions", "https:web-0:8443")
+    Target(name='web-0', port='8443')
+    """
+    match name.split(":"):
+        case [target] if target:
+            return ProxyTarget(target)
+        case [target, port] if target:
+            return ProxyTarget(target, port)
+        case [scheme, target, port] if target and scheme in {"", *_SCHEMES}:
+            return ProxyTarget(target, port)
+    raise InvalidObjectError(kind, "name", "must be NAME, NAME:PORT or SCHEME:NAME:PORT")
+
 
 _SYSTEM_DIRECTORIES: Final = frozenset(
     {

@@ -1,18 +1,21 @@
-"""What a container gets from the network and runs when it starts, told by its command.
+"""What makes a container risky by itself: what its command gets and runs, what it asks for.
 
 Only the names of the tools leave here: a command may hold secrets. It is read as far as a shell's
 text can be read without running it; whoever wants to hide what they start can (in a variable, in a
 script of a ConfigMap): what is found makes an object riskier, and nothing is safe because nothing
-was found.
+was found. It is read once for all Pods of a gang: all that it depends on is the key under which it
+is remembered, as JSON.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import msgspec
 
 from core.base.json_errors import decode_error
 from core.kubernetes import pod as k8s
+from policies.projection.resources import special_resources
 
 _LONGEST_READ: Final = 64 * 1024
 """Characters of a command that are read: Linux takes 128 KiB at most in one argument."""
@@ -98,7 +101,7 @@ NOTHING: Final = Start((), ())
 _NULL: Final = msgspec.Raw(b"null")
 
 
-def started(container: k8s.Container, path: str) -> Start:
+def read_start(container: k8s.Container, path: str) -> Start:
     """Read the command of a container and what runs after its start (`lifecycle.postStart`).
 
     Raises:
@@ -169,3 +172,61 @@ def _runs_a_file(text: str, start: int) -> bool:
 
 def _tool(found: re.Match[str]) -> str:
     return found[1] or "base64"
+
+
+_MOST_REMEMBERED: Final = 512
+_LONGEST_REMEMBERED: Final = 16 * 1024
+"""Bytes of all that is read of one Pod. Together at most 8 MiB."""
+
+
+class Risk(NamedTuple):
+    """Of one container."""
+
+    start: Start = NOTHING
+    interactive: bool = False
+    """Whether it has a terminal and waits for what is typed into it."""
+    resources: tuple[str, ...] = ()
+    """Those that not every node has."""
+
+
+NONE: Final = Risk()
+
+
+_ENCODER: Final = msgspec.json.Encoder()
+
+_remembered: Final[dict[bytes, tuple[Risk, ...]]] = {}
+
+
+def risks_of(containers: Sequence[tuple[str, k8s.Container]]) -> Sequence[Risk]:
+    """Give what makes each of a Pod's containers risky; each comes with its path.
+
+    Raises:
+        InvalidObjectError: a command is no list of texts, or it wants more resources than any real
+            container does.
+    """
+    read: list[object] = []
+    for _, each in containers:
+        limits = each.resources and each.resources.limits
+        read += (each.command, each.args, each.lifecycle, limits, each.stdin, each.tty)
+    key = _ENCODER.encode(read)
+    if len(key) > _LONGEST_REMEMBERED:
+        return _all(containers)
+    risks = _remembered.get(key)
+    if risks is None:
+        if len(_remembered) >= _MOST_REMEMBERED:
+            _remembered.clear()
+        risks = _remembered[key] = _all(containers)
+    return risks
+
+
+def _all(containers: Sequence[tuple[str, k8s.Container]]) -> tuple[Risk, ...]:
+    return tuple(_of(path, each) for path, each in containers)
+
+
+def _of(path: str, container: k8s.Container) -> Risk:
+    limits = container.resources and container.resources.limits
+    return Risk(
+        read_start(container, path),
+        bool(container.stdin and container.tty),
+        special_resources(limits, path) if limits else (),
+    )

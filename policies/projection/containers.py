@@ -7,10 +7,10 @@ import msgspec
 
 from core.kubernetes import pod as k8s
 from core.kubernetes.device_variables import NO_DEVICE, names_devices
+from policies.projection.container_risks import NONE, Risk, risks_of
 from policies.projection.images import origin
 from policies.projection.limits import MAX_CONTAINERS, MAX_NAME, bound, check_length
 from policies.projection.resources import is_nothing
-from policies.projection.risks import NONE, Risk, risks_of
 
 _DEVICE_MOUNT: Final = "nvidia-container-devices"
 """In a mount's path: NVIDIA's toolkit takes such a mount for a request for a device."""

@@ -17,7 +17,7 @@ from core.people.subject import pseudonymous_user
 from policies.projection.images import segment
 from policies.projection.limits import bound, check_length
 from policies.projection.pods import Object, Projection, project_annotations
-from policies.projection.projected import Token
+from policies.projection.volumes import Token
 
 _REQUEST: Final = re.compile(
     rb"-----BEGIN CERTIFICATE REQUEST-----\r?\n([A-Za-z0-9+/=\r\n]+)"

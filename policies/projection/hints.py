@@ -114,7 +114,7 @@ def project_hints(containers: Iterable[Container], metadata: k8s.ObjectMeta) -> 
     """Give the hints of a Pod: by its images, labels and owners."""
     found: list[Hint] = []
     for container in containers:
-        if told := named(container.image_from):
+        if told := find_named_kinds(container.image_from):
             path = f"{container.path}.image"
             found += [Hint(path, kind, word, container.name) for kind, word in told]
     if metadata.labels and not _LABELS.isdisjoint(metadata.labels):
@@ -126,7 +126,7 @@ def project_hints(containers: Iterable[Container], metadata: k8s.ObjectMeta) -> 
 
 def _of_labels(labels: Mapping[str, str]) -> Iterator[Hint]:
     for key in _VALUES:
-        for kind, word in named(labels.get(key, "")):
+        for kind, word in find_named_kinds(labels.get(key, "")):
             yield Hint(f"metadata.labels[{key}]", kind, word)
     for key, (kind, word) in _KEYS.items():
         if key in labels:
@@ -143,7 +143,7 @@ def _of_owners(owners: Iterable[k8s.OwnerReference]) -> Iterator[Hint]:
 
 
 @lru_cache(_MOST_REMEMBERED)
-def named(text: str) -> tuple[tuple[str, str], ...]:
+def find_named_kinds(text: str) -> tuple[tuple[str, str], ...]:
     """Give kind and word of each kind that an image's repository, or a label's value, names.
 
     The host of a registry says nothing.

@@ -1,4 +1,4 @@
-"""How much of something is judged: more than any real object has is refused, with the field."""
+"""Limits on how much of something is judged: more than any real object has is refused."""
 
 from typing import Final
 

@@ -13,8 +13,7 @@ from core.kubernetes.persistent_volumes import PersistentVolume
 from policies.projection import rbac
 from policies.projection.limits import bound
 from policies.projection.pods import DeviceConfig, DeviceRequest, Object, Projection
-from policies.projection.projected import Token
-from policies.projection.volumes import of_persistent
+from policies.projection.volumes import Token, of_persistent
 
 
 class _Struct(msgspec.Struct, frozen=True, rename="camel"):

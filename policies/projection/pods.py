@@ -1,8 +1,8 @@
-"""The projection: the part of an object that policies see, and all that they see.
+"""The projection: the part of an object that policies see, and all they see; that of Pods.
 
-Its published schema is `policies/rego/schema/projection.json`. What no rule reads stays out:
-small inputs are fast inputs, and secrets cannot reach a policy that never gets them.
-Paths are from the object's root, so that a finding can name the field its author wrote.
+Its published schema is `policies/rego/schema/projection.json`. What no rule reads stays out: small
+inputs are fast inputs, and secrets cannot reach a policy that never gets them. Paths are from the
+object's root, so that a finding can name the field its author wrote.
 """
 
 import enum
@@ -13,13 +13,13 @@ from typing import Final
 import msgspec
 
 from core.kubernetes import pod as k8s
+from core.kubernetes.pod import Pod
 from policies.projection.containers import Container, project_containers
 from policies.projection.hints import Hint, project_hints
 from policies.projection.limits import bound, check_length
-from policies.projection.projected import Token
 from policies.projection.resources import special_resources
 from policies.projection.rights import FederatedIdentity, Rights
-from policies.projection.volumes import Claimed, Volume, no_claims, project_volumes
+from policies.projection.volumes import ClaimLookup, Token, Volume, no_claims, project_volumes
 
 APPARMOR_ANNOTATIONS: Final = "container.apparmor.security.beta.kubernetes.io/"
 """Prefix of the annotations that older kubelets honour (k8s.io/api/core/v1)."""
@@ -162,7 +162,7 @@ NO_POD: Final = encode(Projection(containers=[]))
 
 def project(
     pod: k8s.Pod,
-    claimed: Claimed = no_claims,
+    claimed: ClaimLookup = no_claims,
     *,
     placed: bool = False,
     weighed: bool = True,
@@ -261,3 +261,17 @@ def _host_aliases(aliases: list[k8s.HostAlias]) -> list[HostAlias]:
         HostAlias(f"spec.hostAliases[{index}]", alias.hostnames or [])
         for index, alias in enumerate(aliases)
     ]
+
+
+def mark_added(projection: Projection, before: Pod) -> Projection:
+    """Mark the ephemeral containers of a Pod that it did not have before. Pure."""
+    old = {each.name for each in before.spec.ephemeral_containers or ()}
+    return msgspec.structs.replace(
+        projection,
+        containers=[
+            msgspec.structs.replace(each, added=True)
+            if each.kind == "ephemeral" and each.name not in old
+            else each
+            for each in projection.containers
+        ],
+    )

@@ -18,10 +18,10 @@ from policies.projection.rights import (
     Rights,
     Role,
     ServiceAccount,
-    aggregated,
+    aggregation_labels,
+    aggregation_selectors,
     binding_subjects,
-    collected,
-    federated,
+    federated_identities,
     granted_rules,
     is_foreign,
 )
@@ -36,8 +36,8 @@ def _role(read: Role, kind: str) -> Object:
     rights = Rights(
         everywhere=cluster,
         rules=granted_rules(read.rules or (), kind),
-        aggregated=aggregated(read.metadata) if cluster else [],
-        collected=collected(read.aggregation_rule),
+        aggregated=aggregation_labels(read.metadata) if cluster else [],
+        collected=aggregation_selectors(read.aggregation_rule),
     )
     return Object(kind, read.metadata.name, rights=rights)
 
@@ -57,7 +57,9 @@ def _binding(read: Binding, kind: str) -> Object:
 
 
 def _account(read: ServiceAccount) -> Object:
-    return Object("ServiceAccount", read.metadata.name, identities=federated(read.metadata))
+    return Object(
+        "ServiceAccount", read.metadata.name, identities=federated_identities(read.metadata)
+    )
 
 
 KINDS: Final[Mapping[tuple[str, str], tuple[type[Any], Callable[[Any], Object]]]] = {

@@ -1,8 +1,8 @@
-"""What is read of roles, bindings and service accounts: the rights that they give.
+"""The parts of roles, bindings and service accounts that policies see, read from the objects.
 
 Sources: k8s.io/api/rbac/v1 types.go; k8s.io/kubernetes pkg/apis/rbac/v1/evaluation_helpers.go for
-what a rule matches; the annotations of azure-workload-identity, amazon-eks-pod-identity-webhook
-and GKE's Workload Identity.
+what a rule matches; the annotations of azure-workload-identity, amazon-eks-pod-identity-webhook and
+GKE's Workload Identity.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -66,7 +66,7 @@ class BindingSubject(_Struct, frozen=True):
     """Of a ServiceAccount."""
 
 
-class Collected(_Struct, frozen=True):
+class AggregationSelector(_Struct, frozen=True):
     """A selector of an aggregationRule: which ClusterRoles' rules a ClusterRole takes over."""
 
     path: str
@@ -74,7 +74,7 @@ class Collected(_Struct, frozen=True):
     """`key=value`, comma-separated and sorted; empty where it may select anything."""
 
 
-class Aggregated(_Struct, frozen=True):
+class AggregationLabel(_Struct, frozen=True):
     """A label by which another ClusterRole takes over the rules of this one."""
 
     path: str
@@ -94,8 +94,8 @@ class Rights(_Struct, frozen=True):
     subjects: list[BindingSubject] = []
     foreign: bool = False
     """Whether a subject lives in another namespace."""
-    aggregated: list[Aggregated] = []
-    collected: list[Collected] = []
+    aggregated: list[AggregationLabel] = []
+    collected: list[AggregationSelector] = []
 
 
 class FederatedIdentity(_Struct, frozen=True):
@@ -240,7 +240,7 @@ def is_foreign(subject: BindingSubject, namespace: str) -> bool:
     return subject.kind == "Group" and within not in {subject.name, f":{namespace}"}
 
 
-def collected(rule: _AggregationRule | None) -> list[Collected]:
+def aggregation_selectors(rule: _AggregationRule | None) -> list[AggregationSelector]:
     """Give the selectors of an aggregationRule.
 
     Raises:
@@ -255,24 +255,26 @@ def collected(rule: _AggregationRule | None) -> list[Collected]:
         text = ",".join(f"{key}={value}" for key, value in labels)
         check_length(text, f"{path}[{index}]", "ClusterRole")
         # An expression is not compared with others: it may select anything.
-        found.append(Collected(f"{path}[{index}]", "" if selector.match_expressions else text))
+        found.append(
+            AggregationSelector(f"{path}[{index}]", "" if selector.match_expressions else text)
+        )
     return found
 
 
-def aggregated(metadata: _Meta) -> list[Aggregated]:
+def aggregation_labels(metadata: _Meta) -> list[AggregationLabel]:
     """Give the labels of a ClusterRole by which another takes over its rules.
 
     The common ones alone: a cluster may have aggregationRules that select any other label, and
     then the rules count that the role itself has.
     """
     return [
-        Aggregated(f"metadata.labels[{key}]", key)
+        AggregationLabel(f"metadata.labels[{key}]", key)
         for key in sorted(metadata.labels or {})
         if AGGREGATE_TO in key
     ]
 
 
-def federated(metadata: _Meta) -> list[FederatedIdentity]:
+def federated_identities(metadata: _Meta) -> list[FederatedIdentity]:
     """Give the identities that a ServiceAccount's Pods have in clouds.
 
     Raises:

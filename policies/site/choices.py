@@ -16,7 +16,7 @@ from core.base.errors import BundleRefusedError
 from kube.manifests.strict_yaml import YamlError, load_all
 from policies.builtins.regexes import why_no_pattern
 from policies.bundle.format import Rule
-from policies.site.metadata import Written
+from policies.site.metadata import AuthoredRule
 
 _MOST_BYTES: Final = 1024 * 1024
 _GLOB: Final = re.compile(r"[a-z0-9*]([a-z0-9*-]{0,61}[a-z0-9*])?")
@@ -120,7 +120,7 @@ def check_names(choices: Choices, known: Iterable[str]) -> None:
             )
 
 
-def parameters_of(written: Written, choice: Choice) -> Mapping[str, Any]:
+def parameters_of(written: AuthoredRule, choice: Choice) -> Mapping[str, Any]:
     """Give the value of each of a rule's parameters: the site's, else the default.
 
     Raises:

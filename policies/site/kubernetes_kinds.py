@@ -83,23 +83,23 @@ def groups_of(kind: str) -> list[str]:
     return sorted(group for group, known in _KNOWN if known == kind)
 
 
-def written(group: str, kind: str) -> str:
+def rule_kind(group: str, kind: str) -> str:
     """Give a kind as rules name it."""
     group = _RENAMED.get(group, group) if (_RENAMED.get(group), kind) in _KNOWN else group
     return f"{group}/{kind}" if group else kind
 
 
-def all_known(kinds: Iterable[str]) -> bool:
+def are_built_in(kinds: Iterable[str]) -> bool:
     """Say whether Kubernetes itself has all of them."""
     return all(_split(kind) in _KNOWN for kind in kinds)
 
 
-def all_in_namespaces(kinds: Iterable[str]) -> bool:
+def are_namespaced(kinds: Iterable[str]) -> bool:
     """Say whether all are known to lie in namespaces."""
     return all(_split(kind) in _IN_NAMESPACES for kind in kinds)
 
 
-def in_no_namespace(kinds: Iterable[str]) -> list[str]:
+def cluster_scoped(kinds: Iterable[str]) -> list[str]:
     """Give those that are known to lie in none."""
     return [kind for kind in kinds if _split(kind) in _KNOWN - _IN_NAMESPACES]
 

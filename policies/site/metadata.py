@@ -7,7 +7,7 @@ import msgspec
 
 from policies.bundle.format import Rule
 from policies.site.fields import check_declared
-from policies.site.rego_parser import Annotations, Clause, Module, refused
+from policies.site.rego_parser import Annotations, Clause, Module, refusal_at
 
 _SIGNAL_SETS: Final = ("signals",)
 _RULE_SETS: Final = ("deny", "warn")
@@ -75,7 +75,7 @@ class _RuleSaid(_Said, kw_only=True):
     custom: _OfRule
 
 
-class Written(msgspec.Struct, frozen=True):
+class AuthoredRule(msgspec.Struct, frozen=True):
     """A rule or a signal as its author wrote it."""
 
     rule: Rule
@@ -87,7 +87,7 @@ class Written(msgspec.Struct, frozen=True):
     """For each parameter its JSON Schema, which may have a `default`."""
 
 
-def read_rule(rule_id: str, modules: Sequence[Module]) -> Written:
+def read_rule(rule_id: str, modules: Sequence[Module]) -> AuthoredRule:
     """Give what the files of one package say of a rule or a signal.
 
     Raises:
@@ -99,23 +99,25 @@ def read_rule(rule_id: str, modules: Sequence[Module]) -> Written:
     return (_read_signal if signals else _read_rule)(rule_id, annotations, sets)
 
 
-def _read_signal(rule_id: str, annotations: Annotations, sets: tuple[str, ...]) -> Written:
+def _read_signal(rule_id: str, annotations: Annotations, sets: tuple[str, ...]) -> AuthoredRule:
     _check_schemas(rule_id, annotations, _SCHEMAS)
     said = _said(rule_id, annotations, _SignalSaid, _SIGNAL_FIX)
     rule = _rule(rule_id, said, points=said.custom.points)
-    return Written(rule, sets, annotations.location.place)
+    return AuthoredRule(rule, sets, annotations.location.place)
 
 
-def _read_rule(rule_id: str, annotations: Annotations, sets: tuple[str, ...]) -> Written:
+def _read_rule(rule_id: str, annotations: Annotations, sets: tuple[str, ...]) -> AuthoredRule:
     said = _said(rule_id, annotations, _RuleSaid, _RULE_FIX)
     custom = said.custom
     _check_schemas(rule_id, annotations, _SCHEMAS | (_FIELDS if custom.fields else {}))
     try:
         check_declared(custom.kinds, custom.fields)
     except ValueError as error:
-        raise refused(annotations.location, f"METADATA of {rule_id}: {error}", _RULE_FIX) from error
+        raise refusal_at(
+            annotations.location, f"METADATA of {rule_id}: {error}", _RULE_FIX
+        ) from error
     rule = _rule(rule_id, said, severity=custom.severity, kinds=custom.kinds, fields=custom.fields)
-    return Written(rule, sets, annotations.location.place, custom.parameters)
+    return AuthoredRule(rule, sets, annotations.location.place, custom.parameters)
 
 
 def _rule(rule_id: str, said: _SignalSaid | _RuleSaid, **own: Any) -> Rule:
@@ -137,7 +139,7 @@ def _said(rule_id: str, annotations: Annotations, kind: type[_T], fix: str) -> _
     try:
         return msgspec.convert(msgspec.to_builtins(annotations), kind)
     except msgspec.ValidationError as error:
-        raise refused(annotations.location, f"METADATA of {rule_id}: {error}", fix) from error
+        raise refusal_at(annotations.location, f"METADATA of {rule_id}: {error}", fix) from error
 
 
 def _annotations(rule_id: str, modules: Sequence[Module], fix: str) -> Annotations:
@@ -149,7 +151,7 @@ def _annotations(rule_id: str, modules: Sequence[Module], fix: str) -> Annotatio
     ]
     if len(found) != 1:
         problem = f"{rule_id} has METADATA for its package {len(found)} times"
-        raise refused(modules[0].location, problem, f"put it above one package line; {fix}")
+        raise refusal_at(modules[0].location, problem, f"put it above one package line; {fix}")
     return found[0]
 
 
@@ -163,11 +165,11 @@ def _sets(rule_id: str, modules: Sequence[Module], names: Sequence[str]) -> tupl
         head = clause.head
         if clause.default or len(head.ref) != 1 or head.key is None or head.value is not None:
             problem = f"{name} of {rule_id} is no set"
-            raise refused(head.location, problem, f"write: {name} contains {entry}")
+            raise refusal_at(head.location, problem, f"write: {name} contains {entry}")
         found.add(name)
     if not found:
         problem = f"{rule_id} has no {' and no '.join(names)}"
-        raise refused(modules[0].location, problem, f"add: {names[0]} contains {entry}")
+        raise refusal_at(modules[0].location, problem, f"add: {names[0]} contains {entry}")
     return tuple(name for name in names if name in found)
 
 
@@ -186,7 +188,7 @@ def _check_schemas(rule_id: str, annotations: Annotations, demanded: Mapping[str
     }
     if stated != demanded:
         lines = ", ".join(f"'- {path}: {schema}'" for path, schema in demanded.items())
-        raise refused(
+        raise refusal_at(
             annotations.location,
             f"METADATA of {rule_id} does not have the schemas of its input",
             f"put under 'schemas:' {lines}, so that a field that does not exist is an error",

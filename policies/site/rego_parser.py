@@ -108,6 +108,6 @@ def parse(opa: Path, folder: Path, file: str) -> Module:
         raise BundleRefusedError(message) from error
 
 
-def refused(location: Location, problem: str, fix: str) -> BundleRefusedError:
+def refusal_at(location: Location, problem: str, fix: str) -> BundleRefusedError:
     """Make the error that names a place, what is wrong there, and how to put it right."""
     return BundleRefusedError(f"{location.place}: {problem}: {fix}")

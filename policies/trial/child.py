@@ -1,7 +1,7 @@
 """`python -m policies.trial.child`: try one bundle out, read from standard input.
 
-What is asked and answered is in `policies.trial.wire`. This process gives way to others, and
-may take no more CPU time and memory than it is told.
+What is asked and answered is in `policies.trial.wire`. This process gives way to others, and may
+take no more CPU time and memory than it is told.
 """
 
 import os
@@ -17,7 +17,7 @@ from policies.bundle.format import Bundle
 from policies.engine.cache import RememberingEngine
 from policies.engine.embedded_engine import EmbeddedEngine
 from policies.trial.evaluation import MOST_SAMPLES, try_out
-from policies.trial.wire import CASES, ENCODER, TASKS, Outcome, Task, seen_of
+from policies.trial.wire import CASES, ENCODER, TASKS, TrialOutcome, TrialTask, encode_samples
 
 NICE: Final = 5
 """About a quarter of a core where something else is as busy; all of it where nothing is."""
@@ -34,7 +34,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (task.cpu_s, task.cpu_s + 1))
     resource.setrlimit(resource.RLIMIT_DATA, (task.memory_bytes, task.memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    sys.stdout.buffer.write(ENCODER.encode(tried(task)))
+    sys.stdout.buffer.write(ENCODER.encode(run_task(task)))
 
 
 def _end_first() -> None:
@@ -43,7 +43,7 @@ def _end_first() -> None:
         OOM_SCORE.write_text("1000")
 
 
-def tried(task: Task) -> Outcome:
+def run_task(task: TrialTask) -> TrialOutcome:
     """Give what becomes of a bundle."""
     # At a low priority wall time says nothing of the bundle.
     limits = replace(task.limits, of_cpu=True)
@@ -59,14 +59,14 @@ def tried(task: Task) -> Outcome:
         bundle = replace(task.bundle, cases=CASES.decode(task.cases))
         found = try_out(bundle, make, samples, built_in)
     except BundleRefusedError as error:
-        return Outcome(refused=str(error))
-    return Outcome(
+        return TrialOutcome(refused=str(error))
+    return TrialOutcome(
         machine=engines[0].machine(),
         compared=found.compared,
         differing=found.differing,
         differing_rules=found.differing_rules,
         foreign=found.foreign,
-        seen=seen_of(found.engine.recent(2 * MOST_SAMPLES)),
+        seen=encode_samples(found.engine.recent(2 * MOST_SAMPLES)),
     )
 
 

@@ -1,4 +1,4 @@
-"""Tries a bundle out before it may be put in force: what is wrong with it, is said here.
+"""Tries a bundle out before it may be put in force; what is wrong with it is said here.
 
 To be loaded is no proof that a bundle judges: it is evaluated on inputs that were asked about a
 moment ago, and on the cases that it carries itself. To differ from what is in force is no fault, it
@@ -17,10 +17,10 @@ from typing import Any, Final, Protocol, TypeVar
 import msgspec
 
 from core.base.errors import BundleRefusedError, EngineAwayError, EvaluationError
-from policies.bundle.format import Bundle, Case, Rule, wording_refusals
-from policies.engine.cache import RememberingEngine, Sample
-from policies.engine.canary import CANARY, ENTERED
-from policies.engine.interface import Answer, Judgement, Shown
+from policies.bundle.format import Bundle, BundleCase, Rule, wording_refusals
+from policies.engine.cache import CachedSample, RememberingEngine
+from policies.engine.canary import CANARY, CANARY_CONTEXT
+from policies.engine.interface import Judgement, PolicyAnswer, ShownFields
 from policies.projection.pods import NO_POD
 
 MOST_SAMPLES: Final = 200
@@ -47,20 +47,20 @@ class Trial(Protocol):
     """Where bundles are tried out."""
 
     def try_out(
-        self, bundle: Bundle, make: MakeEngine, samples: Sequence[Sample], built_in: Bundle
-    ) -> "Tried":
+        self, bundle: Bundle, make: MakeEngine, samples: Sequence[CachedSample], built_in: Bundle
+    ) -> "TrialResult":
         """See `try_out` of this module."""
 
     def stop(self) -> None:
         """End what is tried now, where that can be: nobody waits for it any more."""
 
 
-class Here:
+class LocalTrial:
     """In this process: for an engine that evaluates elsewhere (`policies.confining` else)."""
 
     def try_out(
-        self, bundle: Bundle, make: MakeEngine, samples: Sequence[Sample], built_in: Bundle
-    ) -> "Tried":
+        self, bundle: Bundle, make: MakeEngine, samples: Sequence[CachedSample], built_in: Bundle
+    ) -> "TrialResult":
         """See `try_out` of this module."""
         return try_out(bundle, make, samples, built_in)
 
@@ -69,7 +69,7 @@ class Here:
 
 
 @dataclass(frozen=True)
-class Tried:
+class TrialResult:
     """A bundle that may be put in force."""
 
     bundle: Bundle
@@ -89,9 +89,9 @@ class Tried:
 def try_out(
     bundle: Bundle,
     make: MakeEngine,
-    samples: Sequence[Sample],
+    samples: Sequence[CachedSample],
     built_in: Bundle,
-) -> Tried:
+) -> TrialResult:
     """Load a bundle, run its own cases, and judge what was asked lately anew. Takes about 1 s.
 
     For a thread: it runs an event loop of its own. `built_in` is this release's own bundle. One
@@ -111,10 +111,10 @@ def try_out(
 def _tried(
     bundle: Bundle,
     make: MakeEngine,
-    samples: Sequence[Sample],
+    samples: Sequence[CachedSample],
     built_in: Bundle,
     began: float,
-) -> Tried:
+) -> TrialResult:
     engine = make(bundle)
     try:
         compared, differing, rules = asyncio.run(_judge(engine, bundle, samples))
@@ -122,11 +122,11 @@ def _tried(
         engine.close()
         raise
     seconds = time.perf_counter() - began
-    foreign = foreign_in(bundle, built_in)
-    return Tried(bundle, engine, compared, differing, tuple(sorted(rules)), foreign, seconds)
+    foreign = find_foreign(bundle, built_in)
+    return TrialResult(bundle, engine, compared, differing, tuple(sorted(rules)), foreign, seconds)
 
 
-def foreign_in(bundle: Bundle, built_in: Bundle) -> tuple[str, ...]:
+def find_foreign(bundle: Bundle, built_in: Bundle) -> tuple[str, ...]:
     """Name what of the built-in policies is not as this release has it.
 
     By the sources: what is compiled of them is its builder's word.
@@ -145,7 +145,7 @@ def foreign_in(bundle: Bundle, built_in: Bundle) -> tuple[str, ...]:
 def _refuse_shadowing(bundle: Bundle, built_in: Mapping[str, Rule]) -> None:
     """Refuse a site's rule that stands in a built-in one's place.
 
-    The builder refuses it too (policies/build/packages.py); a bundle need not come from it.
+    The builder refuses it too (policies/build/site_rego.py); a bundle need not come from it.
     """
     own = {rule.id for rule in built_in.values() if not rule.site}
     for rule in bundle.rules.values():
@@ -176,7 +176,7 @@ def _may_be(package: str, own: Collection[str]) -> bool:
 
 
 async def _judge(
-    engine: RememberingEngine, bundle: Bundle, samples: Sequence[Sample]
+    engine: RememberingEngine, bundle: Bundle, samples: Sequence[CachedSample]
 ) -> tuple[int, int, set[str]]:
     """Run the cases, then the samples; give how many of these differ, and by which rules."""
     await _demand(engine)
@@ -209,7 +209,7 @@ async def _demand(engine: RememberingEngine) -> None:
         return
     try:
         answer = await engine.ask(CANARY)
-        await engine.judge(CANARY, answer, ENTERED)
+        await engine.judge(CANARY, answer, CANARY_CONTEXT)
     except EngineAwayError:
         raise
     except EvaluationError as error:
@@ -230,23 +230,25 @@ async def _twice(ask: Callable[[], Awaitable[_Said]], what: str) -> _Said:
         raise BundleRefusedError(f"{what} fails: {error}") from error
 
 
-async def _ask(engine: RememberingEngine, sample: Sample, projection: bytes) -> Answer | Judgement:
+async def _ask(
+    engine: RememberingEngine, sample: CachedSample, projection: bytes
+) -> PolicyAnswer | Judgement:
     answer = await engine.ask(projection)
-    if isinstance(sample.said, Answer):
+    if isinstance(sample.said, PolicyAnswer):
         return answer
     return await engine.judge(projection, answer, sample.context, sample.shown)
 
 
-async def _answers(engine: RememberingEngine, case: Case) -> tuple[Answer, Judgement]:
+async def _answers(engine: RememberingEngine, case: BundleCase) -> tuple[PolicyAnswer, Judgement]:
     projection, context = _object(case, case.projection), _object(case, case.context)
     answer = await engine.ask(projection)
     if context == _NULL:
         return answer, Judgement()
-    shown = Shown(case.kind, _object(case, case.fields))
+    shown = ShownFields(case.kind, _object(case, case.fields))
     return answer, await engine.judge(projection, answer, context, shown)
 
 
-def _object(case: Case, raw: msgspec.Raw) -> bytes:
+def _object(case: BundleCase, raw: msgspec.Raw) -> bytes:
     """Give a JSON object, or null, as the engine is given it.
 
     Raises:
@@ -258,20 +260,20 @@ def _object(case: Case, raw: msgspec.Raw) -> bytes:
         raise BundleRefusedError(f"{_case(case)} cannot be read: {error}") from error
 
 
-async def _run_case(engine: RememberingEngine, case: Case) -> None:
+async def _run_case(engine: RememberingEngine, case: BundleCase) -> None:
     what = _case(case)
-    found = with_found(case, *await _twice(partial(_answers, engine, case), what))
+    found = with_findings(case, *await _twice(partial(_answers, engine, case), what))
     for field in _COMPARED:
         got, expected = getattr(found, field), getattr(case, field)
         if expected is not None and got != sorted(expected):
             raise BundleRefusedError(f"{what} fails: {field} {got}, not {sorted(expected)}")
 
 
-def _case(case: Case) -> str:
+def _case(case: BundleCase) -> str:
     return f"the bundle's own case {case.name!r}"
 
 
-def with_found(case: Case, answer: Answer, judged: Judgement) -> Case:
+def with_findings(case: BundleCase, answer: PolicyAnswer, judged: Judgement) -> BundleCase:
     """Give a case with what was found in its input in place of what must be."""
     return msgspec.structs.replace(
         case,
@@ -282,8 +284,8 @@ def with_found(case: Case, answer: Answer, judged: Judgement) -> Case:
     )
 
 
-def _rules(said: Answer | Judgement) -> set[str]:
+def _rules(said: PolicyAnswer | Judgement) -> set[str]:
     found = {signal.rule for signal in said.signals} | {each.rule for each in said.denials}
-    if isinstance(said, Answer):
+    if isinstance(said, PolicyAnswer):
         return found | {need.rule for need in said.needs}
     return found | {each.rule for each in said.warnings}

@@ -1,10 +1,10 @@
-"""Has a bundle tried out in a process of its own, with little priority and limited resources.
+"""Tries a bundle out in a process with little priority and limited resources.
 
-To compile and to evaluate takes CPU time and memory that reviews need, and a bundle that means
-harm takes all there is. What passes comes back as machine code, which is loaded in milliseconds,
-with what the bundle says of the latest inputs, which is remembered. Both are taken at their word:
-wasmtime and `policies.engine.interface.wasm` are what keeps a policy from changing the process that
-makes them.
+To compile and to evaluate takes CPU time and memory that reviews need, and a bundle that means harm
+takes all there is. What passes comes back as machine code, which is loaded in milliseconds, with
+what the bundle says of the latest inputs, which is remembered. Both are taken at their word:
+wasmtime and `policies.engine.wasm` are what keeps a policy from changing the process that makes
+them.
 """
 
 import re
@@ -21,10 +21,10 @@ import msgspec
 
 from core.base.errors import BundleRefusedError, EngineAwayError
 from policies.bundle.format import Bundle
-from policies.engine.cache import Sample
+from policies.engine.cache import CachedSample
 from policies.engine.embedded_engine import Limits
-from policies.trial.evaluation import MakeEngine, Tried
-from policies.trial.wire import ENCODER, OUTCOMES, Outcome, Task, seen_of
+from policies.trial.evaluation import MakeEngine, TrialResult
+from policies.trial.wire import ENCODER, OUTCOMES, TrialOutcome, TrialTask, encode_samples
 
 CPU_S: Final = 30
 """CPU time for all of it: the built-in bundle takes about one second."""
@@ -42,7 +42,7 @@ _NO_MEMORY: Final = re.compile(r"MemoryError|memory allocation of \d+ bytes fail
 
 
 @dataclass
-class Confined:
+class ProcessTrial:
     """Tries bundles out for the embedded engine, one at a time."""
 
     limits: Limits = field(default_factory=Limits)
@@ -55,8 +55,8 @@ class Confined:
     _one: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def try_out(
-        self, bundle: Bundle, make: MakeEngine, samples: Sequence[Sample], built_in: Bundle
-    ) -> Tried:
+        self, bundle: Bundle, make: MakeEngine, samples: Sequence[CachedSample], built_in: Bundle
+    ) -> TrialResult:
         """See `policies.trial.evaluation.try_out`. For a thread.
 
         Raises:
@@ -70,7 +70,7 @@ class Confined:
             raise BundleRefusedError(outcome.refused)
         engine = make(replace(bundle, machine=outcome.machine))
         engine.recall([each.sample() for each in outcome.seen])
-        return Tried(
+        return TrialResult(
             bundle,
             engine,
             outcome.compared,
@@ -87,13 +87,13 @@ class Confined:
             if self._child is not None:
                 self._child.kill()
 
-    def _task(self, bundle: Bundle, samples: Sequence[Sample], built_in: Bundle) -> bytes:
-        task = Task(
+    def _task(self, bundle: Bundle, samples: Sequence[CachedSample], built_in: Bundle) -> bytes:
+        task = TrialTask(
             replace(bundle, cases=()),
             msgspec.json.encode(bundle.cases),
             dict(built_in.rules),
             dict(built_in.sources),
-            seen_of(samples),
+            encode_samples(samples),
             self.limits,
             self.cpu_s,
             self._memory_bytes,
@@ -104,7 +104,7 @@ class Confined:
     def _memory_bytes(self) -> int:
         return self.room_bytes + self.limits.memory_bytes
 
-    def _asked(self, task: bytes) -> Outcome:
+    def _asked(self, task: bytes) -> TrialOutcome:
         try:
             child = self._start()
         except OSError as error:

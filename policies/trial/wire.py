@@ -1,32 +1,32 @@
-"""What a process that tries a bundle out is given, and what it answers."""
+"""What the process that tries a bundle out is given, and what it answers."""
 
 from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
-from policies.bundle.format import Bundle, Case, Rule
-from policies.engine.cache import Sample
+from policies.bundle.format import Bundle, BundleCase, Rule
+from policies.engine.cache import CachedSample
 from policies.engine.embedded_engine import Limits
-from policies.engine.interface import A_POD, Answer, Judgement, Shown
+from policies.engine.interface import A_POD, Judgement, PolicyAnswer, ShownFields
 
 
-class Seen(msgspec.Struct, frozen=True, array_like=True):
+class WireSample(msgspec.Struct, frozen=True, array_like=True):
     """A sample, on its way: it holds an answer or a judgement."""
 
-    answer: Answer | None
+    answer: PolicyAnswer | None
     judgement: Judgement | None
     projection: bytes | None
     context: bytes = b""
-    shown: Shown = A_POD
+    shown: ShownFields = A_POD
 
-    def sample(self) -> Sample:
+    def sample(self) -> CachedSample:
         """Give it back."""
         said = self.answer if self.answer is not None else self.judgement
-        return Sample(said or Judgement(), self.projection, self.context, self.shown)
+        return CachedSample(said or Judgement(), self.projection, self.context, self.shown)
 
 
-class Task(msgspec.Struct, frozen=True, array_like=True):
+class TrialTask(msgspec.Struct, frozen=True, array_like=True):
     """What is to be tried."""
 
     bundle: Bundle
@@ -35,7 +35,7 @@ class Task(msgspec.Struct, frozen=True, array_like=True):
     """These as JSON, of which they hold parts that are not parsed."""
     built_in_rules: dict[str, Rule]
     built_in_sources: dict[str, str]
-    seen: list[Seen]
+    seen: list[WireSample]
     limits: Limits
     cpu_s: int
     """CPU time that it may take in all."""
@@ -43,7 +43,7 @@ class Task(msgspec.Struct, frozen=True, array_like=True):
     """Memory of the whole process, beside what it maps from files."""
 
 
-class Outcome(msgspec.Struct, frozen=True, array_like=True):
+class TrialOutcome(msgspec.Struct, frozen=True, array_like=True):
     """What became of it."""
 
     refused: str = ""
@@ -54,21 +54,21 @@ class Outcome(msgspec.Struct, frozen=True, array_like=True):
     differing: int = 0
     differing_rules: tuple[str, ...] = ()
     foreign: tuple[str, ...] = ()
-    seen: list[Seen] = []
+    seen: list[WireSample] = []
     """What the new bundle says of what it was asked, the latest first."""
 
 
-CASES: Final = msgspec.json.Decoder(tuple[Case, ...])
-TASKS: Final = msgspec.msgpack.Decoder(Task)
-OUTCOMES: Final = msgspec.msgpack.Decoder(Outcome)
+CASES: Final = msgspec.json.Decoder(tuple[BundleCase, ...])
+TASKS: Final = msgspec.msgpack.Decoder(TrialTask)
+OUTCOMES: Final = msgspec.msgpack.Decoder(TrialOutcome)
 ENCODER: Final = msgspec.msgpack.Encoder()
 
 
-def seen_of(samples: Sequence[Sample]) -> list[Seen]:
+def encode_samples(samples: Sequence[CachedSample]) -> list[WireSample]:
     """Make samples ready to be sent."""
     return [
-        Seen(
-            each.said if isinstance(each.said, Answer) else None,
+        WireSample(
+            each.said if isinstance(each.said, PolicyAnswer) else None,
             each.said if isinstance(each.said, Judgement) else None,
             each.projection,
             each.context,

@@ -21,7 +21,7 @@ from audit.weights.records.refusing import refused
 from audit.weights.sightings import digest_of as blob_digest
 from audit.weights.sources.hours import digest_of as read_digest
 from certs.ledger_keys import key_id as signing_key_id
-from control.egress.status import event
+from control.egress.status import build_event
 from control.risk.look_back.events import event_name
 from control.risk.look_back.store import document_id
 from control.sweep.progress import decision_id
@@ -172,7 +172,7 @@ def _names() -> dict[str, Any]:
         "Secrets of risk": list(SECRET_NAMES),
         "ConfigMap of a part of a bundle": part_name(2, 3),
         "ConfigMap of recorded changes": known_name("AccessGrant"),
-        "Event of egress": event(involved, ("Warning", "Reason", "message"), AT_MS / 1000),
+        "Event of egress": build_event(involved, ("Warning", "Reason", "message"), AT_MS / 1000),
         "Event of an identity at risk": event_name(f"oid:{OID}"),
     }
 

@@ -42,13 +42,15 @@ from audit.weights.reads_wire import ReadsPage
 from audit.weights.sources.hours import Mark, read_marks, write_marks
 from control.certificates.signing_keys import _StoredKey, _StoredKeys
 from control.certificates.store import _Stored as _StoredAuthorities
-from control.risk.look_back.store import Memory as LookBackMemory
-from control.risk.look_back.store import Stored as StoredLookBacks
-from control.risk.look_back.store import decode_memory, encode_memory
+from control.risk.look_back.store import (
+    LookBackMemory,
+    StoredLookBacks,
+    decode_memory,
+    encode_memory,
+)
 from control.sweep.cursor import Cursor
-from control.weights.changes.store import Stored as StoredChanges
-from control.weights.changes.store import decode_known, encode_known
-from control.weights.checkpoint import Reached
+from control.weights.changes.store import StoredChanges, decode_changes, encode_changes
+from control.weights.checkpoint import Checkpoint
 from core.decision.document import (
     DecisionDocument,
     SweepDocument,
@@ -248,11 +250,11 @@ OBJECTS: Final = {
     "look-backs": _json(StoredLookBacks),
     "recorded-changes": Stored(
         lambda: filled(StoredChanges, NUMBERED),
-        lambda stored: encode_known(stored).encode(),
-        lambda content: decode_known(content.decode()),
+        lambda stored: encode_changes(stored).encode(),
+        lambda content: decode_changes(content.decode()),
         _known_plain,
     ),
-    "recorded-pods": _json(Reached),
+    "recorded-pods": _json(Checkpoint),
     "ca-record": _json(_StoredAuthorities),
     "signing-key": _json(_StoredKey),
     "signing-keys": _json(_StoredKeys),

@@ -38,7 +38,7 @@ from egress.analysis.plan import AllowlistPlan as EgressPlan
 from egress.analysis.suggestion import SuggestedEntry
 from egress.flows.records import DnsAnswer as FlowsAnswer
 from identity.rights.who_can import ProfileUser
-from policies.gatekeeper_import.report import Imported
+from policies.gatekeeper_import.importer import ImportReport
 from policies.projection.context import Standings
 from webhooks.log import _Line
 
@@ -58,7 +58,7 @@ WRITTEN: Final[tuple[Any, ...]] = (
     Explained,
     ExplainedEgress,
     FlowsAnswer,
-    Imported,
+    ImportReport,
     JudgedCase,
     Made,
     EgressGraph,

@@ -21,8 +21,7 @@ from prometheus_client import CollectorRegistry
 from cli.egress_control import make_egress
 from cli.settings import Settings
 from control.egress.loop import Egress
-from control.loop import RunningLoop
-from control.metrics import LoopMetrics
+from control.loop import LoopMetrics, RunningLoop
 from kube.client.connection import Connection
 from kube.client.objects import Objects
 from kube.client.settings import LiveSettings

@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from control.risk.poll.poll_settings import PollSettings
+from control.risk.poll.loop import PollSettings
 from identity.clients.graph import GraphSettings
 from identity.clients.tokens import CredentialKind, SignIn
 from identity.entra.graph_requests import PollIntervals, Resource

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from policies.clients.opa_server.own_loop import OwnLoop
+from policies.clients.opa_server.engine import LoopThread
 
 Answering = Callable[[str], web.StreamResponse | None]
 """Gives the answer to an evaluation of a rule by its path; None answers never."""
@@ -23,7 +23,7 @@ class FakeOpa:
         """The modules that were put there, by name."""
         self.headers: list[dict[str, str]] = []
         """Of each evaluation."""
-        self._loop = OwnLoop("fake-opa")
+        self._loop = LoopThread("fake-opa")
         self._runner = self._loop.call(self._serve())
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from core.base.errors import PolicyError
-from policies.builtins.native_part import NATIVE
+from policies.builtins.native import NATIVE
 from policies.builtins.registry import SUPPLIED
 from policies.engine.wasm import Code, Instance
 from tests.harness.opa_cases import capabilities

@@ -22,11 +22,11 @@ from core.kubernetes.pod import decode_pod
 from policies import BUILT_IN_REGO, LIBRARY
 from policies.build.builder import build
 from policies.build.site_rego import in_library
-from policies.engine.interface import A_POD, Answer, Engine, Judgement, Shown
+from policies.engine.interface import A_POD, Engine, Judgement, PolicyAnswer, ShownFields
 from policies.projection.context import Context, encode_context
 from policies.projection.pods import NO_POD, encode, project
 from policies.site.choices import Choice, Choices
-from policies.site.fields import Reads
+from policies.site.fields import DeclaredFields
 from tests.harness.evidence import ROOT
 from tests.harness.pods import pods
 from tests.tools.provide import provide
@@ -47,7 +47,7 @@ class Case:
     group: str
     projection: bytes
     context: bytes
-    shown: Shown = A_POD
+    shown: ShownFields = A_POD
 
 
 @dataclass
@@ -68,10 +68,10 @@ async def compare(first: Engine, second: Engine, cases: Sequence[Case]) -> Tally
     for case in cases:
         answers = [await _asked(each.ask(case.projection)) for each in (first, second)]
         _count(tally, case, answers)
-        if not all(isinstance(each, Answer) for each in answers):
+        if not all(isinstance(each, PolicyAnswer) for each in answers):
             continue
         answer = answers[0]
-        assert isinstance(answer, Answer)
+        assert isinstance(answer, PolicyAnswer)
         judged = (
             each.judge(case.projection, answer, case.context, case.shown)
             for each in (first, second)
@@ -80,15 +80,15 @@ async def compare(first: Engine, second: Engine, cases: Sequence[Case]) -> Tally
     return tally
 
 
-async def _asked(asking: Any) -> Answer | Judgement | None:
+async def _asked(asking: Any) -> PolicyAnswer | Judgement | None:
     try:
-        found: Answer | Judgement = await asking
+        found: PolicyAnswer | Judgement = await asking
     except EvaluationError:
         return None
     return found
 
 
-def _count(tally: Tally, case: Case, said: Sequence[Answer | Judgement | None]) -> None:
+def _count(tally: Tally, case: Case, said: Sequence[PolicyAnswer | Judgement | None]) -> None:
     first, second = said
     tally.evaluations[case.group] += 1
     if first != second:
@@ -174,7 +174,7 @@ def generated(count: int) -> Iterator[Case]:
         yield Case("generated projections", document, encode_context(context))
 
 
-def generated_pods(count: int, reads: Reads) -> Iterator[Case]:
+def generated_pods(count: int, reads: DeclaredFields) -> Iterator[Case]:
     """Yield Pods that the API takes, each changed in one or two ways."""
     contexts = _drawn(CONTEXTS, min(count, 200))
     for number, (_, pod) in zip(range(count), pods(0), strict=False):
@@ -182,7 +182,7 @@ def generated_pods(count: int, reads: Reads) -> Iterator[Case]:
         yield _of_pod("generated Pods", pod, reads, context)
 
 
-def of_library(count: int, reads: Reads) -> Iterator[Case]:
+def of_library(count: int, reads: DeclaredFields) -> Iterator[Case]:
     """Yield the examples of the library's rules and of a site's, then these with odd values."""
     found = [
         made
@@ -205,22 +205,22 @@ def of_library(count: int, reads: Reads) -> Iterator[Case]:
             continue  # No Pod: a review of it ends before the engine.
 
 
-def _of_object(group: str, made: dict[str, Any], reads: Reads) -> Iterator[Case]:
+def _of_object(group: str, made: dict[str, Any], reads: DeclaredFields) -> Iterator[Case]:
     metadata = made.get("metadata")
     namespace = metadata.get("namespace") if isinstance(metadata, dict) else ""
     named = namespace if isinstance(namespace, str) else ""
     context = encode_context(Context("CREATE", namespace=named, requester="human"))
     kind = _kind(made)
     if kind != "Pod" and kind in reads.kinds:
-        yield Case(group, NO_POD, context, Shown(kind, reads.fields(kind, made)))
+        yield Case(group, NO_POD, context, ShownFields(kind, reads.fields(kind, made)))
     template = made if kind == "Pod" else _template(made)
     if template is not None:
         yield _of_pod(group, template, reads, context)
 
 
-def _of_pod(group: str, pod: dict[str, Any], reads: Reads, context: bytes) -> Case:
+def _of_pod(group: str, pod: dict[str, Any], reads: DeclaredFields, context: bytes) -> Case:
     projection = encode(project(decode_pod(json.dumps(pod).encode())))
-    return Case(group, projection, context, Shown(fields=reads.fields("Pod", pod)))
+    return Case(group, projection, context, ShownFields(fields=reads.fields("Pod", pod)))
 
 
 def _kind(made: dict[str, Any]) -> str:

@@ -8,10 +8,9 @@ from dataclasses import replace
 from itertools import cycle, islice
 from typing import Any, Final
 
-from policies.engine.interface import Shown
+from policies.engine.interface import ShownFields
 from policies.projection.pods import NO_POD
-from policies.site.fields import Reads
-from policies.site.paths import steps_of
+from policies.site.fields import DeclaredFields, steps_of
 from tests.harness.parity import Case, examples, of_library
 
 WRONG: Final = (None, True, -1.5, "junk", ["junk"], {"junk": "junk"})
@@ -22,7 +21,7 @@ _ITEMS: Final = "[]"
 Place = tuple[str | int, ...]
 
 
-def in_fields(reads: Reads, each: int, count: int) -> Iterator[Case]:
+def in_fields(reads: DeclaredFields, each: int, count: int) -> Iterator[Case]:
     """Yield an object of each kind with wrong values at each declared field, and on its way.
 
     `each` is how many of `WRONG` a field gets. Then come `count` examples with one of them anywhere
@@ -31,7 +30,7 @@ def in_fields(reads: Reads, each: int, count: int) -> Iterator[Case]:
     found = [*of_library(0, reads)]
     first = {case.shown.kind: case for case in reversed(found)}
     for kind in sorted(reads.kinds):
-        case = first.get(kind) or replace(found[0], projection=NO_POD, shown=Shown(kind))
+        case = first.get(kind) or replace(found[0], projection=NO_POD, shown=ShownFields(kind))
         for number, steps in enumerate(_on_the_way(reads, kind)):
             for wrong in islice(cycle(WRONG), number % len(WRONG), number % len(WRONG) + each):
                 yield _with(case, _put(json.loads(case.shown.fields), steps, wrong))
@@ -52,11 +51,11 @@ def in_projections(count: int) -> Iterator[Case]:
 
 
 def _with(case: Case, fields: Any) -> Case:
-    shown = Shown(case.shown.kind, json.dumps(fields).encode())
+    shown = ShownFields(case.shown.kind, json.dumps(fields).encode())
     return replace(case, group="wrong types in declared fields", shown=shown)
 
 
-def _on_the_way(reads: Reads, kind: str) -> list[tuple[str, ...]]:
+def _on_the_way(reads: DeclaredFields, kind: str) -> list[tuple[str, ...]]:
     """Give the steps of each declared field of a kind, and of what it lies in."""
     declared = [tuple(steps_of(field)) for field in json.loads(reads.declared(kind))]
     return sorted({steps[:end] for steps in declared for end in range(1, len(steps) + 1)})

@@ -24,9 +24,8 @@ from admission.judge import Judge
 from audit.ledger.frames import encode_frame
 from audit.ledger.recorder import Appends, LedgerRecorder
 from control.sweep.cursor import CursorStore
-from control.sweep.loop import Sweep
+from control.sweep.loop import Sweep, SweepParts
 from control.sweep.metrics import SweepMetrics
-from control.sweep.parts import SweepParts
 from control.sweep.report_writer import ReportWriter
 from control.sweep.settings import SweepSettings
 from core.people.subject import Subject

@@ -78,7 +78,7 @@ def event_of(
     }
 
 
-class Telling:
+class LookBackEvents:
     """Writes the Events of one cluster."""
 
     def __init__(self, objects: Objects, namespace: str) -> None:

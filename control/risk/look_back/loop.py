@@ -1,6 +1,7 @@
-"""Looks back on whoever came to be at risk: the ledger keeps what was found, namespaces are told.
+"""The loop that looks back on identities that came to be at risk.
 
-It ends nothing that it finds: people decide that (docs/operate/look-back.md).
+The ledger keeps what is found, and namespaces are told. It ends nothing that it finds: people
+decide that (docs/operate/look-back.md).
 """
 
 import asyncio
@@ -13,9 +14,16 @@ import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from control.loop import Loop
-from control.risk.look_back.events import Telling
+from control.risk.look_back.events import LookBackEvents
 from control.risk.look_back.search import Sources, look_back
-from control.risk.look_back.store import MOST, Memory, MemoryStore, begun, document_id, finished
+from control.risk.look_back.store import (
+    MOST,
+    LookBackMemory,
+    MemoryStore,
+    begin_look_back,
+    document_id,
+    finish_look_back,
+)
 from core.base.errors import LedgerError, NotRecordedError
 from core.base.ids import uuid7
 from core.decision.document import uuid7_unix_ms
@@ -108,7 +116,7 @@ class LookBacks:
     """The snapshot in memory; None where identity is not enabled."""
     sources: Sources
     memory: MemoryStore
-    telling: Telling
+    telling: LookBackEvents
     records: Records | None
     """None where nothing is recorded: then Events and the log say what was found."""
     settled: Callable[[], bool]
@@ -143,10 +151,10 @@ class LookBacks:
         if not memory.running and waiting:
             resumed = waiting[:MOST_AT_ONCE]
             running = uuid7(int(now * 1000))
-            memory = await self.memory.save(leadership, begun(memory, resumed, running))
+            memory = await self.memory.save(leadership, begin_look_back(memory, resumed, running))
         if memory.running:
             await self._do(leadership, memory, resumed)
-            memory = await self.memory.save(leadership, finished(memory, risky))
+            memory = await self.memory.save(leadership, finish_look_back(memory, risky))
             self._next = self.now() + APART_S
         left = due_identities(risky.values(), memory.done)
         self.metrics.wait(len(left))
@@ -170,7 +178,7 @@ class LookBacks:
         return found
 
     async def _do(
-        self, leadership: Leadership, memory: Memory, risen: list[IdentityAtRisk]
+        self, leadership: Leadership, memory: LookBackMemory, risen: list[IdentityAtRisk]
     ) -> None:
         documents = await self._look_back(memory, risen)
         for document in documents:
@@ -181,7 +189,7 @@ class LookBacks:
             await asyncio.sleep(_SETTLED_S)
 
     async def _look_back(
-        self, memory: Memory, risen: list[IdentityAtRisk]
+        self, memory: LookBackMemory, risen: list[IdentityAtRisk]
     ) -> list[LookBackDocument]:
         def id_of(each: IdentityAtRisk) -> str:
             return document_id(memory.running, each.key)

@@ -1,4 +1,4 @@
-"""Remembers on whom was looked back: a Secret, so that no leader does it twice, nor leaves it out.
+"""Stores on whom was looked back: a Secret, so that no leader repeats one, nor leaves one out.
 
 A look back is written down before it begins, with the id from which those of its documents follow,
 and again once all that it found is recorded. Whoever leads next goes on with the same ids: the
@@ -40,13 +40,13 @@ MOST_BYTES: Final = 1024 * 1024
 _RECORD: Final = struct.Struct("<16sIIB")
 """Key; `since`, beginning of the window, level."""
 
-Known = tuple[int, int, int]
+LookBackRecord = tuple[int, int, int]
 """`since`, level and beginning of the window of a look back."""
 
 _log = structlog.get_logger(__name__)
 
 
-class Stored(msgspec.Struct, frozen=True, kw_only=True):
+class StoredLookBacks(msgspec.Struct, frozen=True, kw_only=True):
     """What is stored."""
 
     format: int = FORMAT
@@ -59,12 +59,12 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
-class Memory:
+class LookBackMemory:
     """On whom was looked back, as it was read."""
 
-    done: Mapping[bytes, Known]
+    done: Mapping[bytes, LookBackRecord]
     running: str = ""
-    of: Mapping[bytes, Known] | None = None
+    of: Mapping[bytes, LookBackRecord] | None = None
     version: str | None = None
     """resourceVersion of the Secret; None where there is none."""
 
@@ -75,18 +75,20 @@ def document_id(running: str, key: bytes) -> str:
     return uuid7(uuid7_unix_ms(running), int.from_bytes(digest[:10], "big") >> 6)
 
 
-def records_of(risen: Iterable[IdentityAtRisk]) -> dict[bytes, Known]:
+def records_of(risen: Iterable[IdentityAtRisk]) -> dict[bytes, LookBackRecord]:
     """Give what is remembered of identities."""
     return {each.key: (each.since, each.level, each.begin) for each in risen}
 
 
-def encode_memory(memory: Memory) -> bytes:
+def encode_memory(memory: LookBackMemory) -> bytes:
     """Give what is stored. Pure."""
-    stored = Stored(done=_pack(memory.done), running=memory.running, of=_pack(memory.of or {}))
+    stored = StoredLookBacks(
+        done=_pack(memory.done), running=memory.running, of=_pack(memory.of or {})
+    )
     return zlib.compress(msgspec.json.encode(stored), 6)
 
 
-def decode_memory(content: bytes, version: str | None) -> Memory:
+def decode_memory(content: bytes, version: str | None) -> LookBackMemory:
     """Read what is stored. Pure.
 
     Raises:
@@ -97,24 +99,24 @@ def decode_memory(content: bytes, version: str | None) -> Memory:
         text = unpacker.decompress(content, 2 * MOST_BYTES)
         if not unpacker.eof:
             raise ValueError("is cut off, or too large")
-        stored = msgspec.json.decode(text, type=Stored)
+        stored = msgspec.json.decode(text, type=StoredLookBacks)
         if abs(stored.format - FORMAT) > 1:
             message = f"has the format {stored.format}"
             raise ValueError(message)
         done, of = _unpack(stored.done), _unpack(stored.of)
     except (zlib.error, struct.error, RecursionError):
         raise ValueError("cannot be read") from None
-    return Memory(done, stored.running, of, version)
+    return LookBackMemory(done, stored.running, of, version)
 
 
-def _pack(records: Mapping[bytes, Known]) -> bytes:
+def _pack(records: Mapping[bytes, LookBackRecord]) -> bytes:
     return b"".join(
         _RECORD.pack(key, since, begin, level)
         for key, (since, level, begin) in sorted(records.items())
     )
 
 
-def _unpack(packed: bytes) -> dict[bytes, Known]:
+def _unpack(packed: bytes) -> dict[bytes, LookBackRecord]:
     return {key: (since, level, begin) for key, since, begin, level in _RECORD.iter_unpack(packed)}
 
 
@@ -124,7 +126,7 @@ class MemoryStore:
     def __init__(self, objects: Objects, namespace: str) -> None:
         self._secrets = Secrets(objects, namespace)
 
-    async def load(self) -> Memory:
+    async def load(self) -> LookBackMemory:
         """Give what is stored; a broken one is said aloud, and everybody is looked back on again.
 
         Raises:
@@ -132,14 +134,14 @@ class MemoryStore:
         """
         secret = await self._secrets.read(NAME)
         if secret is None:
-            return Memory({})
+            return LookBackMemory({})
         try:
             return decode_memory(secret.content.get(_KEY, b""), secret.version)
         except ValueError as error:
             _log.error("on whom was looked back cannot be read", secret=NAME, why=str(error))
-            return Memory({}, version=secret.version)
+            return LookBackMemory({}, version=secret.version)
 
-    async def save(self, leadership: Leadership, memory: Memory) -> Memory:
+    async def save(self, leadership: Leadership, memory: LookBackMemory) -> LookBackMemory:
         """Store it over what was read, and give it with its new version.
 
         Raises:
@@ -149,18 +151,20 @@ class MemoryStore:
         before = None if memory.version is None else Secret(memory.version, {})
         content = {_KEY: encode_memory(memory)}
         stored = await self._secrets.write(leadership, NAME, before, content, OPAQUE)
-        return Memory(memory.done, memory.running, memory.of, stored.version)
+        return LookBackMemory(memory.done, memory.running, memory.of, stored.version)
 
 
-def begun(memory: Memory, due: Sequence[IdentityAtRisk], running: str) -> Memory:
+def begin_look_back(
+    memory: LookBackMemory, due: Sequence[IdentityAtRisk], running: str
+) -> LookBackMemory:
     """Give the memory with a look back under way."""
-    return Memory(memory.done, running, records_of(due), memory.version)
+    return LookBackMemory(memory.done, running, records_of(due), memory.version)
 
 
-def finished(memory: Memory, risky: Iterable[bytes]) -> Memory:
+def finish_look_back(memory: LookBackMemory, risky: Iterable[bytes]) -> LookBackMemory:
     """Give the memory once it is over; whoever is not at risk any more is forgotten."""
     done = {**memory.done, **(memory.of or {})}
     kept = set(risky)
-    return Memory(
+    return LookBackMemory(
         {key: known for key, known in done.items() if key in kept}, version=memory.version
     )

@@ -1,31 +1,119 @@
-"""Keeps what Entra ID says of risk in the snapshot. The leader's; `loop` is its loop.
+"""Polls Microsoft Graph for Entra ID's risk and keeps it in the snapshot; the leader's loop.
 
-Where to go on is in the snapshot, beside what was read: whoever leads next goes on there.
+Where to go on is in the snapshot, beside what was read: whoever leads next goes on there. A problem
+is logged once, and stands in the snapshot's head.
 """
 
 import asyncio
 import time
-from collections.abc import Callable, Collection
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+import msgspec
 import structlog
 from prometheus_client import CollectorRegistry
 
 from control.loop import Loop
 from control.risk.poll.metrics import PollMetrics
-from control.risk.poll.poll_settings import PollSettings
-from control.risk.poll.problems import Problems
-from control.risk.poll.snapshot import PollWriting
+from control.risk.poll.snapshot import SnapshotWriter
 from core.base.errors import EntraError
-from identity.clients.graph import Graph, GraphAnswer
-from identity.clients.tokens import Tokens
-from identity.entra.graph_answers import read_page
-from identity.entra.graph_requests import Resource
+from core.risk.snapshot import Coverage
+from identity.clients.graph import Graph, GraphAnswer, GraphSettings
+from identity.clients.tokens import SignIn, Tokens
+from identity.entra.graph_answers import RESTING, read_page
+from identity.entra.graph_requests import PollIntervals, Resource
 from identity.entra.poll_schedule import FIRST, PollPass, PollSchedule
 from identity.entra.snapshot_merge import HeardPage, ListedPrincipals, coverages_of
 from kube.leader.lease import Leadership
 from kube.risk.store import RiskStore
+
+
+@dataclass(frozen=True, slots=True)
+class PollSettings:
+    """As whom, where, and how often Graph is asked."""
+
+    sign_in: SignIn
+    graph: GraphSettings = field(default_factory=GraphSettings)
+    times: PollIntervals = field(default_factory=PollIntervals)
+    guests: bool = False
+    """Whether guests are asked for, too; it needs one more permission."""
+
+    @property
+    def tenant(self) -> str:
+        """The tenant's id, as snapshots have it."""
+        return self.sign_in.tenant.lower()
+
+
+_AT_ONCE: Final = frozenset({"token", "unauthorized", "redirected"})
+"""Kinds that waiting does not mend either, but that concern every resource."""
+
+_STRIKES: Final = 2
+"""Failures in a row after which a trouble that may pass is spoken of."""
+
+_log = structlog.get_logger(__name__)
+
+
+class PollProblems:
+    """What is wrong now, with one resource or with all of them."""
+
+    def __init__(self) -> None:
+        self._own: dict[Resource, EntraError] = {}
+        self._unreadable: dict[Resource, str] = {}
+        self._common = ""
+        self._strikes: Counter[Resource] = Counter()
+        """Failures of each since it was last answered."""
+        self._common_strikes = 0
+        """Failures of any since any was answered."""
+
+    def add(self, resource: Resource, error: EntraError) -> None:
+        """Take in that a request failed."""
+        self._strikes[resource] += 1
+        if error.kind in RESTING or self._strikes[resource] >= _STRIKES:
+            self._say(resource.value, str(error), before=str(self._own.get(resource, "")))
+            self._own[resource] = error
+        if error.kind in RESTING:
+            return
+        self._common_strikes += 1
+        if error.kind in _AT_ONCE or self._common_strikes >= _STRIKES:
+            self._say("all", str(error), before=self._common)
+            self._common = str(error)
+
+    def remove(self, resource: Resource, unreadable: int = 0) -> None:
+        """Take in that a request was answered, and how many of its objects could not be read."""
+        if self._common or resource in self._own:
+            _log.info("Graph is read again", resource=resource.value)
+        self._common, self._common_strikes = "", 0
+        self._strikes.pop(resource, None)
+        self._own.pop(resource, None)
+        before = self._unreadable.pop(resource, "")
+        if unreadable:
+            text = f"Graph, {resource.value}: objects that cannot be read were left out"
+            self._say(resource.value, text, before)
+            self._unreadable[resource] = text
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._own.clear()
+        self._unreadable.clear()
+        self._strikes.clear()
+        self._common, self._common_strikes = "", 0
+
+    def told_in(self, coverages: Mapping[Resource, Coverage]) -> dict[Resource, Coverage]:
+        """Give how far each resource is known, with what is wrong."""
+        return {each: self._told(each, coverage) for each, coverage in coverages.items()}
+
+    def _told(self, resource: Resource, coverage: Coverage) -> Coverage:
+        own = self._own.get(resource)
+        text = str(own) if own else self._common or self._unreadable.get(resource, "")
+        unlicensed = own is not None and own.kind == "licence"
+        return msgspec.structs.replace(coverage, problem=text, unlicensed=unlicensed)
+
+    def _say(self, resource: str, text: str, before: str) -> None:
+        if text != before:
+            _log.warning("Graph is not read as it should be", resource=resource, problem=text)
+
 
 ROUND_S: Final = 60.0
 """So long one run of the loop goes on."""
@@ -40,7 +128,6 @@ _LISTED: Final = (*FIRST, Resource.GUESTS)
 _MOST_WAIT_S: Final = 1.0
 _LEAST_WAIT_S: Final = 0.05
 
-_log = structlog.get_logger(__name__)
 
 Ids = Callable[[], Collection[str]]
 
@@ -50,19 +137,19 @@ def _no_ids() -> Collection[str]:
 
 
 @dataclass
-class RiskPolling:
+class RiskPoller:
     """Asks Graph while this process leads, and writes what it told into the snapshot."""
 
     settings: PollSettings
     graph: Graph
-    writing: PollWriting
+    writing: SnapshotWriter
     in_use: Ids = _no_ids
     """Ids of applications: client ids that workloads use, object ids of pipelines."""
     clock: Callable[[], float] = time.time
     elapsed: Callable[[], float] = time.monotonic
     _term: Leadership | None = None
     _plan: PollSchedule | None = None
-    _problems: Problems = field(default_factory=Problems)
+    _problems: PollProblems = field(default_factory=PollProblems)
     _used: Collection[str] | None = None
     _forgot_at: float = 0.0
     _is_skewed: bool = False
@@ -202,13 +289,13 @@ class RiskPolling:
         self._is_skewed = is_skewed
 
 
-def risk_polling(
+def build_poller(
     store: RiskStore,
     settings: PollSettings,
     registry: CollectorRegistry,
     in_use: Ids = _no_ids,
-) -> RiskPolling:
+) -> RiskPoller:
     """Put the poller together; `close` it at the end."""
     graph = Graph(Tokens(settings.sign_in), settings.graph)
-    writing = PollWriting(store, PollMetrics(registry), settings.times.heartbeat_s)
-    return RiskPolling(settings, graph, writing, in_use)
+    writing = SnapshotWriter(store, PollMetrics(registry), settings.times.heartbeat_s)
+    return RiskPoller(settings, graph, writing, in_use)

@@ -1,4 +1,4 @@
-"""Gathers what Graph told, and writes it: what changed at once, that nothing did seldom."""
+"""Gathers what Graph told, and writes it: changes at once, times alone seldom."""
 
 import time
 from collections import Counter
@@ -29,7 +29,7 @@ from kube.risk.store import RiskStore
 
 
 @dataclass
-class PollWriting:
+class SnapshotWriter:
     """What was heard and is not written yet, and the snapshot as this process knows it.
 
     Others write it as well: what it knows is at most a heartbeat old.

@@ -1,4 +1,4 @@
-"""Reads the event hub while leading, and takes what its records say into the snapshot.
+"""Reads the event hub while leading, and puts what its records say into the snapshot.
 
 What was read is stored first and committed then: a leader that is killed in between loses nothing,
 and what is read twice changes nothing. No record stops the others: one that says nothing usable is

@@ -12,10 +12,10 @@ from typing import Final, Literal
 import structlog
 from prometheus_client import CollectorRegistry, Gauge
 
-from control.announcing import Announcing, Moment
+from control.events import DueEvent, EventWriter
 from control.eviction import evict
 from control.loop import Loop
-from control.weights.access.live_grants import Facts
+from control.weights.access.live_grants import GrantFacts
 from core.base.errors import InvalidObjectError
 from core.base.times import time_text
 from core.people.approvable import parse_time
@@ -43,7 +43,7 @@ _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
-class Ended:
+class EndedGrant:
     """A grant that has ended, and what still runs under it."""
 
     grant: AccessGrant
@@ -51,19 +51,19 @@ class Ended:
     pods: tuple[LivePod, ...]
 
 
-class GrantEndings:
+class GrantExpiry:
     """Each run announces what is due, and looks at what has ended. `loop` is its loop."""
 
     def __init__(
         self,
         objects: Objects,
-        facts: Facts,
+        facts: GrantFacts,
         registry: CollectorRegistry,
         clock: Callable[[], float],
         when_ended: Literal["report", "evict"] = "report",
     ) -> None:
         self._objects = objects
-        self._announcing = Announcing(objects)
+        self._announcing = EventWriter(objects)
         self._facts = facts
         self._clock = clock
         self._evicts = when_ended == "evict"
@@ -95,7 +95,7 @@ class GrantEndings:
         ends = [(grant, end) for grant, end in known if end is not None]
         self._ending.set(sum(now < end <= now + BEFORE[1][1] for _, end in ends))
         ended = [
-            Ended(grant, end, await self._under(grant, end, ends, now))
+            EndedGrant(grant, end, await self._under(grant, end, ends, now))
             for grant, end in ends
             if end <= now < end + AFTER_S
         ]
@@ -121,7 +121,7 @@ class GrantEndings:
             found += [pod for pod in pods if pod.created < end]
         return tuple(sorted(found, key=lambda pod: pod.name))
 
-    async def _evict(self, leadership: Leadership, ended: Sequence[Ended]) -> None:
+    async def _evict(self, leadership: Leadership, ended: Sequence[EndedGrant]) -> None:
         for one in ended:
             for pod in one.pods:
                 leadership.require()
@@ -149,7 +149,7 @@ class GrantEndings:
                 return self._clock()
         return min(grant.expires, sorted(of_it, reverse=True)[PEOPLE_NEEDED - 1])
 
-    def _show(self, ended: Sequence[Ended]) -> None:
+    def _show(self, ended: Sequence[EndedGrant]) -> None:
         self._running.clear()
         for one in sorted(ended, key=lambda each: -len(each.pods))[:_MOST_SERIES]:
             if one.pods:
@@ -171,7 +171,7 @@ def _replaces(other: AccessGrant, grant: AccessGrant, account: str) -> bool:
     )
 
 
-def _before(ends: Sequence[tuple[AccessGrant, float]]) -> Iterator[Moment]:
+def _before(ends: Sequence[tuple[AccessGrant, float]]) -> Iterator[DueEvent]:
     for grant, end in ends:
         whose = f" Its owner: {grant.spec.owner}." if grant.spec.owner else ""
         message = (
@@ -181,16 +181,16 @@ def _before(ends: Sequence[tuple[AccessGrant, float]]) -> Iterator[Moment]:
         )
         for reason, seconds in BEFORE:
             if end - seconds > _made(grant):
-                yield Moment(KIND, grant.meta, end - seconds, reason, message)
+                yield DueEvent(KIND, grant.meta, end - seconds, reason, message)
 
 
-def _after(ended: Sequence[Ended]) -> Iterator[Moment]:
+def _after(ended: Sequence[EndedGrant]) -> Iterator[DueEvent]:
     for one in ended:
         names = ", ".join(pod.name for pod in one.pods[:_SHOWN])
         more = f" and {len(one.pods) - _SHOWN} more" if len(one.pods) > _SHOWN else ""
         still = f"{len(one.pods)} Pods still run under it: {names}{more}."
         message = f"It has ended. {still if one.pods else 'No Pod runs under it any more.'}"
-        yield Moment(KIND, one.grant.meta, one.at, "GrantEnded", message[:1000])
+        yield DueEvent(KIND, one.grant.meta, one.at, "GrantEnded", message[:1000])
 
 
 def _made(grant: AccessGrant) -> float:

@@ -1,4 +1,4 @@
-"""Which grants live now, and whom they are about as Azure knows them."""
+"""Which grants are in effect, and which identities they are about as Azure knows them."""
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -18,7 +18,7 @@ Approve = Callable[[AccessGrant, Sequence[Consent], float], Awaitable[Approved |
 """Says whether two people have approved a grant: `admission.approving.ask_approved`."""
 
 
-class Facts(Protocol):
+class GrantFacts(Protocol):
     """What is known of the cluster, from memory. Each raises NotSyncedError."""
 
     def grants(self) -> Sequence[AccessGrant]:
@@ -32,10 +32,10 @@ class Facts(Protocol):
 
 
 @dataclass(frozen=True)
-class GrantedNow:
+class LiveGrants:
     """Asks, each time anew: an approval may have ended, or its approver be at risk."""
 
-    facts: Facts
+    facts: GrantFacts
     approve: Approve
     clock: Callable[[], float]
 

@@ -1,4 +1,4 @@
-"""The loop that reads from Azure who can open each WeightStore, tells it, and ties roles to grants.
+"""The loop that reads who can open each WeightStore, shows it, and ties roles to grants.
 
 What is found goes to the log where it changes, to metrics, into the ledger, and where people look.
 A store that cannot be read keeps what was known of it, and is loud.
@@ -13,11 +13,11 @@ from typing import Any, Final, Protocol
 
 import msgspec
 import structlog
+from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from control.loop import Loop
-from control.weights.access.access_metrics import AccessMetrics
-from control.weights.access.live_grants import GrantedNow
-from control.weights.access.reader import AccessReader, Manager
+from control.weights.access.live_grants import LiveGrants
+from control.weights.access.reader import AccessReader, ResourceManager
 from core.base.errors import EntraError, SallyportError
 from core.base.ids import stable_id
 from core.base.times import milli_text
@@ -27,6 +27,7 @@ from core.weights.pod_lifecycle import FORMAT, ObjectChange
 from core.weights.store_access import StoreAccess
 from core.weights.stores import WeightStore
 from identity.azure_roles.arm_responses import AUTHORIZATION, Assignment, read_shape
+from identity.azure_roles.differences import by_difference
 from identity.azure_roles.grant_assignments import (
     ImpossibleAssignment,
     WantedAssignment,
@@ -35,13 +36,68 @@ from identity.azure_roles.grant_assignments import (
 )
 from kube.leader.lease import Leadership
 
+
+class AccessMetrics:
+    """Counters, and gauges that a leader shows."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._differences = Gauge(
+            "sallyport_store_access_differences",
+            "How Azure's role assignments and settings differ from a WeightStore and its grants.",
+            ("store", "difference"),
+            registry=registry,
+        )
+        self._principals = Gauge(
+            "sallyport_store_access_principals",
+            "Principals whom role assignments let do something to a store.",
+            ("store",),
+            registry=registry,
+        )
+        self._gaps = Gauge(
+            "sallyport_store_access_gaps",
+            "What of a store's role assignments and settings could not be read.",
+            ("store",),
+            registry=registry,
+        )
+        self._failures = Counter(
+            "sallyport_store_access_failures",
+            "Readings of a store that failed: what was known of it is kept.",
+            ("store",),
+            registry=registry,
+        )
+        self._tied = Counter(
+            "sallyport_store_access_roles",
+            "Role assignments of grants: made, removed, or there already by somebody else.",
+            ("what",),
+            registry=registry,
+        )
+
+    def show(self, known: Mapping[str, StoreAccess]) -> None:
+        """Show what is known of each store."""
+        for gauge in (self._differences, self._principals, self._gaps):
+            gauge.clear()
+        for name, access in known.items():
+            self._principals.labels(name).set(len({one.principal for one in access.holders}))
+            self._gaps.labels(name).set(len(access.gaps))
+            for difference, count in by_difference(access.differing).items():
+                self._differences.labels(name, difference.value).set(count)
+
+    def failed(self, store: str) -> None:
+        """Count a reading that failed."""
+        self._failures.labels(store).inc()
+
+    def tied(self, what: str) -> None:
+        """Count a role assignment."""
+        self._tied.labels(what).inc()
+
+
 KIND: Final = "StoreAccess"
 """Of the changes in the ledger."""
 
 _log = structlog.get_logger(__name__)
 
 
-class Shown(Protocol):
+class AccessDisplay(Protocol):
     """Where people look: `control.weights.access.status`."""
 
     async def tell(self, leadership: Leadership, store: WeightStore, access: StoreAccess) -> None:
@@ -54,7 +110,7 @@ class Shown(Protocol):
         """Begin anew."""
 
 
-class Writing(Manager, Protocol):
+class RoleWriter(ResourceManager, Protocol):
     """Azure Resource Manager, where roles are tied to grants."""
 
     async def put(
@@ -70,14 +126,14 @@ class Writing(Manager, Protocol):
 class StoreAccesses:
     """Each run reads every store that names its resource."""
 
-    manager: Writing
+    manager: RoleWriter
     reader: AccessReader
-    granted: GrantedNow
+    granted: LiveGrants
     stores: Callable[[], WeightStoreSet]
     cluster: Callable[[], str]
     record: Callable[[ObjectChange], None]
     """Raises NotRecordedError."""
-    shown: Shown
+    shown: AccessDisplay
     metrics: AccessMetrics
     interval_s: float
     ties: bool = False

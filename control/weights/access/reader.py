@@ -33,7 +33,7 @@ T = TypeVar("T")
 Require = Callable[[], None]
 
 
-class Manager(Protocol):
+class ResourceManager(Protocol):
     """Azure Resource Manager: `identity.clients.resource_manager`."""
 
     async def get(self, path: str, version: str, require: Require) -> bytes:
@@ -49,7 +49,7 @@ class Manager(Protocol):
 class AccessReader:
     """Reads one store after another. What cannot be read is a gap, and never nothing."""
 
-    manager: Manager
+    manager: ResourceManager
     clock: Callable[[], float]
     """Unix seconds."""
     _definitions: dict[str, tuple[float, Definition]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Writes who can open each store where people look: a ConfigMap, and an Event where it changes."""
+"""Shows people who can open each store: a ConfigMap, and an Event where it changes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ _log = structlog.get_logger(__name__)
 
 
 @dataclass
-class ShownAccess:
+class AccessStatus:
     """Keeps the ConfigMap as what is known, and tells what is new."""
 
     objects: Objects

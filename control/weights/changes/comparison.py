@@ -1,4 +1,4 @@
-"""What changed of the objects that people decide with, by what was known of them. Pure."""
+"""Compares the objects that people decide with to what was recorded of them. Pure."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ class Stage(Enum):
     ENDED = "ended"
 
 
-class Known(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class ObjectRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What was recorded of an object."""
 
     uid: str
@@ -36,7 +36,7 @@ class Known(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 @dataclass(frozen=True)
-class Noticing:
+class ObjectComparison:
     """Makes the documents of one cluster at one time, in Unix seconds."""
 
     cluster: str
@@ -45,8 +45,8 @@ class Noticing:
     """Why times are only those of noticing; empty where it was looked at all the while."""
 
     def compared(
-        self, before: Mapping[str, Known], live: Mapping[str, RecordedObject], kind: str
-    ) -> Iterator[tuple[str, Known | None, ObjectChange]]:
+        self, before: Mapping[str, ObjectRecord], live: Mapping[str, RecordedObject], kind: str
+    ) -> Iterator[tuple[str, ObjectRecord | None, ObjectChange]]:
         """Yield what is new, changed or gone: its key, what is known of it from now on, and it."""
         for key, found in live.items():
             known, mark = before.get(key), mark_of(found)
@@ -55,18 +55,22 @@ class Noticing:
                 known = None
             if known is None:
                 change = self._change(found, "there", found.made, found.by)
-                yield key, Known(found.uid, mark), change
+                yield key, ObjectRecord(found.uid, mark), change
             elif known.mark != mark:
                 at, who = max(found.touched, found.made), found.editors or found.by
                 change = self._change(found, "changed", at, who, self.since)
-                yield key, Known(found.uid, mark, known.stage), change
+                yield key, ObjectRecord(found.uid, mark, known.stage), change
         for key, known in before.items():
             if key not in live:
                 yield key, None, self._gone(kind, key, known)
 
     def approved(
-        self, found: RecordedObject, known: Known, by: Approved, consents: tuple[Consent, ...]
-    ) -> tuple[Known, ObjectChange]:
+        self,
+        found: RecordedObject,
+        known: ObjectRecord,
+        by: Approved,
+        consents: tuple[Consent, ...],
+    ) -> tuple[ObjectRecord, ObjectChange]:
         """Give that an object counts: from when the second of those who approved it did.
 
         Where it counted before and then did not, only since now.
@@ -84,8 +88,8 @@ class Noticing:
         return msgspec.structs.replace(known, stage=Stage.APPROVED.value), named
 
     def ended(
-        self, found: RecordedObject, known: Known, why: NotApproved | None
-    ) -> tuple[Known, ObjectChange]:
+        self, found: RecordedObject, known: ObjectRecord, why: NotApproved | None
+    ) -> tuple[ObjectRecord, ObjectChange]:
         """Give that an object counts no more; `why` is None where its own time is over."""
         if why is None:
             change = self._change(found, "ended", found.expires, found.by, "it expired")
@@ -94,7 +98,7 @@ class Noticing:
             change = self._change(found, "ended", self.now, found.by, reason)
         return msgspec.structs.replace(known, stage=Stage.ENDED.value), change
 
-    def _gone(self, kind: str, key: str, known: Known) -> ObjectChange:
+    def _gone(self, kind: str, key: str, known: ObjectRecord) -> ObjectChange:
         namespace, _, name = key.rpartition("/")
         ms = round(self.now * 1000)
         return ObjectChange(

@@ -14,26 +14,65 @@ from typing import Final, Protocol
 import structlog
 
 from control.loop import Loop
-from control.weights.changes.comparison import Known, Noticing, Stage
-from control.weights.changes.store import KnownStore
-from control.weights.checkpoint import ReachedStore
-from control.weights.gaps import EVER, gap
+from control.weights.changes.comparison import ObjectComparison, ObjectRecord, Stage
+from control.weights.changes.store import ChangeStore
+from control.weights.checkpoint import EVER, CheckpointStore, gap
 from core.approvals.approvals import CLUSTER_KIND, KIND, TIERS
 from core.base.errors import AccessReviewError, NotSyncedError
 from core.base.times import milli_text
 from core.people.two_person import PEOPLE_NEEDED, Approvable, Approved, Consent, NotApproved
 from core.weights.events import LogGap
 from core.weights.pod_lifecycle import ObjectChange
-from kube.approvals.recorded_objects import RecordedObject
+from kube.approvals.recorded_objects import RecordedObject, RecordedObjects
 from kube.leader.lease import Leadership
 from kube.resources.service_accounts import KIND as ACCOUNT
+
+BUNDLE = "Bundle"
+RISK_TABLE = "RiskTable"
+
+
+@dataclass
+class WithRevisions:
+    """The objects of a cluster, and the revisions that this process works by."""
+
+    objects: RecordedObjects
+    revisions: Mapping[str, Callable[[], str]]
+    """By kind: gives the digest of what is in force; empty where nothing is."""
+    clock: Callable[[], float]
+    _seen: dict[str, RecordedObject] = field(default_factory=dict)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds that are recorded."""
+        return (*self.objects.kinds, *self.revisions)
+
+    def of(self, kind: str) -> Mapping[str, RecordedObject] | None:
+        """Give those of a kind by their key; None where nobody serves it.
+
+        Raises:
+            NotSyncedError: they have not been loaded, or the watch has been down too long.
+        """
+        if kind not in self.revisions:
+            return self.objects.of(kind)
+        try:
+            digest = self.revisions[kind]()
+        except NotSyncedError:
+            return None
+        if not digest:
+            return {}
+        seen = self._seen.get(kind)
+        if seen is None or seen.digest != digest:
+            now = self.clock()
+            seen = self._seen[kind] = RecordedObject(kind, "", "in-force", "", digest, now, now)
+        return {seen.key: seen}
+
 
 INTERVAL_S: Final = 5.0
 
 _log = structlog.get_logger(__name__)
 
 
-class Followed(Protocol):
+class ObjectSource(Protocol):
     """The objects: `kube.approvals.recorded_objects.RecordedObjects`."""
 
     @property
@@ -63,9 +102,9 @@ class ChangeParts:
     """What the recorder of changes works with."""
 
     cluster: str
-    objects: Followed
-    known: KnownStore
-    reached: ReachedStore
+    objects: ObjectSource
+    known: ChangeStore
+    reached: CheckpointStore
     records: Records
     approve: Approve
     kept_until: Callable[[], float]
@@ -78,7 +117,7 @@ class _Term:
     leadership: Leadership
     since: str = ""
     """Why what is noticed first may have happened before."""
-    known: dict[str, dict[str, Known]] = field(default_factory=dict)
+    known: dict[str, dict[str, ObjectRecord]] = field(default_factory=dict)
     unsaved: dict[str, float] = field(default_factory=dict)
     """By kind: when something was recorded that is not stored as known."""
 
@@ -142,7 +181,7 @@ class Changes:
                 self._note_first(kind, now)
             term.known[kind] = stored or {}
         known = term.known[kind]
-        noticing = Noticing(self._parts.cluster, now, term.since)
+        noticing = ObjectComparison(self._parts.cluster, now, term.since)
         for key, after, change in list(noticing.compared(known, live, kind)):
             self._parts.records.record_change(change)
             term.unsaved[kind] = now
@@ -172,11 +211,11 @@ class Changes:
                     term.unsaved[kind] = self._parts.clock()
 
     async def _stood(
-        self, term: _Term, found: RecordedObject, known: Known, consents: tuple[Consent, ...]
-    ) -> tuple[Known, ObjectChange] | None:
+        self, term: _Term, found: RecordedObject, known: ObjectRecord, consents: tuple[Consent, ...]
+    ) -> tuple[ObjectRecord, ObjectChange] | None:
         """Give what is known of an object from now on, where that has changed."""
         now = self._parts.clock()
-        stage, noticing = Stage(known.stage), Noticing(self._parts.cluster, now, term.since)
+        stage, noticing = Stage(known.stage), ObjectComparison(self._parts.cluster, now, term.since)
         if found.expires and now >= found.expires:
             return None if stage is Stage.ENDED else noticing.ended(found, known, None)
         counts = stage is Stage.APPROVED

@@ -1,4 +1,4 @@
-"""Which changes are recorded: a ConfigMap for each kind, so that no leader records one twice."""
+"""Stores which changes are recorded: a ConfigMap a kind, so that no leader repeats one."""
 
 import base64
 import binascii
@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 import structlog
 
-from control.weights.changes.comparison import Known
+from control.weights.changes.comparison import ObjectRecord
 from core.base import names
 from core.base.errors import ClusterError
 from kube.client.objects import Objects
@@ -32,15 +32,15 @@ _KEY: Final = "known"
 _log = structlog.get_logger(__name__)
 
 
-class Stored(msgspec.Struct, frozen=True, kw_only=True):
+class StoredChanges(msgspec.Struct, frozen=True, kw_only=True):
     """What is stored of a kind."""
 
     format: int = FORMAT
     cluster: str
-    objects: dict[str, Known] = {}
+    objects: dict[str, ObjectRecord] = {}
 
 
-class KnownStore:
+class ChangeStore:
     """The ConfigMaps of one installation."""
 
     def __init__(self, objects: Objects, namespace: str, cluster: str) -> None:
@@ -49,7 +49,7 @@ class KnownStore:
         self._cluster = cluster
         self._root = f"/api/v1/namespaces/{namespace}/configmaps"
 
-    async def load(self, kind: str) -> dict[str, Known] | None:
+    async def load(self, kind: str) -> dict[str, ObjectRecord] | None:
         """Give what is stored of a kind; None where nothing is, or it is broken.
 
         Raises:
@@ -59,7 +59,7 @@ class KnownStore:
         if live is None:
             return None
         try:
-            stored = decode_known(str((live.get("binaryData") or {}).get(_KEY, "")))
+            stored = decode_changes(str((live.get("binaryData") or {}).get(_KEY, "")))
         except ValueError as error:
             _log.error("recorded changes cannot be read", name=name_of(kind), why=str(error))
             return None
@@ -68,7 +68,9 @@ class KnownStore:
             return None
         return dict(stored.objects)
 
-    async def save(self, leadership: Leadership, kind: str, known: Mapping[str, Known]) -> None:
+    async def save(
+        self, leadership: Leadership, kind: str, known: Mapping[str, ObjectRecord]
+    ) -> None:
         """Store what is recorded of a kind.
 
         Raises:
@@ -79,10 +81,10 @@ class KnownStore:
             message = f"{len(known)} objects {kind} are more than are remembered ({MOST})"
             raise ClusterError(f"{message}: each next leader records them again")
         leadership.require()
-        stored = Stored(cluster=self._cluster, objects=dict(known))
+        stored = StoredChanges(cluster=self._cluster, objects=dict(known))
         await self._objects.apply(f"{self._root}/{name_of(kind)}", self._body(kind, stored))
 
-    def _body(self, kind: str, stored: Stored) -> dict[str, Any]:
+    def _body(self, kind: str, stored: StoredChanges) -> dict[str, Any]:
         return {
             "apiVersion": "v1",
             "kind": "ConfigMap",
@@ -92,7 +94,7 @@ class KnownStore:
                 "labels": {names.MANAGED_BY_LABEL: "sallyport"},
             },
             "data": {"about": f"Which changes of each {kind} are recorded in the ledger."},
-            "binaryData": {_KEY: encode_known(stored)},
+            "binaryData": {_KEY: encode_changes(stored)},
         }
 
 
@@ -101,12 +103,12 @@ def name_of(kind: str) -> str:
     return f"{PREFIX}{kind.lower()}"
 
 
-def encode_known(stored: Stored) -> str:
+def encode_changes(stored: StoredChanges) -> str:
     """Give what is stored as text. Pure."""
     return base64.b64encode(zlib.compress(msgspec.msgpack.encode(stored), 6)).decode()
 
 
-def decode_known(text: str) -> Stored:
+def decode_changes(text: str) -> StoredChanges:
     """Read what is stored. Pure.
 
     Raises:
@@ -117,7 +119,7 @@ def decode_known(text: str) -> Stored:
         content = unpacker.decompress(base64.b64decode(text, validate=True), MOST_BYTES)
         if not unpacker.eof:
             raise ValueError("is cut off, or too large")
-        stored = msgspec.msgpack.decode(content, type=Stored)
+        stored = msgspec.msgpack.decode(content, type=StoredChanges)
     except (zlib.error, binascii.Error, msgspec.DecodeError):
         raise ValueError("cannot be read") from None
     if abs(stored.format - FORMAT) > 1:

@@ -1,13 +1,30 @@
-"""Which documents an event of a Pod makes, by what was recorded of it before. Pure."""
+"""Documents that an event of a Pod makes, by what was recorded and what the Pod shows.
 
-from collections.abc import Iterable
+A Pod shows as whom it signs in and which blobs it mounts.
+"""
+
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from control.weights.pod_lifecycle.live_pods import OVER, Host, Kept, Living, Place
+import msgspec
+
+from control.weights.pod_lifecycle.live_pods import (
+    ENDED_POD,
+    LivePods,
+    PodNode,
+    PodWorkload,
+    TrackedPod,
+)
+from core.base.errors import InvalidObjectError
 from core.base.ids import stable_id
 from core.base.times import milli_text
+from core.cluster import SignIn
+from core.kubernetes.persistent_volumes import PersistentVolume
+from core.kubernetes.pod import Pod, decode_pod
 from core.weights.pod_lifecycle import FORMAT, LifeEvent, PodLife
+from core.weights.pod_mounts import find_mounts
+from identity.risk.workload_identity import client_ids_of
 from kube.weights.pod_lifecycle import PodLifecycle
 
 AGAIN_S: Final = 7 * 86_400
@@ -16,11 +33,11 @@ documents of so long before it, and retention never forgets one that lives on.""
 
 
 @dataclass(frozen=True)
-class Told:
+class PodDocuments:
     """What comes of an event."""
 
     documents: tuple[PodLife, ...]
-    kept: Kept | None
+    kept: TrackedPod | None
     """What is remembered from now on, once the documents are recorded; None for nothing."""
 
 
@@ -28,7 +45,7 @@ _NOTHING: Final[tuple[PodLife, ...]] = ()
 
 
 @dataclass(frozen=True)
-class Signs:
+class PodSigns:
     """What else a Pod shows: as whom it can sign in, and which blobs it mounts."""
 
     client_ids: tuple[str, ...] = ()
@@ -36,35 +53,35 @@ class Signs:
 
 
 @dataclass(frozen=True)
-class Teller:
+class PodDocumentBuilder:
     """Makes the documents of one cluster."""
 
     cluster: str
-    living: Living
+    living: LivePods
 
-    def remember(self, pod: PodLifecycle, signs: Signs) -> Kept:
+    def remember(self, pod: PodLifecycle, signs: PodSigns) -> TrackedPod:
         """Give what is remembered of a Pod, whether it has finished or not."""
-        place = Place(
+        place = PodWorkload(
             pod.namespace, pod.service_account, pod.owner, signs.client_ids, signs.volumes
         )
-        host = Host(pod.node, pod.node_addresses, pod.host_network)
+        host = PodNode(pod.node, pod.node_addresses, pod.host_network)
         share = self.living.share
         addresses = ",".join(pod.addresses)
-        return Kept(pod.name, share(place), share(host), addresses, pod.began or pod.made)
+        return TrackedPod(pod.name, share(place), share(host), addresses, pod.began or pod.made)
 
-    def tell(self, pod: PodLifecycle, signs: Signs, *, gone: bool, now: float) -> Told:
+    def tell(self, pod: PodLifecycle, signs: PodSigns, *, gone: bool, now: float) -> PodDocuments:
         """Give what is new of a Pod; `gone` says that it is there no more. `now`: Unix seconds."""
         before = self.living.get(pod.uid)
-        if before is OVER:
-            return Told(_NOTHING, None if gone else OVER)
+        if before is ENDED_POD:
+            return PodDocuments(_NOTHING, None if gone else ENDED_POD)
         kept = _joined(self.remember(pod, signs), before, self.living)
         found = list(self._new(pod, kept, before, now))
         if not (gone or pod.finished):
-            return Told(tuple(found), kept)
+            return PodDocuments(tuple(found), kept)
         found.append(self._end(pod, kept, now))
-        return Told(tuple(found), None if gone else OVER)
+        return PodDocuments(tuple(found), None if gone else ENDED_POD)
 
-    def vanished(self, uid: str, kept: Kept, now: float) -> PodLife:
+    def vanished(self, uid: str, kept: TrackedPod, now: float) -> PodLife:
         """Give the end of a Pod that nobody saw: it lies before now."""
         return self._life(uid, kept, LifeEvent.ENDED, now, ended=now, sure=False)
 
@@ -76,7 +93,7 @@ class Teller:
                 yield self._life(uid, kept, LifeEvent.SEEN, turn)
 
     def _new(
-        self, pod: PodLifecycle, kept: Kept, before: Kept | None, now: float
+        self, pod: PodLifecycle, kept: TrackedPod, before: TrackedPod | None, now: float
     ) -> Iterable[PodLife]:
         if before is None:
             yield self._life(pod.uid, kept, LifeEvent.SEEN, pod.made)
@@ -87,7 +104,7 @@ class Teller:
         elif before is not None and kept.place != before.place:
             yield self._life(pod.uid, kept, LifeEvent.SEEN, now)
 
-    def _end(self, pod: PodLifecycle, kept: Kept, now: float) -> PodLife:
+    def _end(self, pod: PodLifecycle, kept: TrackedPod, now: float) -> PodLife:
         """Tell its end: sure where its containers are known to have stopped, or it never ran."""
         if pod.stopped:
             return self._life(pod.uid, kept, LifeEvent.ENDED, pod.stopped, ended=pod.stopped)
@@ -97,7 +114,7 @@ class Teller:
     def _life(  # noqa: PLR0913  What a document says.
         self,
         uid: str,
-        kept: Kept,
+        kept: TrackedPod,
         event: LifeEvent,
         at: float,
         *,
@@ -128,17 +145,17 @@ class Teller:
         )
 
 
-def _says(kept: Kept) -> tuple[object, ...]:
+def _says(kept: TrackedPod) -> tuple[object, ...]:
     """Give what is told anew when it changes: not when it began, which moves at most once."""
     return kept.place, kept.host, kept.addresses
 
 
-def _joined(kept: Kept, before: Kept | None, living: Living) -> Kept:
+def _joined(kept: TrackedPod, before: TrackedPod | None, living: LivePods) -> TrackedPod:
     """Let nothing be forgotten that a Pod has had: addresses, client ids, volumes, its node."""
     if before is None or _says(kept) == _says(before):
         return kept
     was, place = before.place, kept.place
-    place = Place(
+    place = PodWorkload(
         place.namespace,
         place.service_account,
         place.owner or was.owner,
@@ -147,9 +164,9 @@ def _joined(kept: Kept, before: Kept | None, living: Living) -> Kept:
     )
     host = kept.host if kept.host.node else before.host
     if not host.addresses:
-        host = Host(host.node, before.host.addresses, host.host_network)
+        host = PodNode(host.node, before.host.addresses, host.host_network)
     addresses = ",".join(_union(_split(before.addresses), _split(kept.addresses)))
-    return Kept(kept.name, living.share(place), living.share(host), addresses, kept.began)
+    return TrackedPod(kept.name, living.share(place), living.share(host), addresses, kept.began)
 
 
 def _split(addresses: str) -> tuple[str, ...]:
@@ -158,3 +175,51 @@ def _split(addresses: str) -> tuple[str, ...]:
 
 def _union(had: tuple[str, ...], has: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*had, *has]))
+
+
+_NONE: Final = PodSigns()
+
+_HINTS: Final = (b"azure", b"blob", b"persistentvolumeclaim", b"volumeclaimtemplate", b'"nfs"')
+"""Of a Pod's JSON in lower case: one without any signs in as nobody and mounts no blobs. Labels,
+audiences and variables of sign-ins, accounts and drivers all have the first."""
+
+SignInOf = Callable[[str, str], SignIn | None]
+"""Gives as whom a service account signs in, by namespace and name."""
+ClaimedBy = Callable[[str], tuple[PersistentVolume, ...]]
+"""Gives the volumes of a claim, `namespace/name`."""
+VolumeByName = Callable[[str], PersistentVolume | None]
+
+
+@dataclass(frozen=True)
+class PodSignReader:
+    """Reads them, by what is known of the cluster from memory."""
+
+    sign_in: SignInOf
+    claimed: ClaimedBy
+    named: VolumeByName
+
+    def __call__(self, pod: PodLifecycle, raw: msgspec.Raw) -> PodSigns:
+        """Give the signs of a Pod.
+
+        Raises:
+            NotSyncedError: service accounts or volumes have not been loaded.
+        """
+        text = bytes(raw).lower()
+        if not any(each in text for each in _HINTS):
+            return _NONE
+        try:
+            whole = decode_pod(raw)
+            places = self._places(whole, pod.namespace)
+        except InvalidObjectError:
+            return _NONE
+        said = self.sign_in(pod.namespace, pod.service_account) or SignIn()
+        found = client_ids_of(whole, said.client_id, said.tenant)
+        client_ids = sorted({each.client_id for each in found if each.client_id})
+        return PodSigns(tuple(client_ids), places)
+
+    def _places(self, pod: Pod, namespace: str) -> tuple[str, ...]:
+        def claimed(claim: str, volume: str) -> list[PersistentVolume]:
+            named = self.named(volume) if volume else None
+            return [*self.claimed(f"{namespace}/{claim}"), *([named] if named else [])]
+
+        return tuple(sorted({each.place for each in find_mounts(pod, claimed)}))

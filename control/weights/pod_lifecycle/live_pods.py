@@ -1,4 +1,4 @@
-"""The Pods that live, as compactly as 225,000 of them ask for. No I/O.
+"""The Pods that live, held compactly enough for 225,000 of them. No I/O.
 
 What many Pods share is held once: the service account with its owner and client ids, the node with
 its addresses. Measured in docs/evidence/pod-lives.md.
@@ -13,7 +13,7 @@ _FIRST_SWEEP: Final = 4096
 """Shared values after which those that nobody has any more are looked for; then at each double."""
 
 
-class Place(msgspec.Struct, frozen=True, gc=False):
+class PodWorkload(msgspec.Struct, frozen=True, gc=False):
     """What the Pods of one workload have in common."""
 
     namespace: str
@@ -23,7 +23,7 @@ class Place(msgspec.Struct, frozen=True, gc=False):
     volumes: tuple[str, ...] = ()
 
 
-class Host(msgspec.Struct, frozen=True, gc=False):
+class PodNode(msgspec.Struct, frozen=True, gc=False):
     """What the Pods of one node have in common."""
 
     node: str = ""
@@ -31,12 +31,12 @@ class Host(msgspec.Struct, frozen=True, gc=False):
     host_network: bool = False
 
 
-class Kept(msgspec.Struct, frozen=True, gc=False):
+class TrackedPod(msgspec.Struct, frozen=True, gc=False):
     """What is remembered of one Pod."""
 
     name: str
-    place: Place
-    host: Host
+    place: PodWorkload
+    host: PodNode
     addresses: str = ""
     """All that it has had, with commas between."""
     began: float = 0.0
@@ -48,18 +48,18 @@ class Kept(msgspec.Struct, frozen=True, gc=False):
         return bool(self.host.node and self.addresses)
 
 
-OVER: Final = Kept("", Place("", ""), Host())
+ENDED_POD: Final = TrackedPod("", PodWorkload("", ""), PodNode())
 """In place of a Pod whose end was recorded and that is still there."""
 
-_S = TypeVar("_S", Place, Host)
+_S = TypeVar("_S", PodWorkload, PodNode)
 
 
-class Living:
+class LivePods:
     """Pods by UID."""
 
     def __init__(self) -> None:
-        self._pods: dict[int, Kept] = {}
-        self._shared: dict[Place | Host, Place | Host] = {}
+        self._pods: dict[int, TrackedPod] = {}
+        self._shared: dict[PodWorkload | PodNode, PodWorkload | PodNode] = {}
         self._sweep_at = _FIRST_SWEEP
 
     def __len__(self) -> int:
@@ -70,11 +70,11 @@ class Living:
         """How many values are held that Pods share, or shared lately."""
         return len(self._shared)
 
-    def get(self, uid: str) -> Kept | None:
+    def get(self, uid: str) -> TrackedPod | None:
         """Give what is remembered of a Pod; OVER once its end was recorded."""
         return self._pods.get(key_of(uid))
 
-    def put(self, uid: str, kept: Kept) -> None:
+    def put(self, uid: str, kept: TrackedPod) -> None:
         """Remember a Pod."""
         self._pods[key_of(uid)] = kept
         if len(self._shared) > self._sweep_at:
@@ -88,13 +88,13 @@ class Living:
         """Give the keys (`key_of`) of all."""
         return set(self._pods)
 
-    def items(self) -> Iterator[tuple[str, Kept]]:
+    def items(self) -> Iterator[tuple[str, TrackedPod]]:
         """Yield all that have not ended; put nothing meanwhile."""
         for key, kept in self._pods.items():
-            if kept is not OVER:
+            if kept is not ENDED_POD:
                 yield uid_of(key), kept
 
-    def take(self, key: int) -> Kept | None:
+    def take(self, key: int) -> TrackedPod | None:
         """Forget a Pod by its key, and give what was remembered of it."""
         return self._pods.pop(key, None)
 
@@ -105,7 +105,7 @@ class Living:
         return found
 
     def _sweep(self) -> None:
-        used: set[Place | Host] = set()
+        used: set[PodWorkload | PodNode] = set()
         for kept in self._pods.values():
             used.add(kept.place)
             used.add(kept.host)

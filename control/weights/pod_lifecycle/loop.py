@@ -1,4 +1,4 @@
-"""Records the life of every Pod: begin, addresses, end, into the spool. Only the leader does.
+"""The loop that records the life of every Pod, begin, addresses and end, into the spool.
 
 It goes on where its predecessor was: by a list of exactly the version up to which all is recorded,
 and a watch from there. So a new leader, or a restart, repeats nothing and misses nothing as long as
@@ -9,28 +9,85 @@ Pod.
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
 from typing import Final, Protocol, TypeVar
 
 import msgspec
 import structlog
+from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from control.loop import Loop
-from control.weights.checkpoint import SAVE_S, Reached, ReachedStore, Reaching
-from control.weights.gaps import EVER, gap
-from control.weights.pod_lifecycle.documents import Signs, Teller
-from control.weights.pod_lifecycle.life_metrics import LifeMetrics
-from control.weights.pod_lifecycle.live_pods import OVER, Living, key_of, uid_of
+from control.weights.checkpoint import (
+    EVER,
+    SAVE_S,
+    Checkpoint,
+    CheckpointProgress,
+    CheckpointStore,
+    gap,
+)
+from control.weights.pod_lifecycle.documents import PodDocumentBuilder, PodSigns
+from control.weights.pod_lifecycle.live_pods import ENDED_POD, LivePods, key_of, uid_of
 from core.base.errors import ClusterError, NotRecordedError
 from core.weights.events import LogGap
-from core.weights.pod_lifecycle import ObjectChange, PodLife
+from core.weights.pod_lifecycle import LifeEvent, ObjectChange, PodLife
 from core.weights.roll_calls import build_roll_call
 from kube.leader.lease import Leadership
 from kube.watch.change_stream import Change, ChangeStream, is_lost
 from kube.weights.pod_lifecycle import PodLifecycle, read_pod_lifecycle
+
+
+class LifeMetrics:
+    """Counters and gauges of the recorder of lives."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        gauge = partial(Gauge, registry=registry)
+        self._pods = gauge(
+            "sallyport_pods_followed",
+            "Pods whose life is followed; NaN where another replica leads.",
+        )
+        self._reached = gauge(
+            "sallyport_pods_recorded_timestamp_seconds",
+            "Unix time up to which the life of Pods is recorded for good; NaN where another "
+            "replica leads.",
+        )
+        self._documents = Counter(
+            "sallyport_pod_lives",
+            "Events of Pods that were recorded, by event.",
+            ("event",),
+            registry=registry,
+        )
+        self._gaps = Counter(
+            "sallyport_pod_gaps",
+            "Stretches of time of which the record of Pods may lack something.",
+            registry=registry,
+        )
+        for event in LifeEvent:
+            self._documents.labels(event.value)
+        self.forget()
+
+    def show(self, pods: int, reached: float) -> None:
+        """Show how many are followed, and up to when (Unix seconds; 0 for not yet)."""
+        self._pods.set(pods)
+        self._reached.set(reached or math.nan)
+
+    def count(self, event: LifeEvent) -> None:
+        """Count a document."""
+        self._documents.labels(event.value).inc()
+
+    def count_gap(self) -> None:
+        """Count a gap."""
+        self._gaps.inc()
+
+    def forget(self) -> None:
+        """Show nothing that only a leader knows."""
+        self._pods.set(math.nan)
+        self._reached.set(math.nan)
+
 
 INTERVAL_S: Final = 1.0
 """From the end of one watch to the next, which goes on at the same version."""
@@ -71,11 +128,11 @@ class LifeParts:
 
     cluster: str
     pods: ChangeStream
-    reached: ReachedStore
+    reached: CheckpointStore
     records: Records
     kept_until: Callable[[], float]
     """Gives the Unix seconds up to which all that was recorded is kept for good."""
-    signs: Callable[[PodLifecycle, msgspec.Raw], Signs]
+    signs: Callable[[PodLifecycle, msgspec.Raw], PodSigns]
     metrics: LifeMetrics
     clock: Callable[[], float] = time.time
     patience_s: float = PATIENCE_S
@@ -87,8 +144,8 @@ class _Term:
     """What is known in one term of leadership, or for as long as nobody else leads."""
 
     leadership: Leadership
-    reaching: Reaching
-    living: Living = field(default_factory=Living)
+    reaching: CheckpointProgress
+    living: LivePods = field(default_factory=LivePods)
     version: str = ""
     """Up to which all is recorded; empty where it must be listed again."""
     whole: bool = False
@@ -118,7 +175,7 @@ class PodLives:
         """
         term = self._term
         if term is None or term.leadership is not leadership:
-            term = self._term = _Term(leadership, Reaching(self._parts.save_s))
+            term = self._term = _Term(leadership, CheckpointProgress(self._parts.save_s))
         if not term.version:
             await self._begin(term)
         try:
@@ -141,9 +198,9 @@ class PodLives:
             term.whole = True
         await self._reach(term, term.at)
 
-    async def _resume(self, term: _Term, reached: Reached) -> bool:
+    async def _resume(self, term: _Term, reached: Checkpoint) -> bool:
         """Take up the Pods as they were when all was recorded; False where nobody knows."""
-        term.living = Living()
+        term.living = LivePods()
         try:
             async for page in self._parts.pods.pages(reached.version):
                 for raw in page.items:
@@ -157,9 +214,9 @@ class PodLives:
         term.at = term.told_again = reached.time
         return True
 
-    async def _list_anew(self, term: _Term, reached: Reached | None) -> None:
+    async def _list_anew(self, term: _Term, reached: Checkpoint | None) -> None:
         """List all Pods, record those that may be new, and call the roll."""
-        term.living = Living()
+        term.living = LivePods()
         since = reached.time - BEFORE_S if reached else EVER
         began, version = self._parts.clock(), ""
         async for page in self._parts.pods.pages(""):
@@ -192,7 +249,7 @@ class PodLives:
         for key in sorted(term.living.uids() - there):
             uid = uid_of(key)
             kept = term.living.get(uid)
-            if kept is not None and kept is not OVER:
+            if kept is not None and kept is not ENDED_POD:
                 await self._record_lives([teller.vanished(uid, kept, began)])
             term.living.drop(uid)
         why = "kube-apiserver had forgotten what happened since the last event"
@@ -230,11 +287,11 @@ class PodLives:
             pod, signs = self._read(change.object)
             await self._take(term, pod, signs, gone=change.deleted)
 
-    def _read(self, raw: msgspec.Raw) -> tuple[PodLifecycle, Signs]:
+    def _read(self, raw: msgspec.Raw) -> tuple[PodLifecycle, PodSigns]:
         pod = read_pod_lifecycle(raw)
         return pod, self._parts.signs(pod, raw)
 
-    async def _take(self, term: _Term, pod: PodLifecycle, signs: Signs, *, gone: bool) -> None:
+    async def _take(self, term: _Term, pod: PodLifecycle, signs: PodSigns, *, gone: bool) -> None:
         """Record what is new of a Pod; only then it is remembered."""
         told = self._teller(term).tell(pod, signs, gone=gone, now=self._parts.clock())
         await self._record_lives(told.documents)
@@ -243,8 +300,8 @@ class PodLives:
         else:
             term.living.put(pod.uid, told.kept)
 
-    def _remember(self, term: _Term, pod: PodLifecycle, signs: Signs) -> None:
-        kept = OVER if pod.finished else self._teller(term).remember(pod, signs)
+    def _remember(self, term: _Term, pod: PodLifecycle, signs: PodSigns) -> None:
+        kept = ENDED_POD if pod.finished else self._teller(term).remember(pod, signs)
         term.living.put(pod.uid, kept)
 
     async def _tell_again(self, term: _Term) -> None:
@@ -257,8 +314,8 @@ class PodLives:
             await self._record(self._parts.records.record_life, life)
             self._parts.metrics.count(life.event)
 
-    def _teller(self, term: _Term) -> Teller:
-        return Teller(self._parts.cluster, term.living)
+    def _teller(self, term: _Term) -> PodDocumentBuilder:
+        return PodDocumentBuilder(self._parts.cluster, term.living)
 
     async def _note_gap(self, begin: float, end: float, why: str) -> None:
         found = gap(self._parts.cluster, "pods", "Pod", begin, end, why)

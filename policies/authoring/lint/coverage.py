@@ -7,18 +7,18 @@ from typing import Final
 import msgspec
 
 from core.base.errors import BundleRefusedError
-from policies.authoring.cases import Case, Expected
-from policies.authoring.examples import find_all, read
-from policies.authoring.lint.placing import problem_of
-from policies.authoring.lint.problems import Level, Problem
+from policies.authoring.cases import ExpectedFinding, PolicyCase, rules_beyond
+from policies.authoring.examples import find_all, read_case_file
+from policies.authoring.lint.problems import Level, Problem, problem_of
 from policies.authoring.lint.syntax import Source, refs
-from policies.authoring.scope import others
 from policies.site.choices import NO_CHOICES
 
 _SETS: Final = ("deny", "warn", "signals")
 
 
-def untested(rule: str, sources: Sequence[Source], tests: Sequence[Source]) -> Iterator[Problem]:
+def find_untested(
+    rule: str, sources: Sequence[Source], tests: Sequence[Source]
+) -> Iterator[Problem]:
     """Find the sets of a rule that no Rego test of the folders asks for."""
     path = ("data", "sallyport", *rule.split("/"))
     asked = {test.steps(ref) for test in tests for ref in refs(test.rules)}
@@ -35,20 +35,20 @@ def untested(rule: str, sources: Sequence[Source], tests: Sequence[Source]) -> I
             )
 
 
-class Cases:
+class CaseCoverage:
     """The cases of the folders, as far as they can be read."""
 
     def __init__(self, sites: Sequence[Path], files: Mapping[str, PurePosixPath]) -> None:
         self.problems: list[Problem] = []
-        self._cases: list[tuple[Case, frozenset[str]]] = []
+        self._cases: list[tuple[PolicyCase, frozenset[str]]] = []
         for site in sites:
             for path in find_all(site):
                 try:
-                    case = read(path, site, NO_CHOICES)
+                    case = read_case_file(path, site, NO_CHOICES)
                 except BundleRefusedError as error:
                     self.problems.append(problem_of(str(error), "case", str(path)))
                 else:
-                    self._cases.append((case, others(case.folder, sites, files)))
+                    self._cases.append((case, rules_beyond(case.folder, sites, files)))
 
     def lacking(self, rule: str, owner: Source) -> Iterator[Problem]:
         """Say whether a rule has no case in which it finds something, or none where it does not."""
@@ -60,7 +60,7 @@ class Cases:
             yield _missing(owner, rule, "no-passing-case", "is not", "allow")
 
 
-def _shows(case: Case, rule: str) -> bool:
+def _shows(case: PolicyCase, rule: str) -> bool:
     """Say whether a case shows an object in which a rule finds something."""
     expected = [*case.said.findings, *(case.said.signals or ())]
     if case.example and not expected:
@@ -68,7 +68,7 @@ def _shows(case: Case, rule: str) -> bool:
     return any(_names(each, rule) for each in expected)
 
 
-def _names(expected: Expected, rule: str) -> bool:
+def _names(expected: ExpectedFinding, rule: str) -> bool:
     return expected.rule in {rule, rule.partition("/")[2]}
 
 

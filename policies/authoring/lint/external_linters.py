@@ -7,9 +7,8 @@ from typing import Any, Final
 import msgspec
 
 from core.base.errors import BundleRefusedError
-from policies.authoring.lint.placing import problem_of
-from policies.authoring.lint.problems import Level, Problem
-from policies.authoring.running import run
+from policies.authoring.lint.problems import Level, Problem, problem_of
+from policies.authoring.workspace import run_program
 
 _MISSPELT: Final = "see the fields of the input in schema/ ('sallyport policy schema')"
 
@@ -20,10 +19,10 @@ _REGAL: Final = Path(__file__).parent / "regal.yaml"
 _CONFIGURATIONS: Final = (".regal/config.yaml", ".regal.yaml")
 
 
-def formatted(opa: Path, folder: Path, files: Sequence[str]) -> Iterator[Problem]:
+def find_unformatted(opa: Path, folder: Path, files: Sequence[str]) -> Iterator[Problem]:
     """Find files that `opa fmt` would write otherwise, with the first line that differs."""
     for file in files:
-        ran = run(opa, folder, "fmt", file)
+        ran = run_program(opa, folder, "fmt", file)
         if ran.code:
             yield problem_of(ran.said, "parse", file)
             continue
@@ -38,9 +37,9 @@ def formatted(opa: Path, folder: Path, files: Sequence[str]) -> Iterator[Problem
             )  # fmt: skip
 
 
-def checked(opa: Path, folder: Path) -> Iterator[Problem]:
+def find_check_problems(opa: Path, folder: Path) -> Iterator[Problem]:
     """Find what `opa check --strict` says, with the schemas of the input."""
-    ran = run(opa, folder, "check", "--strict", "-s", "schema", "-f", "json", "rego")
+    ran = run_program(opa, folder, "check", "--strict", "-s", "schema", "-f", "json", "rego")
     if ran.code == 0:
         return
     try:
@@ -61,14 +60,14 @@ def checked(opa: Path, folder: Path) -> Iterator[Problem]:
         )
 
 
-def regal_says(regal: Path, sites: Sequence[Path]) -> Iterator[Problem]:
+def find_regal_problems(regal: Path, sites: Sequence[Path]) -> Iterator[Problem]:
     """Find what regal says of the folders (`regal lint --format json`), as they or we configure it.
 
     Raises:
         BundleRefusedError: what it prints cannot be read.
     """
     config = () if any(map(_configures, sites)) else ("--config-file", str(_REGAL))
-    ran = run(regal, Path(), "lint", "--format", "json", *config, *map(str, sites))
+    ran = run_program(regal, Path(), "lint", "--format", "json", *config, *map(str, sites))
     try:
         violations = msgspec.json.decode(ran.out)["violations"] or ()
         for each in violations:

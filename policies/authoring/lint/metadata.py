@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from policies.authoring.lint.problems import Problem
 from policies.authoring.lint.syntax import Source, Steps, refs, walk
-from policies.site.paths import steps_of
+from policies.site.fields import steps_of
 
 _FIELDS: Final = ("input", "fields")
 _PARAMETERS: Final = ("sallyport", "parameters")
@@ -20,7 +20,7 @@ _NO_VERB: Final = re.compile(
 )
 
 
-def declared(sources: Sequence[Source]) -> Iterator[Problem]:
+def find_metadata_problems(sources: Sequence[Source]) -> Iterator[Problem]:
     """Look at one rule's files, the one with the METADATA among them, and at its helpers."""
     owner = next((it for it in sources if it.annotations), None)
     if owner is None:

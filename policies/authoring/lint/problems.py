@@ -1,6 +1,11 @@
-"""Finds what is wrong with rules before they are asked: a form, a gap, something undefined."""
+"""A problem that a linter finds: how bad it is, where, and what to do about it.
+
+It is also read out of what programs print: `file:line:column: what`.
+"""
 
 import enum
+import re
+from typing import Final
 
 import msgspec
 
@@ -23,3 +28,24 @@ class Problem(msgspec.Struct, frozen=True, order=True):
     level: Level = msgspec.field(default=Level.ERROR)
     what: str = ""
     hint: str = ""
+
+
+_PLACE: Final = re.compile(
+    r"(?P<file>[^\s:]+\.\w+):(?P<line>\d+)(?::(?P<column>\d+))?: (?P<what>.+)"
+)
+
+
+def problem_of(said: str, id_: str, file: str, hint: str = "") -> Problem:
+    """Make a finding of an error's text; where it names no place, of `file`."""
+    found = next(filter(None, map(_PLACE.search, said.splitlines())), None)
+    if found is None:
+        return Problem(file, 1, 1, id_, Level.ERROR, " ".join(said.split()), hint)
+    return Problem(
+        found["file"],
+        int(found["line"]),
+        int(found["column"] or 1),
+        id_,
+        Level.ERROR,
+        found["what"],
+        hint,
+    )

@@ -1,21 +1,119 @@
-"""What is undefined where a field is absent, so that a rule finds nothing without a word."""
+"""What is undefined where a field is absent, so that a rule finds nothing without a word.
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+Known are the keys that the elements of a list or set surely have: as it is written, or by its
+schema.
+"""
 
-from policies.authoring.lint.elements import Known, known
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Final, cast
+
 from policies.authoring.lint.problems import Problem
-from policies.authoring.lint.syntax import Node, Source, Steps, bodies, refs
+from policies.authoring.lint.syntax import Node, Source, Steps, bodies, calls, refs
+
+KnownKeys = Mapping[str, Collection[str]]
+"""By the name of a variable, the keys that its value surely has."""
+
+_MEMBERS: Final[Mapping[str, tuple[int, int]]] = {
+    "internal.member_2": (0, 1),
+    "internal.member_3": (1, 2),
+}
+"""`some x in y`, `some k, x in y`: which argument is bound, and of which."""
+
+_ASSIGNING: Final = frozenset({"assign"})
+
+_PARAMETERS: Final = ("data", "sallyport", "parameters")
+_NONE: Final[frozenset[str]] = frozenset()
+
+
+def known_keys(source: Source, rule: Node) -> KnownKeys:
+    """Give what is known of the variables of a rule that `some … in` binds."""
+    found: dict[str, frozenset[str]] = {}
+    assigned = _find_elements(source, rule, _ASSIGNING)
+    local = assigned | _find_elements(source, rule, _MEMBERS)
+    for name, given in calls(rule):
+        bound, of = _MEMBERS.get(".".join(filter(None, source.steps(name))), (0, 0))
+        if bound == of or len(given) <= of or given[bound]["type"] != "var":
+            continue
+        variable = str(given[bound]["value"])
+        keys = _keys_in(source, given[of], local)
+        found[variable] = found.get(variable, keys) & keys
+    return {variable: keys for variable, keys in found.items() if variable not in assigned}
+
+
+def _find_elements(source: Source, rule: Node, binding: Collection[str]) -> frozenset[str]:
+    """Give the variables of a rule that some functions bind, and its arguments.
+
+    They may be called as a rule of the file is.
+    """
+    given = [*(rule["head"].get("args") or ())]
+    for name, arguments in calls(rule):
+        if ".".join(filter(None, source.steps(name))) in binding:
+            given += arguments[:-1]
+    return frozenset(str(each["value"]) for each in given if each["type"] == "var")
+
+
+def _keys_in(source: Source, collection: Node, local: Collection[str]) -> frozenset[str]:
+    """Give the keys that all elements have."""
+    if collection["type"] == "var":
+        name = str(collection["value"])
+        steps: Steps = () if name in local else (name,)
+    elif collection["type"] == "ref":
+        steps = source.steps(collection)
+    else:
+        return _NONE
+    if steps[:3] == _PARAMETERS:
+        return _demanded(source, steps[3:])
+    return _made(source, str(steps[0])) if len(steps) == 1 else _NONE
+
+
+def _demanded(source: Source, steps: Steps) -> frozenset[str]:
+    """Give what the schema of a parameter demands of its items."""
+    category_and_name = source.package[2:]
+    if steps[:-1] != category_and_name:
+        return _NONE
+    custom = source.annotations.get("custom") or {}
+    schema: Any = (custom.get("parameters") or {}).get(steps[-1])
+    items = schema.get("items") if isinstance(schema, Mapping) else None
+    required = items.get("required") if isinstance(items, Mapping) else None
+    return frozenset(map(str, required or ()))
+
+
+def _made(source: Source, name: str) -> frozenset[str]:
+    """Give what each entry of a set of the file has that is written out."""
+    clauses = [each for each in source.rules if each["head"]["ref"][0]["value"] == name]
+    entries = [_written_out(each) for each in clauses]
+    return frozenset.intersection(*entries) if entries else _NONE
+
+
+def _written_out(clause: Node) -> frozenset[str]:
+    entry = clause["head"].get("key")
+    if entry is not None and entry["type"] == "var":
+        entry = _said(clause, str(entry["value"]))
+    if entry is None or entry["type"] != "object":
+        return _NONE
+    return frozenset(str(key["value"]) for key, _ in entry["value"] if key["type"] == "string")
+
+
+def _said(clause: Node, variable: str) -> Node | None:
+    """Give what a variable of a clause's own body is said to be, by `:=`."""
+    for expression in clause.get("body") or ():
+        terms = expression["terms"]
+        if isinstance(terms, list) and terms[0]["value"][0]["value"] == "assign":
+            target, value = terms[1:]
+            if target["type"] == "var" and target["value"] == variable:
+                return cast("Node", value)
+    return None
+
 
 _OPTIONAL: Final = (("input", "fields"), ("input", "projection"))
 _LABELS: Final = ("input", "context", "namespaceLabels")
 _LITERALS: Final = frozenset({"string", "number", "boolean", "null"})
 
 
-def undefined(source: Source) -> Iterator[Problem]:
+def find_undefined(source: Source) -> Iterator[Problem]:
     """Find negations and comparisons that an absent field makes undefined."""
     for rule in source.rules:
-        elements = known(source, rule)
+        elements = known_keys(source, rule)
         for body in bodies(rule):
             sure = {source.steps(ref) for each in body if not _negated(each) for ref in refs(each)}
             for expression in body:
@@ -30,7 +128,7 @@ def _negated(expression: Node) -> bool:
 
 
 def _negation(
-    source: Source, expression: Node, sure: set[Steps], elements: Known
+    source: Source, expression: Node, sure: set[Steps], elements: KnownKeys
 ) -> Iterator[Problem]:
     terms = expression["terms"]
     if not isinstance(terms, list) or _is_plain_equality(terms):
@@ -50,7 +148,7 @@ def _negation(
         return
 
 
-def _is_known(steps: Steps, elements: Known) -> bool:
+def _is_known(steps: Steps, elements: KnownKeys) -> bool:
     """Say whether it is a key that each element of what was walked has."""
     head, *rest = steps
     return len(rest) == 1 and rest[0] in elements.get(str(head), ())

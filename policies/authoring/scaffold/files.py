@@ -10,10 +10,13 @@ import yaml
 
 from core.base.errors import SettingsError
 from policies import BUILT_IN_REGO, LIBRARY
-from policies.authoring.scaffold import rego_templates, signal
-from policies.authoring.scaffold.sample_objects import plain, within, without
-from policies.site.fields import check_field, check_kind
-from policies.site.paths import steps_of
+from policies.authoring.scaffold import rego_templates
+from policies.authoring.scaffold.sample_objects import (
+    object_with_field,
+    object_without_field,
+    plain_object,
+)
+from policies.site.fields import check_field, check_kind, steps_of
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _ITEMS: Final = "[]"
@@ -38,7 +41,7 @@ sallyport policy test FOLDER
 """
 
 
-class Wish(msgspec.Struct, frozen=True):
+class ScaffoldRequest(msgspec.Struct, frozen=True):
     """What is to be made."""
 
     id: str
@@ -54,7 +57,7 @@ class Wish(msgspec.Struct, frozen=True):
         return category, name
 
 
-def files_of(wish: Wish) -> dict[str, str]:
+def files_of(wish: ScaffoldRequest) -> dict[str, str]:
     """Give the files by path, from the folder of rules on.
 
     Raises:
@@ -83,7 +86,7 @@ def write(folder: Path, files: Mapping[str, str]) -> list[Path]:
     return paths
 
 
-def _check_name(wish: Wish) -> None:
+def _check_name(wish: ScaffoldRequest) -> None:
     category, name = wish.parts
     if not (_NAME.fullmatch(category) and _NAME.fullmatch(name)):
         message = f"{wish.id}: write CATEGORY/NAME, in letters a-z, digits and _: labels/team"
@@ -97,7 +100,7 @@ def _check_name(wish: Wish) -> None:
         )
 
 
-def _rule(wish: Wish) -> dict[str, str]:
+def _rule(wish: ScaffoldRequest) -> dict[str, str]:
     category, name = wish.parts
     field = wish.field or DEFAULT_FIELD.format(name=name)
     while field.endswith(_ITEMS):
@@ -119,38 +122,42 @@ def _rule(wish: Wish) -> dict[str, str]:
     admitted = {"name": f"{one} with {field} is admitted", "why": why}
     rows = f"| Kinds | `{wish.kind}` |\n| Fields | `{field}` |\n"
     return {
-        f"{name}.rego": rego_templates.rego_of(category, name, wish.kind, field, steps),
-        f"{name}_test.rego": rego_templates.test_of(category, name, wish.kind, steps),
+        f"{name}.rego": rego_templates.rule_rego(category, name, wish.kind, field, steps),
+        f"{name}_test.rego": rego_templates.rule_tests(category, name, wish.kind, steps),
         f"{name}.md": _page(wish, rows, "refused", "admitted"),
         "cases/refused.yaml": _case(
             refused,
-            {"object": without(wish.kind, steps), "expect": "deny", "findings": [finding]},
+            {
+                "object": object_without_field(wish.kind, steps),
+                "expect": "deny",
+                "findings": [finding],
+            },
         ),
         "cases/admitted.yaml": _case(
-            admitted, {"object": within(wish.kind, steps), "expect": "allow"}
+            admitted, {"object": object_with_field(wish.kind, steps), "expect": "allow"}
         ),
     }
 
 
-def _signal(wish: Wish) -> dict[str, str]:
+def _signal(wish: ScaffoldRequest) -> dict[str, str]:
     if wish.field or wish.kind != "Pod":
         raise SettingsError("--signal: a signal looks at Pods and declares no field")
     family, name = wish.parts
-    label = signal.label_of(name)
+    label = rego_templates.label_of(name)
     why = f"Say here why the label {label} makes a Pod riskier."
     labelled = {"namespace": {"name": "example", "labels": {label: "example"}}}
     counted = [{"rule": f"sandbox/{wish.id}", "path": ""}]
     return {
-        f"{name}.rego": signal.rego_of(family, name),
-        f"{name}_test.rego": signal.test_of(family, name),
+        f"{name}.rego": rego_templates.signal_rego(family, name),
+        f"{name}_test.rego": rego_templates.signal_tests(family, name),
         f"{name}.md": _page(wish, "", "riskier", "ordinary"),
         "cases/riskier.yaml": _case(
             {"name": f"a Pod where the namespace has {label} is riskier", "why": why},
-            {"object": plain("Pod"), **labelled, "expect": "allow", "signals": counted},
+            {"object": plain_object("Pod"), **labelled, "expect": "allow", "signals": counted},
         ),
         "cases/ordinary.yaml": _case(
             {"name": f"a Pod where it has no {label} is not", "why": why},
-            {"object": plain("Pod"), "expect": "allow", "signals": []},
+            {"object": plain_object("Pod"), "expect": "allow", "signals": []},
         ),
     }
 
@@ -159,7 +166,7 @@ def _case(said: Mapping[str, Any], rest: Mapping[str, Any]) -> str:
     return yaml.safe_dump({**said, **rest}, sort_keys=False, width=100)
 
 
-def _page(wish: Wish, rows: str, bad: str, good: str) -> str:
+def _page(wish: ScaffoldRequest, rows: str, bad: str, good: str) -> str:
     name = wish.parts[1]
     return _PAGE.format(
         title=f"{name.replace('_', ' ').capitalize()} ({wish.parts[0]})",

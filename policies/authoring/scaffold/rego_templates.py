@@ -1,11 +1,66 @@
-"""The Rego of a new rule: an object must have a field."""
+"""The Rego of a new rule (an object must have a field) or signal (a namespace has a label)."""
 
 import json
 import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from policies.authoring.scaffold.sample_objects import within, without
+from policies.authoring.scaffold.sample_objects import object_with_field, object_without_field
+
+LABEL: Final = "example.com/{name}"
+
+_SIGNAL: Final = """\
+# METADATA
+# scope: package
+# title: {title}
+# description: >-
+#   Say here what makes such a Pod riskier, and why it should run in a sandbox.
+# schemas:
+# - input: schema.judge
+# - input.projection: schema.projection
+# custom:
+#   points: 25
+#   message: works on {{value}}
+#   remedy: Run it in a namespace without the label {label}.
+package sallyport.sandbox.{family}.{name}
+
+signals contains {{"path": "", "value": value}} if {{
+	value := input.context.namespaceLabels["{label}"]
+}}
+"""
+
+_SIGNAL_TEST: Final = """\
+package sallyport.sandbox.{family}.{name}_test
+
+import data.sallyport.sandbox.{family}.{name}
+
+labelled := {{"context": {{"namespaceLabels": {{"{label}": "example"}}}}}}
+
+test_counts_with_the_label if {{
+	{name}.signals == {{{{"path": "", "value": "example"}}}} with input as labelled
+}}
+
+test_nothing_counts_without if {{
+	{name}.signals == set() with input as {{"context": {{"namespaceLabels": {{}}}}}}
+}}
+"""
+
+
+def label_of(name: str) -> str:
+    """Give the label that the signal looks for."""
+    return LABEL.format(name=name.replace("_", "-"))
+
+
+def signal_rego(family: str, name: str) -> str:
+    """Give the file of a signal."""
+    title = f"{name.replace('_', ' ').capitalize()} ({family})"
+    return _SIGNAL.format(title=title, family=family, name=name, label=label_of(name))
+
+
+def signal_tests(family: str, name: str) -> str:
+    """Give the file of a signal's Rego tests."""
+    return _SIGNAL_TEST.format(family=family, name=name, label=label_of(name))
+
 
 _ITEMS: Final = "[]"
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -33,7 +88,7 @@ deny contains {{"path": {path}, "value": {last}}} if {{
 }}
 """
 
-_TEST: Final = """\
+_RULE_TEST: Final = """\
 package sallyport.rules.{category}.{name}_test
 
 import data.sallyport.rules.{category}.{name}
@@ -48,7 +103,7 @@ test_admitted_with if {{
 """
 
 
-def rego_of(category: str, name: str, kind: str, field: str, steps: Sequence[str]) -> str:
+def rule_rego(category: str, name: str, kind: str, field: str, steps: Sequence[str]) -> str:
     """Give the file of a rule."""
     lists, last = _split(steps)
     body = []
@@ -78,16 +133,16 @@ def rego_of(category: str, name: str, kind: str, field: str, steps: Sequence[str
     )
 
 
-def test_of(category: str, name: str, kind: str, steps: Sequence[str]) -> str:
+def rule_tests(category: str, name: str, kind: str, steps: Sequence[str]) -> str:
     """Give the file of a rule's Rego tests."""
     _, last = _split(steps)
-    return _TEST.format(
+    return _RULE_TEST.format(
         category=category,
         name=name,
         place=json.dumps(place_of(steps)),
         last=json.dumps(_path(last)),
-        without=_literal({"fields": shown(without(kind, steps), steps)}),
-        within=_literal({"fields": shown(within(kind, steps), steps)}),
+        without=_literal({"fields": excerpt(object_without_field(kind, steps), steps)}),
+        within=_literal({"fields": excerpt(object_with_field(kind, steps), steps)}),
     )
 
 
@@ -120,16 +175,16 @@ def _path(steps: Sequence[str]) -> str:
     return text.removeprefix(".")
 
 
-def shown(value: Any, steps: Sequence[str]) -> Any:
+def excerpt(value: Any, steps: Sequence[str]) -> Any:
     """Give of an object only what lies on the way to a field."""
     if not steps:
         return value
     step, rest = steps[0], steps[1:]
     if step == _ITEMS:
-        return [shown(each, rest) for each in value]
+        return [excerpt(each, rest) for each in value]
     if not isinstance(value, dict) or step not in value:
         return {}
-    return {step: shown(value[step], rest)}
+    return {step: excerpt(value[step], rest)}
 
 
 def _literal(value: Any) -> str:

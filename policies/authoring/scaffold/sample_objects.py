@@ -34,7 +34,7 @@ _SPECS: Final[dict[str, dict[str, Any]]] = {
 """What the kinds must have whose Pods are judged too."""
 
 
-def plain(kind: str) -> dict[str, Any]:
+def plain_object(kind: str) -> dict[str, Any]:
     """Give an object of a kind, with no more than it must have."""
     group, _, name = kind.rpartition("/")
     made: dict[str, Any] = {
@@ -47,19 +47,19 @@ def plain(kind: str) -> dict[str, Any]:
     return made
 
 
-def without(kind: str, steps: Sequence[str]) -> dict[str, Any]:
+def object_without_field(kind: str, steps: Sequence[str]) -> dict[str, Any]:
     """Give an object without a field, but with the elements of lists that would have it."""
     lists = [number for number, step in enumerate(steps) if step == _ITEMS]
-    made = plain(kind)
+    made = plain_object(kind)
     if lists:
         _put(made, steps[: lists[-1] + 1], {})
     return made
 
 
-def within(kind: str, steps: Sequence[str]) -> dict[str, Any]:
+def object_with_field(kind: str, steps: Sequence[str]) -> dict[str, Any]:
     """Give an object with a field."""
-    made = plain(kind)
-    _put(made, steps, sample(kind, steps))
+    made = plain_object(kind)
+    _put(made, steps, sample_value(kind, steps))
     return made
 
 
@@ -75,7 +75,7 @@ def _put(value: Any, steps: Sequence[str], leaf: Any) -> Any:
     return value
 
 
-def sample(kind: str, steps: Sequence[str]) -> Any:
+def sample_value(kind: str, steps: Sequence[str]) -> Any:
     """Give a value that a field may have; of Pods by the type that is read of them."""
     known: Any = Pod if kind == "Pod" else None
     for step in steps:

@@ -37,7 +37,7 @@ _NOT_CONNECTED: Final = (aiohttp.ConnectionTimeoutError,)
 
 
 @dataclass(frozen=True)
-class Evaluated:
+class Evaluation:
     """What the server said to one evaluation."""
 
     status: int
@@ -134,7 +134,7 @@ class OpaConnection(AsyncOpaClient):  # type: ignore[misc]  # It has no types.
             raise EngineAwayError(f"evaluation.opa.token_file: {file}: holds no token on one line")
         return {"Authorization": f"Bearer {token}"}
 
-    async def evaluate(self, path: str, document: bytes, seconds: float) -> Evaluated:
+    async def evaluate(self, path: str, document: bytes, seconds: float) -> Evaluation:
         """Evaluate a rule by its path, with strict built-in errors; give what is answered.
 
         The server also says which bundles it answered from.
@@ -153,7 +153,7 @@ class OpaConnection(AsyncOpaClient):  # type: ignore[misc]  # It has no types.
         )
         try:
             async with request as response:
-                return Evaluated(response.status, await self._body(response))
+                return Evaluation(response.status, await self._body(response))
         except EngineAwayError as error:
             cause = error.__cause__
             if isinstance(cause, TimeoutError) and not isinstance(cause, _NOT_CONNECTED):

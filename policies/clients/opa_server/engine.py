@@ -1,29 +1,79 @@
 """The engine on an OPA server: the same policies and inputs, evaluated over HTTP.
 
 Which of the two engines is for whom: docs/policies/engines.md. Why it is built so:
-docs/adr/0052-an-opa-server-as-the-engine.md.
+docs/adr/0052-an-opa-server-as-the-engine.md. Its connections live in an event loop of a thread of
+its own: an engine is made and tried in one thread and then asked in another's loop, and aiohttp's
+connections belong to the loop that they were opened in.
 """
 
 import asyncio
+import threading
 import time
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Coroutine
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from core.base.errors import BundleRefusedError, EngineAwayError, EvaluationError
 from policies.bundle.format import JUDGE, NEEDS, Bundle
-from policies.clients.opa_server.connection import MOST_CONNECTIONS, Evaluated, OpaConnection
-from policies.clients.opa_server.own_loop import OwnLoop
-from policies.clients.opa_server.policies import Lost, Policies, Pushed, Served
-from policies.engine.asking import judge_input
-from policies.engine.canary import CANARY, ENTERED, problem_of
+from policies.clients.opa_server.connection import MOST_CONNECTIONS, Evaluation, OpaConnection
+from policies.clients.opa_server.policies import (
+    PoliciesLostError,
+    PushedPolicies,
+    ServedPolicies,
+    ServerPolicies,
+)
+from policies.engine.canary import CANARY, CANARY_CONTEXT, find_problem
 from policies.engine.embedded_engine import Limits
-from policies.engine.entry_points import read_answer, read_judgement
+from policies.engine.entry_points import judge_input, read_answer, read_judgement
 from policies.engine.forbidden_calls import refuse_outside
-from policies.engine.interface import A_POD, Answer, Judgement, Shown
+from policies.engine.interface import A_POD, Judgement, PolicyAnswer, ShownFields
 from policies.engine.opa_endpoint import OpaServer
-from policies.site.fields import Reads
+from policies.site.fields import DeclaredFields
+
+_T = TypeVar("_T")
+
+_STOP_S: Final = 5.0
+
+
+class LoopThread:
+    """Runs coroutines in its thread until it is closed."""
+
+    def __init__(self, name: str) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name=name, daemon=True)
+        self._thread.start()
+
+    @property
+    def closed(self) -> bool:
+        """Whether it takes no more work."""
+        return self._loop.is_closed()
+
+    async def run(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """Run it there; to cancel this is to cancel it."""
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+
+    def call(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """Run it there, and wait in this thread."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def close(self) -> None:
+        """Cancel what runs, and end the thread."""
+        if self.closed:
+            return
+        asyncio.run_coroutine_threadsafe(_cancelled(), self._loop).result(_STOP_S)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_STOP_S)
+        self._loop.close()
+
+
+async def _cancelled() -> None:
+    """Cancel every other task of this loop, and wait for its end."""
+    others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+
 
 LOOK_EVERY_S: Final = 2.0
 """How often is looked whether the server is there, and has the policies."""
@@ -60,24 +110,26 @@ class OpaServerEngine:
         refuse_outside(bundle)
         self.revision = bundle.revision
         self.rules = bundle.rules
-        self.reads = Reads(bundle.rules.values())
+        self.reads = DeclaredFields(bundle.rules.values())
         self._whole = bundle.has_site_rules
         self._limits = limits
         self._observe = observe
-        self._policies: Policies = Pushed(bundle) if server.push else Served(bundle)
+        self._policies: ServerPolicies = (
+            PushedPolicies(bundle) if server.push else ServedPolicies(bundle)
+        )
         self._connection = OpaConnection(server, PLACE_S)
         self._missing = _NOT_YET
         self._placed_at = self._failed_at = float("-inf")
         self._failure: BundleRefusedError | EngineAwayError | None = None
         self._watching: asyncio.Task[None] | None = None
-        self._loop = OwnLoop("opa-server")
+        self._loop = LoopThread("opa-server")
         try:
             self._loop.call(self._open())
         except BaseException:
             self.close()
             raise
 
-    async def ask(self, projection: bytes) -> Answer:
+    async def ask(self, projection: bytes) -> PolicyAnswer:
         """See Engine.ask.
 
         Raises:
@@ -86,7 +138,7 @@ class OpaServerEngine:
         return read_answer(await self._run(NEEDS, projection))
 
     async def judge(
-        self, projection: bytes, answer: Answer, context: bytes, shown: Shown = A_POD
+        self, projection: bytes, answer: PolicyAnswer, context: bytes, shown: ShownFields = A_POD
     ) -> Judgement:
         """See Engine.judge.
 
@@ -139,12 +191,12 @@ class OpaServerEngine:
         """
         try:
             answer = read_answer(await self._answered(NEEDS, CANARY))
-            document = judge_input(CANARY, answer, ENTERED, A_POD, whole=self._whole)
+            document = judge_input(CANARY, answer, CANARY_CONTEXT, A_POD, whole=self._whole)
             judged = read_judgement(await self._answered(JUDGE, document))
         except EvaluationError as error:
             self._missing = str(error)
         else:
-            if problem := problem_of(answer, judged):
+            if problem := find_problem(answer, judged):
                 raise BundleRefusedError(problem)
             self._missing = ""
 
@@ -165,10 +217,10 @@ class OpaServerEngine:
         try:
             try:
                 return await self._evaluated(entrypoint, document)
-            except Lost:
+            except PoliciesLostError:
                 await self._place()
                 return await self._evaluated(entrypoint, document)
-        except Lost as lost:
+        except PoliciesLostError as lost:
             raise EngineAwayError(str(lost)) from lost
         except EngineAwayError as error:
             self._missing = str(error)
@@ -210,7 +262,7 @@ class OpaServerEngine:
         value = self._policies.read(said.body)
         return b"[]" if value is None else b'[{"result":%b}]' % value
 
-    def _failed(self, said: Evaluated) -> EvaluationError:
+    def _failed(self, said: Evaluation) -> EvaluationError:
         try:
             errors = _FAILURES.decode(said.body).errors
         except _UNREADABLE:

@@ -15,7 +15,13 @@ import msgspec
 from core.base.errors import BundleRefusedError, EngineAwayError
 from policies.bundle.format import JUDGE, NEEDS, Bundle
 from policies.clients.opa_server.connection import OpaConnection
-from policies.engine.single_module import ASKED, PUSHED_AT, ROOT_PREFIX, Merged, merge
+from policies.engine.single_module import (
+    ASKED,
+    PUSHED_AT,
+    ROOT_PREFIX,
+    SingleModule,
+    build_single_module,
+)
 
 MOST_ROOTS: Final = 4
 """Revisions that a server keeps of those put there: what is in force, what comes, what went."""
@@ -24,11 +30,14 @@ _MOST_TOLD: Final = 5
 _ROOTS: Final = f"at := data[root].{PUSHED_AT}"
 
 
-class Lost(Exception):  # noqa: N818  No error: the server has to get them again.
-    """What answered were not these policies; the message says what did."""
+class PoliciesLostError(Exception):
+    """What answered were not these policies: the server has to get them again.
+
+    The message says what answered.
+    """
 
 
-class Policies(Protocol):
+class ServerPolicies(Protocol):
     """A bundle's policies on a server."""
 
     @property
@@ -82,7 +91,7 @@ _SERVED: Final = msgspec.json.Decoder(_ServedAnswer)
 _UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
-class Pushed:
+class PushedPolicies:
     """Policies that are put there, as one module, in one step."""
 
     def __init__(self, bundle: Bundle) -> None:
@@ -93,13 +102,13 @@ class Pushed:
         """
         self._bundle = bundle
         self._revision = bundle.revision
-        self._merged = merge(bundle)
+        self._merged = build_single_module(bundle)
         root = self._merged.root
         self.path = {entrypoint: f"{root}/{asked}" for entrypoint, asked in ASKED.items()}
 
     async def place(self, connection: OpaConnection) -> None:
         """See Policies.place."""
-        merged = merge(self._bundle, int(time.time()))
+        merged = build_single_module(self._bundle, int(time.time()))
         if problems := await connection.put(merged.root, merged.text):
             told = "; ".join(self._told(each) for each in problems[:_MOST_TOLD])
             raise BundleRefusedError(f"the OPA server refuses the bundle: {told}")
@@ -121,9 +130,11 @@ class Pushed:
         except _UNREADABLE as error:
             raise _nonsense() from error
         if asked is None:
-            raise Lost("the OPA server does not have the policies")
+            raise PoliciesLostError("the OPA server does not have the policies")
         if asked.revision != self._revision:
-            raise Lost(f"the OPA server answered from the revision {asked.revision[:64]!r}")
+            raise PoliciesLostError(
+                f"the OPA server answered from the revision {asked.revision[:64]!r}"
+            )
         return asked.answers[0] if asked.answers else None
 
     def shown(self, location: Mapping[str, Any]) -> str:
@@ -132,7 +143,7 @@ class Pushed:
         return (self._merged.place(row) if isinstance(row, int) else "") or "place unknown"
 
 
-class Served:
+class ServedPolicies:
     """Policies that the server loads itself; here is only looked whether they are the wanted."""
 
     def __init__(self, bundle: Bundle) -> None:
@@ -144,7 +155,7 @@ class Served:
         answered = await connection.evaluate(NEEDS, b"{}", connection.timeout)
         try:
             self.read(answered.body)
-        except Lost as lost:
+        except PoliciesLostError as lost:
             raise EngineAwayError(
                 f"{lost}, and {self._revision} is wanted: give it this bundle, or wait until it "
                 "has loaded it"
@@ -159,7 +170,7 @@ class Served:
         served = [each.revision for each in answer.provenance.bundles.values()]
         if self._revision not in served:
             shown = ", ".join(sorted(each[:64] for each in served)) or "no bundle"
-            raise Lost(f"the OPA server serves {shown}")
+            raise PoliciesLostError(f"the OPA server serves {shown}")
         return answer.result if bytes(answer.result) else None
 
     def shown(self, location: Mapping[str, Any]) -> str:
@@ -171,7 +182,7 @@ def _nonsense() -> EngineAwayError:
     return EngineAwayError("what the OPA server answers is no answer of OPA's")
 
 
-def _strays(module: Mapping[str, Any], merged: Merged) -> str:
+def _strays(module: Mapping[str, Any], merged: SingleModule) -> str:
     """Give a rule, as the server has read it, that is none of those it is meant to have.
 
     A rule that was not given a name of its own could add to another one of the same name.

@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry
 from certs.authority import is_issued_by, is_pair, is_valid, read_certificate, read_certificates
 from certs.rotation import RotationSettings
 from control.certificates.loop import Certificates
-from control.certificates.status import CertificateSigns
+from control.certificates.status import CertificateStatus
 from control.certificates.store import read_leaf
 from kube.client.objects import Objects
 from kube.leader.lease import wall_time
@@ -45,7 +45,7 @@ class Scene:
     def __post_init__(self) -> None:
         """Begin with metrics of their own."""
         self.registry = CollectorRegistry()
-        self.signs = CertificateSigns(self.objects, self.namespace, self.registry)
+        self.signs = CertificateStatus(self.objects, self.namespace, self.registry)
 
     def control(
         self,

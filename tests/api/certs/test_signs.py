@@ -12,7 +12,7 @@ from certs.rotation import RotationSettings
 from cli.certs_status import Status, exit_code, read_status
 from cli.certs_text import print_status
 from cli.settings import Settings
-from control.certificates.status import CertificateSigns
+from control.certificates.status import CertificateStatus
 from core.base.errors import ClusterError, SettingsError
 from kube.client.objects import Objects, open_objects
 from tests.api.certs.scene import Scene
@@ -91,7 +91,7 @@ async def test_an_event_that_could_not_be_written_is_tried_again(
     """Of what is going to expire: at the next look; and then once."""
     await scene.left_behind(DAY * 80)
     async with open_objects(apiserver.kubeconfig("bob")) as objects:
-        scene.signs = CertificateSigns(objects, scene.namespace, CollectorRegistry())
+        scene.signs = CertificateStatus(objects, scene.namespace, CollectorRegistry())
         loop = scene.control(writes=False)
         await loop.run(FOREVER)
         assert await scene.events() == []

@@ -13,12 +13,11 @@ from prometheus_client import CollectorRegistry
 from audit.ledger.log.signing import read_key
 from control.certificates.loop import Certificates
 from control.certificates.signing_keys import SECRET as SIGNING
-from control.certificates.signing_keys import Signing
+from control.certificates.signing_keys import LedgerSigningKeys
 from control.discovery.loop import Discovery
 from control.discovery.workload_kinds import NAME, webhook_of
-from control.metrics import LoopMetrics
-from control.required_crds import Definitions
-from control.runner import Runner
+from control.loop import LoopMetrics, Runner
+from control.required_crds import RequiredDefinitions
 from control.sweep.cursor import Cursor, CursorStore
 from kube.client.connection import Connection
 from kube.client.objects import Objects
@@ -66,8 +65,8 @@ async def test_its_loops_have_the_rights_they_need(objects: Objects) -> None:
     metrics = LoopMetrics(CollectorRegistry())
     loops = (
         Certificates(objects, NAMESPACE, "test").loop,
-        Signing(objects, NAMESPACE).loop,
-        Definitions(objects, metrics.registry).loop,
+        LedgerSigningKeys(objects, NAMESPACE).loop,
+        RequiredDefinitions(objects, metrics.registry).loop,
         Discovery(objects, metrics.registry).loop,
     )
     election = LeaseElection(objects, NAMESPACE, "sallyport-control", "test")
@@ -95,7 +94,7 @@ async def test_what_it_makes_is_what_the_pods_mount(
     """Every Secret that a Pod mounts is made, with the files to which the settings point."""
     leadership = Leadership(1, math.inf, time.monotonic)
     await Certificates(objects, NAMESPACE, "test").run(leadership)
-    await Signing(objects, NAMESPACE).run(leadership)
+    await LedgerSigningKeys(objects, NAMESPACE).run(leadership)
     mounted = {
         volume["secret"]["secretName"]
         for template in pod_templates(helm.objects(SWITCHES["defaults"])).values()

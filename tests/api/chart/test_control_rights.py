@@ -3,7 +3,7 @@
 import pytest
 
 from control.egress.dns_store import MOST_SHARDS
-from control.weights.changes.revisions import BUNDLE, RISK_TABLE
+from control.weights.changes.loop import BUNDLE, RISK_TABLE
 from control.weights.changes.store import name_of
 from control.weights.checkpoint import NAME as REACHED
 from core.policy_bundles import GATES_NAME, HEAD_NAME

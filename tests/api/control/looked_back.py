@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry
 from audit.ledger.acts import LedgerActs
 from audit.ledger.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.store.store import Store
-from control.risk.look_back.events import Telling, event_name
+from control.risk.look_back.events import LookBackEvents, event_name
 from control.risk.look_back.loop import LookBackMetrics, LookBacks
 from control.risk.look_back.search import NO_RECORDS, Sources
 from control.risk.look_back.store import MemoryStore
@@ -127,7 +127,7 @@ class Scene:
             risk=lambda: self.snapshot,
             sources=Sources(cluster, acts, CLUSTER, () if acts else (NO_RECORDS,)),
             memory=MemoryStore(cluster, self.namespace),
-            telling=Telling(cluster, self.namespace),
+            telling=LookBackEvents(cluster, self.namespace),
             records=self.records,
             settled=lambda: True,
             metrics=LookBackMetrics(CollectorRegistry()),

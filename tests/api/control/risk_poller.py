@@ -9,10 +9,8 @@ from pathlib import Path
 import msgspec
 from prometheus_client import CollectorRegistry
 
-from control.metrics import LoopMetrics
-from control.risk.poll.loop import risk_polling
-from control.risk.poll.poll_settings import PollSettings
-from control.runner import Runner
+from control.loop import LoopMetrics, Runner
+from control.risk.poll.loop import PollSettings, build_poller
 from identity.clients.graph import GraphSettings
 from identity.clients.tokens import SignIn
 from identity.entra.graph_requests import PollIntervals
@@ -60,7 +58,7 @@ async def main() -> None:
     await connection.open()
     objects = Objects(connection, lease.call_timeout_s)
     registry = CollectorRegistry()
-    polling = risk_polling(RiskStore(objects, task.namespace), settings_of(task), registry)
+    polling = build_poller(RiskStore(objects, task.namespace), settings_of(task), registry)
     election = LeaseElection(objects, task.namespace, "polls", task.identity, lease)
     running = asyncio.create_task(
         Runner(election, [polling.loop], LoopMetrics(registry)).run(), name="polls"

@@ -9,10 +9,8 @@ from typing import Any, Final
 
 from prometheus_client import CollectorRegistry
 
-from control.loop import RunningLoop
-from control.metrics import LoopMetrics
-from control.risk.poll.loop import RiskPolling, risk_polling
-from control.risk.poll.poll_settings import PollSettings
+from control.loop import LoopMetrics, RunningLoop
+from control.risk.poll.loop import PollSettings, RiskPoller, build_poller
 from core.risk.model import RiskEntry, RiskSource, identity_key
 from core.risk.snapshot import Coverage, RiskSnapshot
 from identity.entra.graph_requests import PollIntervals
@@ -31,7 +29,7 @@ class Polled:
 
     entra: FakeEntra
     store: RiskStore
-    polling: RiskPolling
+    polling: RiskPoller
     registry: CollectorRegistry
     leadership: Leadership
 
@@ -97,7 +95,7 @@ async def polled(
     settings = settings or quick(entra)
     registry = CollectorRegistry()
     store = RiskStore(objects, namespace)
-    polling = risk_polling(store, settings, registry, lambda: in_use)
+    polling = build_poller(store, settings, registry, lambda: in_use)
     leadership = leading()
     loop = RunningLoop(polling.loop, LoopMetrics(registry))
     running = asyncio.create_task(loop.keep_running(leadership))

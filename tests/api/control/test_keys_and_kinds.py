@@ -10,8 +10,8 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from control import required_crds
-from control.certificates.signing_keys import SECRET, Signing
-from control.required_crds import Definitions
+from control.certificates.signing_keys import SECRET, LedgerSigningKeys
+from control.required_crds import RequiredDefinitions
 from core.base.errors import ClusterError
 from kube.client.objects import Objects
 from kube.leader.lease import Leadership
@@ -29,7 +29,7 @@ async def test_signing_keys_are_made_once_and_follow_each_other(
     namespace = new_name("signing")
     await client.create_namespace(namespace)
     now = [START]
-    loop = Signing(objects, namespace, clock=lambda: now[0])
+    loop = LedgerSigningKeys(objects, namespace, clock=lambda: now[0])
 
     async def stored() -> tuple[dict[str, bytes], list[Any]]:
         await loop.run(FOREVER)
@@ -60,12 +60,12 @@ async def test_of_two_that_make_a_signing_key_one_wins(client: Client, objects: 
         """Has another control write first."""
 
         async def create(self, collection: str, body: Any) -> dict[str, Any]:
-            await Signing(objects, namespace).run(FOREVER)
+            await LedgerSigningKeys(objects, namespace).run(FOREVER)
             return await super().create(collection, body)
 
     late = Late(objects._connection, 4.0)  # noqa: SLF001 -- the same connection
     with pytest.raises(ClusterError) as raised:
-        await Signing(late, namespace).run(FOREVER)
+        await LedgerSigningKeys(late, namespace).run(FOREVER)
     assert raised.value.status == 409
 
 
@@ -99,7 +99,7 @@ async def test_definitions_are_seen_to_come_to_collide_and_to_go(
     names = tuple(each["metadata"]["name"] for each in (named, other))
     monkeypatch.setattr(required_crds, "NEEDED", names)
     registry = CollectorRegistry()
-    loop = Definitions(objects, registry)
+    loop = RequiredDefinitions(objects, registry)
 
     async def healthy() -> tuple[float | None, ...]:
         await loop.run(FOREVER)

@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry
 
-from control.loop import Loop
-from control.metrics import LoopMetrics
-from control.runner import Runner
+from control.loop import Loop, LoopMetrics, Runner
 from core.base.errors import ClusterError
 from kube.client.connection import Connection
 from kube.client.objects import Objects

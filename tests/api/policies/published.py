@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from prometheus_client import CollectorRegistry
 
-from control.bundles.activation import Activating
+from control.bundles.activation import BundleActivation
 from core.policy_bundles import BASE, GateAnnouncement
 from kube.bundles.store import BundleStore
 from kube.client.objects import Objects, open_objects
@@ -99,7 +99,7 @@ async def controlling(field: Field, haste: float = 1.0) -> AsyncIterator[None]:
 
     known = [GateAnnouncement(BASE, "")]
     store = BundleStore(field.objects, field.namespace)
-    loop = Activating(
+    loop = BundleActivation(
         field.objects,
         field.namespace,
         own,

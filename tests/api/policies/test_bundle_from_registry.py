@@ -12,8 +12,8 @@ from cryptography.hazmat.primitives.asymmetric import ed25519
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from cli.control import LEASE
-from policies.bundle.format import signed
-from policies.bundle.signatures import Signing
+from policies.bundle.format import add_signature
+from policies.bundle.signatures import SigningKey
 from tests.api.policies.published import until
 from tests.api.record.installation import Installation
 from tests.harness.bundles import retitled, revision_of
@@ -28,10 +28,10 @@ INTERVAL_S = 10
 MAY, JUNE = 1_777_593_600, 1_780_272_000
 KEY = ed25519.Ed25519PrivateKey.generate()
 OLD, NEW = (
-    signed(retitled(number, built_at), Signing(KEY), "b")
+    add_signature(retitled(number, built_at), SigningKey(KEY), "b")
     for number, built_at in ((1, MAY), (2, JUNE))
 )
-FORGED = signed(retitled(3, JUNE + 1), Signing(ed25519.Ed25519PrivateKey.generate()), "b")
+FORGED = add_signature(retitled(3, JUNE + 1), SigningKey(ed25519.Ed25519PrivateKey.generate()), "b")
 
 
 @dataclass

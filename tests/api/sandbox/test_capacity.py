@@ -10,7 +10,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from control.sandbox_capacity.loop import CapacitySettings, SandboxCapacity
-from control.sandbox_capacity.node_shapes import PODS, used_by
+from control.sandbox_capacity.node_shapes import PODS, sum_usage
 from core.sandbox.capacity import decode_capacity
 from kube.client.connection import Connection
 from kube.client.objects import Objects, list_objects
@@ -97,7 +97,7 @@ class Sum:
 
     async def list_pods(self) -> None:
         """Read all Pods of the cluster page by page, and what each asks for."""
-        used_by([raw async for raw in list_objects(self._objects, PODS)])
+        sum_usage([raw async for raw in list_objects(self._objects, PODS)])
 
 
 @pytest.fixture

@@ -12,10 +12,9 @@ from prometheus_client import CollectorRegistry
 
 from audit.ledger.frames import FrameKind
 from audit.ledger.recorder import LedgerRecorder
-from control.weights.checkpoint import ReachedStore
-from control.weights.pod_lifecycle.documents import Signs
-from control.weights.pod_lifecycle.life_metrics import LifeMetrics
-from control.weights.pod_lifecycle.loop import LifeParts, PodLives
+from control.weights.checkpoint import CheckpointStore
+from control.weights.pod_lifecycle.documents import PodSigns
+from control.weights.pod_lifecycle.loop import LifeMetrics, LifeParts, PodLives
 from core.base.errors import NotRecordedError
 from core.weights.events import LogGap, decode_gap
 from core.weights.pod_lifecycle import LifeEvent, ObjectChange, PodLife, decode_change, decode_life
@@ -97,7 +96,7 @@ class Scene:
             LifeParts(
                 CLUSTER,
                 ChangeStream(self.connection, PODS_PATH, settings),
-                ReachedStore(objects, self.namespace, CLUSTER),
+                CheckpointStore(objects, self.namespace, CLUSTER),
                 LedgerRecorder(taken, lambda: CLUSTER, lambda _: ""),
                 time.time,
                 no_signs,
@@ -110,7 +109,7 @@ class Scene:
     async def saved(self, after: float) -> None:
         """Wait until it is stored that all up to a moment is recorded."""
         objects = Objects(self.connection, 4.0)
-        store = ReachedStore(objects, self.namespace, CLUSTER)
+        store = CheckpointStore(objects, self.namespace, CLUSTER)
 
         async def is_so() -> bool:
             reached = await store.load()
@@ -119,9 +118,9 @@ class Scene:
         await wait_for(is_so, 60)
 
 
-def no_signs(pod: PodLifecycle, raw: msgspec.Raw) -> Signs:
+def no_signs(pod: PodLifecycle, raw: msgspec.Raw) -> PodSigns:
     """Give what a Pod has that signs in as nobody."""
-    return Signs()
+    return PodSigns()
 
 
 def term(number: int) -> Leadership:

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from audit.ledger.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.store.store import Store
-from control.weights.changes.store import KnownStore
-from control.weights.checkpoint import ReachedStore
+from control.weights.changes.store import ChangeStore
+from control.weights.checkpoint import CheckpointStore
 from core.base.ids import stable_id
 from core.base.times import milli_text
 from core.weights.pod_lifecycle import LifeEvent, PodLife, encode_life
@@ -112,9 +112,9 @@ class WeightScene:
             listed = await objects.get("/api/v1/pods?limit=1")
             assert listed is not None
             version = listed["metadata"]["resourceVersion"]
-            reached = ReachedStore(objects, NAMESPACE, self.cluster)
+            reached = CheckpointStore(objects, NAMESPACE, self.cluster)
             await reached.save(term(1), version, time.time())
-            known = KnownStore(objects, NAMESPACE, self.cluster)
+            known = ChangeStore(objects, NAMESPACE, self.cluster)
             await known.save(term(1), "ServiceAccount", {})
         finally:
             await connection.close()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from control.weights.access.status import ShownAccess
+from control.weights.access.status import AccessStatus
 from core.weights.store_access import (
     FORMAT,
     Ability,
@@ -92,11 +92,11 @@ async def namespace(client: Client) -> str:
 
 
 @pytest.fixture
-async def shown(apiserver: ApiServer, namespace: str) -> AsyncIterator[ShownAccess]:
+async def shown(apiserver: ApiServer, namespace: str) -> AsyncIterator[AccessStatus]:
     """What control writes with."""
     connection = Connection(apiserver.kubeconfig())
     await connection.open()
-    yield ShownAccess(Objects(connection, 4.0), namespace, lambda: 0.0)
+    yield AccessStatus(Objects(connection, 4.0), namespace, lambda: 0.0)
     await connection.close()
 
 
@@ -128,7 +128,7 @@ async def test_before_control_has_read_nobody_can_say(apiserver: ApiServer, name
 
 
 async def test_it_shows_who_can_and_what_differs(
-    apiserver: ApiServer, namespace: str, shown: ShownAccess
+    apiserver: ApiServer, namespace: str, shown: AccessStatus
 ) -> None:
     """Each store with its holders and the remedy; exit code 1."""
     await shown.show(LEADING, {"llama": DIFFERS, "gpt": access("gpt")})
@@ -144,7 +144,7 @@ async def test_it_shows_who_can_and_what_differs(
 
 
 async def test_one_store_is_as_it_should_be(
-    apiserver: ApiServer, namespace: str, shown: ShownAccess
+    apiserver: ApiServer, namespace: str, shown: AccessStatus
 ) -> None:
     """Exit code 0; the other store's trouble is not this one's."""
     await shown.show(LEADING, {"llama": DIFFERS, "gpt": access("gpt")})
@@ -157,7 +157,7 @@ async def test_one_store_is_as_it_should_be(
 
 
 async def test_programs_get_the_same(
-    apiserver: ApiServer, namespace: str, shown: ShownAccess
+    apiserver: ApiServer, namespace: str, shown: AccessStatus
 ) -> None:
     """`-o json`: a format, and all stores by name; the exit code says the gravest."""
     gaps = ["deny assignments: forbidden"]

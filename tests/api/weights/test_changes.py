@@ -13,8 +13,8 @@ import pytest
 
 from audit.ledger.recorder import LedgerRecorder
 from control.weights.changes.loop import ChangeParts, Changes
-from control.weights.changes.store import KnownStore
-from control.weights.checkpoint import ReachedStore
+from control.weights.changes.store import ChangeStore
+from control.weights.checkpoint import CheckpointStore
 from core.base import names
 from core.people.two_person import (
     ORDINARY_TERMS,
@@ -66,8 +66,8 @@ async def recording(
         ChangeParts(
             CLUSTER,
             watched,
-            KnownStore(objects, scene.namespace, CLUSTER),
-            ReachedStore(objects, scene.namespace, CLUSTER),
+            ChangeStore(objects, scene.namespace, CLUSTER),
+            CheckpointStore(objects, scene.namespace, CLUSTER),
             LedgerRecorder(taken, lambda: CLUSTER, lambda _: ""),
             approve,
             kept_until=time.time,
@@ -174,7 +174,7 @@ async def test_what_changed_while_nobody_led_is_noticed_and_said_to_be(
     first, second, space = Taken(scene.namespace), Taken(scene.namespace), scene.namespace
     async with recording(scene, first, 1):
         kept = [await client.create(grant(name, space)) for name in ("stays", "goes")]
-        known = KnownStore(Objects(scene.connection, 4.0), space, CLUSTER)
+        known = ChangeStore(Objects(scene.connection, 4.0), space, CLUSTER)
 
         async def is_stored() -> bool:
             stored = [await known.load(kind) for kind in KINDS]

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 import msgspec
 import pytest
 
-from control.weights.checkpoint import Reached
+from control.weights.checkpoint import Checkpoint
 from core.weights.pod_lifecycle import LifeEvent
 from core.weights.roll_calls import read_roll_calls
 from kube.client.objects import Objects
@@ -118,7 +118,7 @@ async def test_a_version_that_is_yet_to_come_is_not_believed(here: Client, scene
     space, taken = scene.namespace, Taken()
     await run_pod(here, "restored", space, "10.2.3.1")
     objects = Objects(scene.connection, 4.0)
-    ahead = Reached(cluster=CLUSTER, version="999999999", time=time.time())
+    ahead = Checkpoint(cluster=CLUSTER, version="999999999", time=time.time())
     content = {"reached": msgspec.json.encode(ahead).decode()}
     note = {"metadata": {"name": "sallyport-recorded-pods"}, "data": content}
     await objects.create(f"/api/v1/namespaces/{space}/configmaps", note)

@@ -10,9 +10,8 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from control.discovery.loop import Discovery
-from control.discovery.workload_kinds import NAME, Wanted
-from control.loop import RunningLoop
-from control.metrics import LoopMetrics
+from control.discovery.workload_kinds import NAME, DiscoveryChoices
+from control.loop import LoopMetrics, RunningLoop
 from core.base.errors import ClusterError
 from kube.client.connection import Connection
 from kube.client.objects import Objects
@@ -68,7 +67,9 @@ async def serve(admin: Client) -> Serve:
 
 
 @asynccontextmanager
-async def running(objects: Objects, wanted: Wanted | None = None) -> AsyncIterator[LoopMetrics]:
+async def running(
+    objects: Objects, wanted: DiscoveryChoices | None = None
+) -> AsyncIterator[LoopMetrics]:
     """Run the loop as the leader does."""
     metrics = LoopMetrics(CollectorRegistry())
     loop = RunningLoop(Discovery(objects, metrics.registry, wanted).loop, metrics)
@@ -160,7 +161,7 @@ async def test_hidden_templates_are_searched_for_where_the_operator_says_so(
 ) -> None:
     """A schema that keeps unknown fields is no sign by itself; what is skipped is left alone."""
     named, other, skipped = Kind(HIDDEN), Kind(HIDDEN), Kind(workers(TEMPLATE))
-    wanted = Wanted(frozenset({named.name}), frozenset({skipped.name}))
+    wanted = DiscoveryChoices(frozenset({named.name}), frozenset({skipped.name}))
     async with serve(named), serve(other), serve(skipped), running(objects, wanted):
 
         async def refused() -> bool:

@@ -7,8 +7,8 @@ from core.base.errors import EvaluationError
 from core.decision.decision import Denial, Need
 from policies.bundle.format import Rule
 from policies.engine.cache import RememberingEngine
-from policies.engine.interface import A_POD, Answer, Judgement, Shown
-from policies.site.fields import Reads
+from policies.engine.interface import A_POD, Judgement, PolicyAnswer, ShownFields
+from policies.site.fields import DeclaredFields
 
 RULE = Rule(
     "rules/acme/x", "T", "D", "is {value}", "R", 1, severity="low", site=True, kinds=["Pod"]
@@ -23,21 +23,21 @@ class Answering:
     def __init__(self, revision: str, rules: Mapping[str, Rule] | None = None) -> None:
         self.revision = revision
         self.rules: Mapping[str, Rule] = rules or {each.id: each for each in (RULE, OWN, NEEDS)}
-        self.reads = Reads(self.rules.values())
+        self.reads = DeclaredFields(self.rules.values())
         self.closed = False
 
-    async def ask(self, projection: bytes) -> Answer:  # noqa: ARG002 -- the protocol's
+    async def ask(self, projection: bytes) -> PolicyAnswer:  # noqa: ARG002 -- the protocol's
         """Deny, and need something, that has the revision's name."""
         await self._wait()
         need = Need(NEEDS.id, f"x/{self.revision}", "spec")
-        return Answer((need,), (Denial(OWN.id, "spec", self.revision),))
+        return PolicyAnswer((need,), (Denial(OWN.id, "spec", self.revision),))
 
     async def judge(
         self,
         projection: bytes,  # noqa: ARG002 -- the protocol's, as those that follow
-        answer: Answer,  # noqa: ARG002
+        answer: PolicyAnswer,  # noqa: ARG002
         context: bytes,  # noqa: ARG002
-        shown: Shown = A_POD,  # noqa: ARG002
+        shown: ShownFields = A_POD,  # noqa: ARG002
     ) -> Judgement:
         """Deny again."""
         await self._wait()

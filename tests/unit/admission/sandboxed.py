@@ -13,7 +13,7 @@ from core.decision.request import Phase, Request
 from core.sandbox.decision import Feature, Signal
 from identity.profile_subjects import parse_controllers
 from policies.bundle.format import Rule
-from policies.engine.interface import A_POD, Answer, Engine, Judgement, Shown
+from policies.engine.interface import A_POD, Engine, Judgement, PolicyAnswer, ShownFields
 from sandbox.runtime_choice import DEFAULT_SANDBOX_SETTINGS, SandboxSettings
 from tests.unit.admission.test_noted_workloads import workload as any_workload
 from tests.unit.admission.world import ID, Folder
@@ -53,14 +53,14 @@ class Saying:
         self.reads = engine.reads
         self.rules: Mapping[str, Rule] = {**engine.rules, _RULE.id: _RULE}
 
-    async def ask(self, projection: bytes) -> Answer:
+    async def ask(self, projection: bytes) -> PolicyAnswer:
         """Give the needs of the built-in ones, and what is said besides."""
         signals, features = self._said
         answer = await self._engine.ask(projection)
         return msgspec.structs.replace(answer, signals=signals, features=features)
 
     async def judge(
-        self, projection: bytes, answer: Answer, context: bytes, shown: Shown = A_POD
+        self, projection: bytes, answer: PolicyAnswer, context: bytes, shown: ShownFields = A_POD
     ) -> Judgement:
         """Judge as the built-in ones do."""
         return await self._engine.judge(projection, answer, context, shown)

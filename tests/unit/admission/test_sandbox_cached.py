@@ -18,7 +18,7 @@ from core.decision.request import Request
 from policies.bundle.format import read_bundle
 from policies.engine.cache import RememberingEngine
 from policies.engine.embedded_engine import EmbeddedEngine, Limits
-from policies.engine.interface import A_POD, Answer, Engine, Judgement, Shown
+from policies.engine.interface import A_POD, Engine, Judgement, PolicyAnswer, ShownFields
 from tests.unit.admission.changing import (
     CHOICES,
     NOTEBOOK,
@@ -129,7 +129,7 @@ class Counting(RememberingEngine):
     judged = 0
 
     async def judge(
-        self, projection: bytes, answer: Answer, context: bytes, shown: Shown = A_POD
+        self, projection: bytes, answer: PolicyAnswer, context: bytes, shown: ShownFields = A_POD
     ) -> Judgement:
         """Give what is remembered, or is found."""
         self.judged += 1

@@ -11,7 +11,7 @@ from core.decision.request import Kind, Operation, Phase, Request
 from policies.bundle.format import Bundle, read_bundle
 from policies.engine.cache import RememberingEngine
 from policies.engine.embedded_engine import EmbeddedEngine, Limits
-from policies.engine.interface import A_POD, Answer, Judgement, Shown
+from policies.engine.interface import A_POD, Judgement, PolicyAnswer, ShownFields
 from tests.unit.admission.sandboxed import namespace, runtime_class
 from tests.unit.admission.site_rules import make_bundle_of_rules
 from tests.unit.admission.test_break_glass import consent, sealed
@@ -229,7 +229,7 @@ class Counting(EmbeddedEngine):
     judged = 0
 
     async def judge(
-        self, projection: bytes, answer: Answer, context: bytes, shown: Shown = A_POD
+        self, projection: bytes, answer: PolicyAnswer, context: bytes, shown: ShownFields = A_POD
     ) -> Judgement:
         """Judge, and count."""
         self.judged += 1

@@ -16,7 +16,7 @@ from core.base.errors import BundleRefusedError
 from policies.bundle.format import (
     FORMAT,
     Bundle,
-    Case,
+    BundleCase,
     Manifest,
     parse_bundle,
     read_bundle,
@@ -39,7 +39,7 @@ def built(author: Run, acme: Path, *flags: object, code: int = 0) -> Any:
     return json.loads(done.out) if code == 0 else done.err
 
 
-def carrying(bundle: Bundle, packed: bytes, cases: Sequence[Case]) -> bytes:
+def carrying(bundle: Bundle, packed: bytes, cases: Sequence[BundleCase]) -> bytes:
     """Give a bundle with other cases."""
     return with_manifest(packed, Manifest(FORMAT, list(bundle.rules.values()), list(cases)), {})
 

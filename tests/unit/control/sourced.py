@@ -14,12 +14,12 @@ from prometheus_client import CollectorRegistry
 
 from cli.bundle_source import make_taking
 from cli.settings import Settings
-from control.bundles.registry import Taking
+from control.bundles.registry import RegistryImport
 from core.policy_bundles import BundleHead, PublishedBundle
 from kube.bundles.store import BundleStore
 from kube.leader.lease import Leadership
-from policies.bundle.format import signed
-from policies.bundle.signatures import Signing
+from policies.bundle.format import add_signature
+from policies.bundle.signatures import SigningKey
 from tests.harness.bundles import retitled
 from tests.harness.pki import Authority
 from tests.harness.registry import Registry, registry
@@ -27,7 +27,7 @@ from tests.unit.kube.config_maps import NAMESPACE, Cluster
 
 LEADER = Leadership(1, math.inf, time.monotonic)
 KEY = ed25519.Ed25519PrivateKey.generate()
-FIRST, SECOND = (signed(retitled(number), Signing(KEY), "b") for number in (1, 2))
+FIRST, SECOND = (add_signature(retitled(number), SigningKey(KEY), "b") for number in (1, 2))
 NOW = 1_900_000_000.0
 
 
@@ -38,7 +38,7 @@ class Scene:
     served: Registry
     cluster: Cluster
     settings: Settings
-    taking: Taking
+    taking: RegistryImport
     metrics: CollectorRegistry
     now: float = NOW
 

@@ -26,8 +26,8 @@ from core.policy_bundles import (
 )
 from kube.bundles.store import with_wanted
 from kube.leader.lease import Leadership
-from policies.bundle.format import signed
-from policies.bundle.signatures import Signing
+from policies.bundle.format import add_signature
+from policies.bundle.signatures import SigningKey
 from tests.harness.bundles import retitled, revision_of
 from tests.harness.registry import PASSWORD, USER
 from tests.unit.control.sourced import (
@@ -92,7 +92,10 @@ async def test_who_goes_back_is_not_overruled(scene: Scene) -> None:
     ("bad", "why"),
     [
         (retitled(3), "is not signed"),
-        (signed(retitled(3), Signing(ed25519.Ed25519PrivateKey.generate()), "b"), "none of"),
+        (
+            add_signature(retitled(3), SigningKey(ed25519.Ed25519PrivateKey.generate()), "b"),
+            "none of",
+        ),
         (b"no bundle", "cannot be read as a bundle"),
     ],
     ids=["unsigned", "another key", "junk"],
@@ -162,7 +165,7 @@ async def test_the_same_policies_under_another_signature_are_published(
     """Else a gate that starts after its key was replaced would never be ready."""
     before = await scene.look()
     new = ed25519.Ed25519PrivateKey.generate()
-    again = signed(retitled(1), Signing(new), "b")
+    again = add_signature(retitled(1), SigningKey(new), "b")
     scene.settings.bundles.keys["new"] = write_public(new, tmp_path / "new.pem")
     scene.served.tag("stable", again)
     found = await scene.look()

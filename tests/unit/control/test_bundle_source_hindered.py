@@ -20,8 +20,8 @@ from core.base.errors import (
 )
 from core.policy_bundles import BASE, HEAD_KEY, HEAD_NAME, LONGEST_PROBLEM, PublishedBundle
 from policies.bundle.archive import pack, unpack
-from policies.bundle.format import signed
-from policies.bundle.signatures import Signing
+from policies.bundle.format import add_signature
+from policies.bundle.signatures import SigningKey
 from tests.harness.bundles import retitled, revision_of
 from tests.harness.registry import PASSWORD, USER
 from tests.unit.control.sourced import FIRST, KEY, LEADER, Scene, scene_in, settings
@@ -52,7 +52,7 @@ async def test_a_long_problem_is_told_once(scene: Scene) -> None:
 async def test_a_bundle_that_cannot_be_published_is_refused(scene: Scene) -> None:
     """It is too large for ConfigMaps: it is fetched once, and not tried out."""
     junk = random.Random(0).randbytes(8 << 20)  # noqa: S311 (no secret)
-    large = signed(pack(unpack(retitled(3), "b") | {"junk": junk}), Signing(KEY), "b")
+    large = add_signature(pack(unpack(retitled(3), "b") | {"junk": junk}), SigningKey(KEY), "b")
     scene.served.tag("stable", large)
     tried: list[str] = []
 

@@ -13,15 +13,15 @@ from cli.policy_published import standing_of
 from cli.policy_wanting import want, want_previous
 from core.policy_bundles import BASE, CONTROL, BundleHead, GateAnnouncement
 from kube.bundles.store import with_active
-from policies.bundle.format import signed
-from policies.bundle.signatures import Signing
+from policies.bundle.format import add_signature
+from policies.bundle.signatures import SigningKey
 from tests.harness.bundles import retitled, revision_of
 from tests.unit.control.sourced import FIRST, KEY, NOW, Scene, scene_in
 from tests.unit.kube.config_maps import NAMESPACE
 
 MAY, JUNE, JULY = 1_777_593_600, 1_780_272_000, 1_782_864_000
 OLD, BETWEEN, NEW = (
-    signed(retitled(number, built_at), Signing(KEY), "b")
+    add_signature(retitled(number, built_at), SigningKey(KEY), "b")
     for number, built_at in ((11, MAY), (12, JUNE), (13, JULY))
 )
 
@@ -80,7 +80,7 @@ async def test_where_no_bundle_says_a_time_each_is_taken(tmp_path: Path) -> None
     """As before bundles said it; from the first that does, it counts."""
     async with scene_in(tmp_path) as scene:
         assert (await scene.look()).not_before == 0
-        scene.served.tag("stable", signed(retitled(2), Signing(KEY), "b"))
+        scene.served.tag("stable", add_signature(retitled(2), SigningKey(KEY), "b"))
         assert (await scene.look()).wanted == revision_of(retitled(2))
         scene.served.tag("stable", BETWEEN)
         assert (await scene.look()).not_before == JUNE
@@ -88,7 +88,7 @@ async def test_where_no_bundle_says_a_time_each_is_taken(tmp_path: Path) -> None
 
 async def test_what_was_built_in_the_same_second_is_taken(scene: Scene) -> None:
     """Such as the same commit, built by another release."""
-    again = signed(retitled(14, JULY), Signing(KEY), "b")
+    again = add_signature(retitled(14, JULY), SigningKey(KEY), "b")
     scene.served.tag("stable", again)
     assert (await scene.look()).wanted == revision_of(again)
 
@@ -137,7 +137,7 @@ async def test_what_is_in_force_may_be_wanted_again(scene: Scene) -> None:
     """Where the newer one never came in force, since a gate refuses it."""
     read = await scene.store.read()
     await scene.store.write(read, with_active(read.head, NOW))
-    later = signed(retitled(15, JULY + 60), Signing(KEY), "b")
+    later = add_signature(retitled(15, JULY + 60), SigningKey(KEY), "b")
     scene.served.tag("stable", later)
     assert (await scene.look()).wanted == revision_of(later)
     scene.served.tag("stable", BETWEEN)

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from prometheus_client import CollectorRegistry
 
-from control.bundles.activation import Activating, Roll, roll_of
+from control.bundles.activation import BundleActivation, GateRollout, rollout_of
 from core.base.errors import InvalidObjectError
 from core.policy_bundles import BASE, CONTROL, BundleHead, GateAnnouncement
 from kube.bundles.store import BundleStore, with_active, with_wanted
@@ -32,13 +32,13 @@ HAS = said(BASE, WANTED)
 @pytest.mark.parametrize(
     ("gate", "expected"),
     [
-        (HAS, Roll(("gate", "control"))),
-        (said(BASE), Roll(("control",), ("gate",))),
-        (said(BASE, refused={WANTED: "why"}), Roll(("control",), (), {"gate": "why"})),
-        (said(BASE, refused={WANTED: "why"}, turn=2), Roll(("control",), ("gate",))),
-        (said(BASE, WANTED, turn=2), Roll(("control",), ("gate",))),
-        (said(BASE, refused={"another": "why"}), Roll(("control",), ("gate",))),
-        (GateAnnouncement("", ""), Roll(("control",), ("gate",))),
+        (HAS, GateRollout(("gate", "control"))),
+        (said(BASE), GateRollout(("control",), ("gate",))),
+        (said(BASE, refused={WANTED: "why"}), GateRollout(("control",), (), {"gate": "why"})),
+        (said(BASE, refused={WANTED: "why"}, turn=2), GateRollout(("control",), ("gate",))),
+        (said(BASE, WANTED, turn=2), GateRollout(("control",), ("gate",))),
+        (said(BASE, refused={"another": "why"}), GateRollout(("control",), ("gate",))),
+        (GateAnnouncement("", ""), GateRollout(("control",), ("gate",))),
     ],
     ids=[
         "has it",
@@ -50,14 +50,14 @@ HAS = said(BASE, WANTED)
         "cannot be read",
     ],
 )
-def test_each_gate_has_it_waits_or_refuses(gate: GateAnnouncement, expected: Roll) -> None:
+def test_each_gate_has_it_waits_or_refuses(gate: GateAnnouncement, expected: GateRollout) -> None:
     """By what it says of this turn."""
-    assert roll_of(HEAD, {"gate": gate}, HAS) == expected
+    assert rollout_of(HEAD, {"gate": gate}, HAS) == expected
 
 
 def test_control_itself_must_have_it() -> None:
     """Its sweeps judge by it."""
-    assert roll_of(HEAD, {"gate": HAS}, said(BASE)) == Roll(("gate",), ("control",))
+    assert rollout_of(HEAD, {"gate": HAS}, said(BASE)) == GateRollout(("gate",), ("control",))
 
 
 def test_what_was_active_is_kept_to_go_back_to() -> None:
@@ -85,7 +85,7 @@ async def test_what_control_itself_refuses_is_said_beside_the_gates() -> None:
     await store.write(await store.read(), HEAD)
     own = [said(BASE, refused={WANTED: "signed by none of its keys"})]
     arguments = (cluster, NAMESPACE, lambda: own[0], CollectorRegistry())
-    activating = Activating(*arguments, clock=lambda: 1000.0)  # type: ignore[arg-type]
+    activating = BundleActivation(*arguments, clock=lambda: 1000.0)  # type: ignore[arg-type]
     leader = Leadership(1, math.inf, time.monotonic)
     await activating.run(leader)
     await store.announce("gate", HAS)

@@ -9,12 +9,12 @@ import pytest
 from control.discovery.loop import event_of
 from control.discovery.workload_kinds import (
     REGISTRATIONS,
-    Found,
-    Wanted,
-    covered,
-    find,
-    foreign,
-    is_as_wanted,
+    DiscoveryChoices,
+    WorkloadKind,
+    covered_resources,
+    find_workload_kind,
+    foreign_webhooks,
+    is_current,
 )
 from core.base.errors import InvalidObjectError
 from core.kubernetes.workload_kinds import WORKLOADS
@@ -54,16 +54,18 @@ def definition(
     }
 
 
-def found() -> Found:
+def found() -> WorkloadKind:
     """Give a kind as it is found."""
-    made = find(definition((True, WITH)), Wanted())
+    made = find_workload_kind(definition((True, WITH)), DiscoveryChoices())
     assert made is not None
     return made
 
 
 def test_all_served_versions_are_covered_where_one_has_a_template() -> None:
     """What another version hides is stored all the same; one that is not served never comes."""
-    made = find(definition((True, WITHOUT), (True, WITH), (False, WITH)), Wanted())
+    made = find_workload_kind(
+        definition((True, WITHOUT), (True, WITH), (False, WITH)), DiscoveryChoices()
+    )
     assert made is not None
     assert made.rule() == {
         "apiGroups": ["example.com"],
@@ -81,31 +83,36 @@ NAME: Final = frozenset({"widgets.example.com"})
 @pytest.mark.parametrize(
     ("made", "wanted"),
     [
-        (definition((True, WITHOUT)), Wanted()),
-        (definition((False, WITH), (True, WITHOUT)), Wanted()),
-        (definition((False, WITH)), Wanted()),
-        (definition((True, HIDDEN)), Wanted()),
-        (definition((True, WITHOUT)), Wanted(search=NAME)),
-        (definition((True, WITH)), Wanted(skip=NAME)),
-        (definition((True, HIDDEN)), Wanted(search=NAME, skip=NAME)),
-        (definition((True, WITH), group="sallyport.dev"), Wanted()),
-        (definition((True, None)), Wanted()),
+        (definition((True, WITHOUT)), DiscoveryChoices()),
+        (definition((False, WITH), (True, WITHOUT)), DiscoveryChoices()),
+        (definition((False, WITH)), DiscoveryChoices()),
+        (definition((True, HIDDEN)), DiscoveryChoices()),
+        (definition((True, WITHOUT)), DiscoveryChoices(search=NAME)),
+        (definition((True, WITH)), DiscoveryChoices(skip=NAME)),
+        (definition((True, HIDDEN)), DiscoveryChoices(search=NAME, skip=NAME)),
+        (definition((True, WITH), group="sallyport.dev"), DiscoveryChoices()),
+        (definition((True, None)), DiscoveryChoices()),
     ],
 )
-def test_what_is_not_found(made: dict[str, Any], wanted: Wanted) -> None:
+def test_what_is_not_found(made: dict[str, Any], wanted: DiscoveryChoices) -> None:
     """No template, none served, none that the operator wants; Sallyport's own."""
-    assert find(made, wanted) is None
+    assert find_workload_kind(made, wanted) is None
 
 
 @pytest.mark.parametrize("kind", [each for each in WORKLOADS if "." in each[0]])
 def test_what_the_table_lists_is_not_found_again(kind: tuple[str, str]) -> None:
     """The chart's own webhooks ask about it, and fail closed."""
-    assert find(definition((True, WITH), group=kind[0], kind=kind[1]), Wanted()) is None
+    assert (
+        find_workload_kind(
+            definition((True, WITH), group=kind[0], kind=kind[1]), DiscoveryChoices()
+        )
+        is None
+    )
 
 
 def test_a_hidden_template_is_found_where_the_operator_says_so() -> None:
     """Nothing says where it is."""
-    made = find(definition((True, HIDDEN)), Wanted(search=NAME))
+    made = find_workload_kind(definition((True, HIDDEN)), DiscoveryChoices(search=NAME))
     assert made is not None
     assert made.paths == ()
 
@@ -116,7 +123,7 @@ def test_a_hidden_template_is_found_where_the_operator_says_so() -> None:
 def test_a_broken_definition_is_an_error_of_its_own(broken: dict[str, Any]) -> None:
     """Which names what it is; the loop goes on with the others."""
     with pytest.raises(InvalidObjectError, match="CustomResourceDefinition"):
-        find(broken, Wanted())
+        find_workload_kind(broken, DiscoveryChoices())
 
 
 def test_the_webhook_goes_by_the_charts_and_fails_open() -> None:
@@ -143,9 +150,9 @@ def test_what_is_written_is_not_written_again() -> None:
     beside = live()
     beside["webhooks"].append({"name": "theirs"})
     for each in (live(), beside):
-        assert is_as_wanted(each, body, VALIDATING.webhook)
-    assert foreign(beside, VALIDATING.webhook) == ["theirs"]
-    assert covered(beside, VALIDATING.webhook) == {("example.com", "widgets")}
+        assert is_current(each, body, VALIDATING.webhook)
+    assert foreign_webhooks(beside, VALIDATING.webhook) == ["theirs"]
+    assert covered_resources(beside, VALIDATING.webhook) == {("example.com", "widgets")}
 
 
 @pytest.mark.parametrize(
@@ -162,7 +169,7 @@ def test_what_somebody_changed_is_written_again(field: str, value: object) -> No
     """Each field that is set."""
     changed = live()
     changed["webhooks"][0][field] = value
-    assert not is_as_wanted(changed, VALIDATING.body("u", CHART, [found()]), VALIDATING.webhook)
+    assert not is_current(changed, VALIDATING.body("u", CHART, [found()]), VALIDATING.webhook)
 
 
 def test_a_mark_that_somebody_took_away_is_written_again() -> None:
@@ -171,11 +178,11 @@ def test_a_mark_that_somebody_took_away_is_written_again() -> None:
     unmarked, gone = live(), live()
     del unmarked["metadata"]["annotations"]
     del gone["webhooks"]
-    assert not is_as_wanted(unmarked, body, VALIDATING.webhook)
-    assert not is_as_wanted(gone, body, VALIDATING.webhook)
+    assert not is_current(unmarked, body, VALIDATING.webhook)
+    assert not is_current(gone, body, VALIDATING.webhook)
     none = copy.deepcopy(body) | {"webhooks": []}
-    assert not is_as_wanted(live(), none, VALIDATING.webhook)
-    assert is_as_wanted(none, none, VALIDATING.webhook)
+    assert not is_current(live(), none, VALIDATING.webhook)
+    assert is_current(none, none, VALIDATING.webhook)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +195,9 @@ def test_a_mark_that_somebody_took_away_is_written_again() -> None:
 )
 def test_the_event_says_where(paths: tuple[str, ...], said: str) -> None:
     """A few places, on the definition."""
-    kind = Found("widgets.example.com", "u", "example.com", "widgets", ("v1",), "Cluster", paths)
+    kind = WorkloadKind(
+        "widgets.example.com", "u", "example.com", "widgets", ("v1",), "Cluster", paths
+    )
     event = event_of(kind, NOW)
     assert said in event["message"]
     assert event["involvedObject"]["name"] == "widgets.example.com"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from control.announcing import LATE_S
-from control.approval_events import BEFORE_S, Endings
+from control.approval_events import BEFORE_S, ApprovalEvents
+from control.events import LATE_S
 from core.approvals.break_glass import parse_break_glass
 from core.approvals.exceptions import parse_exception
 from core.base.errors import ClusterError, NotLeaderError
@@ -51,7 +51,7 @@ class World:
     def __init__(self, objects: Written, *, began: str = "") -> None:
         self.now = ENDS
         self.registry = CollectorRegistry()
-        self.endings = Endings(
+        self.endings = ApprovalEvents(
             objects,
             Exceptions([parse_exception(raw(written()))]),
             BreakGlasses([parse_break_glass(raw(sealed(began)))]),

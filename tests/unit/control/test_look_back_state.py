@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from control.risk.look_back.store import (
     FORMAT,
     MOST,
-    Memory,
-    Stored,
+    LookBackMemory,
+    StoredLookBacks,
     decode_memory,
     document_id,
     encode_memory,
@@ -31,7 +31,7 @@ def test_what_is_stored_is_read_back(
     done: dict[bytes, tuple[int, int, int]], of: dict[bytes, tuple[int, int, int]]
 ) -> None:
     """With the one that is under way."""
-    memory = Memory(done, uuid7(5), of, "7")
+    memory = LookBackMemory(done, uuid7(5), of, "7")
     assert decode_memory(encode_memory(memory), "7") == memory
 
 
@@ -45,7 +45,7 @@ def test_nonsense_is_refused(content: bytes) -> None:
 @pytest.mark.parametrize("number", [FORMAT - 2, FORMAT + 2])
 def test_another_age_is_refused(number: int) -> None:
     """Its records may mean something else."""
-    content = zlib.compress(msgspec.json.encode(Stored(format=number)))
+    content = zlib.compress(msgspec.json.encode(StoredLookBacks(format=number)))
     with pytest.raises(ValueError, match=f"has the format {number}"):
         decode_memory(content, None)
 
@@ -53,7 +53,7 @@ def test_another_age_is_refused(number: int) -> None:
 def test_the_most_fits_into_a_secret() -> None:
     """Random keys cannot be packed; in base64 it stays below 1 MiB."""
     known = {number.to_bytes(16): (2**31 + number, 3, 2**31) for number in range(MOST)}
-    content = encode_memory(Memory(known, uuid7(5), dict(list(known.items())[:200])))
+    content = encode_memory(LookBackMemory(known, uuid7(5), dict(list(known.items())[:200])))
     assert len(content) * 4 / 3 < 1024 * 1024
     assert decode_memory(content, None).done == known
 

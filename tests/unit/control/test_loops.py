@@ -9,8 +9,7 @@ from prometheus_client import CollectorRegistry
 from structlog.testing import CapturingLogger
 
 from control import loop as loops
-from control.loop import Loop, RunningLoop
-from control.metrics import LoopMetrics
+from control.loop import Loop, LoopMetrics, RunningLoop
 from core.base.errors import ClusterError, NotLeaderError
 from kube.leader.lease import Leadership
 

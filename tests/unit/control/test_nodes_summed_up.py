@@ -7,8 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from control.sandbox_capacity.merging import merged
-from control.sandbox_capacity.node_shapes import MOST_SHAPES, Usage, read_node, summary, used_by
+from control.sandbox_capacity.node_shapes import (
+    MOST_SHAPES,
+    Usage,
+    merge_shapes,
+    read_node,
+    sum_usage,
+    summarize_nodes,
+)
 from core.base.errors import ClusterError
 from core.sandbox.capacity import (
     Capacity,
@@ -35,7 +41,7 @@ def test_what_is_no_node_ends_the_run(broken: Json) -> None:
 def test_what_is_no_pod_ends_the_run() -> None:
     """A Pod that was not counted would leave room that there is not."""
     with pytest.raises(ClusterError, match="an item is no Pod"):
-        used_by([raw({"spec": {"containers": 1}})])
+        sum_usage([raw({"spec": {"containers": 1}})])
 
 
 TAINTS = [(), (Taint("a", "NoSchedule"),), (Taint("b", "NoSchedule"),)]
@@ -51,7 +57,7 @@ def test_a_coarser_summary_never_has_less_room(
 ) -> None:
     """Nobody is warned without need; and no node is lost or won."""
     shapes = [msgspec.structs.replace(s, allocatable={**s.free, **s.allocatable}) for s in shapes]
-    coarse = merged(shapes, most)
+    coarse = merge_shapes(shapes, most)
     assert len(coarse) <= most
     assert sum(s.count for s in coarse) == sum(s.count for s in shapes)
     asked = {"pods": 0, **demand}
@@ -69,13 +75,13 @@ def test_where_there_is_room_for_all_nothing_is_lost(shapes: list[NodeShape]) ->
     ]
     different = {
         encode_capacity(Capacity(0, 0, (msgspec.structs.replace(s, count=1),)))
-        for s in merged(shapes, 99)
+        for s in merge_shapes(shapes, 99)
     }
-    assert len(different) == len(merged(shapes, 99))
-    assert merged(shapes[::-1], 99) == merged(shapes, 99)
+    assert len(different) == len(merge_shapes(shapes, 99))
+    assert merge_shapes(shapes[::-1], 99) == merge_shapes(shapes, 99)
     demand = {"x": 1, "cpu": 3}
     wanted = count_fitting(Capacity(0, 0, tuple(shapes)), demand, ())
-    assert count_fitting(Capacity(0, 0, merged(shapes, 99)), demand, ()) == wanted
+    assert count_fitting(Capacity(0, 0, merge_shapes(shapes, 99)), demand, ()) == wanted
 
 
 def test_a_pool_of_any_size_is_short() -> None:
@@ -85,9 +91,9 @@ def test_a_pool_of_any_size_is_short() -> None:
         nodes.append(read_node(raw(node(f"n{n}", memory=f"{8_000_000 + n}Ki", gpu="8"))))
         used = {"cpu": 17 * n % 4000, "memory": 991 * n % 2**32, "gpu": n % 9, "pods": n % 40}
         usages[f"n{n}"] = Usage("", 0, used)
-    found = summary(nodes, usages, (), 0)
+    found = summarize_nodes(nodes, usages, (), 0)
     assert (len(found.shapes), found.nodes) == (MOST_SHAPES, 7500)
     assert len(encode_capacity(found)) < 40_000
-    exact = summary(nodes, usages, (), 0, most=7500)
+    exact = summarize_nodes(nodes, usages, (), 0, most=7500)
     demand = {"cpu": 500, "memory": 1 << 30, "gpu": 1, "pods": 1}
     assert 1 <= count_fitting(found, demand, ()) / count_fitting(exact, demand, ()) < 1.25

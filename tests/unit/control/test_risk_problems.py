@@ -3,7 +3,7 @@
 import pytest
 from structlog.testing import capture_logs
 
-from control.risk.poll.problems import Problems
+from control.risk.poll.loop import PollProblems
 from core.base.errors import EntraError
 from core.risk.snapshot import Coverage
 from identity.entra.graph_requests import Resource
@@ -16,7 +16,7 @@ def error(kind: str, text: str = "what is wrong") -> EntraError:
     return EntraError(text, kind)
 
 
-def told(problems: Problems, resource: Resource) -> str:
+def told(problems: PollProblems, resource: Resource) -> str:
     """Give what is said of a resource."""
     return problems.told_in({resource: Coverage()})[resource].problem
 
@@ -24,7 +24,7 @@ def told(problems: Problems, resource: Resource) -> str:
 @pytest.mark.parametrize("kind", ["permission", "licence", "rejected", "foreign-link", "too-large"])
 def test_what_waiting_does_not_mend_is_said_at_once_of_its_resource(kind: str) -> None:
     """The others are kept up."""
-    problems = Problems()
+    problems = PollProblems()
     problems.add(USERS, error(kind))
     assert told(problems, USERS) == "what is wrong"
     assert told(problems, THINGS) == ""
@@ -37,7 +37,7 @@ def test_what_waiting_does_not_mend_is_said_at_once_of_its_resource(kind: str) -
 @pytest.mark.parametrize("kind", ["token", "unauthorized", "redirected"])
 def test_what_concerns_all_is_said_of_all(kind: str) -> None:
     """Without a token nothing is read; with one again, all is well."""
-    problems = Problems()
+    problems = PollProblems()
     problems.add(USERS, error(kind))
     assert told(problems, THINGS) == "what is wrong"
     problems.remove(THINGS)
@@ -47,7 +47,7 @@ def test_what_concerns_all_is_said_of_all(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["throttled", "server-error", "cut", "timeout", "unreadable"])
 def test_a_trouble_that_may_pass_is_said_when_it_comes_again(kind: str) -> None:
     """Of all, where nothing was answered in between; of one, where the others are answered."""
-    problems = Problems()
+    problems = PollProblems()
     problems.add(USERS, error(kind))
     assert told(problems, USERS) == ""
     problems.add(THINGS, error(kind))
@@ -62,7 +62,7 @@ def test_a_trouble_that_may_pass_is_said_when_it_comes_again(kind: str) -> None:
 
 def test_a_missing_licence_is_told_as_such() -> None:
     """Nobody is assessed then: that is no clean record."""
-    problems = Problems()
+    problems = PollProblems()
     problems.add(USERS, error("licence"))
     coverages = problems.told_in({USERS: Coverage(as_of=1.0), THINGS: Coverage(as_of=1.0)})
     assert coverages[USERS].unlicensed
@@ -72,7 +72,7 @@ def test_a_missing_licence_is_told_as_such() -> None:
 
 def test_objects_that_cannot_be_read_are_spoken_of() -> None:
     """Until a page has none."""
-    problems = Problems()
+    problems = PollProblems()
     problems.remove(USERS, unreadable=2)
     assert "cannot be read" in told(problems, USERS)
     problems.remove(USERS)
@@ -81,7 +81,7 @@ def test_objects_that_cannot_be_read_are_spoken_of() -> None:
 
 def test_each_trouble_is_logged_once() -> None:
     """And that it is over."""
-    problems = Problems()
+    problems = PollProblems()
     with capture_logs() as logs:
         for _ in range(5):
             problems.add(USERS, error("permission"))

@@ -8,11 +8,10 @@ from typing import Any
 import yaml
 
 from core.kubernetes import pod as k8s
-from policies.projection.added import mark_added
 from policies.projection.connections import CONNECTION_KINDS, project_connection
 from policies.projection.credentials import CREDENTIAL_KINDS, project_credential
 from policies.projection.objects import project_object
-from policies.projection.pods import encode, project
+from policies.projection.pods import encode, mark_added, project
 from tests.tools.provide import provide
 
 REGO = Path(__file__).parents[3] / "policies" / "rego"

@@ -11,8 +11,8 @@ from cryptography.hazmat.primitives.asymmetric import ed25519
 
 from core.base.errors import BundleRefusedError
 from policies.bundle.archive import pack, unpack
-from policies.bundle.format import Bundle, parse_bundle, signed
-from policies.bundle.signatures import MOST_JSON, SIGNATURES, Keys, Signing, sign
+from policies.bundle.format import Bundle, add_signature, parse_bundle
+from policies.bundle.signatures import MOST_JSON, SIGNATURES, Keys, SigningKey, sign
 from policies.engine.cache import RememberingEngine
 from policies.trial.evaluation import try_out
 from tests.unit.policies.test_trial import make
@@ -39,7 +39,7 @@ def bundle(manifest: bytes, **others: bytes) -> dict[str, bytes]:
 def tampered(manifest: bytes) -> bytes:
     """Give a bundle that was signed, and has another manifest since."""
     files = bundle(EMPTY.encode())
-    return pack(bundle(manifest) | {SIGNATURES: sign(files, Signing(KEY, "mine"))})
+    return pack(bundle(manifest) | {SIGNATURES: sign(files, SigningKey(KEY, "mine"))})
 
 
 @contextmanager
@@ -60,13 +60,13 @@ def test_what_is_parsed_may_be_so_large(name: str, keys: Keys) -> None:
     with pytest.raises(BundleRefusedError, match=f"b: {name}: larger than 2 MiB"):
         parse_bundle(large, "b", keys)
     with pytest.raises(BundleRefusedError, match=f"b: {name}: larger than 2 MiB"):
-        signed(large, Signing(KEY, "mine"), "b")
+        add_signature(large, SigningKey(KEY, "mine"), "b")
 
 
 def test_other_files_may_be_larger() -> None:
     """They are not parsed here."""
     packed = pack(bundle(EMPTY.encode(), **{"x.rego": b"#" * (MOST_JSON + 1)}))
-    parse_bundle(signed(packed, Signing(KEY, "mine"), "b"), "b", KEYS)
+    parse_bundle(add_signature(packed, SigningKey(KEY, "mine"), "b"), "b", KEYS)
 
 
 @pytest.mark.parametrize("item", ["[]", "{}"])

@@ -15,13 +15,13 @@ import msgspec
 import pytest
 
 from core.base.errors import BundleRefusedError, EngineAwayError
-from policies.bundle.format import Bundle, Case, read_bundle
-from policies.engine.cache import Sample
+from policies.bundle.format import Bundle, BundleCase, read_bundle
+from policies.engine.cache import CachedSample
 from policies.engine.embedded_engine import EmbeddedEngine, Limits
 from policies.trial import child as trying
 from policies.trial.child import NICE
-from policies.trial.evaluation import Tried, try_out
-from policies.trial.process import Confined
+from policies.trial.evaluation import TrialResult, try_out
+from policies.trial.process import ProcessTrial
 from tests.unit.policies.bundles import make_bundle, make_site_bundle, rule, signal
 from tests.unit.policies.test_trial import (
     CREATE,
@@ -43,7 +43,7 @@ def built_in(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
 
 
 @pytest.fixture(scope="module")
-def samples(built_in: Bundle) -> list[Sample]:
+def samples(built_in: Bundle) -> list[CachedSample]:
     """What was asked of it a moment ago."""
     engine = make(built_in)
     try:
@@ -59,11 +59,13 @@ def endless(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
 
 
 @pytest.fixture
-def tried(built_in: Bundle, samples: list[Sample], tmp_path: Path) -> Iterator[tuple[Tried, Tried]]:
+def tried(
+    built_in: Bundle, samples: list[CachedSample], tmp_path: Path
+) -> Iterator[tuple[TrialResult, TrialResult]]:
     """A site's bundle that finds more, tried out in a process of its own, and in this one."""
     bundle = read_bundle(make_site_bundle(tmp_path, {"x.rego": signal()}))
     both = (
-        Confined(LIMITS).try_out(bundle, make, samples, built_in),
+        ProcessTrial(LIMITS).try_out(bundle, make, samples, built_in),
         try_out(bundle, make, samples, built_in),
     )
     yield both
@@ -71,7 +73,7 @@ def tried(built_in: Bundle, samples: list[Sample], tmp_path: Path) -> Iterator[t
         each.engine.close()
 
 
-def test_it_comes_to_the_same(tried: tuple[Tried, Tried]) -> None:
+def test_it_comes_to_the_same(tried: tuple[TrialResult, TrialResult]) -> None:
     """What is compared, how it differs, and what the engine says afterwards."""
     own, here = tried
     for name in ("bundle", "compared", "differing", "differing_rules", "foreign"):
@@ -82,7 +84,7 @@ def test_it_comes_to_the_same(tried: tuple[Tried, Tried]) -> None:
     assert asyncio.run(own.engine.ask(new)) == asyncio.run(here.engine.ask(new))
 
 
-def test_what_was_tried_is_remembered_here(tried: tuple[Tried, Tried]) -> None:
+def test_what_was_tried_is_remembered_here(tried: tuple[TrialResult, TrialResult]) -> None:
     """So that nothing is slow after the swap because all is new: the same as if tried here."""
     own, here = tried
     said = [each.said for each in own.engine.recent(500)]
@@ -104,12 +106,12 @@ def test_what_was_tried_is_remembered_here(tried: tuple[Tried, Tried]) -> None:
     ids=["endless", "hungry", "calling"],
 )
 def test_what_is_refused_there_is_refused_here_with_the_reason(
-    condition: str, why: str, built_in: Bundle, samples: list[Sample], tmp_path: Path
+    condition: str, why: str, built_in: Bundle, samples: list[CachedSample], tmp_path: Path
 ) -> None:
     """In the same words."""
     bundle = read_bundle(make_bundle(tmp_path, {"x.rego": rule(condition)}))
     with pytest.raises(BundleRefusedError, match=why):
-        Confined(LIMITS).try_out(bundle, make, samples, built_in)
+        ProcessTrial(LIMITS).try_out(bundle, make, samples, built_in)
 
 
 def test_what_takes_a_little_too_long_again_and_again_is_refused(
@@ -117,22 +119,22 @@ def test_what_takes_a_little_too_long_again_and_again_is_refused(
 ) -> None:
     """Each case ends in time, and all together do not."""
     limits = Limits(seconds=5.0)
-    case = Case("long", msgspec.Raw(TRIGGER), needs=[])
+    case = BundleCase("long", msgspec.Raw(TRIGGER), needs=[])
     slow = Bundle(endless.wasm, endless.rules, endless.sources, endless.revision, cases=[case] * 9)
     with pytest.raises(BundleRefusedError, match="took more than 2 s of CPU time"):
-        Confined(limits, cpu_s=2).try_out(slow, make, [], built_in)
+        ProcessTrial(limits, cpu_s=2).try_out(slow, make, [], built_in)
 
 
 def test_what_takes_too_much_memory_in_all_is_refused(built_in: Bundle) -> None:
     """Also outside an evaluation: where it is read, or compiled."""
     with pytest.raises(BundleRefusedError, match="24 MiB of memory"):
-        Confined(LIMITS, room_bytes=8 << 20).try_out(built_in, make, [], built_in)
+        ProcessTrial(LIMITS, room_bytes=8 << 20).try_out(built_in, make, [], built_in)
 
 
 def test_a_machine_that_is_too_busy_says_nothing_of_the_bundle(built_in: Bundle) -> None:
     """It is neither loaded nor refused, as where no process can be started."""
     with pytest.raises(EngineAwayError, match="too busy"):
-        Confined(LIMITS, longest_s=0.01).try_out(built_in, make, [], built_in)
+        ProcessTrial(LIMITS, longest_s=0.01).try_out(built_in, make, [], built_in)
 
 
 def test_where_no_process_can_be_started_nothing_is_known(
@@ -141,14 +143,14 @@ def test_where_no_process_can_be_started_nothing_is_known(
     """It is tried again."""
     monkeypatch.setattr(sys, "executable", "/nonexistent")
     with pytest.raises(EngineAwayError, match="no process can be started"):
-        Confined(LIMITS).try_out(built_in, make, [], built_in)
+        ProcessTrial(LIMITS).try_out(built_in, make, [], built_in)
 
 
 def test_it_gives_way_and_ends_with_this_process(built_in: Bundle, endless: Bundle) -> None:
     """A gate that is told to stop does not wait for it."""
-    case = Case("endless", msgspec.Raw(TRIGGER), needs=[])
+    case = BundleCase("endless", msgspec.Raw(TRIGGER), needs=[])
     bundle = Bundle(endless.wasm, endless.rules, endless.sources, endless.revision, cases=[case])
-    confined = Confined(Limits(seconds=SOON_S))
+    confined = ProcessTrial(Limits(seconds=SOON_S))
     failed: list[Exception] = []
 
     def work() -> None:

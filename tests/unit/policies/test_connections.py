@@ -11,9 +11,13 @@ from hypothesis import strategies as st
 
 from core.base.errors import InvalidObjectError
 from core.people.subject import Subject
-from policies.projection.connections import CONNECTION_KINDS, first_part, project_connection
+from policies.projection.connections import (
+    CONNECTION_KINDS,
+    first_part,
+    project_connection,
+    split_target,
+)
 from policies.projection.credentials import project_credential
-from policies.projection.names import split_target
 
 PARTS = st.lists(st.sampled_from(["metrics", "exec", "..", ".", "", "a b", "%2e%2e"]), max_size=8)
 WORDS = st.text(st.characters(exclude_characters=":"), min_size=1, max_size=20)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from core.base.errors import BundleRefusedError, EvaluationError, PolicyError
-from policies.builtins.native_part import NATIVE
+from policies.builtins.native import NATIVE
 from policies.bundle.format import Bundle, read_bundle
 from policies.engine.embedded_engine import EmbeddedEngine
 from policies.engine.strict_builtins import make_strict

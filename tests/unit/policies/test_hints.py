@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.kubernetes.pod import decode_pod
-from policies.projection.hints import KINDS, NAMES, named
+from policies.projection.hints import KINDS, NAMES, find_named_kinds
 from policies.projection.pods import encode, project
 
 IMAGES = {
@@ -92,25 +92,25 @@ NO_SERVERS = {
 @pytest.mark.parametrize("source", SERVERS)
 def test_what_only_serves_such_workloads_tells_nothing(source: str) -> None:
     """Told by the whole last part of the name."""
-    assert named(source) == ()
+    assert find_named_kinds(source) == ()
 
 
 @pytest.mark.parametrize("source", NO_SERVERS)
 def test_nobody_gets_a_hint_away_by_an_ending(source: str) -> None:
     """Neither by a word that makers use, nor by one among others."""
-    assert NO_SERVERS[source] in dict(named(source))
+    assert NO_SERVERS[source] in dict(find_named_kinds(source))
 
 
 @pytest.mark.parametrize("source", IMAGES)
 def test_images_of_each_kind_are_told(source: str) -> None:
     """Names that projects and people give their images."""
-    assert IMAGES[source] in dict(named(source))
+    assert IMAGES[source] in dict(find_named_kinds(source))
 
 
 @pytest.mark.parametrize("source", ORDINARY)
 def test_ordinary_images_tell_nothing(source: str) -> None:
     """A word within another, a host, and controllers of such workloads."""
-    assert named(source) == ()
+    assert find_named_kinds(source) == ()
 
 
 def hints(metadata: dict[str, Any], image: str = "registry.example/a") -> list[dict[str, str]]:
@@ -176,7 +176,7 @@ def test_owner_of_agent_sandbox_is_told(owner: dict[str, str], *, told: bool) ->
 def test_words_are_of_the_closed_list(text: str) -> None:
     """No text of an object's gets out by way of a hint."""
     words = {name.replace("-", "") for names in NAMES.values() for name in names}
-    for kind, word in named(f"a/{text}"):
+    for kind, word in find_named_kinds(f"a/{text}"):
         assert kind in KINDS
         assert word.translate({ord(c): None for c in "-_."}) in words
 
@@ -185,4 +185,4 @@ def test_words_are_of_the_closed_list(text: str) -> None:
 def test_every_name_of_the_list_is_told(kind: str) -> None:
     """None is shadowed by another kind's."""
     for name in NAMES[kind]:
-        assert dict(named(f"registry.example/a/{name}")) == {kind: name}
+        assert dict(find_named_kinds(f"registry.example/a/{name}")) == {kind: name}

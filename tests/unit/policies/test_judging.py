@@ -19,7 +19,7 @@ from core.sandbox.decision import Signal
 from policies.bundle.format import read_bundle
 from policies.engine.cache import RememberingEngine
 from policies.engine.embedded_engine import EmbeddedEngine, Limits
-from policies.engine.interface import Answer, Judgement
+from policies.engine.interface import Judgement, PolicyAnswer
 from policies.projection.context import Context, encode_context
 from tests.tools.provide import provide
 from tests.unit.policies.bundles import make_site_bundle, signal
@@ -42,7 +42,7 @@ FOUND = (Signal("sandbox/exposure/service", "metadata.labels", "web"),)
 def judge(engine: EmbeddedEngine | RememberingEngine, seen: object, context: Context) -> Judgement:
     """Judge, having asked about nothing."""
     document = json.dumps(seen).encode()
-    return asyncio.run(engine.judge(document, Answer(()), encode_context(context)))
+    return asyncio.run(engine.judge(document, PolicyAnswer(()), encode_context(context)))
 
 
 @contextmanager
@@ -76,7 +76,7 @@ def test_a_context_that_cannot_be_read_is_an_error(
 ) -> None:
     """No request in which nothing counts."""
     with pytest.raises(EvaluationError):
-        asyncio.run(builtin_engine.judge(b'{"containers":[]}', Answer(()), context))
+        asyncio.run(builtin_engine.judge(b'{"containers":[]}', PolicyAnswer(()), context))
     assert judge(builtin_engine, HARMLESS, OPEN).signals == FOUND
 
 
@@ -86,7 +86,7 @@ def test_an_object_that_cannot_be_read_is_an_error_for_a_site(
 ) -> None:
     """Its signals would be undefined, and find nothing."""
     with engine_on(tmp_path, signal()) as engine, pytest.raises(EvaluationError):
-        asyncio.run(engine.judge(projection, Answer(()), encode_context(ORDINARY)))
+        asyncio.run(engine.judge(projection, PolicyAnswer(()), encode_context(ORDINARY)))
 
 
 def test_a_signal_that_does_not_end_is_ended_within_its_time(tmp_path: Path) -> None:
@@ -185,7 +185,9 @@ def test_what_is_large_leaves_the_event_loop_free(tmp_path: Path) -> None:
 
     async def both(engine: EmbeddedEngine) -> tuple[Judgement, int]:
         document = json.dumps(seen).encode()
-        task = asyncio.create_task(engine.judge(document, Answer(()), encode_context(ORDINARY)))
+        task = asyncio.create_task(
+            engine.judge(document, PolicyAnswer(()), encode_context(ORDINARY))
+        )
         turns = 0
         while not task.done():
             await asyncio.sleep(0)
@@ -216,7 +218,7 @@ def test_compiled_policies_agree_with_opa(tmp_path: Path) -> None:
             asyncio.run(
                 engine.judge(
                     json.dumps(case["projection"]).encode(),
-                    Answer(()),
+                    PolicyAnswer(()),
                     json.dumps(case["context"]).encode(),
                 )
             )

@@ -13,8 +13,8 @@ from core.decision.decision import Need
 from core.sandbox.decision import Feature, Signal
 from policies.bundle.format import Rule
 from policies.engine.cache import MOST_BYTES, RememberingEngine
-from policies.engine.interface import A_POD, Answer, Judgement, Shown
-from policies.site.fields import NO_READS
+from policies.engine.interface import A_POD, Judgement, PolicyAnswer, ShownFields
+from policies.site.fields import NO_DECLARED_FIELDS
 
 SITE = Rule("sandbox/acme/x", "T", "D", "m", "R", 1, points=1, site=True)
 
@@ -23,7 +23,7 @@ class Counting:
     """An engine that says how often it was asked."""
 
     revision = "r"
-    reads = NO_READS
+    reads = NO_DECLARED_FIELDS
 
     def __init__(
         self, needs: Callable[[bytes], int] = lambda _: 1, *, sees_objects: bool = False
@@ -35,7 +35,7 @@ class Counting:
         self._sees_objects = sees_objects
 
     async def judge(
-        self, projection: bytes, answer: Answer, context: bytes, shown: Shown = A_POD
+        self, projection: bytes, answer: PolicyAnswer, context: bytes, shown: ShownFields = A_POD
     ) -> Judgement:
         """Give a signal that says what it was asked about; fail for `fail`."""
         assert shown is A_POD
@@ -46,18 +46,18 @@ class Counting:
         count = 500 if context == b"huge" else 1
         return Judgement((Signal(str(seen), repr(context)),) * count)
 
-    async def ask(self, projection: bytes) -> Answer:
+    async def ask(self, projection: bytes) -> PolicyAnswer:
         """Give as many needs as it was made for; fail for `fail`."""
         self.asked.append(projection)
         if projection == b"fail":
             raise EvaluationError("too long")
-        return Answer(tuple(Need("r", "p", str(n)) for n in range(self._needs(projection))))
+        return PolicyAnswer(tuple(Need("r", "p", str(n)) for n in range(self._needs(projection))))
 
     def close(self) -> None:
         """Hold nothing."""
 
 
-def ask(engine: RememberingEngine, projection: bytes) -> Answer:
+def ask(engine: RememberingEngine, projection: bytes) -> PolicyAnswer:
     """Ask from outside an event loop."""
     return asyncio.run(engine.ask(projection))
 
@@ -127,7 +127,7 @@ def test_what_counts_for_the_sandbox_takes_room_too(part: str) -> None:
     }
 
     class Signalling(Counting):
-        async def ask(self, projection: bytes) -> Answer:
+        async def ask(self, projection: bytes) -> PolicyAnswer:
             answer = await super().ask(projection)
             return msgspec.structs.replace(answer, **{part: many[part]})
 
@@ -171,7 +171,7 @@ def test_an_answer_is_no_judgement() -> None:
     inner = Counting()
     engine = RememberingEngine(inner)
     judge(engine, b"same", b"same")
-    assert isinstance(ask(engine, b"same"), Answer)
+    assert isinstance(ask(engine, b"same"), PolicyAnswer)
     assert isinstance(judge(engine, b"same", b"same"), Judgement)
     assert (inner.asked, inner.judged) == ([b"same"], [(b"same", b"same")])
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.kubernetes.pod import decode_pod
 from policies.engine.embedded_engine import EmbeddedEngine
-from policies.engine.interface import Answer
+from policies.engine.interface import PolicyAnswer
 from policies.projection.pods import encode, project
 from tests.harness.gangs import gangs, projection, recorded
 from tests.harness.pods import BASES, MUTATIONS
@@ -41,7 +41,7 @@ ADDED: list[tuple[str, Fields]] = [
 """Changes that add privileges to any Pod of BASES but Windows'."""
 
 
-def ask(engine: EmbeddedEngine, pod: Fields) -> Answer:
+def ask(engine: EmbeddedEngine, pod: Fields) -> PolicyAnswer:
     """Give what the policies say of a Pod."""
     return engine.evaluate(encode(project(decode_pod(json.dumps(pod).encode()))))
 

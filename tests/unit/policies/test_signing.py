@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from core.base.errors import BundleRefusedError, SettingsError
 from policies.bundle.archive import unpack
-from policies.bundle.format import parse_bundle, signed
+from policies.bundle.format import add_signature, parse_bundle
 from policies.bundle.signatures import (
     SIGNATURES,
     Keys,
@@ -67,7 +67,7 @@ def test_opa_takes_what_we_sign(
     """By our key; by another key it does not."""
     algorithm, private, public = written
     bundle = tmp_path / "b.tar.gz"
-    bundle.write_bytes(signed(built.read_bytes(), read_signing_key(private, "k"), "b"))
+    bundle.write_bytes(add_signature(built.read_bytes(), read_signing_key(private, "k"), "b"))
     _, other = pair(tmp_path, "other", KINDS[algorithm]())
     assert (opa_takes(bundle, algorithm, public), opa_takes(bundle, algorithm, other)) == (
         True,
@@ -167,7 +167,7 @@ def test_a_signature_changes_no_revision(built: Path, tmp_path: Path) -> None:
     """So that a bundle is known by what it says."""
     private, public = pair(tmp_path, "mine", KINDS["EdDSA"]())
     packed = built.read_bytes()
-    own = signed(packed, read_signing_key(private, "k"), "b")
+    own = add_signature(packed, read_signing_key(private, "k"), "b")
     found = parse_bundle(own, "b", read_keys({"k": public}))
     assert (found.revision, found.signed_by) == (parse_bundle(packed, "b").revision, "k")
 

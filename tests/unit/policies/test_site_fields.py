@@ -10,8 +10,14 @@ from hypothesis import strategies as st
 
 from core.base.errors import BundleRefusedError, EvaluationError
 from policies.bundle.format import Rule
-from policies.site.fields import MOST_BYTES, NO_FIELDS, Reads, check_field
-from policies.site.paths import schema_of, tree_of
+from policies.site.fields import (
+    MOST_BYTES,
+    NO_FIELDS,
+    DeclaredFields,
+    check_field,
+    schema_of,
+    tree_of,
+)
 
 
 def rule(*fields: str, kinds: tuple[str, ...] = ("Pod",), name: str = "x") -> Rule:
@@ -22,7 +28,7 @@ def rule(*fields: str, kinds: tuple[str, ...] = ("Pod",), name: str = "x") -> Ru
 
 def shown(value: dict[str, Any], *fields: str) -> Any:
     """Give what a rule of these fields is shown of a Pod."""
-    return json.loads(Reads([rule(*fields)]).fields("Pod", value))
+    return json.loads(DeclaredFields([rule(*fields)]).fields("Pod", value))
 
 
 POD = {
@@ -54,7 +60,7 @@ def test_only_what_is_declared_is_shown() -> None:
 
 def test_of_json_only_what_is_declared_is_read() -> None:
     """As of an object that was read whole; also where an object has another shape."""
-    reads = Reads([rule("metadata.labels", "spec.containers[].image")])
+    reads = DeclaredFields([rule("metadata.labels", "spec.containers[].image")])
     fitting = {"metadata": {"labels": {"a": "b"}, "name": "x"}, "spec": {"containers": [{}]}}
     for value in (POD, fitting, {}, {"metadata": "x"}, {"spec": {"containers": {"a": "b"}}}):
         assert reads.fields_of("Pod", json.dumps(value).encode()) == reads.fields("Pod", value)
@@ -108,7 +114,7 @@ def test_copies_of_the_whole_object_are_never_shown() -> None:
 def test_a_bundle_that_was_not_built_here_declares_no_more(kind: str, field: str) -> None:
     """What the build refuses is refused at load too."""
     with pytest.raises(BundleRefusedError, match="rules/acme/x: custom"):
-        Reads([rule(field, kinds=(kind,))])
+        DeclaredFields([rule(field, kinds=(kind,))])
 
 
 def test_what_is_nested_too_deep_is_an_error() -> None:
@@ -117,12 +123,12 @@ def test_what_is_nested_too_deep_is_an_error() -> None:
     for _ in range(5000):
         deep = {"a": deep}
     with pytest.raises(EvaluationError, match="of the Pod cannot be copied"):
-        Reads([rule("spec")]).fields("Pod", {"spec": deep})
+        DeclaredFields([rule("spec")]).fields("Pod", {"spec": deep})
 
 
 def test_kinds_have_fields_of_their_own() -> None:
     """Those of all rules that are asked about a kind, and no other's."""
-    reads = Reads(
+    reads = DeclaredFields(
         [
             rule("metadata.labels", name="a"),
             rule("spec.type", kinds=("Service",), name="b"),
@@ -138,7 +144,7 @@ def test_kinds_have_fields_of_their_own() -> None:
 
 def test_more_than_a_rule_is_shown_is_an_error() -> None:
     """And no part of it is judged as if it were all."""
-    reads = Reads([rule("metadata.annotations")])
+    reads = DeclaredFields([rule("metadata.annotations")])
     with pytest.raises(EvaluationError, match="take more than"):
         reads.fields("Pod", {"metadata": {"annotations": {"a": "x" * MOST_BYTES}}})
 
@@ -189,7 +195,7 @@ def _has(value: Any, *keys: str) -> bool:
 @given(st.dictionaries(st.sampled_from(["a", "b", "c"]), _JSON), _FIELDS)
 def test_any_object_has_fields(value: dict[str, Any], fields: list[str]) -> None:
     """Whatever its shape: equal objects give equal bytes, and commands are left out."""
-    reads = Reads([rule(*fields)])
+    reads = DeclaredFields([rule(*fields)])
     found = reads.fields("Pod", value)
     assert found == reads.fields("Pod", dict(reversed(value.items())))
     assert found == reads.fields_of("Pod", json.dumps(value).encode())

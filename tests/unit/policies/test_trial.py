@@ -9,16 +9,16 @@ import pytest
 
 from core.base.errors import BundleRefusedError, EngineAwayError, EvaluationError
 from core.policy_bundles import LONGEST_PROBLEM
-from policies.bundle.format import Bundle, Case, Rule, read_bundle
+from policies.bundle.format import Bundle, BundleCase, Rule, read_bundle
 from policies.clients.opa_server.engine import OpaServerEngine
-from policies.engine.cache import RememberingEngine, Sample
+from policies.engine.cache import CachedSample, RememberingEngine
 from policies.engine.embedded_engine import EmbeddedEngine, Limits
-from policies.engine.interface import Answer, Shown
+from policies.engine.interface import PolicyAnswer, ShownFields
 from policies.engine.opa_endpoint import OpaServer
 from policies.projection.containers import Container
 from policies.projection.context import Context, encode_context
 from policies.projection.pods import Projection, encode
-from policies.trial.evaluation import Tried, try_out
+from policies.trial.evaluation import TrialResult, try_out
 from tests.unit.policies.bundles import make_bundle, rule
 
 LIMITS = Limits(seconds=0.3, memory_bytes=16 * 1024 * 1024)
@@ -50,7 +50,7 @@ def make(bundle: Bundle) -> RememberingEngine:
 
 
 @pytest.fixture
-def samples(built: Path) -> list[Sample]:
+def samples(built: Path) -> list[CachedSample]:
     """What was asked of the built-in policies a moment ago: two Pods and a request."""
     engine = make(read_bundle(built))
     try:
@@ -59,11 +59,11 @@ def samples(built: Path) -> list[Sample]:
         engine.close()
 
 
-async def asked(engine: RememberingEngine) -> list[Sample]:
+async def asked(engine: RememberingEngine) -> list[CachedSample]:
     """Ask about two Pods and a request; give what is remembered of that."""
     for projection in (HARMLESS, TRIGGER):
         answer = await engine.ask(projection)
-        await engine.judge(projection, answer, CREATE, Shown())
+        await engine.judge(projection, answer, CREATE, ShownFields())
     return engine.recent(200)
 
 
@@ -74,29 +74,29 @@ def differing(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
 
 
 @pytest.fixture
-def tried(built: Path, samples: list[Sample], differing: Bundle) -> Iterator[Tried]:
+def tried(built: Path, samples: list[CachedSample], differing: Bundle) -> Iterator[TrialResult]:
     """It, tried out."""
     found = try_out(differing, make, samples, read_bundle(built))
     yield found
     found.engine.close()
 
 
-def test_the_latest_inputs_are_the_samples(samples: list[Sample]) -> None:
+def test_the_latest_inputs_are_the_samples(samples: list[CachedSample]) -> None:
     """Each once, the latest first, with what was said of them."""
-    assert [each.projection for each in samples if isinstance(each.said, Answer)] == [
+    assert [each.projection for each in samples if isinstance(each.said, PolicyAnswer)] == [
         TRIGGER,
         HARMLESS,
     ]
     assert [each.context for each in samples if each.projection is None] == [CREATE]
 
 
-def test_what_is_judged_otherwise_is_counted_and_no_fault(tried: Tried) -> None:
+def test_what_is_judged_otherwise_is_counted_and_no_fault(tried: TrialResult) -> None:
     """By the rules whose findings came or went."""
     assert (tried.compared, tried.differing) == (3, 1)
     assert tried.differing_rules == ("privileges/host/network",)
 
 
-def test_what_was_tried_is_remembered(tried: Tried) -> None:
+def test_what_was_tried_is_remembered(tried: TrialResult) -> None:
     """So that nothing is slow after the swap because all is new."""
     before = tried.engine.misses
     answer = asyncio.run(tried.engine.ask(TRIGGER))
@@ -114,7 +114,7 @@ def test_what_was_tried_is_remembered(tried: Tried) -> None:
     ids=["endless", "slow", "hungry"],
 )
 def test_what_fails_on_what_was_asked_is_refused(
-    condition: str, why: str, built: Path, samples: list[Sample], tmp_path: Path
+    condition: str, why: str, built: Path, samples: list[CachedSample], tmp_path: Path
 ) -> None:
     """Though it judges the Pod by which every bundle is proved at load."""
     bundle = read_bundle(make_bundle(tmp_path, {"x.rego": rule(condition)}))
@@ -123,7 +123,7 @@ def test_what_fails_on_what_was_asked_is_refused(
 
 
 def test_a_call_of_the_network_is_refused_by_name_and_place(
-    built: Path, samples: list[Sample], tmp_path: Path
+    built: Path, samples: list[CachedSample], tmp_path: Path
 ) -> None:
     """Before anything is evaluated."""
     call = 'http.send({"method": "get", "url": "https://x.example"}).status_code == 200'
@@ -202,9 +202,9 @@ def test_a_sites_packages_are_taken(built: Path, package: str) -> None:
     found.engine.close()
 
 
-def cases(*wanted: Case) -> list[Case]:
+def cases(*wanted: BundleCase) -> list[BundleCase]:
     """Give cases as a manifest holds them."""
-    return msgspec.json.decode(msgspec.json.encode(list(wanted)), type=list[Case])
+    return msgspec.json.decode(msgspec.json.encode(list(wanted)), type=list[BundleCase])
 
 
 HOST = msgspec.Raw(
@@ -213,7 +213,7 @@ HOST = msgspec.Raw(
 CONTEXT = msgspec.Raw(CREATE)
 
 
-def carrying(bundle: Bundle, *wanted: Case) -> Bundle:
+def carrying(bundle: Bundle, *wanted: BundleCase) -> Bundle:
     """Give a bundle that carries cases."""
     found = cases(*wanted)
     return Bundle(bundle.wasm, bundle.rules, bundle.sources, bundle.revision, cases=found)
@@ -223,12 +223,12 @@ def test_the_cases_that_a_bundle_carries_are_run(built: Path, differing: Bundle)
     """One that holds is no fault; one that does not refuses the bundle, and says what it found."""
     built_in = read_bundle(built)
     answer = asyncio.run(_needs(differing))
-    good = Case("finds", HOST, needs=sorted(answer))
+    good = BundleCase("finds", HOST, needs=sorted(answer))
     try_out(carrying(differing, good), make, [], built_in).engine.close()
-    bad = Case("finds more", HOST, needs=[*answer, "host/network"])
+    bad = BundleCase("finds more", HOST, needs=[*answer, "host/network"])
     with pytest.raises(BundleRefusedError, match="own case 'finds more' fails: needs"):
         try_out(carrying(differing, good, bad), make, [], built_in)
-    judged = Case("denies", HOST, context=CONTEXT, denials=["rules/acme/x"])
+    judged = BundleCase("denies", HOST, context=CONTEXT, denials=["rules/acme/x"])
     with pytest.raises(BundleRefusedError, match=r"'denies' fails: denials \[\], not \['rules/acm"):
         try_out(carrying(differing, judged), make, [], built_in)
 
@@ -237,7 +237,7 @@ def test_why_a_bundle_is_refused_is_short(built: Path, differing: Bundle) -> Non
     """However long what it says of itself is: it goes to logs and to people."""
     long = "a" * 3_000_000
     own = read_bundle(built)
-    for case in (Case("x", HOST, needs=[long]), Case(long, HOST, needs=[])):
+    for case in (BundleCase("x", HOST, needs=[long]), BundleCase(long, HOST, needs=[])):
         with pytest.raises(BundleRefusedError, match="own case '") as refused:
             try_out(carrying(differing, case), make, [], own)
         assert len(str(refused.value)) == LONGEST_PROBLEM
@@ -264,7 +264,7 @@ def test_an_engine_that_is_away_says_nothing_of_the_bundle(built: Path, *, asked
     def away(of: Bundle) -> RememberingEngine:
         return RememberingEngine(OpaServerEngine(of, server, LIMITS))
 
-    samples = [Sample(Answer(()), HARMLESS)] if asked else []
+    samples = [CachedSample(PolicyAnswer(()), HARMLESS)] if asked else []
     with pytest.raises(EngineAwayError):
         try_out(bundle, away, samples, bundle)
 
@@ -279,7 +279,7 @@ def test_an_engine_that_lacks_something_is_not_loaded(built: Path) -> None:
         def missing(self) -> list[str]:
             return ["the policies are not there yet"]
 
-        async def ask(self, projection: bytes) -> Answer:
+        async def ask(self, projection: bytes) -> PolicyAnswer:
             if self.fails:
                 raise EvaluationError("eval_conflict_error")
             return await super().ask(projection)

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from core.kubernetes.pod import Pod, decode_pod
-from policies.projection.added import mark_added
-from policies.projection.pods import encode, project
+from policies.projection.pods import encode, mark_added, project
 
 SCHEMA = json.loads(
     (Path(__file__).parents[3] / "policies/rego/schema/projection.json").read_text()

@@ -8,7 +8,7 @@ import pytest
 from core.sandbox.decision import Signal
 from policies.bundle.format import read_bundle
 from policies.engine.embedded_engine import EmbeddedEngine
-from policies.engine.interface import Answer
+from policies.engine.interface import PolicyAnswer
 from policies.projection.context import Context, Standings, encode_context
 from sandbox.risk_score import score_risk
 from sandbox.runtime_choice import THRESHOLD
@@ -36,7 +36,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedEngine]
 def score(engine: EmbeddedEngine, signals: tuple[str, ...], context: Context) -> int:
     """Weigh a Pod of these signals in a context."""
     of_object = tuple(Signal(f"sandbox/{rule}", "spec") for rule in signals)
-    judged = asyncio.run(engine.judge(b"", Answer(()), encode_context(context)))
+    judged = asyncio.run(engine.judge(b"", PolicyAnswer(()), encode_context(context)))
     return score_risk((*of_object, *judged.signals), (), engine.rules, {}).score
 
 

@@ -9,7 +9,7 @@ from core.kubernetes.pod import decode_pod
 from core.sandbox.decision import RuntimeClass, SandboxMode
 from policies.bundle.format import read_bundle
 from policies.engine.embedded_engine import EmbeddedEngine
-from policies.engine.interface import Answer
+from policies.engine.interface import PolicyAnswer
 from policies.projection.pods import encode, project
 from sandbox.risk_score import RiskScore, score_risk
 from sandbox.runtime_choice import (
@@ -36,7 +36,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedEngine]
     engine.close()
 
 
-def ask(engine: EmbeddedEngine, pod: Fields) -> Answer:
+def ask(engine: EmbeddedEngine, pod: Fields) -> PolicyAnswer:
     """Give what the policies say of a Pod."""
     return engine.evaluate(encode(project(decode_pod(json.dumps(pod).encode()))))
 

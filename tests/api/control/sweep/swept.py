@@ -7,8 +7,7 @@ import msgspec
 from prometheus_client import CollectorRegistry
 
 from audit.ledger.frames import Frame, FrameKind
-from control.sweep.loop import Sweep
-from control.sweep.parts import SweepParts
+from control.sweep.loop import Sweep, SweepParts
 from core.decision.document import (
     DecisionDocument,
     Durations,

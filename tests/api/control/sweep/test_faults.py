@@ -49,7 +49,7 @@ async def test_nothing_is_lost_while_nothing_can_be_recorded(
     swept: Swept, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The sweep waits, says so, and records everything once that is possible again."""
-    monkeypatch.setattr("control.sweep.run._RECORD_AGAIN_S", 0.01)
+    monkeypatch.setattr("control.sweep.loop._RECORD_AGAIN_S", 0.01)
     await swept.run()
     full = FullAtTimes()
     parts = replace(swept.parts, recorder=replace(swept.parts.recorder, spool=full, _sent={}))

@@ -1,6 +1,6 @@
 """Answers that are remembered: when they are asked for again, and what a failure leaves."""
 
-from control.egress.lookups import RIGHT_AGE_S, SERVICE_AGE_S, SETTLE_S, Answers
+from control.egress.lookups import RIGHT_AGE_S, SERVICE_AGE_S, SETTLE_S, CachedAnswers
 from core.base.errors import AccessReviewError
 
 
@@ -12,7 +12,7 @@ class Asked:
         self.values: dict[str, int] = {"a": 1, "b": 2}
         self.asked: list[str] = []
         self.fails = False
-        self.answers = Answers(self.ask, 40.0, lambda: self.now)
+        self.answers = CachedAnswers(self.ask, 40.0, lambda: self.now)
 
     async def ask(self, key: str) -> int:
         """Answer, or fail."""

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from control.egress import dns_store
-from control.egress.dns_refresh import SAVE_S, Naming
-from control.egress.dns_store import LearntStore
+from control.egress.dns_refresh import SAVE_S, DnsRefresh
+from control.egress.dns_store import DnsStore
 from core.base.errors import ClusterError
 from egress.dns import store as names_stored
 from egress.dns.learnt_names import LearntName, NamesSettings, Reply, SeenAddress
@@ -53,8 +53,8 @@ class Case:
         self.stored, self.servers, self.clock = stored, Servers(), Clock()
         self.wanted = {"a.example.com"}
         self.changed: list[str] = []
-        self.naming = Naming(
-            LearntStore(stored, "own"),
+        self.naming = DnsRefresh(
+            DnsStore(stored, "own"),
             self.servers,
             lambda: self.wanted,
             self.changed.append,
@@ -146,7 +146,7 @@ async def test_shards_grow_and_shrink_without_losing_a_name(
     """More are written from the last to the first; what is over goes after the rest is written."""
     monkeypatch.setattr(names_stored, "MAX_SHARD_BYTES", 2000)
     stored = Stored()
-    store = LearntStore(stored, "own")
+    store = DnsStore(stored, "own")
     await store.load()
     await store.save(LEADER, names(5))
     stored.writes.clear()
@@ -154,32 +154,32 @@ async def test_shards_grow_and_shrink_without_losing_a_name(
     grown = [int(each) for each in stored.writes]
     assert len(grown) > 4
     assert grown == sorted(grown, reverse=True)
-    assert (await LearntStore(stored, "own").load()).keys() == names(60).keys()
+    assert (await DnsStore(stored, "own").load()).keys() == names(60).keys()
     stored.writes.clear()
     await store.save(LEADER, names(2))
     gone = [each for each in stored.writes if each.startswith("-")]
     assert gone
     assert stored.writes[-len(gone) :] == gone
-    assert (await LearntStore(stored, "own").load()).keys() == names(2).keys()
+    assert (await DnsStore(stored, "own").load()).keys() == names(2).keys()
 
 
 async def test_a_broken_shard_takes_no_other_with_it() -> None:
     """What it had is learnt anew."""
     stored = Stored()
     path = "/api/v1/namespaces/own/configmaps/sallyport-egress-names-{}"
-    store = LearntStore(stored, "own")
+    store = DnsStore(stored, "own")
     await store.load()
     await store.save(LEADER, names(1))
     body: dict[str, Any] = {"data": {"names.json": "{"}}
     stored.objects[path.format(1)] = body
-    assert (await LearntStore(stored, "own").load()).keys() == names(1).keys()
+    assert (await DnsStore(stored, "own").load()).keys() == names(1).keys()
 
 
 async def test_too_many_names_are_refused_aloud(monkeypatch: pytest.MonkeyPatch) -> None:
     """Control's account may write so many ConfigMaps and no more."""
     monkeypatch.setattr(dns_store, "MOST_SHARDS", 2)
     monkeypatch.setattr(names_stored, "MAX_SHARD_BYTES", 1000)
-    store = LearntStore(Stored(), "own")
+    store = DnsStore(Stored(), "own")
     await store.load()
     with pytest.raises(ClusterError, match="DNS names need"):
         await store.save(LEADER, names(60))

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from control.egress import status as telling
-from control.egress.status import Situation, changed, event_of, status_of
+from control.egress.status import AllowlistSituation, allowlist_event, status_changes, status_of
 from core.egress.destinations import PortRange
 from egress.model.openings import Addresses, Block, Name, Opening, Problem
 from kube.egress.watch import Condition, Intent, IntentStatus
@@ -32,12 +32,12 @@ NOW, LATER = 1_800_000_000.0, 1_800_000_060.0
 
 def inside(
     openings: tuple[Opening, ...] = (), problems: tuple[Problem, ...] = (), **more: Any
-) -> Situation:
+) -> AllowlistSituation:
     """Give a situation in an enrolled namespace."""
-    return Situation(enrolled=True, openings=openings, problems=problems, **more)
+    return AllowlistSituation(enrolled=True, openings=openings, problems=problems, **more)
 
 
-def ready(situation: Situation, intent: Intent = INTENT) -> Condition:
+def ready(situation: AllowlistSituation, intent: Intent = INTENT) -> Condition:
     """Give the condition Ready."""
     found = status_of(intent, situation, NOW).condition(telling.READY)
     assert found is not None
@@ -47,8 +47,8 @@ def ready(situation: Situation, intent: Intent = INTENT) -> Condition:
 @pytest.mark.parametrize(
     ("situation", "reason", "said"),
     [
-        (Situation(enrolled=True, openings=(OPENING,)), "Open", "all that it names"),
-        (Situation(enrolled=False, openings=(OPENING,)), "NotEnrolled", "is not enrolled"),
+        (AllowlistSituation(enrolled=True, openings=(OPENING,)), "Open", "all that it names"),
+        (AllowlistSituation(enrolled=False, openings=(OPENING,)), "NotEnrolled", "is not enrolled"),
         (inside((OPENING,), (CLOSED,)), "PartlyOpen", "spec.to[1].dnsName: no answer"),
         (inside((), (CLOSED,)), "Closed", "no answer"),
         (inside((), (Problem("one", "", "Expired", "over"),)), "Expired", "over"),
@@ -57,7 +57,9 @@ def ready(situation: Situation, intent: Intent = INTENT) -> Condition:
         (inside((OPENING,), taken=("x",)), "NameTaken", "x"),
     ],
 )
-def test_each_situation_has_its_reason(situation: Situation, reason: str, said: str) -> None:
+def test_each_situation_has_its_reason(
+    situation: AllowlistSituation, reason: str, said: str
+) -> None:
     """The reason is one word for programs, and the message says what to do."""
     found = ready(situation)
     assert found.reason == reason
@@ -69,7 +71,7 @@ def test_each_situation_has_its_reason(situation: Situation, reason: str, said: 
 def test_one_that_cannot_be_read_says_why() -> None:
     """Whatever else is wrong."""
     broken = msgspec.structs.replace(INTENT, problem="EgressAllowlist one: spec.to: is missing")
-    assert ready(Situation(enrolled=False), broken).reason == "Invalid"
+    assert ready(AllowlistSituation(enrolled=False), broken).reason == "Invalid"
 
 
 def test_times_change_with_the_status_alone() -> None:
@@ -140,11 +142,11 @@ def test_transitions_are_told_once(
     before: IntentStatus, after: IntentStatus, told: list[str]
 ) -> None:
     """What a person should know, and no flood of the rest."""
-    assert [kind for kind, _, _ in changed(before, after)] == told
+    assert [kind for kind, _, _ in status_changes(before, after)] == told
 
 
 def test_the_same_event_has_the_same_name() -> None:
     """kube-apiserver refuses it for an hour; another message is another Event."""
-    one = event_of(INTENT, ("Warning", "Closed", "why"), NOW)["metadata"]["name"]
-    assert one == event_of(INTENT, ("Warning", "Closed", "why"), LATER)["metadata"]["name"]
-    assert one != event_of(INTENT, ("Warning", "Closed", "other"), NOW)["metadata"]["name"]
+    one = allowlist_event(INTENT, ("Warning", "Closed", "why"), NOW)["metadata"]["name"]
+    assert one == allowlist_event(INTENT, ("Warning", "Closed", "why"), LATER)["metadata"]["name"]
+    assert one != allowlist_event(INTENT, ("Warning", "Closed", "other"), NOW)["metadata"]["name"]

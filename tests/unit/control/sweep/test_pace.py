@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from control.sweep.pace import Pace, pause_s
+from control.sweep.loop import Pace, pause_s
 from control.sweep.settings import SweepSettings
 from core.base.errors import SettingsError
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from control.sweep.judge import Judging
+from control.sweep.judge import PodJudge
 from control.sweep.progress import decision_id
 from control.sweep.settings import SweepSettings
 from core.decision.decision import Decision, Running, Verdict
@@ -43,9 +43,9 @@ class Scripted:
         return self.decisions.pop(0) if len(self.decisions) > 1 else self.decisions[0]
 
 
-def judging(judge: Scripted) -> Judging:
+def judging(judge: Scripted) -> PodJudge:
     """Give what judges with it; the cluster is not asked in these tests."""
-    return Judging(judge, Objects(Connection(Path("none"))), SETTINGS)
+    return PodJudge(judge, Objects(Connection(Path("none"))), SETTINGS)
 
 
 async def verdicts(judge: Scripted, pods: int) -> list[Verdict]:

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from prometheus_client import CollectorRegistry
 
-from control.weights.access.grant_expiry import GrantEndings
+from control.weights.access.grant_expiry import GrantExpiry
 from core.base.errors import ClusterError
 from core.cluster import SignIn
 from core.people.subject import Subject
@@ -88,7 +88,7 @@ class World:
 
     def __post_init__(self) -> None:
         """Make the loop."""
-        self.endings = GrantEndings(
+        self.endings = GrantExpiry(
             self.objects, self, self.registry, lambda: self.now, self.when_ended
         )
 

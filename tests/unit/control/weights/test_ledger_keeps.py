@@ -7,10 +7,10 @@ from pathlib import Path
 from audit.ledger.frames import Frame
 from audit.ledger.recorder import LedgerRecorder
 from audit.ledger.store.store import Store
-from control.weights.changes.comparison import Noticing
-from control.weights.gaps import EVER, gap
-from control.weights.pod_lifecycle.documents import Signs, Teller
-from control.weights.pod_lifecycle.live_pods import Living
+from control.weights.changes.comparison import ObjectComparison
+from control.weights.checkpoint import EVER, gap
+from control.weights.pod_lifecycle.documents import PodDocumentBuilder, PodSigns
+from control.weights.pod_lifecycle.live_pods import LivePods
 from core.weights.roll_calls import build_roll_call
 from kube.approvals.recorded_objects import RecordedObject
 from kube.weights.pod_lifecycle import PodLifecycle
@@ -44,11 +44,13 @@ async def test_all_of_it_is_stored_once_however_old_it_is(tmp_path: Path) -> Non
         owner="",
         moved=now - YEARS_S + 9,
     )
-    told = Teller("c-1", Living()).tell(old, Signs(("a",), ("b/c",)), gone=True, now=now)
+    told = PodDocumentBuilder("c-1", LivePods()).tell(
+        old, PodSigns(("a",), ("b/c",)), gone=True, now=now
+    )
     for life in told.documents:
         recorder.record_life(life)
     store = RecordedObject("WeightStore", "", "s", "u", "sha256:a", now - YEARS_S, now - YEARS_S)
-    for _, _, change in Noticing("c-1", now).compared({}, {"s": store}, "WeightStore"):
+    for _, _, change in ObjectComparison("c-1", now).compared({}, {"s": store}, "WeightStore"):
         recorder.record_change(change)
     for part in build_roll_call(
         "c-1", [str(uuid.uuid4()) for _ in range(25_000)], round(now * 1000), ""

@@ -18,10 +18,9 @@ import msgspec
 from prometheus_client import CollectorRegistry
 
 from audit.ledger.recorder import LedgerRecorder
-from control.weights.checkpoint import Reached, ReachedStore
-from control.weights.pod_lifecycle.life_metrics import LifeMetrics
-from control.weights.pod_lifecycle.loop import LifeParts, PodLives
-from control.weights.pod_lifecycle.signs import SignsOf
+from control.weights.checkpoint import Checkpoint, CheckpointStore
+from control.weights.pod_lifecycle.documents import PodSignReader
+from control.weights.pod_lifecycle.loop import LifeMetrics, LifeParts, PodLives
 from core.cluster import SignIn
 from core.kubernetes.persistent_volumes import PersistentVolume
 from kube.leader.lease import Leadership
@@ -120,15 +119,15 @@ class Fleet(ChangeStream):
         yield batches()
 
 
-class NoStore(ReachedStore):
+class NoStore(CheckpointStore):
     """All that is there was recorded before."""
 
     def __init__(self) -> None:
         self.saves = 0
 
-    async def load(self) -> Reached:
+    async def load(self) -> Checkpoint:
         """Give a moment."""
-        return Reached(cluster="c-1", version="1000", time=time.time())
+        return Checkpoint(cluster="c-1", version="1000", time=time.time())
 
     async def save(self, leadership: Leadership, version: str, time: float) -> None:  # noqa: ARG002
         """Count it."""
@@ -190,7 +189,7 @@ async def test_many_pods_take_little_memory_and_their_churn_little_of_a_core() -
             store,
             LedgerRecorder(spool, lambda: "c-1", lambda _: ""),
             time.time,
-            SignsOf(lambda _, name: SignIn(CLIENT_ID, "") if name else None, _none, _nobody),
+            PodSignReader(lambda _, name: SignIn(CLIENT_ID, "") if name else None, _none, _nobody),
             LifeMetrics(CollectorRegistry()),
         )
     )

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from control.weights.changes.comparison import Known, Noticing, Stage, mark_of
-from control.weights.changes.store import Stored, decode_known, encode_known
+from control.weights.changes.comparison import ObjectComparison, ObjectRecord, Stage, mark_of
+from control.weights.changes.store import StoredChanges, decode_changes, encode_changes
 from core.people.subject import Subject
 from core.people.two_person import Approved, Consent, NotApproved
 from kube.approvals.recorded_objects import RecordedObject
 
 NOW = 1_790_000_000.0
-NOTICING = Noticing("c-1", NOW, "noticed late")
+NOTICING = ObjectComparison("c-1", NOW, "noticed late")
 
 
 def grant(**changes: Any) -> RecordedObject:
@@ -29,7 +29,9 @@ def grant(**changes: Any) -> RecordedObject:
     return RecordedObject(**fields | changes)
 
 
-def noticed(before: dict[str, Known], *live: RecordedObject) -> tuple[list[str], dict[str, Known]]:
+def noticed(
+    before: dict[str, ObjectRecord], *live: RecordedObject
+) -> tuple[list[str], dict[str, ObjectRecord]]:
     """Give the events, and what is known after."""
     found = list(NOTICING.compared(before, {each.key: each for each in live}, "AccessGrant"))
     known = dict(before)
@@ -65,7 +67,7 @@ def test_another_of_the_same_name_is_another() -> None:
 
 def test_the_same_change_has_the_same_id() -> None:
     """Whoever notices it, whenever, where the object says when it was."""
-    later = Noticing("c-1", NOW + 60)
+    later = ObjectComparison("c-1", NOW + 60)
     live = {"train/eval": grant()}
     one, other = NOTICING.compared({}, live, "AccessGrant"), later.compared({}, live, "AccessGrant")
     assert [each[2].id for each in one] == [each[2].id for each in other]
@@ -81,7 +83,7 @@ def test_a_grant_counts_from_its_second_approval() -> None:
     """By kube-apiserver's clock; after an end, only since now: what was old is old."""
     consents = (consent("ann", NOW - 300), consent("bo", NOW - 200), consent("cy", NOW - 100))
     by = Approved(tuple(each.approver.label for each in consents[:2]))
-    known = Known("u-1", mark_of(grant()))
+    known = ObjectRecord("u-1", mark_of(grant()))
     after, change = NOTICING.approved(grant(), known, by, consents)
     assert change.time == "2026-09-21T14:10:00.000Z"
     assert change.approvers == list(by.approvers)
@@ -96,18 +98,20 @@ def test_a_grant_counts_from_its_second_approval() -> None:
 
 def test_a_grant_ends_when_it_says_so() -> None:
     """Not when somebody looked."""
-    _, change = NOTICING.ended(grant(expires=NOW - 60), Known("u-1", b""), None)
+    _, change = NOTICING.ended(grant(expires=NOW - 60), ObjectRecord("u-1", b""), None)
     assert (change.time, change.why) == ("2026-09-21T14:12:20.000Z", "it expired")
 
 
 def test_what_is_stored_is_read_again() -> None:
     """And what is damaged, or of another format, is not."""
-    stored = Stored(cluster="c-1", objects={"train/eval": Known("u-1", b"12345678", "approved")})
-    text = encode_known(stored)
-    assert decode_known(text) == stored
-    for broken in ("", "?", text[:-8], encode_known(Stored(format=9, cluster="c-1"))):
+    stored = StoredChanges(
+        cluster="c-1", objects={"train/eval": ObjectRecord("u-1", b"12345678", "approved")}
+    )
+    text = encode_changes(stored)
+    assert decode_changes(text) == stored
+    for broken in ("", "?", text[:-8], encode_changes(StoredChanges(format=9, cluster="c-1"))):
         try:
-            decode_known(broken)
+            decode_changes(broken)
         except ValueError:
             continue
         raise AssertionError(broken)

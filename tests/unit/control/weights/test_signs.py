@@ -5,8 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from control.weights.pod_lifecycle.documents import Signs
-from control.weights.pod_lifecycle.signs import SignsOf
+from control.weights.pod_lifecycle.documents import PodSignReader, PodSigns
 from core.base.errors import NotSyncedError
 from core.cluster import SignIn
 from core.kubernetes.persistent_volumes import PersistentVolume
@@ -27,10 +26,10 @@ def claimed(claim: str) -> tuple[PersistentVolume, ...]:
     return ()
 
 
-SIGNS = SignsOf(sign_in, claimed, lambda _: None)
+SIGNS = PodSignReader(sign_in, claimed, lambda _: None)
 
 
-def signs(labels: dict[str, str] | None = None, account: str = "trainer", **spec: Any) -> Signs:
+def signs(labels: dict[str, str] | None = None, account: str = "trainer", **spec: Any) -> PodSigns:
     """Give the signs of a Pod."""
     main = {"name": "main", "image": "example.com/train:1", "env": spec.pop("env", [])}
     meta = {
@@ -55,7 +54,7 @@ def test_the_service_accounts_client_id_counts_where_the_pod_takes_a_token() -> 
     """In lower case; a Pod that takes none signs in as nobody."""
     assert signs(USE).client_ids == (ANNOTATED,)
     assert signs(USE, "other").client_ids == ()
-    assert signs() == Signs()
+    assert signs() == PodSigns()
 
 
 def test_what_a_container_names_itself_counts_too() -> None:
@@ -76,7 +75,7 @@ def test_mounted_blobs_are_recorded() -> None:
 
 def test_a_pod_that_cannot_be_read_has_no_signs_and_a_life_all_the_same() -> None:
     """One odd Pod keeps nobody from recording the others."""
-    assert signs(USE, env="none") == Signs()
+    assert signs(USE, env="none") == PodSigns()
 
 
 def test_nothing_is_recorded_before_it_is_known_who_signs_in_as_whom() -> None:
@@ -85,7 +84,7 @@ def test_nothing_is_recorded_before_it_is_known_who_signs_in_as_whom() -> None:
     def unknown(namespace: str, name: str) -> SignIn | None:
         raise NotSyncedError(f"{namespace}/{name}")
 
-    found = SignsOf(unknown, claimed, lambda _: None)
+    found = PodSignReader(unknown, claimed, lambda _: None)
     meta = {
         "name": "a",
         "uid": "3f0c7d5e-1111-4222-8333-944445555666",

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry
 
-from control.weights.access.access_metrics import AccessMetrics
-from control.weights.access.live_grants import GrantedNow
-from control.weights.access.loop import StoreAccesses
+from control.weights.access.live_grants import LiveGrants
+from control.weights.access.loop import AccessMetrics, StoreAccesses
 from control.weights.access.reader import AccessReader
 from core.base.errors import EntraError
 from core.cluster import SignIn
@@ -101,7 +100,7 @@ class Scene:
             loop = StoreAccesses(
                 manager,
                 AccessReader(manager, time.time),
-                GrantedNow(self, self.approve, lambda: 1_795_000_000.0),
+                LiveGrants(self, self.approve, lambda: 1_795_000_000.0),
                 lambda: self.stores,
                 lambda: "c",
                 self.changes.append,

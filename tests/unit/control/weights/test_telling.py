@@ -8,14 +8,27 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from control.weights.pod_lifecycle.documents import AGAIN_S, Signs, Teller, Told
-from control.weights.pod_lifecycle.live_pods import OVER, Host, Kept, Living, Place, key_of, uid_of
+from control.weights.pod_lifecycle.documents import (
+    AGAIN_S,
+    PodDocumentBuilder,
+    PodDocuments,
+    PodSigns,
+)
+from control.weights.pod_lifecycle.live_pods import (
+    ENDED_POD,
+    LivePods,
+    PodNode,
+    PodWorkload,
+    TrackedPod,
+    key_of,
+    uid_of,
+)
 from core.weights.pod_lifecycle import LifeEvent, PodLife
 from kube.weights.pod_lifecycle import PodLifecycle, read_pod_lifecycle
 
 UID = "3f0c7d5e-1111-4222-8333-944445555666"
 NOW = 1_790_000_000.0
-NONE = Signs()
+NONE = PodSigns()
 
 
 def seen(**changes: Any) -> PodLifecycle:
@@ -39,16 +52,16 @@ def seen(**changes: Any) -> PodLifecycle:
     return PodLifecycle(**fields | changes)
 
 
-def teller() -> Teller:
+def teller() -> PodDocumentBuilder:
     """Give one that knows of no Pod."""
-    return Teller("c-1", Living())
+    return PodDocumentBuilder("c-1", LivePods())
 
 
 def tell(
-    by: Teller, pod: PodLifecycle, signs: Signs = NONE, *, gone: bool = False
+    by: PodDocumentBuilder, pod: PodLifecycle, signs: PodSigns = NONE, *, gone: bool = False
 ) -> list[PodLife]:
     """Tell an event, and remember what comes of it."""
-    told: Told = by.tell(pod, signs, gone=gone, now=NOW)
+    told: PodDocuments = by.tell(pod, signs, gone=gone, now=NOW)
     if told.kept is None:
         by.living.drop(pod.uid)
     else:
@@ -88,8 +101,8 @@ def test_two_leaders_give_the_same_ids() -> None:
 def test_what_a_pod_has_had_is_not_forgotten() -> None:
     """A new address, and another way to sign in: the last document says all."""
     by = teller()
-    tell(by, seen(), Signs(("a",), ("acct/weights",)))
-    changed = tell(by, seen(addresses=("10.2.0.9",)), Signs(("b",)))
+    tell(by, seen(), PodSigns(("a",), ("acct/weights",)))
+    changed = tell(by, seen(addresses=("10.2.0.9",)), PodSigns(("b",)))
     assert events(changed) == [LifeEvent.ADDRESSED]
     assert changed[0].addresses == ["10.2.0.1", "10.2.0.9"]
     assert (changed[0].client_ids, changed[0].volumes) == (["a", "b"], ["acct/weights"])
@@ -120,11 +133,11 @@ def test_each_pod_is_told_again_once_a_week_at_its_own_time() -> None:
 
 def test_what_is_shared_is_let_go_with_the_last_pod_that_has_it() -> None:
     """Nodes and workloads come and go for months; only those of living Pods are held."""
-    living = Living()
+    living = LivePods()
     for number in range(20_000):
         uid = str(uuid.UUID(int=number))
-        host = living.share(Host(f"node-{number}"))
-        living.put(uid, Kept("p", living.share(Place("n", "s")), host))
+        host = living.share(PodNode(f"node-{number}"))
+        living.put(uid, TrackedPod("p", living.share(PodWorkload("n", "s")), host))
         if number > 10:
             living.drop(str(uuid.UUID(int=number - 10)))
     assert living.shared < 10_000
@@ -140,7 +153,7 @@ def test_whoever_ended_is_nobody_who_lives() -> None:
     """It stays known as over as long as it is there."""
     by = teller()
     tell(by, seen(finished=True, stopped=NOW))
-    assert by.living.get(UID) is OVER
+    assert by.living.get(UID) is ENDED_POD
     assert list(by.living.items()) == []
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from policies.authoring.cases import Said, read_case
+from policies.authoring.cases import CaseFile, read_case
 from policies.authoring.lint.problems import __file__ as lint_file
 from policies.site.choices import NO_CHOICES
 
@@ -28,7 +28,7 @@ def test_the_page_of_cases_has_each_field() -> None:
     """All that a file may have, and nothing else."""
     page = (PAGES / "testing.md").read_text().partition("## A case")[2]
     named = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", page, re.MULTILINE)
-    fields = {field.encode_name for field in msgspec.structs.fields(Said)}
+    fields = {field.encode_name for field in msgspec.structs.fields(CaseFile)}
     assert {word for row in named for word in re.findall(r"\w+", row)} == fields
 
 

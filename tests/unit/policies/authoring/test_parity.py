@@ -7,15 +7,13 @@ import msgspec
 import pytest
 
 from core.base.errors import BundleRefusedError, EvaluationError
-from policies.authoring.compiled_tests import otherwise, run_compiled
-from policies.authoring.parity import differences
-from policies.authoring.recording import Asked, RecordingEngine
-from policies.authoring.rego_tests import Outcome, run_tests
-from policies.authoring.scope import files_of_rules, others
+from policies.authoring.cases import files_of_rules, rules_beyond
+from policies.authoring.parity import RecordedQuestion, RecordingEngine, differences
+from policies.authoring.rego_tests import TestOutcome, find_differing, run_compiled, run_tests
 from policies.authoring.workspace import Workspace, open_workspace
 from policies.bundle.format import JUDGE, NEEDS
 from policies.engine.embedded_engine import EmbeddedEngine
-from policies.engine.interface import Judgement, Shown
+from policies.engine.interface import Judgement, ShownFields
 from policies.projection.context import Context, encode_context
 from policies.projection.pods import NO_POD
 from tests.tools.provide import provide
@@ -52,12 +50,12 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
         yield opened
 
 
-async def asked(workspace: Workspace, fields: bytes) -> list[Asked]:
+async def asked(workspace: Workspace, fields: bytes) -> list[RecordedQuestion]:
     """Give what the embedded engine was asked of a Pod with these fields, and answered."""
     engine = RecordingEngine(EmbeddedEngine(workspace.bundle))
     engine.about = "cases/x.yaml"
     answer = await engine.ask(NO_POD)
-    await engine.judge(NO_POD, answer, CONTEXT, Shown("Pod", fields))
+    await engine.judge(NO_POD, answer, CONTEXT, ShownFields("Pod", fields))
     engine.close()
     return engine.asked
 
@@ -112,11 +110,11 @@ def test_compiled_tests_end_as_with_opa(workspace: Workspace) -> None:
     tests = run_tests(workspace)
     outcomes = {test.name.rpartition(".")[2]: test.outcome for test in tests}
     assert outcomes == {
-        "test_passes": Outcome.PASSED,
-        "test_fails": Outcome.FAILED,
-        "test_mocks": Outcome.PASSED,
-        "test_each": Outcome.PASSED,
-        "todo_test_later": Outcome.SKIPPED,
+        "test_passes": TestOutcome.PASSED,
+        "test_fails": TestOutcome.FAILED,
+        "test_mocks": TestOutcome.PASSED,
+        "test_each": TestOutcome.PASSED,
+        "todo_test_later": TestOutcome.SKIPPED,
     }
     compiled = run_compiled(workspace, tests)
     passed = {each.name.rpartition(".")[2]: each.passed for each in compiled}
@@ -127,9 +125,9 @@ def test_compiled_tests_end_as_with_opa(workspace: Workspace) -> None:
         "test_each": True,
     }
     assert not any(each.cannot for each in compiled)
-    assert otherwise(tests, compiled) == []
+    assert find_differing(tests, compiled) == []
     turned = [msgspec.structs.replace(each, passed=not each.passed) for each in compiled]
-    assert otherwise(tests, turned) == turned
+    assert find_differing(tests, turned) == turned
 
 
 def test_a_test_that_cannot_be_compiled_is_told_and_the_others_run(workspace: Workspace) -> None:
@@ -139,7 +137,7 @@ def test_a_test_that_cannot_be_compiled_is_told_and_the_others_run(workspace: Wo
     compiled = run_compiled(workspace, [gone, *tests[1:]])
     assert [each.name for each in compiled if each.cannot] == [gone.name]
     assert len(compiled) == 4
-    assert otherwise([gone, *tests[1:]], compiled) == []
+    assert find_differing([gone, *tests[1:]], compiled) == []
 
 
 def test_a_test_that_replaces_one_parameter_is_told_what_to_write(tmp_path: Path) -> None:
@@ -170,11 +168,11 @@ def test_a_case_is_about_the_rules_beside_it(workspace: Workspace) -> None:
         "rules/x/a": PurePosixPath("rego/site/acme/a/a.rego"),
         "rules/x/b": PurePosixPath("rego/site/acme/b.rego"),
     }
-    assert others(site / "a", [site], files) == {"rules/x/b"}
+    assert rules_beyond(site / "a", [site], files) == {"rules/x/b"}
     chosen = files | {"rules/y/c": PurePosixPath("rego/library/y/c/c.rego")}
-    assert others(site / "a", [site], chosen) == {"rules/x/b", "rules/y/c"}
-    assert others(site, [site], chosen) == frozenset()
-    assert others(site / "a/more", [site], files) == {"rules/x/b"}
-    assert others(site, [site], files) == frozenset()
-    assert others(site / "other", [site], files) == frozenset()
-    assert others(Path("elsewhere"), [site], files) == frozenset()
+    assert rules_beyond(site / "a", [site], chosen) == {"rules/x/b", "rules/y/c"}
+    assert rules_beyond(site, [site], chosen) == frozenset()
+    assert rules_beyond(site / "a/more", [site], files) == {"rules/x/b"}
+    assert rules_beyond(site, [site], files) == frozenset()
+    assert rules_beyond(site / "other", [site], files) == frozenset()
+    assert rules_beyond(Path("elsewhere"), [site], files) == frozenset()

@@ -9,7 +9,7 @@ import pytest
 
 from core.base.errors import BundleRefusedError
 from policies import BUILT_IN_REGO, LIBRARY
-from policies.authoring.lint.external_linters import regal_says
+from policies.authoring.lint.external_linters import find_regal_problems
 from tests.harness.language_server import language_server
 from tests.harness.programs import require
 from tests.harness.tutorial import follow, run, steps
@@ -39,13 +39,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("folder", [BUILT_IN_REGO, LIBRARY, EXAMPLES], ids=lambda each: each.name)
 def test_what_is_shipped_is_clean(regal: Path, folder: Path) -> None:
     """With the configuration that `policy lint` gives, which is the repository's own."""
-    assert list(regal_says(regal, [folder])) == []
+    assert list(find_regal_problems(regal, [folder])) == []
     assert (ROOT / ".regal" / "config.yaml").resolve().name == "regal.yaml"
 
 
 def test_what_is_begun_by_command_is_clean(regal: Path, site: Path) -> None:
     """And the tutorial: a folder without a configuration of its own."""
-    assert list(regal_says(regal, [site])) == []
+    assert list(find_regal_problems(regal, [site])) == []
 
 
 def test_a_configuration_of_the_site_takes_its_place(regal: Path, site: Path) -> None:
@@ -54,7 +54,7 @@ def test_a_configuration_of_the_site_takes_its_place(regal: Path, site: Path) ->
     config.parent.mkdir()
     config.write_text("rules: {}\n")
     try:
-        found = {each.id for each in regal_says(regal, [site])}
+        found = {each.id for each in find_regal_problems(regal, [site])}
     finally:
         config.unlink()
         config.parent.rmdir()
@@ -66,7 +66,7 @@ def test_what_is_wrong_is_found(regal: Path, tmp_path: Path) -> None:
     (tmp_path / "x.rego").write_text(
         "package sallyport.rules.acme.x\n\ndeny contains 1 if 1 == 1\n"
     )
-    found = list(regal_says(regal, [tmp_path]))
+    found = list(find_regal_problems(regal, [tmp_path]))
     assert ("regal-constant-condition", 3) in {(each.id, each.line) for each in found}
 
 
@@ -76,7 +76,7 @@ def test_a_configuration_that_is_none_is_told(regal: Path, tmp_path: Path) -> No
     (tmp_path / ".regal" / "config.yaml").write_text("rules: [\n")
     (tmp_path / "x.rego").write_text("package sallyport.rules.acme.x\n")
     with pytest.raises(BundleRefusedError, match="regal lint prints what cannot be read"):
-        list(regal_says(regal, [tmp_path]))
+        list(find_regal_problems(regal, [tmp_path]))
 
 
 def test_the_language_server_completes_input(regal: Path, site: Path) -> None:

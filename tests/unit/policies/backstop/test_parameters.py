@@ -16,17 +16,17 @@ from policies.backstop.parameters import (
     MOST_BYTES,
     MOST_EXCUSES,
     MOST_OF_PROFILES,
-    Known,
-    parameters,
+    BackstopInputs,
+    build_parameters,
 )
 
 NOW = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC).timestamp()
 
 
-def known(*profiles: Profile, **more: Any) -> Known:
+def known(*profiles: Profile, **more: Any) -> BackstopInputs:
     """Give what is known of a cluster with some profiles."""
     given: dict[str, Any] = {"modes": Modes(), "controllers": {}} | more
-    return Known(profiles=ProfileSet("r", profiles), **given)
+    return BackstopInputs(profiles=ProfileSet("r", profiles), **given)
 
 
 def profile(name: str, *patterns: str, catalogue: int = 3) -> Profile:
@@ -65,7 +65,7 @@ def _written(kind: str, name: str, spec: dict[str, Any], **metadata: Any) -> byt
 
 def test_profiles_are_listed_in_their_order_with_what_matters() -> None:
     """One that covers nothing that is held is left out; `**` covers everything."""
-    found = parameters(
+    found = build_parameters(
         known(
             profile("logs", "volume/hostPath:ro/var/log", "image/from/**"),
             profile("plain", "image/from/**", "run-as/root"),
@@ -80,13 +80,13 @@ def test_profiles_are_listed_in_their_order_with_what_matters() -> None:
 def test_what_a_catalogue_did_not_know_counts_as_covered() -> None:
     """The gate only warns of it."""
     old = known(profile("old", catalogue=1), since={"privileges/host/pid": 2})
-    assert parameters(old, NOW).data["profiles"] == "old\thost/pid"
+    assert build_parameters(old, NOW).data["profiles"] == "old\thost/pid"
 
 
 def test_what_does_not_fit_counts_as_covering_everything() -> None:
     """The longest first: CEL pays for each character."""
     long = [profile(f"p{i}", *(f"capability/{i:x<250}{j}" for j in range(9))) for i in range(8)]
-    found = parameters(known(profile("short", "host/pid"), *long), NOW)
+    found = build_parameters(known(profile("short", "host/pid"), *long), NOW)
     texts = dict(line.split("\t") for line in found.data["profiles"].split("\n"))
     assert texts["short"] == "host/pid"
     assert sum(map(len, texts.values())) <= MOST_OF_PROFILES
@@ -95,7 +95,7 @@ def test_what_does_not_fit_counts_as_covering_everything() -> None:
 
 def test_modes_are_said() -> None:
     """With the time from which namespaces are new, where there is one."""
-    assert parameters(known(), NOW).data | {"newMode": "", "newSince": ""} == {
+    assert build_parameters(known(), NOW).data | {"newMode": "", "newSince": ""} == {
         "format": "1",
         "profiles": "",
         "controllers": "",
@@ -107,14 +107,14 @@ def test_modes_are_said() -> None:
     new = Modes(
         default=Mode.WARN, new=Mode.ENFORCE, new_since=dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
     )
-    data = parameters(known(modes=new), NOW).data
+    data = build_parameters(known(modes=new), NOW).data
     assert (data["newMode"], data["newSince"]) == ("enforce", "2026-01-01T00:00:00Z")
 
 
 def test_controllers_are_listed_with_their_kinds() -> None:
     """As owner references spell them."""
     kinds = {"system:x": frozenset({("apps", "ReplicaSet"), ("", "ReplicationController")})}
-    found = parameters(known(controllers=kinds), NOW).data["controllers"]
+    found = build_parameters(known(controllers=kinds), NOW).data["controllers"]
     assert found == "system:x\tReplicationController.\nsystem:x\tReplicaSet.apps"
 
 
@@ -128,9 +128,9 @@ def test_exceptions_are_there_a_little_longer_than_they_count() -> None:
     job = [{"apiVersion": "batch/v1", "kind": "Job", "name": "llama"}]
     both = (exception(), exception("f", workloads=job, excuses=excuses))
     end = both[0].expires
-    data = parameters(known(exceptions=both), end + CLOCKS_S - 1).data
+    data = build_parameters(known(exceptions=both), end + CLOCKS_S - 1).data
     assert data["excuses.train"] == "\tcapability/SYS_ADMIN@main\nllama\thost/network@"
-    assert "excuses.train" not in parameters(known(exceptions=both), end + CLOCKS_S).data
+    assert "excuses.train" not in build_parameters(known(exceptions=both), end + CLOCKS_S).data
 
 
 def test_too_many_exceptions_excuse_everything_of_their_namespace() -> None:
@@ -139,7 +139,7 @@ def test_too_many_exceptions_excuse_everything_of_their_namespace() -> None:
         exception(f"e{i}", workloads=[{"apiVersion": "v1", "kind": "Pod", "name": f"p{i}"}])
         for i in range(MOST_EXCUSES + 1)
     )
-    assert parameters(known(exceptions=many), NOW).data["excuses.train"] == "*"
+    assert build_parameters(known(exceptions=many), NOW).data["excuses.train"] == "*"
 
 
 def test_the_configmap_never_grows_too_large() -> None:
@@ -154,7 +154,7 @@ def test_the_configmap_never_grows_too_large() -> None:
         )
         for i in range(300)
     )
-    data = parameters(known(exceptions=many), NOW).data
+    data = build_parameters(known(exceptions=many), NOW).data
     assert sum(len(key) + len(text) for key, text in data.items()) <= MOST_BYTES
     assert {text for key, text in data.items() if key.startswith("excuses.")} > {"*"}
 
@@ -163,9 +163,9 @@ def test_glass_is_open_while_it_is() -> None:
     """By rules, by patterns, or everything; not while it is sealed, nor afterwards."""
     rules = ["privileges/host/pid", "rules/runtime/annotations"]
     one = glass(rules=rules, privileges=["capability/*", "image/unpinned"])
-    data = parameters(known(break_glasses=(one,)), NOW).data
+    data = build_parameters(known(break_glasses=(one,)), NOW).data
     assert data["glass.train"] == "capability/[^/@]+|host/pid"
     everything = glass(rules=["*"])
-    assert parameters(known(break_glasses=(everything,)), NOW).data["glass.train"] == "[^@]*"
+    assert build_parameters(known(break_glasses=(everything,)), NOW).data["glass.train"] == "[^@]*"
     for when in (one.ends + CLOCKS_S, NOW - CLOCKS_S - 1):
-        assert "glass.train" not in parameters(known(break_glasses=(one,)), when).data
+        assert "glass.train" not in build_parameters(known(break_glasses=(one,)), when).data

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.profiles.privileges import covers
-from policies.backstop.patterns import concerns, expression, expressions, spellings
+from policies.backstop.parameters import expression, expressions, is_relevant, spellings
 from policies.backstop.rules import COVERED
 
 SEGMENTS = st.sampled_from(
@@ -34,7 +34,7 @@ def test_no_pattern_that_matters_is_left_out(pattern: str, privilege: str) -> No
     """One that covers any privilege that is held concerns the back-stop."""
     held = any(covers(one, privilege) for each in COVERED for one in each.patterns)
     if held and covers(pattern, privilege):
-        assert concerns(pattern)
+        assert is_relevant(pattern)
 
 
 def test_expressions_leave_the_rest_out() -> None:

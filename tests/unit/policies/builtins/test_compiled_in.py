@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from policies.builtins.native_part import NATIVE
+from policies.builtins.native import NATIVE
 from tests.harness.evidence import record
 from tests.harness.opa_natives import FAILED, Call, compare
 from tests.harness.sizes import PROOF, size

@@ -2,7 +2,7 @@
 
 from policies.builtins.denylist import REFUSED, WRITTEN_AWAY, hint
 from policies.builtins.fallible import CAN_FAIL
-from policies.builtins.native_part import NATIVE
+from policies.builtins.native import NATIVE
 from policies.builtins.registry import SUPPLIED
 from tests.harness.opa_cases import capabilities, native
 

@@ -5,23 +5,23 @@ from typing import Any
 
 import pytest
 
-from policies.gatekeeper_import.importer import Carried
+from policies.gatekeeper_import.importer import ConvertedRules
 from tests.unit.policies.importing.imported import TEMPLATES, Said, built, carried, said_here
 
 
 @pytest.fixture(scope="session")
-def made() -> Carried:
+def made() -> ConvertedRules:
     """Give all of them."""
     return carried(TEMPLATES)
 
 
 @pytest.fixture(scope="session")
-def bundle(made: Carried, tmp_path_factory: Any) -> Path:
+def bundle(made: ConvertedRules, tmp_path_factory: Any) -> Path:
     """Give the bundle of all."""
     return built(made, tmp_path_factory.mktemp("imported"))
 
 
 @pytest.fixture(scope="session")
-def said(made: Carried, bundle: Path) -> Said:
+def said(made: ConvertedRules, bundle: Path) -> Said:
     """Give what is said of all samples."""
     return said_here(made, bundle)

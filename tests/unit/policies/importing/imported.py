@@ -22,7 +22,7 @@ from cli.subjects import make_terms
 from policies import BUILT_IN_REGO
 from policies.build.builder import build
 from policies.gatekeeper_import.documents import read_documents
-from policies.gatekeeper_import.importer import Carried, carry_over
+from policies.gatekeeper_import.importer import ConvertedRules, convert_all
 from policies.gatekeeper_import.output import write
 from policies.site.choices import read_choices
 from tests.tools.provide import provide
@@ -34,12 +34,12 @@ Said = dict[tuple[str, str], list[list[str]]]
 """Messages on each object, by template and by `allowed` or `disallowed`."""
 
 
-def carried(*paths: Path) -> Carried:
+def carried(*paths: Path) -> ConvertedRules:
     """Carry over what lies in files and folders."""
-    return carry_over(provide("opa"), read_documents(paths))
+    return convert_all(provide("opa"), read_documents(paths))
 
 
-def built(made: Carried, folder: Path) -> Path:
+def built(made: ConvertedRules, folder: Path) -> Path:
     """Write what was carried over, and build a bundle of it."""
     rules, bundle = folder / "rules.yaml", folder / "bundle.tar.gz"
     write(made, folder / "rules", rules)
@@ -47,12 +47,12 @@ def built(made: Carried, folder: Path) -> Path:
     return bundle
 
 
-def rules_of(made: Carried) -> Mapping[str, str]:
+def rules_of(made: ConvertedRules) -> Mapping[str, str]:
     """Give the rule of each folder of templates."""
     return {Path(each.place).parent.name: each.rule for each in made.outcomes if each.rule}
 
 
-def said_here(made: Carried, bundle: Path) -> Said:
+def said_here(made: ConvertedRules, bundle: Path) -> Said:
     """Review all samples; give what their own rule says of each."""
     files = [str(path) for path in sorted(TEMPLATES.glob("*/*allowed.yaml"))]
     settings = read_flags(None, bundle=bundle)

@@ -15,7 +15,7 @@ import yaml
 from cli.flags import read_flags
 from cli.review import review
 from cli.subjects import make_terms
-from policies.gatekeeper_import.importer import Carried
+from policies.gatekeeper_import.importer import ConvertedRules
 from tests.unit.policies.importing.imported import built, carried
 
 VARIABLE = "SALLYPORT_GATEKEEPER_LIBRARY"
@@ -99,7 +99,7 @@ def _stated(case: dict[str, Any]) -> bool | None:
     return stated not in {False, "no"}
 
 
-def _finds(made: Carried, bundle: Path, file: Path) -> bool | None:
+def _finds(made: ConvertedRules, bundle: Path, file: Path) -> bool | None:
     """Say whether the template's rule finds something; None where the object is none."""
     rules = {each.rule for each in made.outcomes}
     terms = make_terms("pss-privileged", None, (), "default")

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from policies.gatekeeper_import.constraint_match import Match, read_match
-from policies.gatekeeper_import.importer import Carried
-from policies.gatekeeper_import.report import Outcome
+from policies.gatekeeper_import.importer import ConvertedRules, ImportOutcome
 from policies.gatekeeper_import.templates import Constraint
 from tests.unit.policies.importing.imported import carried
 from tests.unit.policies.importing.written import constraint, policy, template, written
@@ -21,7 +20,7 @@ def match_of(spec: dict[str, Any]) -> Match:
     return read_match(Constraint("Probe", "one", "f.yaml:1", given))
 
 
-def one(folder: Path, *texts: str) -> tuple[Carried, Outcome]:
+def one(folder: Path, *texts: str) -> tuple[ConvertedRules, ImportOutcome]:
     """Carry a template and Constraints over; give the last outcome."""
     made = carried(written(folder, template(policy("input.review.object.spec.hostPID")), *texts))
     return made, made.outcomes[-1]

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from policies.gatekeeper_import.declared_fields import Needed, needed
+from policies.gatekeeper_import.declared_fields import NeededFields, needed_fields
 from policies.gatekeeper_import.input_reads import follow
-from policies.gatekeeper_import.syntax import Mistake, parsed
+from policies.gatekeeper_import.syntax import Mistake, parse_rego
 from tests.tools.provide import provide
 
 POD = ["Pod"]
@@ -15,13 +15,13 @@ SPEC = "input.review.object.spec"
 CONTAINERS = f"{SPEC}.containers"
 
 
-def needs(body: str, more: str = "", kinds: Sequence[str] = POD, imports: str = "") -> Needed:
+def needs(body: str, more: str = "", kinds: Sequence[str] = POD, imports: str = "") -> NeededFields:
     """Give what a violation with this body needs."""
     rule = f'violation[{{"msg": "x"}}] {{\n{body}\n}}\n'
     text = f"package p\n\n{imports}\n\n{rule}\n{textwrap.dedent(more)}"
-    tree = parsed(provide("opa"), text, legacy=True)
+    tree = parse_rego(provide("opa"), text, legacy=True)
     assert not isinstance(tree, Mistake), tree
-    return needed(follow([tree]), kinds)
+    return needed_fields(follow([tree]), kinds)
 
 
 @pytest.mark.parametrize(

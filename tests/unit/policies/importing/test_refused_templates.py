@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from policies.gatekeeper_import.importer import Carried
+from policies.gatekeeper_import.importer import ConvertedRules
 from tests.unit.policies.importing.imported import carried
 from tests.unit.policies.importing.written import constraint, policy, template, written
 
@@ -97,7 +97,7 @@ def test_a_place_is_that_of_the_line_in_the_file(tmp_path: Path) -> None:
 
 def test_what_can_be_carried_over_is_in_spite_of_others(tmp_path: Path) -> None:
     """Each is refused for itself, and its Constraint with it."""
-    made: Carried = carried(
+    made: ConvertedRules = carried(
         written(
             tmp_path,
             template(policy("data.inventory.x", "bad"), "Bad"),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from policies.gatekeeper_import.importer import Carried
+from policies.gatekeeper_import.importer import ConvertedRules
 from tests.unit.policies.importing.imported import NAMES, Said, rules_of, said_by_opa
 
 OUT_OF_REACH = {"selectors", "anonymous"}
@@ -18,7 +18,7 @@ def test_there_are_enough_templates() -> None:
     assert f"{len(NAMES)} templates by" in page.read_text()
 
 
-def test_all_of_them_are_carried_over(made: Carried) -> None:
+def test_all_of_them_are_carried_over(made: ConvertedRules) -> None:
     """Each with its Constraint."""
     refused = [(each.name, each.why) for each in made.outcomes if each.refused]
     assert refused == []

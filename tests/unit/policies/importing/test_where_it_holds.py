@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from policies.gatekeeper_import.importer import Carried
+from policies.gatekeeper_import.importer import ConvertedRules
 from tests.tools.provide import provide
 from tests.unit.policies.importing.imported import carried
 from tests.unit.policies.importing.written import constraint, policy, template, written
@@ -23,7 +23,7 @@ EXISTS = [{"key": "app", "operator": "Exists"}]
 ABSENT = [{"key": "app", "operator": "DoesNotExist"}]
 
 
-def denies(made: Carried, folder: Path, document: dict[str, Any]) -> bool:
+def denies(made: ConvertedRules, folder: Path, document: dict[str, Any]) -> bool:
     """Say whether the one rule denies an input of `judge`."""
     for name, text in made.files.items():
         path = folder / "rego" / name

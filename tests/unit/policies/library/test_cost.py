@@ -16,7 +16,7 @@ import yaml
 from core.kubernetes.pod import decode_pod
 from policies.bundle.format import read_bundle
 from policies.engine.embedded_engine import EmbeddedEngine
-from policies.engine.interface import Judgement, Shown
+from policies.engine.interface import Judgement, ShownFields
 from policies.projection.context import Context, encode_context
 from policies.projection.pods import encode, project
 from policies.site.choices import Choice
@@ -59,7 +59,7 @@ class Measured:
         raw = json.dumps(made).encode()
         projection = encode(project(decode_pod(raw)))
         answer = await self.engine.ask(projection)
-        shown = Shown(POD, self.engine.reads.fields(POD, made))
+        shown = ShownFields(POD, self.engine.reads.fields(POD, made))
         return await self.engine.judge(projection, answer, CONTEXT, shown)
 
 

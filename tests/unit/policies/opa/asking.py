@@ -11,9 +11,9 @@ import aiohttp
 from core.sandbox.decision import Signal
 from policies.bundle.format import Bundle
 from policies.clients.opa_server.engine import OpaServerEngine
-from policies.engine.canary import ENTERED
+from policies.engine.canary import CANARY_CONTEXT
 from policies.engine.embedded_engine import Limits
-from policies.engine.interface import Answer
+from policies.engine.interface import PolicyAnswer
 from policies.engine.opa_endpoint import OpaServer
 from tests.harness.opa_server import OpaProgram
 
@@ -36,7 +36,7 @@ def engine_on(
 
 def signals(engine: OpaServerEngine, projection: bytes = TRIGGER) -> tuple[Signal, ...]:
     """Judge what is entered."""
-    return asyncio.run(engine.judge(projection, Answer(()), ENTERED)).signals
+    return asyncio.run(engine.judge(projection, PolicyAnswer(()), CANARY_CONTEXT)).signals
 
 
 def until(holds: Callable[[], bool]) -> None:

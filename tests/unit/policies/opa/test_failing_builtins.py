@@ -10,7 +10,7 @@ from core.base.errors import EngineAwayError, EvaluationError
 from policies.bundle.format import Bundle, read_bundle
 from policies.clients.opa_server.engine import OpaServerEngine
 from policies.engine.embedded_engine import EmbeddedEngine, Limits
-from policies.engine.interface import Answer, Engine
+from policies.engine.interface import Engine, PolicyAnswer
 from policies.engine.opa_endpoint import OpaServer
 from tests.harness.opa_server import OpaProgram
 from tests.unit.policies.bundles import make_bundle
@@ -94,7 +94,7 @@ def opa(bundle: Bundle, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Op
         engine.close()
 
 
-def ask(engine: Engine, name: str) -> Answer:
+def ask(engine: Engine, name: str) -> PolicyAnswer:
     """Ask about a Pod that names a call; what it may not do is in its shape."""
     return asyncio.run(engine.ask(b'{"containers":[],"odd":null,"os":"%b"}' % name.encode()))
 

@@ -9,7 +9,7 @@ import pytest
 
 from core.base.errors import BundleRefusedError
 from policies.bundle.format import Bundle
-from policies.engine.single_module import merge
+from policies.engine.single_module import build_single_module
 from tests.harness.programs import require
 
 JUDGE = "package sallyport.judge\n\nanswer := 1\n"
@@ -117,7 +117,7 @@ def write(folder: Path, sources: dict[str, str]) -> Path:
 
 def test_what_is_named_means_what_it_meant(tmp_path: Path) -> None:
     """Rules, functions, imports, full names, parameters, mocks; and variables that hide them."""
-    merged = merge(bundle(SOURCES))
+    merged = build_single_module(bundle(SOURCES))
     many = evaluate(write(tmp_path / "many", SOURCES), "data.sallyport.needs.answer")
     one = write(tmp_path / "one", {"merged.rego": merged.text})
     asked = evaluate(one, f"data.{merged.root}.asked_needs")
@@ -128,7 +128,7 @@ def test_what_is_named_means_what_it_meant(tmp_path: Path) -> None:
 
 def test_a_line_has_its_place_in_the_bundle() -> None:
     """So that an error of the server names file and line as its author knows them."""
-    merged = merge(bundle(SOURCES))
+    merged = build_single_module(bundle(SOURCES))
     lines = merged.text.split("\n")
     at = next(number for number, line in enumerate(lines, 1) if "limit_with_more :=" in line)
     place = NEEDS[: NEEDS.index("limit_with_more :=")].count("\n") + 1
@@ -138,10 +138,10 @@ def test_a_line_has_its_place_in_the_bundle() -> None:
 
 def test_its_package_is_of_its_revision_and_text() -> None:
     """The same bundle has the same, whenever it is put there; another text has another."""
-    root = merge(bundle(SOURCES)).root
-    assert merge(bundle(SOURCES), 1_700_000_000).root == root
+    root = build_single_module(bundle(SOURCES)).root
+    assert build_single_module(bundle(SOURCES), 1_700_000_000).root == root
     assert root.startswith("sallyport_0123456789ab_")
-    assert merge(bundle({**SOURCES, "judge.rego": JUDGE + "\n"})).root != root
+    assert build_single_module(bundle({**SOURCES, "judge.rego": JUDGE + "\n"})).root != root
 
 
 REFUSED = {
@@ -164,7 +164,7 @@ def test_what_cannot_be_carried_over_is_refused(text: str) -> None:
     line, why = REFUSED[text]
     sources = {**SOURCES, "x.rego": f"package site.x\n\n{text}\n"}
     with pytest.raises(BundleRefusedError) as refused:
-        merge(bundle(sources))
+        build_single_module(bundle(sources))
     assert str(refused.value).startswith(f"x.rego:{line}: ")
     assert why in str(refused.value)
     assert str(refused.value).endswith("(evaluation.opa.push: false)")
@@ -173,12 +173,12 @@ def test_what_cannot_be_carried_over_is_refused(text: str) -> None:
 def test_a_bundle_without_an_entry_point_is_refused() -> None:
     """There would be nothing to ask."""
     with pytest.raises(BundleRefusedError, match="no entry point sallyport/judge/answer"):
-        merge(bundle({"needs.rego": "package sallyport.needs\n\nanswer := 1\n"}))
+        build_single_module(bundle({"needs.rego": "package sallyport.needs\n\nanswer := 1\n"}))
 
 
 def test_names_like_the_new_ones_are_kept_apart(tmp_path: Path) -> None:
     """A variable that is called as a rule will be does not become that rule."""
     needs = "package sallyport.needs\n\nanswer := x if {\n\ts0_answer := 5\n\tx := s0_answer\n}\n"
-    merged = merge(bundle({"judge.rego": JUDGE, "needs.rego": needs}))
+    merged = build_single_module(bundle({"judge.rego": JUDGE, "needs.rego": needs}))
     write(tmp_path, {"merged.rego": merged.text})
     assert evaluate(tmp_path, f"data.{merged.root}.asked_needs.answers") == [5]

@@ -14,7 +14,7 @@ from policies import BUILT_IN_BUNDLE
 from policies.bundle.format import read_bundle
 from policies.clients.opa_server.engine import OpaServerEngine
 from policies.engine.embedded_engine import EmbeddedEngine, Limits
-from policies.engine.interface import Answer, Engine
+from policies.engine.interface import Engine, PolicyAnswer
 from policies.engine.opa_endpoint import OpaServer
 from policies.projection.pods import encode, project
 from tests.harness.evidence import record
@@ -30,9 +30,9 @@ LIMITS = Limits(seconds=10.0)
 
 async def _timed(
     engine: Engine, projections: list[bytes], at_once: int
-) -> tuple[float, list[Answer]]:
+) -> tuple[float, list[PolicyAnswer]]:
     """Give how many are evaluated a second, so many at a time, and what was answered."""
-    said: dict[bytes, Answer] = {}
+    said: dict[bytes, PolicyAnswer] = {}
 
     async def some(own: list[bytes]) -> None:
         for projection in own:

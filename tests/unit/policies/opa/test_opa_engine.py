@@ -13,7 +13,7 @@ from policies.bundle.format import Bundle, read_bundle
 from policies.clients.opa_server.engine import OpaServerEngine
 from policies.engine.canary import CANARY
 from policies.engine.embedded_engine import EmbeddedEngine, Limits
-from policies.engine.interface import Answer
+from policies.engine.interface import PolicyAnswer
 from policies.engine.opa_endpoint import OpaServer
 from tests.harness.opa_server import OpaProgram
 from tests.harness.pki import Authority
@@ -38,7 +38,7 @@ def test_it_says_what_the_embedded_engine_says(site_bundle: Bundle, server: OpaP
         assert engine.missing() == []
         assert (engine.revision, engine.rules) == (embedded.revision, embedded.rules)
         answer = embedded.evaluate(CANARY)
-        assert asyncio.run(engine.ask(CANARY)) == answer != Answer(())
+        assert asyncio.run(engine.ask(CANARY)) == answer != PolicyAnswer(())
         assert FOUND in signals(engine)
         assert FOUND not in signals(engine, b'{"containers":[]}')
     embedded.close()
@@ -52,11 +52,11 @@ def test_what_the_server_has_lost_is_put_there_again(
         send(server, "DELETE", f"/v1/policies/{roots(server)[0]}")
         assert roots(server) == []
 
-        async def many() -> list[Answer]:
+        async def many() -> list[PolicyAnswer]:
             return await asyncio.gather(*(engine.ask(CANARY) for _ in range(20)))
 
         answers = asyncio.run(many())
-        assert all(each == answers[0] != Answer(()) for each in answers)
+        assert all(each == answers[0] != PolicyAnswer(()) for each in answers)
         assert len(roots(server)) == 1
 
 

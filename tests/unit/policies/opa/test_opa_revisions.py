@@ -11,8 +11,8 @@ from core.sandbox.decision import Signal
 from policies.bundle.format import Bundle, read_bundle
 from policies.clients.opa_server.engine import OpaServerEngine
 from policies.clients.opa_server.policies import MOST_ROOTS
-from policies.engine.canary import ENTERED
-from policies.engine.interface import Answer
+from policies.engine.canary import CANARY_CONTEXT
+from policies.engine.interface import PolicyAnswer
 from policies.engine.opa_endpoint import OpaServer
 from tests.harness.opa_server import OpaProgram
 from tests.unit.policies.bundles import make_site_bundle, signal
@@ -40,7 +40,7 @@ def test_two_revisions_on_one_server_are_never_mixed(
     async def race(first: OpaServerEngine, second: OpaServerEngine) -> None:
         async def ask(engine: OpaServerEngine, wanted: Signal) -> None:
             for _ in range(60):
-                found = await engine.judge(TRIGGER, Answer(()), ENTERED)
+                found = await engine.judge(TRIGGER, PolicyAnswer(()), CANARY_CONTEXT)
                 assert [each for each in found.signals if each.rule == FOUND.rule] == [wanted]
 
         async def lose() -> None:

@@ -12,10 +12,10 @@ from core.profiles.container_profiles import ProfileSet, build_profile_set
 from kube.cluster.folder import read_profiles
 from policies import SHIPPED_PROFILES
 from policies.engine.embedded_engine import EmbeddedEngine
-from policies.engine.interface import Answer
+from policies.engine.interface import PolicyAnswer
 from policies.projection.pods import encode, project
 
-Ask = Callable[[dict[str, Any]], Answer]
+Ask = Callable[[dict[str, Any]], PolicyAnswer]
 
 
 @pytest.fixture(scope="session")
@@ -28,7 +28,7 @@ def shipped() -> ProfileSet:
 def ask(builtin_engine: EmbeddedEngine) -> Ask:
     """What the built-in rules say of a Pod."""
 
-    def ask_engine(pod: dict[str, Any]) -> Answer:
+    def ask_engine(pod: dict[str, Any]) -> PolicyAnswer:
         projection = project(k8s.decode_pod(json.dumps(pod).encode()))
         return asyncio.run(builtin_engine.ask(encode(projection)))
 
