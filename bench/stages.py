@@ -17,8 +17,8 @@ from admission.chain import run
 from admission.facts import Facts
 from admission.rights import Rights
 from admission.wording import refusal
-from audit.ledger.frames import FrameKind, decision_frame_id
-from audit.ledger.spool import Spool, SpoolSettings
+from audit.ledger.records.frames import FrameKind, decision_frame_id
+from audit.ledger.spool.queue import Spool, SpoolSettings
 from bench.reviews import GANG, USUAL, Pods
 from bench.servers import stage_cluster
 from cli.parts import make_engine, make_judge, modes_of

@@ -19,9 +19,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from audit.access.ingest.collecting import collect_seldom
+from audit.access.sources.merger import Merging
 from audit.ledger.store.store import Store
-from audit.weights.ingest.collecting import collect_seldom
-from audit.weights.ingest.merging import Merging
 from bench.servers import ROOT
 from bench.weight_ingest_evidence import write_evidence
 from cli.weight_sources import named_sources

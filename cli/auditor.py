@@ -11,19 +11,19 @@ import uvloop
 from prometheus_client import CollectorRegistry
 from structlog.typing import FilteringBoundLogger
 
-from audit.behaviour.learning import Learning
+from audit.access.ingest.metrics import WeightsCollector
+from audit.access.ingest.pipeline import Ingest
+from audit.access.reads import reads_answering
+from audit.access.reads_protocol import PATH as READS_PATH
+from audit.behaviour.learner import Learning
 from audit.behaviour.metrics import BehaviourCollector
-from audit.behaviour.wire import PATH as BEHAVIOUR_PATH
-from audit.ledger.acts import acts_answering
-from audit.ledger.acts_wire import PATH as ACTS_PATH
+from audit.behaviour.protocol import PATH as BEHAVIOUR_PATH
 from audit.ledger.log.metrics import LogCollector
-from audit.ledger.metrics import ReceiverCollector
-from audit.ledger.receiver import Receiver
-from audit.ledger.serving import Serving
-from audit.weights.ingest.ingesting import Ingest
-from audit.weights.ingest.metrics import WeightsCollector
-from audit.weights.reads import reads_answering
-from audit.weights.reads_wire import PATH as READS_PATH
+from audit.ledger.server.acts import acts_answering
+from audit.ledger.server.acts_protocol import PATH as ACTS_PATH
+from audit.ledger.server.receiver import Receiver
+from audit.ledger.server.service import Serving
+from audit.ledger.spool.metrics import ReceiverCollector
 from cli.auditor_weights import open_weights
 from cli.kept_ledger import KeptLedger, open_kept_ledger
 from cli.settings import Settings

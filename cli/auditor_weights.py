@@ -8,17 +8,17 @@ from typing import Final
 
 from structlog.typing import FilteringBoundLogger
 
+from audit.access.attribution.rules import Rules
+from audit.access.detections.engine import Engine
+from audit.access.ingest.collecting import collect_seldom
+from audit.access.ingest.parser_process import Beside
+from audit.access.ingest.pipeline import Ingest
+from audit.access.ingest.state import Options
+from audit.access.model.batch import Stretch
+from audit.access.parsers.caller_networks import CallerNetworks, Callers
+from audit.access.parsers.reader import Reader
+from audit.access.sources.merger import Merging
 from audit.ledger.store.store import Store
-from audit.weights.attribution.rules import Rules
-from audit.weights.engine import Engine
-from audit.weights.ingest.collecting import collect_seldom
-from audit.weights.ingest.ingesting import Ingest
-from audit.weights.ingest.merging import Merging
-from audit.weights.ingest.reading_beside import Beside
-from audit.weights.ingest.state import Options
-from audit.weights.records.callers import CallerNetworks, Callers
-from audit.weights.records.reading import Reader
-from audit.weights.sources.stretch import Stretch
 from cli.detection_failures import telling_failures
 from cli.settings import Settings
 from cli.settings_weights import networks_of

@@ -14,8 +14,8 @@ from structlog.typing import FilteringBoundLogger
 
 from admission.following import Following
 from audit.clients.auditor import AuditorClient
-from audit.ledger.recorder import LedgerRecorder
-from audit.ledger.spool import Spool
+from audit.ledger.records.recorder import LedgerRecorder
+from audit.ledger.spool.queue import Spool
 from cli.bundle_source import make_taking, saying
 from cli.bundles import begin
 from cli.egress_control import make_egress

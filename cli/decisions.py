@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from audit.ledger.store.query import Query
+from audit.ledger.store.decisions import Query
 from audit.ledger.store.store import Store
 from cli.ledger import open_ledger
 from cli.output import COLOURS, WORDS, Format, name_object, print_json

@@ -12,7 +12,7 @@ from typing import Final
 
 import uvloop
 
-from audit.ledger.destination import Destination
+from audit.ledger.records.destination import Destination
 from certs.self_signed_pair import make_pair
 from cli.kept_ledger import open_kept_ledger
 from cli.sample import bringing_sample, needs_sample

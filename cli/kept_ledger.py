@@ -10,10 +10,10 @@ from typing import Final
 
 from structlog.typing import FilteringBoundLogger
 
-from audit.ledger.destination import Receipt
-from audit.ledger.frames import Frame
-from audit.ledger.log.publishing import Publishing
-from audit.ledger.store.query import Query
+from audit.ledger.log.head_publisher import Publishing
+from audit.ledger.records.destination import Receipt
+from audit.ledger.records.frames import Frame
+from audit.ledger.store.decisions import Query
 from audit.ledger.store.store import Store
 from cli.anchoring import open_anchors
 from cli.ledger import ledger_url, signing_key

@@ -13,7 +13,7 @@ from typing import BinaryIO, Final, cast
 
 from audit.ledger.log.export import EndLine
 from audit.ledger.store.exporting import export
-from audit.ledger.store.walking import opening_of
+from audit.ledger.store.log_export import opening_of
 from cli.ledger import open_ledger
 from cli.ledger_keys import told_keys
 from cli.ledger_progress import Progress

@@ -4,12 +4,12 @@ import uuid
 from pathlib import Path
 from typing import Final
 
+from audit.ledger.log.entries import Entry
 from audit.ledger.log.export import leaf_line
 from audit.ledger.log.heads import TreeHead
 from audit.ledger.log.problems import Where, kind_name
-from audit.ledger.log.proving import FORMAT, ConsistencyProof, InclusionProof, Proof
-from audit.ledger.store.asking import Asking
-from audit.ledger.store.records import Entry
+from audit.ledger.log.proofs import FORMAT, ConsistencyProof, InclusionProof, Proof
+from audit.ledger.store.queries import Asking
 from cli.ledger import open_ledger
 from cli.ledger_keys import told_keys
 from cli.settings import Settings

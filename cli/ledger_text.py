@@ -8,7 +8,7 @@ from rich.text import Text
 
 from audit.ledger.log.heads import TreeHead
 from audit.ledger.log.problems import Problem
-from audit.ledger.log.proving import InclusionProof, heads_of
+from audit.ledger.log.proofs import InclusionProof, heads_of
 from audit.ledger.log.verdict import Verdict
 from cli.ledger_verify import CheckedProof
 from cli.text import safe_line

@@ -14,12 +14,12 @@ from audit.ledger.log.anchor_reading import AnchorReading, NotedHeads
 from audit.ledger.log.export_reading import verify_export
 from audit.ledger.log.keys import Keys, public_key
 from audit.ledger.log.problems import ms_text
-from audit.ledger.log.proving import Proof, decode_proof, heads_of, wrong_with
+from audit.ledger.log.proofs import Proof, decode_proof, heads_of, wrong_with
 from audit.ledger.log.verdict import Verdict, verdict_of
-from audit.ledger.log.verifying import Terms, Trust, Verifier
-from audit.ledger.store.agreeing import Examined
+from audit.ledger.log.verifier import Terms, Trust, Verifier
+from audit.ledger.store.log_export import opening_of
+from audit.ledger.store.verification import Examined
 from audit.ledger.store.verifying import verify_ledger
-from audit.ledger.store.walking import opening_of
 from cli import exits
 from cli.ledger import ledger_url
 from cli.ledger_keys import given_keys, told_keys

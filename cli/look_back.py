@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from audit.access.reads import LedgerReads
+from audit.access.reads_protocol import ReadsSource
 from audit.clients.acts import AuditorActs
 from audit.clients.channel import AuditorChannel
 from audit.clients.weight_reads import AuditorReads
-from audit.ledger.acts import LedgerActs
-from audit.ledger.acts_wire import ActsSource
+from audit.ledger.server.acts import LedgerActs
+from audit.ledger.server.acts_protocol import ActsSource
 from audit.ledger.store.store import Store
-from audit.weights.reads import LedgerReads
-from audit.weights.reads_wire import ReadsSource
 from cli import exits
 from cli.ledger import ledger_url, open_ledger
 from cli.queries import make_query

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from audit.weights.findings import size_text
+from audit.access.model.findings import size_text
 from cli.output import name_object
 from cli.text import safe_line
 from core.risk.look_back import Item, LookBackDocument, Sort, State, StoreReads

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-from audit.ledger.store.query import Query
+from audit.ledger.store.decisions import Query
 from core.base.errors import SettingsError
 from core.people.subject import Subject
 

@@ -10,8 +10,8 @@ from typing import Final
 from prometheus_client import CollectorRegistry
 
 from admission.approving import ask_approved
-from audit.ledger.recorder import LedgerRecorder
-from audit.ledger.spool import Spool
+from audit.ledger.records.recorder import LedgerRecorder
+from audit.ledger.spool.queue import Spool
 from cli.parts import terms_of
 from cli.settings import Settings
 from control.loop import Loop

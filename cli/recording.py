@@ -12,11 +12,11 @@ from prometheus_client import CollectorRegistry
 from structlog.typing import FilteringBoundLogger
 
 from audit.clients.auditor import AuditorClient
-from audit.ledger.destination import Destination
-from audit.ledger.metrics import SpoolCollector
-from audit.ledger.recorder import LedgerRecorder
-from audit.ledger.shipper import Shipper, ShipperStatus
-from audit.ledger.spool import Spool, SpoolSettings
+from audit.ledger.records.destination import Destination
+from audit.ledger.records.recorder import LedgerRecorder
+from audit.ledger.spool.metrics import SpoolCollector
+from audit.ledger.spool.queue import Spool, SpoolSettings
+from audit.ledger.spool.shipper import Shipper, ShipperStatus
 from cli.settings import Settings
 from cli.settings_errors import name_setting
 from core.base.errors import NotSyncedError, SettingsError

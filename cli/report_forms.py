@@ -7,11 +7,11 @@ from typing import Final, NamedTuple
 import msgspec
 import yaml
 
+from audit.reports.builder import canonical
 from audit.reports.forms.ocsf import ocsf
 from audit.reports.forms.oscal import oscal
 from audit.reports.forms.tables import tables
 from audit.reports.html import html
-from audit.reports.making import canonical
 from audit.reports.model import Report
 from audit.reports.pdf import pdf
 from cli.report_openreports import openreports

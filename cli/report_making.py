@@ -12,17 +12,17 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from audit.ledger.frames import FrameKind
+from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store
+from audit.reports.builder import SAMPLE_CLUSTER, make_report
+from audit.reports.cases import tell as tell_cases
 from audit.reports.html import title_of
-from audit.reports.kept import Some
-from audit.reports.making import SAMPLE_CLUSTER, make_report
+from audit.reports.ledger_state import read_ledger, verified
 from audit.reports.model import Attention, LedgerState, Report
-from audit.reports.paging import Wanted
+from audit.reports.pages import Wanted
 from audit.reports.periods import Period, month_before, parse_period, parse_span, time_text
-from audit.reports.reading import read_tallies
-from audit.reports.sealing import read_ledger, verified
-from audit.reports.telling import tell as tell_cases
+from audit.reports.reader import read_tallies
+from audit.reports.tallies.bounded_rows import Some
 from cli.ledger import open_ledger
 from cli.report_forms import FORMS, parse_forms
 from cli.report_names import read_names

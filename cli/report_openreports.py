@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from audit.reports.attention import plural
+from audit.reports.display_text import shown
 from audit.reports.model import Report
 from audit.reports.parts import FindingRow
 from audit.reports.periods import unix_ms_of
-from audit.reports.shown import shown
 from control.sweep.progress import MOST_RESULTS
 from control.sweep.reports import API_VERSION, LABELS, SOURCE
 

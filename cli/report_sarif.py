@@ -2,9 +2,9 @@
 
 from typing import Final
 
+from audit.reports.display_text import shown
 from audit.reports.model import Report
 from audit.reports.parts import FindingRow
-from audit.reports.shown import shown
 from cli.sarif_parts import SCHEMA, Json, plain, weight
 
 FINGERPRINT: Final = "sallyportWeightFinding/v1"

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from audit.ledger.store.query import MOST_ROWS, Query
+from audit.ledger.store.decisions import MOST_ROWS, Query
 from audit.ledger.store.store import Store
 from core.decision.decision import Verdict
 from core.decision.document import (

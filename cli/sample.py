@@ -56,7 +56,7 @@ async def _tell(process: asyncio.subprocess.Process, logger: FilteringBoundLogge
 async def _bring(state: Path) -> None:
     from audit.ledger.store.store import Store  # noqa: PLC0415 (`run` itself need not wait)
     from audit.reports.periods import month_before  # noqa: PLC0415
-    from audit.reports.sample.taking import take_sample  # noqa: PLC0415
+    from audit.reports.sample.intake import take_sample  # noqa: PLC0415
 
     async with Store(f"sqlite:///{state / LEDGER}") as store:
         await take_sample(store, month_before(int(time.time() * 1000)), time.time)

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from audit.ledger.store.query import MOST_ROWS, Query
+from audit.ledger.store.decisions import MOST_ROWS, Query
 from audit.ledger.store.store import Store
 from cli import exits
 from cli.ledger import open_ledger

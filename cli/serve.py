@@ -12,7 +12,7 @@ import uvloop
 
 from admission.following import Following
 from admission.judge import Judge
-from audit.ledger.destination import Destination
+from audit.ledger.records.destination import Destination
 from certs.self_signed_pair import PairFiles
 from cli.bundles import begin
 from cli.egress_ground import default_deny_of

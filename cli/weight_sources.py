@@ -5,12 +5,12 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Final
 
+from audit.access.model.batch import Source
+from audit.access.sources.files import Files, StandardInput
+from audit.access.sources.folder import Folder
+from audit.access.sources.hourly_blobs import HourlyBlobs, HourlySettings
 from audit.clients.log_hub import LogHub, LogHubSettings
 from audit.clients.storage_blobs import Containers, ContainerSettings
-from audit.weights.sources.folder import Folder
-from audit.weights.sources.hourly import HourlyBlobs, HourlySettings
-from audit.weights.sources.streams import Files, StandardInput
-from audit.weights.sources.stretch import Source
 from cli.settings import Settings
 from cli.settings_errors import name_setting
 from cli.settings_weights import demand_whole

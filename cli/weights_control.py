@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from admission.approving import ask_approved
-from audit.ledger.recorder import LedgerRecorder
+from audit.ledger.records.recorder import LedgerRecorder
 from cli.parts import terms_of
 from cli.risk_control import Surroundings
 from cli.risk_sources import federated_token

@@ -9,11 +9,11 @@ from typing import Final
 
 import msgspec
 
+from audit.access.ingest.collecting import collect_seldom
+from audit.access.ingest.pipeline import Ingest
+from audit.access.model.batch import Stretch
+from audit.access.sources.merger import Merging
 from audit.ledger.store.store import Store
-from audit.weights.ingest.collecting import collect_seldom
-from audit.weights.ingest.ingesting import Ingest
-from audit.weights.ingest.merging import Merging
-from audit.weights.sources.stretch import Stretch
 from cli.auditor_weights import ingest_of
 from cli.ledger import ledger_url
 from cli.settings import Settings

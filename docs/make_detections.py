@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from audit.weights.catalogue import DETECTIONS
-from audit.weights.detecting import Detection
-from audit.weights.phases import phase_of
+from audit.access.detections.catalogue import DETECTIONS
+from audit.access.model.detection import Detection
+from audit.access.phases import phase_of
 
 FOLDER: Final = Path(__file__).parent / "detections"
 
-_MADE: Final = "<!-- Made by docs/make_detections.py from audit/weights/detections; edit those. -->"
+_MADE: Final = "<!-- Made by docs/make_detections.py from audit/access/detections; edit those. -->"
 
 _INDEX: Final = """# Detections
 

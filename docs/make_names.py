@@ -14,15 +14,15 @@ from pydantic_core import PydanticUndefined
 
 from admission.bundles import Counts
 from admission.shadowing import Shadow
+from audit.access.ingest.metrics import WeightsCollector
 from audit.behaviour.metrics import BehaviourCollector
 from audit.clients.behaviour import BehaviourClient
 from audit.clients.channel import AuditorChannel
-from audit.ledger.destination import Receipt
 from audit.ledger.log.metrics import LogCollector
-from audit.ledger.metrics import ReceiverCollector, SpoolCollector
-from audit.ledger.shipper import ShipperStatus
-from audit.ledger.spool import SpoolStatus
-from audit.weights.ingest.metrics import WeightsCollector
+from audit.ledger.records.destination import Receipt
+from audit.ledger.spool.metrics import ReceiverCollector, SpoolCollector
+from audit.ledger.spool.queue import SpoolStatus
+from audit.ledger.spool.shipper import ShipperStatus
 from cli.settings import Settings
 from control.approval_events import ApprovalEvents
 from control.backstop import BackstopMetrics

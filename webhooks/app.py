@@ -78,7 +78,7 @@ class Judge(Protocol):
 
 
 class Recorder(Protocol):
-    """Keeps decisions. Implemented by `audit.ledger.recorder`."""
+    """Keeps decisions. Implemented by `audit.ledger.records.recorder`."""
 
     def record(
         self,

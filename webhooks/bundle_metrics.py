@@ -7,7 +7,7 @@ from prometheus_client.registry import Collector
 
 from admission.bundles import Counts
 from admission.shadowing import Shadow
-from audit.ledger.families import counter_of, gauge_of
+from audit.ledger.records.metric_families import counter_of, gauge_of
 from core.policy_bundles import BASE, GateAnnouncement
 
 

@@ -23,7 +23,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoM
 from prometheus_client.registry import Collector
 
 from admission.reading import JUDGED_KINDS
-from audit.ledger.families import counter_of, gauge_of
+from audit.ledger.records.metric_families import counter_of, gauge_of
 from core.decision.decision import Decision, TraceOutcome
 from core.decision.namespaces import Mode
 from core.decision.request import Kind, Request

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from audit.ledger.frames import Frame, FrameKind
+from audit.ledger.records.frames import Frame, FrameKind
 from core.decision.decision import Verdict
 from core.decision.document import is_final, uuid7_unix_ms
 from core.people.subject import Subject

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
-from audit.behaviour.cluster import ClusterHabits
-from audit.ledger.families import counter_of, gauge_of
+from audit.behaviour.cluster_habits import ClusterHabits
+from audit.ledger.records.metric_families import counter_of, gauge_of
 
 
 class BehaviourCollector(Collector):

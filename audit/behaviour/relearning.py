@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from audit.ledger.store.query import Query
+from audit.ledger.store.decisions import Query
 from core.base.errors import LedgerError
 
 DAYS: Final = 30

@@ -2,7 +2,7 @@
 
 from audit.clients.channel import AuditorChannel
 from audit.clients.pages import read_page
-from audit.ledger.acts_wire import FORMAT, MOST_ANSWER, PATH, ActsPage
+from audit.ledger.server.acts_protocol import FORMAT, MOST_ANSWER, PATH, ActsPage
 
 
 class AuditorActs:

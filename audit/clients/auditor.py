@@ -8,9 +8,9 @@ from typing import Final
 import msgspec
 
 from audit.clients.channel import AuditorChannel
-from audit.ledger.destination import Receipt
-from audit.ledger.frames import Frame, encode_frame
-from audit.ledger.wire import CONTENT_TYPE, FORMAT, PATH, Acknowledged
+from audit.ledger.records.destination import Receipt
+from audit.ledger.records.frames import Frame, encode_frame
+from audit.ledger.server.frames_protocol import CONTENT_TYPE, FORMAT, PATH, Acknowledged
 from core.base.errors import LedgerError
 
 _MOST_ANSWER: Final = 1024 * 1024

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from audit.behaviour.wire import FORMAT, MOST_ACTING, MOST_ANSWER, PATH, SINCE, BehaviourAnswer
+from audit.behaviour.protocol import FORMAT, MOST_ACTING, MOST_ANSWER, PATH, SINCE, BehaviourAnswer
 from audit.clients.channel import AuditorChannel
 from core.base.errors import LedgerError
 from core.base.json_errors import DECODE_ERRORS

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import msgspec
 
-from audit.ledger.wire import CLUSTER_HEADER, FORMAT, FORMAT_HEADER
+from audit.ledger.server.frames_protocol import CLUSTER_HEADER, FORMAT, FORMAT_HEADER
 from core.base.errors import LedgerError, SettingsError
 from kube.client.connector import Connector
 from kube.client.errors import describe

@@ -18,8 +18,8 @@ from aiokafka import AIOKafkaConsumer  # type: ignore[import-untyped]
 from aiokafka.abc import AbstractTokenProvider  # type: ignore[import-untyped]
 from aiokafka.errors import KafkaConnectionError, KafkaError  # type: ignore[import-untyped]
 
+from audit.access.model.batch import MOST_STRETCH, Places, Stretch
 from audit.clients.log_hub_partitions import Partitions
-from audit.weights.sources.stretch import MOST_STRETCH, Places, Stretch
 from core.base.errors import SallyportError, SettingsError, SourceError
 from kube.client.errors import describe
 from kube.client.event_hubs import (

@@ -6,8 +6,8 @@ from typing import Any
 
 from aiokafka import TopicPartition  # type: ignore[import-untyped]
 
-from audit.weights.sources.envelopes import parts_of
-from audit.weights.sources.stretch import MOST_STRETCH, Places, Record, Stretch
+from audit.access.model.batch import MOST_STRETCH, Places, Record, Stretch
+from audit.access.sources.envelopes import parts_of
 from core.base.errors import SourceError
 from core.base.ids import stable_id
 from core.base.times import milli_text

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from audit.access.reads_protocol import FORMAT, MOST_ANSWER, PATH, ReadsPage, Subject
 from audit.clients.channel import AuditorChannel
 from audit.clients.pages import read_page
-from audit.weights.reads_wire import FORMAT, MOST_ANSWER, PATH, ReadsPage, Subject
 
 
 class AuditorReads:

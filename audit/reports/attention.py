@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
+from audit.reports.completeness import Completeness, Lives
 from audit.reports.model import Attention, LedgerState, Report
-from audit.reports.population import Completeness, Lives
 
 _ORDER: Final = {"critical": 0, "high": 1, "medium": 2, "low": 3}
 

@@ -15,14 +15,14 @@ from markupsafe import Markup
 
 from audit.reports.attention import plural
 from audit.reports.directory import brief, directory
+from audit.reports.display_text import share, size
 from audit.reports.model import Report
+from audit.reports.page_templates import environment, style, style_hash
 from audit.reports.parts import FindingRow
 from audit.reports.periods import DAY_MS, month, unix_ms_of
-from audit.reports.pictures.heat import heat
-from audit.reports.pictures.reach import reach
+from audit.reports.pictures.heat_map import heat
+from audit.reports.pictures.reach_map import reach
 from audit.reports.pictures.timeline import timeline
-from audit.reports.shown import share, size
-from audit.reports.templating import environment, style, style_hash
 from core.weights.access import Confidence
 
 MOST_WHOLE: Final = 40

@@ -6,13 +6,13 @@ from typing import Final
 
 import msgspec
 
-from audit.reports.kept import cut
-from audit.reports.paging import Documents, Wanted
+from audit.access.detections.engine import Engine
+from audit.access.ingest.state import DETECTIONS
+from audit.reports.completeness import Learnt, YoungRow
+from audit.reports.pages import Documents, Wanted
 from audit.reports.parts import MOST_ROWS
 from audit.reports.periods import DAY_MS, Period, time_text
-from audit.reports.population import Learnt, YoungRow
-from audit.weights.engine import Engine
-from audit.weights.ingest.state import DETECTIONS
+from audit.reports.tallies.bounded_rows import cut
 
 _MOST_AFTER_MS: Final = 7 * DAY_MS
 """So long after a period's end a checkpoint still tells how the baselines were in it."""
@@ -21,7 +21,7 @@ _MOST_YOUNG: Final = 20
 
 
 class _Saved(msgspec.Struct):
-    """What of `audit.weights.ingest.watching`'s checkpoint is read."""
+    """What of `audit.access.ingest.detection_feed`'s checkpoint is read."""
 
     engine: bytes
 

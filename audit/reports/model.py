@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from audit.reports.completeness import Completeness
 from audit.reports.parts import (
     ActivityCount,
     CaseRow,
@@ -21,7 +22,6 @@ from audit.reports.parts import (
     StoreRow,
     UnattributedRow,
 )
-from audit.reports.population import Completeness
 
 FORMAT: Final = 1
 """Version of a report's JSON."""

@@ -7,8 +7,8 @@ from typing import Final
 import jinja2
 from markupsafe import Markup
 
-from audit.reports.pictures.drawing import BLUE, RED
-from audit.reports.templating import environment, style, style_hash
+from audit.reports.page_templates import environment, style, style_hash
+from audit.reports.pictures.svg import BLUE, RED
 from cli.replaying.counts import Changed, Replayed
 from cli.replaying.pictures import MOST_BARS, bars, columns, named
 from cli.replaying.text import HEADS

@@ -4,8 +4,8 @@ import datetime as dt
 from collections.abc import Sequence
 from typing import Final
 
-from audit.reports.pictures.drawing import GREY, element, picture, text, titled
-from audit.reports.shown import fitted
+from audit.reports.display_text import fitted
+from audit.reports.pictures.svg import GREY, element, picture, text, titled
 from cli.replaying.counts import Count
 from core.base.times import milliseconds_of
 

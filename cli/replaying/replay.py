@@ -17,7 +17,7 @@ import msgspec
 from admission.replaying.differing import Effect
 from admission.replaying.saying import Said
 from admission.replaying.standing import End, Ground, Unknown, standing
-from audit.ledger.store.query import MOST_ROWS, Query
+from audit.ledger.store.decisions import MOST_ROWS, Query
 from audit.ledger.store.store import Store
 from cli import exits
 from cli.ledger import open_ledger

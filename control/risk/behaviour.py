@@ -8,7 +8,7 @@ from typing import Final, Protocol
 import msgspec
 from prometheus_client import CollectorRegistry, Gauge
 
-from audit.behaviour.wire import BehaviourAnswer
+from audit.behaviour.protocol import BehaviourAnswer
 from control.loop import Loop
 from core.base.errors import LedgerError
 from core.risk.model import Behaviour, BehaviourEntry

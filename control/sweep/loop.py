@@ -13,7 +13,7 @@ from typing import Final
 import structlog
 from msgspec.structs import replace
 
-from audit.ledger.recorder import LedgerRecorder
+from audit.ledger.records.recorder import LedgerRecorder
 from control.sweep import progress as counting
 from control.sweep.cursor import Cursor, CursorStore
 from control.sweep.judge import Judge, PodDecision, PodJudge

@@ -84,7 +84,7 @@ class Activity(_Part, frozen=True, kw_only=True):
     application: str = ""
     address: str = ""
     facts: dict[str, Any] = {}
-    """What detections read, by the topic: see `audit.weights.records.activities`."""
+    """What detections read, by the topic: see `audit.access.parsers.activity_log`."""
     extra: dict[str, Any] = {}
     source: str = ""
 

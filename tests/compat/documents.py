@@ -18,10 +18,10 @@ from typing import Any, Final
 
 import msgspec
 
-from audit.ledger.frames import FrameKind, decision_frame_id, read_frames
-from audit.ledger.segments import HEADER_BYTES, check_header
-from audit.ledger.spool import Spool
-from audit.ledger.wire import Acknowledged
+from audit.ledger.records.frames import FrameKind, decision_frame_id, read_frames
+from audit.ledger.server.frames_protocol import Acknowledged
+from audit.ledger.spool.queue import Spool
+from audit.ledger.spool.segments import HEADER_BYTES, check_header
 from certs.ledger_keys import LedgerKeySettings, plan_ledger_keys
 from certs.rotation import RotationSettings, RotationState, plan_rotation
 from control.certificates.signing_keys import read_keys, write_keys

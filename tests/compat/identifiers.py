@@ -11,15 +11,15 @@ from typing import Any, Final
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from audit.ledger.frames import Frame, FrameKind, decision_frame_id, encode_frame
+from audit.access.model.sightings import digest_of as blob_digest
+from audit.access.parsers.refusing import refused
+from audit.access.sources.blob_hours import digest_of as read_digest
 from audit.ledger.log.anchors import BEGINNING, line_digest, lines_of
 from audit.ledger.log.heads import encode_head, key_id, sign_head, signed_bytes
 from audit.ledger.log.leaves import leaf_header, leaf_of, mark_of
 from audit.ledger.log.merkle import root_of
+from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id, encode_frame
 from audit.ledger.store.rows import aside_row
-from audit.weights.records.refusing import refused
-from audit.weights.sightings import digest_of as blob_digest
-from audit.weights.sources.hours import digest_of as read_digest
 from certs.ledger_keys import key_id as signing_key_id
 from control.egress.status import build_event
 from control.risk.look_back.events import event_name

@@ -19,9 +19,9 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 from sqlalchemy.schema import CreateIndex, CreateTable
 
+from audit.access.detections.catalogue import DETECTIONS
 from audit.ledger.store.store import Store
 from audit.ledger.store.tables import METADATA
-from audit.weights.catalogue import DETECTIONS
 from cli import exits
 from cli.main import app
 from cli.settings import Settings

@@ -12,20 +12,20 @@ from typing import Any, Final
 
 import msgspec
 
-from audit.behaviour.cluster import ClusterHabits
+from audit.access.detections.engine import FORMAT as ENGINE_FORMAT
+from audit.access.detections.engine import Broken, Engine
+from audit.access.detections.engine import _Snapshot as _EngineSnapshot
+from audit.access.ingest.detection_feed import Around, Watch
+from audit.access.ingest.event_order import Ordering, event_seconds
+from audit.access.ingest.memory import Memory
+from audit.access.ingest.state import restore_memory, save_memory
+from audit.access.model.detection import Event
+from audit.access.parsers.activity_log import Begun
+from audit.behaviour.cluster_habits import ClusterHabits
 from audit.behaviour.habits import Habits
 from audit.behaviour.rates import Norm, Rate
-from audit.behaviour.state import StoredCluster, decode_state, encode_state, store_habits
-from audit.ledger.frames import FrameKind
-from audit.weights.detecting import Event
-from audit.weights.engine import FORMAT as ENGINE_FORMAT
-from audit.weights.engine import Broken, Engine
-from audit.weights.engine import _Snapshot as _EngineSnapshot
-from audit.weights.ingest.memory import Memory
-from audit.weights.ingest.ordering import Ordering, event_seconds
-from audit.weights.ingest.state import restore_memory, save_memory
-from audit.weights.ingest.watching import Around, Watch
-from audit.weights.records.activities import Begun
+from audit.behaviour.state_file import StoredCluster, decode_state, encode_state, store_habits
+from audit.ledger.records.frames import FrameKind
 from core.base.ids import stable_id
 from core.base.times import milli_text
 from core.decision.document import DecisionDocument, encode_document
@@ -249,7 +249,7 @@ def _record(who: bytes, begin: int) -> Any:
 
 
 def behaviour_again(content: bytes) -> bytes:
-    """Give what is saved by who was given it: as `audit.behaviour.learning` collects it."""
+    """Give what is saved by who was given it: as `audit.behaviour.learner` collects it."""
     return encode_state([_collected(name, each) for name, each in decode_state(content).items()])
 
 

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import msgspec
 
+from audit.ledger.server.frames_protocol import Acknowledged
 from audit.ledger.store.tables import METADATA
 from audit.ledger.store.tables_weights import BY_KIND
-from audit.ledger.wire import Acknowledged
 from control.certificates.signing_keys import _StoredKeys
 from control.sweep.cursor import Cursor
 from core.decision.document import DecisionDocument, SweepDocument

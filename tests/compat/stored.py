@@ -17,17 +17,28 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from audit.behaviour.wire import BehaviourAnswer
+from audit.access.detections.catalogue import DETECTIONS
+from audit.access.ingest.past_days import Days, read_days
+from audit.access.reads_protocol import ReadsPage
+from audit.access.sources.blob_hours import Mark, read_marks, write_marks
+from audit.behaviour.protocol import BehaviourAnswer
 from audit.clients.log_hub_partitions import HubPlace, read_place
-from audit.ledger.acts_wire import ActsPage
-from audit.ledger.frames import Frame, FrameKind, decision_frame_id, encode_frame, read_frames
 from audit.ledger.log.adoption import Adoption, decode_adoption, encode_adoption
 from audit.ledger.log.anchors import AnchorLine
 from audit.ledger.log.export import EndLine, ExportLine, HeadLine, LeafLine
 from audit.ledger.log.heads import TreeHead
-from audit.ledger.log.proving import ConsistencyProof, InclusionProof
+from audit.ledger.log.proofs import ConsistencyProof, InclusionProof
 from audit.ledger.log.retention import Retention, decode_retention, encode_retention
-from audit.ledger.segments import (
+from audit.ledger.records.frames import (
+    Frame,
+    FrameKind,
+    decision_frame_id,
+    encode_frame,
+    read_frames,
+)
+from audit.ledger.server.acts_protocol import ActsPage
+from audit.ledger.server.frames_protocol import Acknowledged
+from audit.ledger.spool.segments import (
     HEADER,
     HEADER_BYTES,
     Position,
@@ -35,11 +46,6 @@ from audit.ledger.segments import (
     read_cursor,
     write_cursor,
 )
-from audit.ledger.wire import Acknowledged
-from audit.weights.catalogue import DETECTIONS
-from audit.weights.ingest.past_days import Days, read_days
-from audit.weights.reads_wire import ReadsPage
-from audit.weights.sources.hours import Mark, read_marks, write_marks
 from control.certificates.signing_keys import _StoredKey, _StoredKeys
 from control.certificates.store import _Stored as _StoredAuthorities
 from control.risk.look_back.store import (

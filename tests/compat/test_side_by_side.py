@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from audit.clients.auditor import AuditorClient
-from audit.ledger.destination import Receipt
-from audit.ledger.frames import Frame, FrameKind, decision_frame_id
+from audit.ledger.records.destination import Receipt
+from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from core.base.ids import uuid7
 from tests.api.record.load import loaded, wait_until_shipped
 from tests.compat import documents

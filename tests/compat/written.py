@@ -7,12 +7,12 @@ Whatever is decoded, or has a mark of how it is written, is found without being 
 from typing import Any, Final
 
 from admission.explain import Explanation as Explained
-from audit.ledger.acts_wire import ActsPage
+from audit.access.cases import Cases
+from audit.access.detections.catalogue import DETECTIONS
+from audit.access.reads_protocol import ReadsPage
 from audit.ledger.log.verdict import Verdict
+from audit.ledger.server.acts_protocol import ActsPage
 from audit.reports.model import Report
-from audit.weights.cases import Cases
-from audit.weights.catalogue import DETECTIONS
-from audit.weights.reads_wire import ReadsPage
 from cli.approve import Answer as Approved
 from cli.certs_status import Status as CertificatesStatus
 from cli.egress_release import Released

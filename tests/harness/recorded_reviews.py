@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import structlog
 
-from audit.ledger.frames import Frame
-from audit.ledger.recorder import LedgerRecorder
+from audit.ledger.records.frames import Frame
+from audit.ledger.records.recorder import LedgerRecorder
 from audit.ledger.store.store import Store
 from cli.parts import make_engine, make_judge
 from cli.settings import Settings

@@ -21,8 +21,8 @@ from prometheus_client import CollectorRegistry
 
 from admission.gather import Gatherer
 from admission.judge import Judge
-from audit.ledger.frames import encode_frame
-from audit.ledger.recorder import Appends, LedgerRecorder
+from audit.ledger.records.frames import encode_frame
+from audit.ledger.records.recorder import Appends, LedgerRecorder
 from control.sweep.cursor import CursorStore
 from control.sweep.loop import Sweep, SweepParts
 from control.sweep.metrics import SweepMetrics

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from audit.ledger.frames import FrameKind
+from audit.ledger.records.frames import FrameKind
 from core.base.ids import stable_id
 from core.weights.pod_lifecycle import (
     FORMAT,

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from audit.ledger.frames import FrameKind
+from audit.ledger.records.frames import FrameKind
 from core.base.ids import stable_id
 from core.weights.events import FORMAT, LogGap, encode_event
 from tests.harness.storage_logs import GROUP, SUBSCRIPTION, TENANT, log_time

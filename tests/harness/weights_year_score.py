@@ -14,16 +14,16 @@ from typing import Final
 
 import msgspec
 
-from audit.ledger.frames import FrameKind
-from audit.weights.attribution.attributing import attribute
-from audit.weights.attribution.granting import granted
-from audit.weights.catalogue import DETECTIONS
-from audit.weights.engine import Engine
-from audit.weights.ingest.state import Options, State
-from audit.weights.records.callers import CallerNetworks, Callers
-from audit.weights.records.reading import Reader
-from audit.weights.records.store_index import WeightStores
-from audit.weights.sources.stretch import Record
+from audit.access.attribution.candidates import attribute
+from audit.access.attribution.grants import granted
+from audit.access.detections.catalogue import DETECTIONS
+from audit.access.detections.engine import Engine
+from audit.access.ingest.state import Options, State
+from audit.access.model.batch import Record
+from audit.access.parsers.caller_networks import CallerNetworks, Callers
+from audit.access.parsers.reader import Reader
+from audit.access.parsers.store_index import WeightStores
+from audit.ledger.records.frames import FrameKind
 from core.base.networks import network_of
 from core.decision.document import uuid7_unix_ms
 from core.weights.access import Access

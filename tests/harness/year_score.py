@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from audit.behaviour.cluster import WARM_S, ClusterHabits
+from audit.behaviour.cluster_habits import WARM_S, ClusterHabits
 from core.risk.model import Behaviour
 from tests.harness.year import START, Year
 from tests.harness.year_attacks import KINDS, Attack

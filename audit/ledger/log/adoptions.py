@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from audit.ledger.frames import FrameKind
 from audit.ledger.log.adoption import FIRST_DAYS, Adoption, decode_adoption
 from audit.ledger.log.problems import Problem, Where, Wrong, id_ms, ms_text, problem
+from audit.ledger.records.frames import FrameKind
 
 _FORMER: Final = frozenset({FrameKind.DECISION, FrameKind.SWEEP, FrameKind.LOOK_BACK})
 """Kinds that the release without a log stored; and what it could not read."""

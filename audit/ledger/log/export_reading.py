@@ -17,7 +17,7 @@ from audit.ledger.log.export import (
     decode_line,
 )
 from audit.ledger.log.problems import Where, Wrong, problem, stretch
-from audit.ledger.log.verifying import Seen, Trust, Verifier
+from audit.ledger.log.verifier import Seen, Trust, Verifier
 from core.base.errors import InvalidObjectError
 
 _GZIP: Final = b"\x1f\x8b"

@@ -25,7 +25,7 @@ class Leaf:
     """One record of the log, without its payload."""
 
     kind: int
-    """An `audit.ledger.frames.FrameKind`, or what a frame that cannot be read said it was."""
+    """A `records.frames.FrameKind`, or what a frame that cannot be read said it was."""
     cluster: str
     id: bytes
     digest: bytes

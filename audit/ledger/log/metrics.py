@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from audit.ledger.families import by_anchor, counter_of
-from audit.ledger.log.publishing import Publishing
+from audit.ledger.log.head_publisher import Publishing
+from audit.ledger.records.metric_families import by_anchor, counter_of
 
 
 class LogCollector(Collector):

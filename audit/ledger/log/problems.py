@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from audit.ledger.frames import FrameKind
+from audit.ledger.records.frames import FrameKind
 from core.base.times import second_text
 
 MOST_PROBLEMS: Final = 100

@@ -7,8 +7,6 @@ import datetime as dt
 from dataclasses import dataclass
 from typing import Final
 
-from audit.ledger.frames import FrameKind
-from audit.ledger.log.contents import DAY_MS
 from audit.ledger.log.export import ExportLine
 from audit.ledger.log.keys import Keys
 from audit.ledger.log.problems import (
@@ -20,6 +18,7 @@ from audit.ledger.log.problems import (
     problem,
     stretch,
 )
+from audit.ledger.log.record_check import DAY_MS
 from audit.ledger.log.retention import (
     MARGIN_DAYS,
     Prefix,
@@ -28,6 +27,7 @@ from audit.ledger.log.retention import (
     first_kept,
     may_collapse,
 )
+from audit.ledger.records.frames import FrameKind
 
 _MOST_PROBLEMS: Final = 20
 _MOST_UNDATED: Final = 1000

@@ -13,7 +13,7 @@ from audit.ledger.log.problems import (
     kind_name,
     time_text,
 )
-from audit.ledger.log.verifying import Verifier
+from audit.ledger.log.verifier import Verifier
 
 FORMAT: Final = 1
 

@@ -6,7 +6,7 @@ All of a delivery is stored in one transaction, or none of it is.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from audit.ledger.frames import Frame, FrameKind
+from audit.ledger.records.frames import Frame, FrameKind
 from core.weights.access import Access
 
 

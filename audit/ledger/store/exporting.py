@@ -6,9 +6,9 @@ from typing import BinaryIO
 from audit.ledger.log.export import EndLine, ExportLine, HeadLine, encode_line, leaf_line
 from audit.ledger.log.heads import TreeHead
 from audit.ledger.log.leaves import payload_digest
-from audit.ledger.log.verifying import Seen
-from audit.ledger.store.asking import Asking
-from audit.ledger.store.walking import walk
+from audit.ledger.log.verifier import Seen
+from audit.ledger.store.log_export import walk
+from audit.ledger.store.queries import Asking
 
 
 async def export(

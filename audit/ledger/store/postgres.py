@@ -13,9 +13,9 @@ from psycopg.adapt import Dumper
 from psycopg.pq import Format
 from sqlalchemy.dialects import postgresql
 
-from audit.ledger.frames import FrameKind
+from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.columns import Row
-from audit.ledger.store.failures import DuplicateError
+from audit.ledger.store.database_errors import DuplicateError
 from audit.ledger.store.tables import decisions, rules
 from audit.ledger.store.tables_log import log
 from audit.ledger.store.tables_weights import accesses, lives

@@ -10,7 +10,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from audit.ledger.store.columns import column_text
-from audit.ledger.store.query import Query, bounds, in_ids, statements
+from audit.ledger.store.decisions import Query, bounds, in_ids, statements
 from audit.ledger.store.tables import decisions, look_backs, projections, sweeps
 from core.base.errors import LedgerError
 from core.decision.document import DecisionDocument, SweepDocument, decode_document, decode_sweep

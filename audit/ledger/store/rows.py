@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Final
 
-from audit.ledger.frames import Frame, FrameKind
+from audit.ledger.records.frames import Frame, FrameKind
 from audit.ledger.store.columns import (
     DAY_MS,
     Row,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from audit.ledger.frames import FrameKind
+from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.columns import (
     MOST_LARGE,
     MOST_SMALL,

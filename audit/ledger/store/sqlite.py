@@ -12,9 +12,9 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 
-from audit.ledger.frames import FrameKind
+from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.columns import Row, day_of, first_id
-from audit.ledger.store.failures import DuplicateError
+from audit.ledger.store.database_errors import DuplicateError
 from audit.ledger.store.tables import Id, decisions, rules
 from audit.ledger.store.tables_weights import BY_KIND, STANDING
 from core.base.errors import LedgerError, SettingsError

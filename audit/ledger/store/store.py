@@ -5,15 +5,16 @@ from collections.abc import AsyncIterator, Sequence
 
 import sqlalchemy as sa
 
-from audit.ledger.destination import Receipt
-from audit.ledger.frames import Frame, FrameKind
 from audit.ledger.log.heads import TreeHead
-from audit.ledger.store.appending import OpenLog
-from audit.ledger.store.asking import Asking
+from audit.ledger.records.destination import Receipt
+from audit.ledger.records.frames import Frame, FrameKind
+from audit.ledger.store.batch_write import write
 from audit.ledger.store.delivery import Delivery, Stored, Then
-from audit.ledger.store.reading_documents import write_checkpoints, write_places
-from audit.ledger.store.reading_log import write_head
-from audit.ledger.store.retaining import (
+from audit.ledger.store.documents import write_checkpoints, write_places
+from audit.ledger.store.log_append import OpenLog
+from audit.ledger.store.log_entries import write_head
+from audit.ledger.store.queries import Asking
+from audit.ledger.store.retention import (
     MASSES,
     Kept,
     Removed,
@@ -24,7 +25,6 @@ from audit.ledger.store.retaining import (
 )
 from audit.ledger.store.rows import Batch, make_batch
 from audit.ledger.store.tables_log import checkpoints, heads, places
-from audit.ledger.store.writing import write
 
 
 class Store(Asking):

@@ -5,9 +5,9 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from audit.ledger.frames import FrameKind
 from audit.ledger.log.problems import Problem, Where, Wrong, problem
-from audit.ledger.store.adopting import adopts_until
+from audit.ledger.records.frames import FrameKind
+from audit.ledger.store.adoption import adopts_until
 from audit.ledger.store.tables import decisions, quarantine, rules
 from audit.ledger.store.tables_log import leaves
 from audit.ledger.store.tables_weights import BY_KIND

@@ -8,7 +8,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from audit.ledger.frames import FrameKind
+from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.tables import METADATA, Id, decisions, look_backs, sweeps
 from audit.ledger.store.tables_log import adoptions, retentions
 

@@ -3,10 +3,10 @@
 from audit.ledger.log.export import ExportLine
 from audit.ledger.log.export_reading import Progress
 from audit.ledger.log.heads import TreeHead
-from audit.ledger.log.verifying import Seen, Trust, Verifier
-from audit.ledger.store.agreeing import Examined
-from audit.ledger.store.appending import TILE_LEVELS
-from audit.ledger.store.walking import walk
+from audit.ledger.log.verifier import Seen, Trust, Verifier
+from audit.ledger.store.log_append import TILE_LEVELS
+from audit.ledger.store.log_export import walk
+from audit.ledger.store.verification import Examined
 from core.base.times import milliseconds_of
 
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from audit.reports.display_text import shown
 from audit.reports.model import Report
 from audit.reports.parts import ActivityCount, FindingRow, PrincipalRow
 from audit.reports.periods import unix_ms_of
-from audit.reports.shown import shown
 
 VERSION: Final = "1.6.0"
 

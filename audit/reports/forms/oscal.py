@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from audit.reports.attention import plural
+from audit.reports.display_text import shown
 from audit.reports.model import Report
-from audit.reports.shown import shown
 
 VERSION: Final = "1.2.0"
 

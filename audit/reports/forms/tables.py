@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
+from audit.reports.display_text import shown
 from audit.reports.model import Report
-from audit.reports.shown import shown
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 _BEGINNING: Final = (1980, 1, 1, 0, 0, 0)

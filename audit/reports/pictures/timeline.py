@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from audit.reports.display_text import fitted, short, size
 from audit.reports.model import Line, Pictured
-from audit.reports.pictures.drawing import BLUE, GREY, RED, element, picture, text, titled
-from audit.reports.shown import fitted, short, size
+from audit.reports.pictures.svg import BLUE, GREY, RED, element, picture, text, titled
 
 _WIDTH: Final = 720
 _LEFT: Final = 172

@@ -65,7 +65,7 @@ _log = structlog.get_logger(__name__)
 
 
 class Records(Protocol):
-    """Keeps documents: `audit.ledger.recorder.LedgerRecorder`."""
+    """Keeps documents: `audit.ledger.records.recorder.LedgerRecorder`."""
 
     def record_look_back(self, document: LookBackDocument) -> None:
         """Keep one.

@@ -12,8 +12,8 @@ from typing import Final
 
 import msgspec
 
-from audit.ledger.acts_wire import ActsSource
-from audit.weights.reads_wire import MOST_LABELS, ReadsSource, Subject
+from audit.access.reads_protocol import MOST_LABELS, ReadsSource, Subject
+from audit.ledger.server.acts_protocol import ActsSource
 from core.approvals import approvals, break_glass, exceptions
 from core.base import names
 from core.base.errors import ClusterError, InvalidObjectError

@@ -84,7 +84,7 @@ class ObjectSource(Protocol):
 
 
 class Records(Protocol):
-    """Takes the documents: `audit.ledger.recorder.LedgerRecorder`. Each raises NotRecordedError."""
+    """Takes the documents (`audit.ledger.records.recorder`); raises NotRecordedError."""
 
     def record_change(self, document: ObjectChange) -> None:
         """Keep a change of an object."""

@@ -110,7 +110,7 @@ _log = structlog.get_logger(__name__)
 
 
 class Records(Protocol):
-    """Takes the documents: `audit.ledger.recorder.LedgerRecorder`. Each raises NotRecordedError."""
+    """Takes the documents (`audit.ledger.records.recorder`); raises NotRecordedError."""
 
     def record_life(self, document: PodLife) -> None:
         """Keep what became known of a Pod."""

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from prometheus_client import CollectorRegistry
 
-from audit.ledger.acts import LedgerActs
-from audit.ledger.frames import Frame, FrameKind, decision_frame_id
+from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
+from audit.ledger.server.acts import LedgerActs
 from audit.ledger.store.store import Store
 from control.risk.look_back.events import LookBackEvents, event_name
 from control.risk.look_back.loop import LookBackMetrics, LookBacks

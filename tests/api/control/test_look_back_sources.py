@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from audit.ledger.acts import LedgerActs
-from audit.ledger.acts_wire import ActsPage
+from audit.ledger.server.acts import LedgerActs
+from audit.ledger.server.acts_protocol import ActsPage
 from audit.ledger.store.store import Store
 from control.risk.look_back.loop import PATIENCE_S
 from control.risk.look_back.search import Sources, look_back

@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 
 from admission.replaying.standing import End, Standing
-from audit.ledger.store.query import Query
+from audit.ledger.store.decisions import Query
 from audit.ledger.store.store import Store
 from cli.replaying import replay
 from cli.replaying.counts import Tallies

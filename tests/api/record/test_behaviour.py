@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from audit.behaviour.wire import BehaviourAnswer
+from audit.behaviour.protocol import BehaviourAnswer
 from audit.clients.auditor import AuditorClient
 from audit.clients.behaviour import BehaviourClient
-from audit.ledger.frames import Frame, FrameKind, decision_frame_id
+from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from core.base.errors import LedgerError
 from core.risk.model import identity_key
 from tests.harness.recorded import CLUSTER, Recorded

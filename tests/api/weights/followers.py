@@ -10,8 +10,8 @@ from typing import Any, Final
 import msgspec
 from prometheus_client import CollectorRegistry
 
-from audit.ledger.frames import FrameKind
-from audit.ledger.recorder import LedgerRecorder
+from audit.ledger.records.frames import FrameKind
+from audit.ledger.records.recorder import LedgerRecorder
 from control.weights.checkpoint import CheckpointStore
 from control.weights.pod_lifecycle.documents import PodSigns
 from control.weights.pod_lifecycle.loop import LifeMetrics, LifeParts, PodLives

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from audit.ledger.frames import Frame, FrameKind, decision_frame_id
+from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.store.store import Store
 from control.weights.changes.store import ChangeStore
 from control.weights.checkpoint import CheckpointStore

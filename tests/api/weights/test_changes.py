@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from audit.ledger.recorder import LedgerRecorder
+from audit.ledger.records.recorder import LedgerRecorder
 from control.weights.changes.loop import ChangeParts, Changes
 from control.weights.changes.store import ChangeStore
 from control.weights.checkpoint import CheckpointStore

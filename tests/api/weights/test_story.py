@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from audit.ledger.frames import FrameKind
+from audit.ledger.records.frames import FrameKind
 from tests.api.weights.followers import set_status
 from tests.api.weights.granting.conftest import (
     ANN,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from admission.replaying.inputs import names_in, read_inputs
-from audit.ledger.recorder import LedgerRecorder
+from audit.ledger.records.recorder import LedgerRecorder
 from core.decision.decision import Decision
 from core.decision.document import decode_document
 from core.decision.request import Kind, Request

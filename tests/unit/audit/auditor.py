@@ -9,10 +9,10 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry
 
 from audit.clients.auditor import AuditorClient
-from audit.ledger.destination import Destination, Receipt
-from audit.ledger.frames import Frame
-from audit.ledger.receiver import Receiver, ReceiverSettings
-from audit.ledger.serving import Answering, Serving, ServingSettings
+from audit.ledger.records.destination import Destination, Receipt
+from audit.ledger.records.frames import Frame
+from audit.ledger.server.receiver import Receiver, ReceiverSettings
+from audit.ledger.server.service import Answering, Serving, ServingSettings
 from core.base.errors import LedgerError
 from tests.harness.pki import Authority, KeyPair
 from webhooks.health import build_status_app

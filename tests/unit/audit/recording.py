@@ -18,9 +18,9 @@ from typing import Final
 import uvloop
 
 from audit.clients.auditor import AuditorClient
-from audit.ledger.frames import FrameKind
-from audit.ledger.shipper import Shipper
-from audit.ledger.spool import Spool
+from audit.ledger.records.frames import FrameKind
+from audit.ledger.spool.queue import Spool
+from audit.ledger.spool.shipper import Shipper
 from core.decision.decision import Verdict
 from core.decision.document import FORMAT, Asked, DecisionDocument, encode_document, uuid7_time
 from tests.unit.audit.auditor import CLUSTER

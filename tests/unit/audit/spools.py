@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from audit.ledger.frames import Frame, FrameKind
-from audit.ledger.spool import Spool, SpoolSettings
+from audit.ledger.records.frames import Frame, FrameKind
+from audit.ledger.spool.queue import Spool, SpoolSettings
 
 SMALL = SpoolSettings(
     max_bytes=64 * 1024,

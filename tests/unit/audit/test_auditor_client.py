@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from audit.clients.auditor import AuditorClient
-from audit.ledger.destination import Receipt
+from audit.ledger.records.destination import Receipt
 from core.base.errors import LedgerError, SettingsError
 from tests.harness.pki import Authority, KeyPair
 from tests.harness.silent import left_open, silent_server

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 import pytest_asyncio
 
-from audit.ledger.frames import Frame, encode_frame
-from audit.ledger.receiver import ReceiverSettings
+from audit.ledger.records.frames import Frame, encode_frame
+from audit.ledger.server.receiver import ReceiverSettings
 from tests.harness.pki import Authority, KeyPair
 from tests.unit.audit.auditor import CLUSTER, Auditor, Memory, running_auditor
 from tests.unit.audit.spools import frame, frames

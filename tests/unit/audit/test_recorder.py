@@ -7,8 +7,8 @@ from operator import attrgetter
 import msgspec
 import pytest
 
-from audit.ledger.frames import FrameKind
-from audit.ledger.recorder import MAX_PROJECTION, LedgerRecorder
+from audit.ledger.records.frames import FrameKind
+from audit.ledger.records.recorder import MAX_PROJECTION, LedgerRecorder
 from core.base.errors import NotRecordedError
 from core.base.ids import uuid7
 from core.decision.decision import Decision, Evidence, Need, Verdict

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from audit.ledger.frames import MAX_BODY, FrameKind, encode_frame
-from audit.ledger.recorder import MAX_DOCUMENT, LedgerRecorder
+from audit.ledger.records.frames import MAX_BODY, FrameKind, encode_frame
+from audit.ledger.records.recorder import MAX_DOCUMENT, LedgerRecorder
 from core.base.ids import uuid7
 from core.decision.decision import (
     AccessReview,

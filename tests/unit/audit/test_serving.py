@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from audit.clients.channel import AuditorChannel
-from audit.ledger.serving import BadQuestionError, Question, ServingSettings
+from audit.ledger.server.service import BadQuestionError, Question, ServingSettings
 from core.base.errors import LedgerError
 from tests.harness.pki import KeyPair
 from tests.unit.audit.auditor import CLUSTER, Auditor, Memory, running_auditor

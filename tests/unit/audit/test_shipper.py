@@ -9,10 +9,10 @@ from unittest.mock import Mock
 
 import pytest
 
-from audit.ledger.destination import Receipt
-from audit.ledger.frames import Frame
-from audit.ledger.shipper import Shipper, ShipperSettings
-from audit.ledger.spool import SpoolSettings
+from audit.ledger.records.destination import Receipt
+from audit.ledger.records.frames import Frame
+from audit.ledger.spool.queue import SpoolSettings
+from audit.ledger.spool.shipper import Shipper, ShipperSettings
 from tests.unit.audit.auditor import CLUSTER, Memory
 from tests.unit.audit.spools import Opened, frame, frames, opened
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.ledger import ages
-from audit.ledger.ages import Ages
-from audit.ledger.segments import Position
+from audit.ledger.spool import ages
+from audit.ledger.spool.ages import Ages
+from audit.ledger.spool.segments import Position
 
 WRITES = st.lists(st.tuples(st.floats(0, 3), st.booleans()), min_size=1, max_size=60)
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from audit.ledger.frames import Frame
-from audit.ledger.spool import SpoolSettings
+from audit.ledger.records.frames import Frame
+from audit.ledger.spool.queue import SpoolSettings
 from core.base.errors import NotRecordedError
 from tests.unit.audit.spools import SMALL, Opened, frame, opened, wait_until
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audit.ledger.frames import Frame
+from audit.ledger.records.frames import Frame
 from tests.harness.sizes import size
 from tests.unit.audit.spools import Opened, frame, unopened, wait_until
 

@@ -14,11 +14,11 @@ from typing import Final
 
 import pytest
 
-from audit.ledger.destination import Receipt
-from audit.ledger.frames import Frame
-from audit.ledger.shipper import Shipper
-from audit.ledger.spool import Spool
-from audit.ledger.store.query import MOST_ROWS, Query
+from audit.ledger.records.destination import Receipt
+from audit.ledger.records.frames import Frame
+from audit.ledger.spool.queue import Spool
+from audit.ledger.spool.shipper import Shipper
+from audit.ledger.store.decisions import MOST_ROWS, Query
 from audit.ledger.store.store import Store
 from core.decision.document import decode_document
 from tests.harness.evidence import record

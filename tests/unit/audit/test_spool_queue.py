@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from audit.ledger.frames import MAX_BODY, Frame
-from audit.ledger.spool import Spool, SpoolSettings
+from audit.ledger.records.frames import MAX_BODY, Frame
+from audit.ledger.spool.queue import Spool, SpoolSettings
 from core.base.errors import LedgerError, NotRecordedError
 from tests.unit.audit.spools import SMALL, frame, frames, opened, segments, unopened, wait_until
 

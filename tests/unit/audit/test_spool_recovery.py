@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audit.ledger.frames import MAX_BODY, Frame, read_frames
-from audit.ledger.segments import FORMAT, HEADER_BYTES
+from audit.ledger.records.frames import MAX_BODY, Frame, read_frames
+from audit.ledger.spool.segments import FORMAT, HEADER_BYTES
 from tests.harness.sizes import size
 from tests.unit.audit.spools import Opened, frame, frames, opened, segments
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from admission.replaying.differing import Effect
-from audit.ledger.frames import Frame, FrameKind
+from audit.ledger.records.frames import Frame, FrameKind
 from cli.replaying.counts import ADVICE, FORMAT, Changed, Count, Left, Of, Replayed
 from core.decision.document import DecisionDocument, decode_document, encode_document
 from tests.harness.recorded_reviews import Frames, keep

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from audit.ledger.frames import Frame, FrameKind
-from audit.ledger.log.publishing import Publishing
-from audit.ledger.store.retaining import Removed
+from audit.ledger.log.head_publisher import Publishing
+from audit.ledger.records.frames import Frame, FrameKind
+from audit.ledger.store.retention import Removed
 from audit.ledger.store.store import Store
 from cli import kept_ledger
 from cli.kept_ledger import KeptLedger, open_kept_ledger

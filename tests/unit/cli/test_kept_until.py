@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from audit.ledger.frames import FrameKind
-from audit.ledger.spool import Spool
+from audit.ledger.records.frames import FrameKind
+from audit.ledger.spool.queue import Spool
 from cli.record_control import MARGIN_S, KeptUntil
 from tests.api.kube.objects import wait_for
 

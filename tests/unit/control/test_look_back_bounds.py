@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from audit.ledger.acts_wire import FORMAT, ActsPage
+from audit.ledger.server.acts_protocol import FORMAT, ActsPage
 from control.risk.look_back import search as module
 from control.risk.look_back.search import Sources, look_back
 from core.base.errors import ClusterError

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry
 
-from audit.behaviour.wire import BehaviourAnswer, Unusual
+from audit.behaviour.protocol import BehaviourAnswer, Unusual
 from control.risk.behaviour import MOST, Behaviours, acting_of, take
 from core.base.errors import LedgerError, NotLeaderError
 from core.risk.model import Behaviour, BehaviourEntry

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import jsonschema
 
-from audit.ledger.frames import FrameKind
+from audit.ledger.records.frames import FrameKind
 from tests.unit.audit.test_recorder import REQUEST, Spool, decision, recorder
 
 SCHEMA = Path(__file__).parents[3] / "docs" / "reference" / "decision.schema.json"

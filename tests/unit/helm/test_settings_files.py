@@ -5,7 +5,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from audit.ledger.spool import Spool
+from audit.ledger.spool.queue import Spool
 from cli import recording
 from cli.settings import Settings, read_settings
 from cli.settings_identity import Identity, require_sources, require_tenant

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from prometheus_client import CollectorRegistry
 
-from audit.ledger.frames import Frame, FrameKind
+from audit.ledger.records.frames import Frame, FrameKind
 from control.sweep.loop import Sweep, SweepParts
 from core.decision.document import (
     DecisionDocument,

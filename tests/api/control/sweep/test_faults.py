@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from structlog.testing import capture_logs
 
-from audit.ledger.frames import FrameKind
+from audit.ledger.records.frames import FrameKind
 from core.base.errors import NotRecordedError
 from tests.api.control.sweep.conftest import FAST, SWEEP, SweptCluster
 from tests.api.control.sweep.rights import rights

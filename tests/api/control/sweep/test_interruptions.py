@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from structlog.testing import capture_logs
 
-from audit.ledger.frames import FrameKind
+from audit.ledger.records.frames import FrameKind
 from core.base.errors import ClusterError, NotLeaderError
 from core.decision.document import DecisionDocument, SweepDocument
 from kube.client.objects import Objects, Page

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from admission.judge import Judge
-from audit.ledger.frames import FrameKind
+from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store
 from cli.flags import read_flags
 from cli.sandbox_report import Report, read_report

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 import pytest
 
-from audit.ledger.frames import FrameKind, read_frames
+from audit.ledger.records.frames import FrameKind, read_frames
 from core.decision.document import SweepDocument, decode_sweep
 from tests.api.control.sweep.conftest import SWEEP, SweptCluster, forget
 from tests.api.control.sweep.swept import essence, said

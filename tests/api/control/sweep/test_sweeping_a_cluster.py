@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from audit.ledger.frames import FrameKind
+from audit.ledger.records.frames import FrameKind
 from control.sweep.progress import decision_id
 from core.decision.document import DecisionDocument, decode_document, decode_sweep
 from tests.api.control.sweep.conftest import SWEEP, SweptCluster

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from audit.behaviour.acts import Act, Doing
-from audit.behaviour.cluster import ClusterHabits
+from audit.behaviour.cluster_habits import ClusterHabits
 from core.risk.model import Behaviour, identity_key
 
 DAY = 86_400.0

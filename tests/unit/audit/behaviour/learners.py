@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 
-from audit.behaviour.learning import Learning
-from audit.behaviour.wire import BehaviourAnswer
-from audit.ledger.destination import Receipt
-from audit.ledger.frames import Frame, FrameKind, decision_frame_id
-from audit.ledger.serving import Question
-from audit.ledger.store.query import Query
+from audit.behaviour.learner import Learning
+from audit.behaviour.protocol import BehaviourAnswer
+from audit.ledger.records.destination import Receipt
+from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
+from audit.ledger.server.service import Question
+from audit.ledger.store.decisions import Query
 from audit.ledger.store.store import Store
 from core.base.errors import LedgerError
 from tests.unit.audit.auditor import Memory

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from audit.behaviour.acts import Doing, act_of, act_of_document
-from audit.ledger.frames import Frame, FrameKind
+from audit.ledger.records.frames import Frame, FrameKind
 from core.people.subject import Subject
 from core.risk.model import identity_key
 from tests.unit.audit.behaviour.deeds import AFTER, WHO, document

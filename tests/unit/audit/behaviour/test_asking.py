@@ -6,10 +6,10 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from audit.behaviour.metrics import BehaviourCollector
-from audit.behaviour.wire import PATH
+from audit.behaviour.protocol import PATH
 from audit.clients.behaviour import BehaviourClient
 from audit.clients.channel import AuditorChannel
-from audit.ledger.serving import BadQuestionError, Question
+from audit.ledger.server.service import BadQuestionError, Question
 from core.base.errors import LedgerError
 from core.risk.model import identity_key
 from tests.unit.audit.auditor import Memory, running_auditor
@@ -44,7 +44,7 @@ async def test_a_bad_question_names_the_parameter(parameters: dict[str, str], sa
 
 async def test_answers_are_capped_and_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever follows the cursor gets all of them, each once."""
-    monkeypatch.setattr("audit.behaviour.learning.MOST_ACTING", 10)
+    monkeypatch.setattr("audit.behaviour.learner.MOST_ACTING", 10)
     ledger = Ledger(Memory())
     await ledger.deliver("prod-1", ordinary())
     async with learning_from(ledger, Clock()) as learning:

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audit.behaviour.acts import Act, Doing
-from audit.behaviour.cluster import ClusterHabits
+from audit.behaviour.cluster_habits import ClusterHabits
 from audit.behaviour.habits import MOST_NAMESPACES, MOST_PROFILES
 from core.risk.model import Behaviour, identity_key
 from tests.unit.audit.behaviour.deeds import AFTER, DAY, HOUR, MONDAY, WHO, act, learnt, used, weeks

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from audit.behaviour.learning import Learning
+from audit.behaviour.learner import Learning
 from audit.ledger.store.store import Store
 from core.base.errors import LedgerError
 from core.risk.model import Behaviour, identity_key

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from audit.behaviour.acts import act_of_document
-from audit.behaviour.cluster import ClusterHabits
-from audit.behaviour.learning import Learning
-from audit.ledger.frames import Frame, FrameKind, decision_frame_id
-from audit.ledger.store.query import Query
+from audit.behaviour.cluster_habits import ClusterHabits
+from audit.behaviour.learner import Learning
+from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
+from audit.ledger.store.decisions import Query
 from audit.ledger.store.store import Store
 from tests.harness.evidence import record
 from tests.harness.sizes import PROOF, size

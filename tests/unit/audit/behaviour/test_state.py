@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from audit.behaviour.acts import Doing
-from audit.behaviour.state import (
+from audit.behaviour.state_file import (
     StoredCluster,
     decode_state,
     encode_state,

@@ -9,10 +9,10 @@ from prometheus_client import CollectorRegistry, generate_latest
 from structlog.testing import capture_logs
 
 from audit.ledger.log.anchors import Anchor
+from audit.ledger.log.head_publisher import Publishing
 from audit.ledger.log.heads import TreeHead, is_signed
 from audit.ledger.log.leaves import MARK_BYTES, mark_of
 from audit.ledger.log.metrics import LogCollector
-from audit.ledger.log.publishing import Publishing
 from audit.ledger.log.signing import read_key
 from audit.ledger.store.delivery import Delivery
 from audit.ledger.store.store import Store

@@ -7,21 +7,21 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from audit.ledger.frames import Frame, FrameKind
 from audit.ledger.log.anchor_file import FileAnchor
 from audit.ledger.log.anchor_reading import AnchorReading
 from audit.ledger.log.heads import encode_head, sign_head
 from audit.ledger.log.leaves import Leaf, mark_of, payload_digest
 from audit.ledger.log.merkle import Frontier, grow
 from audit.ledger.log.verdict import Verdict, verdict_of
-from audit.ledger.log.verifying import Trust
-from audit.ledger.store.agreeing import Examined
-from audit.ledger.store.appending import TILE_LEVELS
+from audit.ledger.log.verifier import Trust
+from audit.ledger.records.frames import Frame, FrameKind
+from audit.ledger.store.log_append import TILE_LEVELS
+from audit.ledger.store.log_export import opening_of
 from audit.ledger.store.store import Store
 from audit.ledger.store.tables_log import heads, leaves, log, tiles
 from audit.ledger.store.tables_weights import BY_KIND
+from audit.ledger.store.verification import Examined
 from audit.ledger.store.verifying import verify_ledger
-from audit.ledger.store.walking import opening_of
 from core.base.ids import stable_id
 from core.decision.decision import Verdict as Judged
 from tests.unit.audit.log_verify.scene import DAY_MS, KEY, TERMS

@@ -17,7 +17,6 @@ from typing import Any, Final
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from audit.ledger.frames import FrameKind
 from audit.ledger.log.anchor_file import FileAnchor
 from audit.ledger.log.anchor_reading import AnchorReading
 from audit.ledger.log.export import (
@@ -35,7 +34,8 @@ from audit.ledger.log.merkle import Frontier, grow
 from audit.ledger.log.problems import Where
 from audit.ledger.log.retention import Prefix, Retention, encode_retention, first_kept
 from audit.ledger.log.verdict import Verdict, verdict_of
-from audit.ledger.log.verifying import Terms, Trust
+from audit.ledger.log.verifier import Terms, Trust
+from audit.ledger.records.frames import FrameKind
 from core.base.ids import stable_id
 from core.decision.document import encode_document
 from tests.unit.audit.store.documents import CLUSTER, NOW_MS, document

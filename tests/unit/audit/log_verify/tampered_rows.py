@@ -5,9 +5,9 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from audit.ledger.frames import FrameKind
 from audit.ledger.log.heads import decode_head, encode_head, sign_head
 from audit.ledger.log.problems import Wrong
+from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.tables import decisions, quarantine, rules
 from audit.ledger.store.tables_log import (
     checkpoints,

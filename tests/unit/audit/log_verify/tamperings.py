@@ -6,8 +6,8 @@ Each says what must be found, and at which position.
 import unicodedata
 from typing import Final
 
-from audit.ledger.frames import FrameKind
 from audit.ledger.log.problems import Wrong
+from audit.ledger.records.frames import FrameKind
 from core.base.ids import stable_id
 from tests.unit.audit.log_verify.scene import (
     ANCHORED,

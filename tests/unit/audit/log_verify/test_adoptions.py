@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from audit.ledger.frames import FrameKind
 from audit.ledger.log.adoption import FIRST_DAYS, adoption_of, encode_adoption
 from audit.ledger.log.anchor_file import FileAnchor
 from audit.ledger.log.problems import Wrong
 from audit.ledger.log.verdict import Verdict
+from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store
 from core.base.ids import stable_id
 from tests.unit.audit.log_verify import ledgers

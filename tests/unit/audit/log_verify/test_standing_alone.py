@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from audit.ledger.frames import FrameKind
 from audit.ledger.log.anchor_reading import AnchorReading
 from audit.ledger.log.export_reading import verify_export
 from audit.ledger.log.problems import Wrong
 from audit.ledger.log.verdict import Verdict, verdict_of
-from audit.ledger.log.verifying import Trust
+from audit.ledger.log.verifier import Trust
+from audit.ledger.records.frames import FrameKind
 from tests.harness.evidence import record
 from tests.harness.sizes import PROOF, size
 from tests.unit.audit.log_verify.scene import (
@@ -57,7 +57,12 @@ def test_it_imports_nothing_but_the_log_and_what_reads_json_and_keys() -> None:
         ),
     }
     strange = [each for each in modules.split() if not each.startswith("audit.ledger.log")]
-    assert strange == ["audit", "audit.ledger", "audit.ledger.frames"]
+    assert strange == [
+        "audit",
+        "audit.ledger",
+        "audit.ledger.records",
+        "audit.ledger.records.frames",
+    ]
 
 
 def long_scene(count: int) -> Scene:

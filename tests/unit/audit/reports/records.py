@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from audit.ledger.frames import Frame, FrameKind, decision_frame_id
+from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.store.store import Store
-from audit.reports.making import make_report
+from audit.reports.builder import make_report
+from audit.reports.cases import tell
+from audit.reports.ledger_state import read_ledger
 from audit.reports.model import Report
-from audit.reports.paging import Wanted
+from audit.reports.pages import Wanted
 from audit.reports.periods import DAY_MS, Period, month, time_text
-from audit.reports.reading import read_tallies
-from audit.reports.sealing import read_ledger
-from audit.reports.telling import tell
+from audit.reports.reader import read_tallies
 from core.base.ids import stable_id
 from core.decision.decision import Verdict
 from core.decision.document import FORMAT as DECISION_FORMAT

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from audit.ledger.frames import FrameKind
+from audit.ledger.records.frames import FrameKind
+from audit.reports.completeness import Lives
 from audit.reports.html import html
 from audit.reports.periods import time_text
-from audit.reports.population import Lives
 from core.base.ids import stable_id
 from core.decision.decision import Verdict
 from core.weights.events import Activity, Log, Topic, encode_event

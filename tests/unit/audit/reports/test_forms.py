@@ -14,10 +14,10 @@ from ocsf_json_schema import (  # type: ignore[import-untyped]
 )
 from trestle.oscal.assessment_results import Model
 
+from audit.reports.builder import canonical, digest_of
 from audit.reports.forms.ocsf import VERSION, ocsf
 from audit.reports.forms.oscal import oscal
 from audit.reports.forms.tables import guarded, tables
-from audit.reports.making import canonical, digest_of
 from audit.reports.model import Report
 from cli.report_openreports import openreports
 from cli.report_sarif import sarif

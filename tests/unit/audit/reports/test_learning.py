@@ -6,13 +6,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from audit.access.detections.engine import Broken, Engine
+from audit.access.ingest.state import DETECTIONS
 from audit.ledger.store.store import Store
+from audit.reports.completeness import Learnt
 from audit.reports.html import html
 from audit.reports.learning import learnt
 from audit.reports.periods import DAY_MS
-from audit.reports.population import Learnt
-from audit.weights.engine import Broken, Engine
-from audit.weights.ingest.state import DETECTIONS
 from core.weights.access import decode_access
 from tests.unit.audit.reports.records import (
     CLUSTER,

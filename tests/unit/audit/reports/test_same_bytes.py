@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 from audit.ledger.store.store import Store
-from audit.reports.paging import Wanted
+from audit.reports.ledger_state import read_ledger
+from audit.reports.pages import Wanted
 from audit.reports.periods import time_text
-from audit.reports.reading import read_tallies
-from audit.reports.sealing import read_ledger
+from audit.reports.reader import read_tallies
 from tests.unit.audit.reports.make_all import digests
 from tests.unit.audit.reports.records import (
     MAY,

@@ -10,9 +10,9 @@ from audit.reports.html import html
 from audit.reports.model import Report
 from audit.reports.periods import month
 from audit.reports.sample.cast import EVALUATORS, LEAK_ADDRESS, PIPELINE, WORKERS
-from audit.reports.sample.records import files
-from audit.reports.sample.surroundings import frames
-from audit.reports.sample.taking import take_sample
+from audit.reports.sample.cluster_history import frames
+from audit.reports.sample.intake import take_sample
+from audit.reports.sample.logs import files
 from tests.unit.audit.reports.records import read
 
 OCTOBER = month(2026, 10)

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from audit.reports.accesses import AccessTally
-from audit.reports.intakes import IntakeTally
-from audit.reports.judged import FindingTally
 from audit.reports.periods import DAY_MS, Period
+from audit.reports.tallies.accesses import AccessTally
+from audit.reports.tallies.decisions_and_findings import FindingTally
+from audit.reports.tallies.intakes import IntakeTally
 from core.base.times import milli_text
 from core.weights.intake import FORMAT, Intake
 

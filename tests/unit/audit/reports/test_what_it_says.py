@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from audit.reports.kept import Rows
 from audit.reports.model import Report
 from audit.reports.parts import MOST_ROWS, Sums
 from audit.reports.periods import DAY_MS, Period
+from audit.reports.tallies.bounded_rows import Rows
 from core.weights.access import Act, Attribution, Confidence
 from core.weights.events import Severity
 from tests.unit.audit.reports.records import (

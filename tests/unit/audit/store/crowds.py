@@ -4,7 +4,7 @@ import random
 import uuid
 from collections.abc import Iterator
 
-from audit.ledger.frames import Frame, FrameKind
+from audit.ledger.records.frames import Frame, FrameKind
 from core.base.ids import uuid7
 from core.decision.decision import Verdict
 from core.decision.document import encode_document, uuid7_time

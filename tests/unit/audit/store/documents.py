@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from audit.ledger.frames import Frame, FrameKind, decision_frame_id
+from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from core.base.ids import uuid7
 from core.decision.decision import Action, Finding, Need, Verdict
 from core.decision.document import (

@@ -6,11 +6,11 @@ import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 
-from audit.ledger.store import adopting
+from audit.ledger.store import adoption
 from core.decision.document import encode_document
 from tests.unit.audit.store.documents import CLUSTER, NOW_MS, document
 
-MIGRATIONS = Path(adopting.__file__).parent / "migrations"
+MIGRATIONS = Path(adoption.__file__).parent / "migrations"
 DAY = NOW_MS // 86_400_000
 
 _DECISION = """

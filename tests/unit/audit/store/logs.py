@@ -4,9 +4,9 @@ from typing import Any, Final
 
 import msgspec
 
-from audit.ledger.frames import Frame, FrameKind
+from audit.ledger.log.entries import Entry
 from audit.ledger.log.merkle import root_of
-from audit.ledger.store.records import Entry
+from audit.ledger.records.frames import Frame, FrameKind
 from audit.ledger.store.store import Store
 from core.base.ids import stable_id
 from core.weights.access import FORMAT, Access, Act, SignedBy

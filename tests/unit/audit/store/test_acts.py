@@ -10,9 +10,9 @@ import pytest
 
 from audit.clients.acts import AuditorActs
 from audit.clients.channel import AuditorChannel
-from audit.ledger.acts import ROWS, acts_answering
-from audit.ledger.acts_wire import FORMAT, PATH, ActsPage
-from audit.ledger.serving import BadQuestionError, Question
+from audit.ledger.server.acts import ROWS, acts_answering
+from audit.ledger.server.acts_protocol import FORMAT, PATH, ActsPage
+from audit.ledger.server.service import BadQuestionError, Question
 from audit.ledger.store.store import Store
 from core.base.errors import LedgerError
 from core.decision.decision import Verdict

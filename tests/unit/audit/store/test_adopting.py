@@ -4,11 +4,11 @@ import datetime as dt
 
 import pytest
 
-from audit.ledger.frames import FrameKind
 from audit.ledger.log.adoption import decode_adoption
-from audit.ledger.store import adopting, opening
-from audit.ledger.store.query import Query
-from audit.ledger.store.records import Entry
+from audit.ledger.log.entries import Entry
+from audit.ledger.records.frames import FrameKind
+from audit.ledger.store import adoption, database
+from audit.ledger.store.decisions import Query
 from audit.ledger.store.store import Store
 from core.base.errors import LedgerError
 from tests.unit.audit.store.conftest import Sql, clock
@@ -109,8 +109,8 @@ async def test_a_large_ledger_is_taken_in_by_steps(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So that what is delivered meanwhile need not wait; nothing is left out or taken twice."""
-    monkeypatch.setattr(adopting.adopt, "__defaults__", (7,))
-    monkeypatch.setattr(opening, "_ADOPTED_AT_ONCE", 1)
+    monkeypatch.setattr(adoption.adopt, "__defaults__", (7,))
+    monkeypatch.setattr(database, "_ADOPTED_AT_ONCE", 1)
     make_former(url)
     write_former(url, 0, COUNT)
     async with Store(url, clock) as store:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from audit.ledger.store import sqlite
-from audit.ledger.store.query import Query
+from audit.ledger.store.decisions import Query
 from audit.ledger.store.store import Store
 from core.base.errors import LedgerError
 from core.decision.decision import Verdict

@@ -2,8 +2,8 @@
 
 import asyncio
 
-from audit.ledger.destination import Receipt
-from audit.ledger.store.query import Query
+from audit.ledger.records.destination import Receipt
+from audit.ledger.store.decisions import Query
 from audit.ledger.store.store import Store
 from core.decision.decision import Verdict
 from core.decision.document import decode_document

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from audit.ledger.store.query import MOST_ROWS, Query
+from audit.ledger.store.decisions import MOST_ROWS, Query
 from audit.ledger.store.store import Store
 from core.base.errors import LedgerError
 from core.decision.decision import Action, Verdict

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from audit.ledger.destination import Receipt
-from audit.ledger.store.query import Query
+from audit.ledger.records.destination import Receipt
+from audit.ledger.store.decisions import Query
 from audit.ledger.store.store import Store
 from core.decision.decision import Verdict
 from tests.unit.audit.store.documents import CLUSTER, document, finding, frame

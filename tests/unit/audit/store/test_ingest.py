@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from audit.ledger.frames import FrameKind
+from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.delivery import Delivery, Stored
 from audit.ledger.store.store import Store
 from core.base.errors import LedgerError

@@ -4,8 +4,8 @@ import asyncio
 import random
 from hashlib import sha256
 
-from audit.ledger.frames import Frame, FrameKind
 from audit.ledger.log.merkle import proves_consistency, proves_inclusion
+from audit.ledger.records.frames import Frame, FrameKind
 from audit.ledger.store.delivery import Delivery
 from audit.ledger.store.store import Store
 from tests.unit.audit.store.conftest import Sql, clock

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from audit.ledger.frames import Frame, FrameKind
 from audit.ledger.log.heads import TreeHead, sign_head
 from audit.ledger.log.merkle import proves_consistency, proves_inclusion
 from audit.ledger.log.retention import (
@@ -18,6 +17,7 @@ from audit.ledger.log.retention import (
     first_kept,
     may_collapse,
 )
+from audit.ledger.records.frames import Frame, FrameKind
 from audit.ledger.store.columns import day_of
 from audit.ledger.store.delivery import Delivery
 from audit.ledger.store.store import Store

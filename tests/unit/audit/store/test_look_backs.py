@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from audit.ledger.frames import Frame
-from audit.ledger.recorder import MAX_LOOK_BACK, LedgerRecorder
+from audit.ledger.records.frames import Frame
+from audit.ledger.records.recorder import MAX_LOOK_BACK, LedgerRecorder
 from audit.ledger.store.columns import DAY_MS
 from audit.ledger.store.store import Store
 from core.base.ids import uuid7

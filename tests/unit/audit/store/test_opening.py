@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from audit.ledger.store.query import Query
+from audit.ledger.store.decisions import Query
 from audit.ledger.store.schema import HEAD
 from audit.ledger.store.store import Store
 from audit.ledger.store.tables import (

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from audit.ledger.store.query import Query
+from audit.ledger.store.decisions import Query
 from audit.ledger.store.store import Store
 from core.decision.decision import Verdict
 from tests.unit.audit.store.conftest import Sql

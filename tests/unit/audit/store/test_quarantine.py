@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
-from audit.ledger.destination import Receipt
-from audit.ledger.frames import Frame, FrameKind
-from audit.ledger.store.query import Query
+from audit.ledger.records.destination import Receipt
+from audit.ledger.records.frames import Frame, FrameKind
+from audit.ledger.store.decisions import Query
 from audit.ledger.store.store import Store
 from tests.unit.audit.store.conftest import Sql, clock
 from tests.unit.audit.store.documents import (

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from audit.ledger.frames import Frame, FrameKind
+from audit.ledger.records.frames import Frame, FrameKind
 from audit.ledger.store import sqlite
-from audit.ledger.store.query import Query
-from audit.ledger.store.retaining import Removed
+from audit.ledger.store.decisions import Query
+from audit.ledger.store.retention import Removed
 from audit.ledger.store.store import Store
 from core.decision.document import decode_document
 from tests.unit.audit.store.conftest import Sql, clock

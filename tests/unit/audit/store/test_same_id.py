@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from audit.ledger.frames import FrameKind
-from audit.ledger.log.contents import Contents
 from audit.ledger.log.problems import Where
+from audit.ledger.log.record_check import Contents
+from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.delivery import Delivery
 from audit.ledger.store.store import Store
 from core.weights.access import SignedBy, decode_access

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from audit.ledger.frames import Frame
+from audit.ledger.records.frames import Frame
 from audit.ledger.store.store import Store
 from core.base.errors import LedgerError
 from tests.harness.ports import free_ports

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from audit.ledger.store.query import MOST_ROWS, Query
+from audit.ledger.store.decisions import MOST_ROWS, Query
 from audit.ledger.store.store import Store
 from core.decision.decision import Verdict
 from core.decision.document import decode_document

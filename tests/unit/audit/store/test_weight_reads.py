@@ -8,14 +8,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from audit.access import reads as module
+from audit.access.reads import reads_answering
+from audit.access.reads_protocol import FORMAT, PATH, ReadsPage, Subject
 from audit.clients.channel import AuditorChannel
 from audit.clients.weight_reads import AuditorReads
-from audit.ledger.frames import Frame, FrameKind, decision_frame_id
-from audit.ledger.serving import BadQuestionError, Question
+from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
+from audit.ledger.server.service import BadQuestionError, Question
 from audit.ledger.store.store import Store
-from audit.weights import reads as module
-from audit.weights.reads import reads_answering
-from audit.weights.reads_wire import FORMAT, PATH, ReadsPage, Subject
 from control.risk.look_back import search
 from control.risk.look_back.search import TOO_MANY_ACCESSES, weight_reads
 from core.base.errors import LedgerError

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
-from audit.weights.attribution.confirming import MOST_FIRST, PATIENCE_S, Confirmed, confirm
+from audit.reports.tallies.confirming import MOST_FIRST, PATIENCE_S, Confirmed, confirm
 from core.base.ids import stable_id
 from core.base.times import milli_text
 from core.decision.document import DecisionDocument

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from audit.ledger.frames import Frame, decision_frame_id
+from audit.ledger.records.frames import Frame, decision_frame_id
 from audit.ledger.store.store import Store
-from audit.reports.making import SAMPLE_CLUSTER
+from audit.reports.builder import SAMPLE_CLUSTER
 from tests.unit.audit.reports.records import HUMAN, access, at, fill, something_of_everything
 from tests.unit.cli.conftest import Run
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import structlog
 
-from audit.ledger.frames import FrameKind
+from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store
 from cli import here
 from cli.sample import LEDGER, MARK, bringing_sample, needs_sample

@@ -4,8 +4,8 @@ import time
 import uuid
 from pathlib import Path
 
-from audit.ledger.frames import Frame
-from audit.ledger.recorder import LedgerRecorder
+from audit.ledger.records.frames import Frame
+from audit.ledger.records.recorder import LedgerRecorder
 from audit.ledger.store.store import Store
 from control.weights.changes.comparison import ObjectComparison
 from control.weights.checkpoint import EVER, gap

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from prometheus_client import CollectorRegistry
 
-from audit.ledger.recorder import LedgerRecorder
+from audit.ledger.records.recorder import LedgerRecorder
 from control.weights.checkpoint import Checkpoint, CheckpointStore
 from control.weights.pod_lifecycle.documents import PodSignReader
 from control.weights.pod_lifecycle.loop import LifeMetrics, LifeParts, PodLives

@@ -1,6 +1,6 @@
 """The log over all that is kept, and the tables of what is recorded of weights.
 
-What was stored before has no place in the log yet; `audit.ledger.store.adopting` gives it one.
+What was stored before has no place in the log yet; `audit.ledger.store.adoption` gives it one.
 Here as well no index begins with the time: an id of version 7 sorts by it.
 """
 

@@ -4,10 +4,10 @@ from typing import Any, Final
 
 import msgspec
 
-from audit.ledger.frames import FrameKind
-from audit.weights.attribution.attributing import Found, attribute
-from audit.weights.attribution.histories import Histories
-from audit.weights.attribution.rules import ORDINARY, Rules
+from audit.access.attribution.candidates import Found, attribute
+from audit.access.attribution.histories import Histories
+from audit.access.attribution.rules import ORDINARY, Rules
+from audit.ledger.records.frames import FrameKind
 from core.base.ids import stable_id
 from core.base.times import second_text
 from core.weights.access import Access, Act, Caller, SignedBy

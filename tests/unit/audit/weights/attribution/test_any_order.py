@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from audit.ledger.frames import FrameKind
-from audit.weights.attribution.histories import Histories
-from audit.weights.attribution.standing import Standings
+from audit.access.attribution.histories import Histories
+from audit.access.attribution.risk_history import Standings
+from audit.ledger.records.frames import FrameKind
 from core.base.ids import stable_id
 from core.weights.pod_lifecycle import LifeEvent, encode_life
 from tests.unit.audit.weights.attribution.lived import (

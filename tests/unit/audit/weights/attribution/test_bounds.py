@@ -5,10 +5,10 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.weights.attribution.attributing import attribute
-from audit.weights.attribution.histories import Histories
-from audit.weights.attribution.lives import Life, life_of, unix_seconds
-from audit.weights.attribution.pods import Pods
+from audit.access.attribution.candidates import attribute
+from audit.access.attribution.histories import Histories
+from audit.access.attribution.lives import Life, life_of, unix_seconds
+from audit.access.attribution.pods import Pods
 from core.weights.access import Confidence
 from tests.unit.audit.weights.attribution.lived import (
     CLIENT,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from audit.weights.attribution.rules import Rules
+from audit.access.attribution.rules import Rules
 from core.weights.access import Caller, Confidence, SignedBy
 from tests.unit.audit.weights.attribution.lived import (
     CLIENT,

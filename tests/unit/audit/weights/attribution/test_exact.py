@@ -1,6 +1,6 @@
 """An access is exact where its identity and its address say one and the same Pod."""
 
-from audit.weights.attribution.rules import Rules
+from audit.access.attribution.rules import Rules
 from core.weights.access import Caller, Confidence
 from tests.unit.audit.weights.attribution.lived import (
     ALICE,

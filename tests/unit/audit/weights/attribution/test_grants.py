@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from audit.weights.attribution.attributing import attribute
-from audit.weights.attribution.grant_history import Grants
-from audit.weights.attribution.granting import Granted, granted
+from audit.access.attribution.candidates import attribute
+from audit.access.attribution.grant_history import Grants
+from audit.access.attribution.grants import Granted, granted
 from core.weights.access import Access, Act, Caller, SignedBy
 from core.weights.pod_lifecycle import ObjectChange, PodLife
 from tests.unit.audit.weights.attribution.lived import (

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from audit.ledger.frames import FrameKind
-from audit.weights.attribution.attributing import attribute
-from audit.weights.attribution.histories import Histories
+from audit.access.attribution.candidates import attribute
+from audit.access.attribution.histories import Histories
+from audit.ledger.records.frames import FrameKind
 from core.weights.access import Confidence
 from core.weights.pod_lifecycle import ObjectChange, PodLife, encode_change
 from core.weights.roll_calls import build_roll_call

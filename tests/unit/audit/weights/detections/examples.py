@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from audit.weights.detecting import Event
+from audit.access.model.detection import Event
 from core.weights.events import Severity
 from tests.unit.audit.weights.detections.telling import Around
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from audit.weights.detecting import Event
+from audit.access.model.detection import Event
 from core.weights.access import Access, Act
 from core.weights.events import Activity, Severity, Topic
 from tests.unit.audit.weights.detections.examples import fires, quiet

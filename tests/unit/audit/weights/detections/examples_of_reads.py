@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from audit.weights.detecting import Event
+from audit.access.model.detection import Event
 from core.weights.access import Act, Caller, Confidence, SignedBy
 from core.weights.events import Severity
 from tests.unit.audit.weights.detections.examples import fires, quiet

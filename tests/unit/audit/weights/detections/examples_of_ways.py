@@ -1,6 +1,6 @@
 """Stories for the detections 6 to 11 and 18: how accesses were made, by whom, with what right."""
 
-from audit.weights.detecting import Event
+from audit.access.model.detection import Event
 from core.weights.access import UNATTRIBUTED, Access, Act, Caller, SignedBy
 from core.weights.events import Severity, Topic
 from tests.unit.audit.weights.detections.examples import fires, quiet

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import msgspec
 
-from audit.weights.detecting import DAY_S, HOUR_S, Event
-from audit.weights.engine import Engine
-from audit.weights.findings import stamp
+from audit.access.detections.engine import Engine
+from audit.access.model.detection import DAY_S, HOUR_S, Event
+from audit.access.model.findings import stamp
 from core.base.ids import stable_id
 from core.weights.access import (
     FORMAT,

@@ -4,10 +4,16 @@ import os
 
 import pytest
 
-from audit.weights.engine import Engine
-from audit.weights.footprints import MOST_BLOBS, Footprint, add_day, add_window, forget_before
-from audit.weights.robust import MOST_DAYS, Days, add, usual_of
-from audit.weights.sightings import agent_family, digest_of, network_of, touched
+from audit.access.baselines.daily_amounts import MOST_DAYS, Days, add, usual_of
+from audit.access.baselines.footprints import (
+    MOST_BLOBS,
+    Footprint,
+    add_day,
+    add_window,
+    forget_before,
+)
+from audit.access.detections.engine import Engine
+from audit.access.model.sightings import agent_family, digest_of, network_of, touched
 from core.weights.access import Act, Caller
 from core.weights.events import Topic
 from tests.unit.audit.weights.detections.telling import Around, access, activity, at, attributed

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audit.weights import cases
-from audit.weights.cases import Case, cases_of
-from audit.weights.catalogue import DETECTIONS
-from audit.weights.findings import stamp
-from audit.weights.phases import PHASE_OF, PHASES, phase_of
+from audit.access import cases
+from audit.access.cases import Case, cases_of
+from audit.access.detections.catalogue import DETECTIONS
+from audit.access.model.findings import stamp
+from audit.access.phases import PHASE_OF, PHASES, phase_of
 from core.base.ids import stable_id
 from core.weights.events import FORMAT, Finding, Severity
 from tests.unit.audit.weights.detections.telling import ANN, BOB, SHARD, at, shown

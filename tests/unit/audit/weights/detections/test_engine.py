@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audit.weights.catalogue import DETECTIONS
-from audit.weights.detecting import Detection, Event, Known
-from audit.weights.engine import Engine
-from audit.weights.ingest.ordering import DELAY_S, Ordering, event_seconds
+from audit.access.detections.catalogue import DETECTIONS
+from audit.access.detections.engine import Engine
+from audit.access.ingest.event_order import DELAY_S, Ordering, event_seconds
+from audit.access.model.detection import Detection, Event, Known
 from core.base.errors import SettingsError
 from core.weights.access import Act, SignedBy
 from core.weights.events import Finding, Severity, Topic

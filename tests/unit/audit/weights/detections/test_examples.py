@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from audit.weights.catalogue import DETECTIONS
-from audit.weights.detecting import Detection
-from audit.weights.engine import Engine
-from audit.weights.findings import stamp
+from audit.access.detections.catalogue import DETECTIONS
+from audit.access.detections.engine import Engine
+from audit.access.model.detection import Detection
+from audit.access.model.findings import stamp
 from core.weights.events import MOST_EVIDENCE, Severity, decode_finding, encode_event
 from tests.unit.audit.weights.detections import (
     examples_of_changes,

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 import pytest
 
-from audit.weights.detecting import Event
-from audit.weights.engine import Engine
-from audit.weights.findings import stamp
-from audit.weights.ingest.ordering import event_seconds
+from audit.access.detections.engine import Engine
+from audit.access.ingest.event_order import event_seconds
+from audit.access.model.detection import Event
+from audit.access.model.findings import stamp
 from core.weights.access import Act, Caller
 from core.weights.events import Severity, Topic
 from tests.unit.audit.weights.detections.examples_of_changes import TRAIN, trusted

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from audit.weights.detecting import Event
+from audit.access.model.detection import Event
 from core.weights.access import Act
 from tests.unit.audit.weights.detections.telling import SHARD, access, at, shown, write
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import structlog
 
-from audit.ledger.frames import FrameKind
+from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store
 from cli.auditor_weights import ingest_of, open_weights
 from cli.settings import Settings

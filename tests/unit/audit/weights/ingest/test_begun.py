@@ -3,10 +3,10 @@
 import json
 from typing import Any
 
-from audit.ledger.frames import FrameKind
+from audit.access.parsers import activity_log
+from audit.access.parsers.activity_log import Begun
+from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store
-from audit.weights.records import activities
-from audit.weights.records.activities import Begun
 from core.weights.events import Activity, decode_activity
 from tests.harness.storage_logs import BEGIN_MS, encoded, log_time, resource_id
 from tests.unit.audit.weights.ingest.world import entries, ingest_of, stretch, take_all
@@ -63,7 +63,7 @@ async def test_what_cannot_be_read_is_told(ledger: Store) -> None:
 def test_kept_are_the_last_within_the_bounds() -> None:
     """Neither many operations nor large ones make a checkpoint large."""
     begun = Begun()
-    for number in range(activities.MOST_KEPT + 50):
+    for number in range(activity_log.MOST_KEPT + 50):
         begun.note(("s", "o", str(number)), {"n": number})
     kept = Begun()
     kept.restore(begun.saved())
@@ -71,4 +71,4 @@ def test_kept_are_the_last_within_the_bounds() -> None:
     assert kept.of(("s", "o", "50")) == {"n": 50}
     for number in range(100):
         begun.note(("s", "large", str(number)), {"n": "x" * 60_000})
-    assert len(begun.saved()) < activities.MOST_KEPT_BYTES + 70_000
+    assert len(begun.saved()) < activity_log.MOST_KEPT_BYTES + 70_000

@@ -8,8 +8,8 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from typer.testing import CliRunner
 
+from audit.access.ingest.metrics import WeightsCollector
 from audit.ledger.store.store import Store
-from audit.weights.ingest.metrics import WeightsCollector
 from cli.main import app
 from tests.harness.storage_logs import BEGIN_MS, lines
 from tests.unit.audit.weights.ingest.world import ingest_of, stretch, stretches, take_all

@@ -5,8 +5,8 @@ from collections.abc import AsyncGenerator, Mapping
 
 import pytest
 
-from audit.weights.ingest.merging import Merging
-from audit.weights.sources.stretch import Stretch
+from audit.access.model.batch import Stretch
+from audit.access.sources.merger import Merging
 from core.base.errors import SourceError
 
 

@@ -4,13 +4,13 @@ import asyncio
 import threading
 from typing import Any
 
-from audit.ledger.frames import FrameKind
+from audit.access.detections.engine import Engine
+from audit.access.ingest.pipeline import Ingest
+from audit.access.ingest.state import Options
+from audit.access.parsers.caller_networks import CallerNetworks, Callers
+from audit.access.parsers.reader import Reader
+from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store
-from audit.weights.engine import Engine
-from audit.weights.ingest.ingesting import Ingest
-from audit.weights.ingest.state import Options
-from audit.weights.records.callers import CallerNetworks, Callers
-from audit.weights.records.reading import Reader
 from core.weights.access import decode_access
 from tests.harness.storage_logs import BEGIN_MS, Life, lines
 from tests.unit.audit.weights.ingest.world import CLUSTER, change, entries, stretch, take_all

@@ -4,7 +4,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.weights.ingest.ordering import LEADERS, Ordering
+from audit.access.ingest.event_order import LEADERS, Ordering
 from core.base.ids import stable_id
 from core.weights.events import LogGap
 

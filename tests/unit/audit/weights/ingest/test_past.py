@@ -1,8 +1,8 @@
 """Logs of last month are attributed by what was so last month, and grants by what was granted."""
 
-from audit.ledger.frames import Frame, FrameKind
+from audit.access.ingest.pipeline import Ingest
+from audit.ledger.records.frames import Frame, FrameKind
 from audit.ledger.store.store import Store
-from audit.weights.ingest.ingesting import Ingest
 from core.base.times import second_text
 from core.weights.access import Access, Confidence, decode_access
 from tests.harness.storage_logs import BEGIN_MS, PRINCIPAL, encoded, storage_record

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from audit.ledger.frames import Frame, FrameKind, decision_frame_id
+from audit.access.ingest.past_memories import NAME
+from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.store.store import Store
-from audit.weights.ingest.past import NAME
 from core.base.ids import stable_id
 from core.weights.pod_lifecycle import encode_life
 from tests.harness.storage_logs import BEGIN_MS, application

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from audit.ledger.frames import FrameKind
+from audit.access.ingest.memory import Memory
+from audit.access.ingest.parser_process import LEAST, Beside
+from audit.access.model.batch import MOST_RECORD
+from audit.access.parsers.caller_networks import CallerNetworks, Callers
+from audit.access.parsers.reader import Reader
+from audit.access.parsers.store_index import WeightStores
+from audit.access.sources.files import Files
+from audit.access.sources.lines import Lines
+from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store
-from audit.weights.ingest.memory import Memory
-from audit.weights.ingest.reading_beside import LEAST, Beside
-from audit.weights.records.callers import CallerNetworks, Callers
-from audit.weights.records.reading import Reader
-from audit.weights.records.store_index import WeightStores
-from audit.weights.sources.lines import Lines
-from audit.weights.sources.streams import Files
-from audit.weights.sources.stretch import MOST_RECORD
 from core.base.networks import network_of
 from tests.harness.storage_logs import encoded, lines, storage_record
 from tests.unit.audit.weights.ingest.world import (

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from audit.ledger.frames import FrameKind
+from audit.access.detections.engine import Engine
+from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.delivery import Delivery, Stored
 from audit.ledger.store.store import Store
-from audit.weights.engine import Engine
 from core.base.errors import LedgerError
 from tests.harness.sizes import size
 from tests.unit.audit.weights.ingest.world import (

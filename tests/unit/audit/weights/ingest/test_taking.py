@@ -4,7 +4,7 @@ import asyncio
 import json
 from typing import Any
 
-from audit.ledger.frames import FrameKind
+from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store
 from core.weights.access import Confidence, decode_access
 from core.weights.events import decode_activity

@@ -6,17 +6,17 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from hashlib import sha256
 from typing import Any, Final
 
-from audit.ledger.frames import Frame, FrameKind, decision_frame_id
+from audit.access.detections.engine import Engine
+from audit.access.ingest.parser_process import Beside
+from audit.access.ingest.pipeline import Ingest
+from audit.access.ingest.state import Options
+from audit.access.model.batch import Record, Stretch
+from audit.access.parsers.caller_networks import CallerNetworks, Callers
+from audit.access.parsers.reader import Reader
+from audit.ledger.log.entries import Entry
 from audit.ledger.log.merkle import root_of
-from audit.ledger.store.records import Entry
+from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.store.store import Store
-from audit.weights.engine import Engine
-from audit.weights.ingest.ingesting import Ingest
-from audit.weights.ingest.reading_beside import Beside
-from audit.weights.ingest.state import Options
-from audit.weights.records.callers import CallerNetworks, Callers
-from audit.weights.records.reading import Reader
-from audit.weights.sources.stretch import Record, Stretch
 from core.base.ids import stable_id
 from core.base.networks import network_of
 from core.base.times import second_text

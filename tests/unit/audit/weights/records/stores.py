@@ -3,11 +3,11 @@
 import json
 from typing import Any, Final
 
-from audit.weights.records.callers import CallerNetworks, Callers
-from audit.weights.records.shapes import fields_from, fields_or_object
-from audit.weights.records.storage import Reading, access_of
-from audit.weights.records.store_index import WeightStores
-from audit.weights.records.words import Fields
+from audit.access.parsers.caller_networks import CallerNetworks, Callers
+from audit.access.parsers.shapes import fields_from, fields_or_object
+from audit.access.parsers.storage_fields import Fields
+from audit.access.parsers.storage_log import Reading, access_of
+from audit.access.parsers.store_index import WeightStores
 from core.base.networks import network_of
 from core.weights.access import Access
 from core.weights.stores import WeightStore, parse_store

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from audit.weights.records.activities import Begun, activities_of
+from audit.access.parsers.activity_log import Begun, activities_of
 from core.base.errors import UnreadableRecordError
 from core.weights.events import Activity, Topic, decode_activity, encode_event
 from tests.harness.storage_logs import ACCOUNT, PRINCIPAL, SUBSCRIPTION, TENANT, encoded

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from audit.weights.records.reading import Reader
-from audit.weights.sources.stretch import Record
+from audit.access.model.batch import Record
+from audit.access.parsers.reader import Reader
 from core.weights.events import Activity, Topic, encode_event
 from core.weights.intake import RefusedRecord
 from tests.harness.storage_logs import APPLICATION, PRINCIPAL, encoded

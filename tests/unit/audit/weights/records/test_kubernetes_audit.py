@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from audit.weights.records.kubernetes_audit import parse_kubernetes
-from audit.weights.records.reading import Reader
-from audit.weights.sources.stretch import Record
+from audit.access.model.batch import Record
+from audit.access.parsers.kubernetes_audit import parse_kubernetes
+from audit.access.parsers.reader import Reader
 from core.base.errors import UnreadableRecordError
 from core.weights.events import Activity, Log, Topic, encode_event
 from tests.harness.storage_logs import PRINCIPAL, encoded

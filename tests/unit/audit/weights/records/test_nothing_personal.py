@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audit.weights.records.reading import Reader
-from audit.weights.records.refusing import refused
-from audit.weights.sources.stretch import Record
+from audit.access.model.batch import Record
+from audit.access.parsers.reader import Reader
+from audit.access.parsers.refusing import refused
 from core.weights.access import Access
 from core.weights.intake import RefusedRecord
 from tests.harness.storage_logs import encoded, identity, storage_record

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from audit.weights.records.log_times import known_time
-from audit.weights.records.operations import OPERATIONS, SOURCES
+from audit.access.parsers.log_times import known_time
+from audit.access.parsers.operations import OPERATIONS, SOURCES
 from core.weights.access import Act, Caller
 from tests.harness.storage_logs import APPLICATION, BLOB, PRINCIPAL, TENANT, storage_record
 from tests.unit.audit.weights.records.stores import parsed, read

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from audit.weights.records.store_index import WeightStores
+from audit.access.parsers.store_index import WeightStores
 from tests.harness.storage_logs import ACCOUNT
 from tests.unit.audit.weights.records.stores import parsed, store
 

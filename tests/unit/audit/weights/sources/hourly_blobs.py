@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from audit.weights.sources.folder import Folder
-from audit.weights.sources.hourly import HourlyBlobs, HourlySettings
-from audit.weights.sources.stretch import Stretch
+from audit.access.model.batch import Stretch
+from audit.access.sources.folder import Folder
+from audit.access.sources.hourly_blobs import HourlyBlobs, HourlySettings
 from core.weights.events import LogGap
 from tests.harness.storage_logs import ACCOUNT, resource_id
 

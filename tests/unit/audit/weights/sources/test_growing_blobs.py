@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from audit.weights.sources.stretch import MOST_STRETCH
+from audit.access.model.batch import MOST_STRETCH
 from core.base.errors import SourceError
 from tests.unit.audit.weights.sources.hourly_blobs import (
     FIRST,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from audit.weights.sources.folder import Folder
-from audit.weights.sources.hours import hour_blob, missing
-from audit.weights.sources.streams import Files
+from audit.access.sources.blob_hours import hour_blob, missing
+from audit.access.sources.files import Files
+from audit.access.sources.folder import Folder
 
 HOUR = "y=2026/m=05/d=01/h=09/m=00"
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from audit.weights.sources.hours import (
+from audit.access.sources.blob_hours import (
     Mark,
     hour_blob,
     missing,

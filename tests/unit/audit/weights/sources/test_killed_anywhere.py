@@ -3,8 +3,8 @@
 import random
 from pathlib import Path
 
-from audit.weights.sources.folder import Folder
-from audit.weights.sources.hourly import HourlyBlobs, HourlySettings
+from audit.access.sources.folder import Folder
+from audit.access.sources.hourly_blobs import HourlyBlobs, HourlySettings
 from tests.unit.audit.weights.sources.hourly_blobs import LONG_AFTER, Seen, hour_name, record
 
 

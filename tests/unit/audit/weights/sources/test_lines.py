@@ -2,8 +2,8 @@
 
 import pytest
 
-from audit.weights.sources.lines import Lines
-from audit.weights.sources.stretch import MOST_RECORD, Record
+from audit.access.model.batch import MOST_RECORD, Record
+from audit.access.sources.lines import Lines
 
 LONG = b'{"a":"' + b"x" * MOST_RECORD + b'"}'
 

@@ -11,8 +11,8 @@ import pytest
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete  # type: ignore[import-untyped]
 from aiokafka.structs import TopicPartition  # type: ignore[import-untyped]
 
+from audit.access.model.batch import Stretch
 from audit.clients.log_hub import LogHub, LogHubSettings
-from audit.weights.sources.stretch import Stretch
 from core.base.errors import EntraError, SettingsError, SourceError
 from kube.client.event_hubs import CONNECTION_STRING_USER
 from tests.harness.kafka import CONNECTION_STRING, Kafka

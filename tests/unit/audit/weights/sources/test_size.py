@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from audit.weights.records.reading import Reader
-from audit.weights.sources.folder import Folder
-from audit.weights.sources.hourly import HourlyBlobs, HourlySettings
+from audit.access.parsers.reader import Reader
+from audit.access.sources.folder import Folder
+from audit.access.sources.hourly_blobs import HourlyBlobs, HourlySettings
 from core.weights.access import Access
 from tests.harness.evidence import record
 from tests.harness.sizes import PROOF, size

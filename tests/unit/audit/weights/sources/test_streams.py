@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from audit.weights.sources.envelopes import parts_of
-from audit.weights.sources.streams import Files, StandardInput
-from audit.weights.sources.stretch import Source, Stretch
+from audit.access.model.batch import Source, Stretch
+from audit.access.sources.envelopes import parts_of
+from audit.access.sources.files import Files, StandardInput
 from core.base.errors import SourceError
 from tests.unit.audit.weights.sources.hourly_blobs import record, told
 

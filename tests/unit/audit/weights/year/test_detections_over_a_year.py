@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from audit.weights.catalogue import DETECTIONS
+from audit.access.detections.catalogue import DETECTIONS
 from tests.harness.evidence import record
 from tests.harness.sizes import PROOF, size
 from tests.harness.weights_year import Year

@@ -1,0 +1,1 @@
+"""From which Pod an access came and under which grant, by what the ledger knows."""

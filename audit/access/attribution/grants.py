@@ -1,0 +1,161 @@
+"""Which AccessGrant covered an access when it was made. Pure: all is in the history of grants."""
+
+from collections.abc import Callable, Collection
+from typing import Final, NamedTuple
+
+from audit.access.attribution.candidates import Found
+from audit.access.attribution.grant_history import Grants, Term
+from audit.access.attribution.histories import Histories
+from audit.access.attribution.lives import Life
+from core.decision.document import uuid7_unix_ms
+from core.weights.access import Access, Act, SignedBy
+from core.weights.stores import Right
+
+_RIGHTS: Final[dict[Act, Right]] = {
+    Act.READ: "read",
+    Act.LIST: "read",
+    Act.WRITE: "write",
+    Act.DELETE: "delete",
+    Act.COPY: "write",
+    Act.OTHER: "read",
+}
+"""A copy writes where its record says, and reads in a record of its own. Of an operation that no
+release knew, reading is the least that it does."""
+
+_SIGNED: Final = {
+    SignedBy.ACCOUNT_KEY: "signed with the account's key",
+    SignedBy.SAS: "signed with a SAS of the account's key",
+    SignedBy.DELEGATION_SAS: "signed with a delegated SAS that no Pod of its maker's used",
+    SignedBy.ANONYMOUS: "anonymous",
+}
+
+Refuses = Callable[[Term], str]
+"""Says why a grant is not for somebody; empty where it is."""
+
+_MOST_TOLD: Final = 50
+"""Grants of others that are looked at for the nearest reason: there may be thousands."""
+
+_BEARER: Final = "no grant is given to whoever holds it"
+
+
+class Granted(NamedTuple):
+    """The grant that covered an access, or why none did; both empty where it is of no weights."""
+
+    grant: str = ""
+    ungranted: str = ""
+
+
+class Behind(NamedTuple):
+    """One Pod's part in the question: as whom it runs, for whom, and what let it in."""
+
+    namespace: str
+    service_account: str
+    requester: str
+    admitted_under: tuple[str, ...]
+    """Grants that its decision names: they let its requester in by name or by group."""
+
+
+def granted(access: Access, found: Found, histories: Histories, grants: Grants) -> Granted:
+    """Say which live, twice-approved grant covered an access.
+
+    Where several Pods can have made it, each must be covered: nobody is excused by another's grant.
+    """
+    if not access.store:
+        return Granted()
+    if not found.lives:
+        return _unattributed(access, found, grants.about(access.store))
+    behind = sorted({_behind(life, histories) for life in found.lives})
+    answers = [_of_pod(access, one, grants) for one in behind]
+    refused = [answer.ungranted for answer in answers if not answer.grant]
+    if not refused:
+        return Granted(min(answer.grant for answer in answers))
+    if len(refused) < len(answers):
+        return Granted("", f"of those that it can have been, some had no grant: {refused[0]}")
+    return Granted("", refused[0])
+
+
+def right_of(access: Access) -> Right:
+    """Give the right that an access needs."""
+    if access.act is Act.POLICY:
+        return "read" if access.operation.startswith("Get") else "write"
+    return _RIGHTS[access.act]
+
+
+def _behind(life: Life, histories: Histories) -> Behind:
+    _, admission = histories.admission(life)
+    namespace, _, account = life.service_account.partition("/")
+    return Behind(namespace, account, admission.requester, admission.grants)
+
+
+def _unattributed(access: Access, found: Found, terms: Collection[Term]) -> Granted:
+    if access.signed_by is not SignedBy.OAUTH:
+        return Granted("", f"{_SIGNED.get(access.signed_by, 'nobody signed in')}: {_BEARER}")
+    if found.accounts:
+        return Granted("", f"it comes from no Pod of {', '.join(found.accounts[:3])}")
+    return _best(access, terms, lambda term: _refuses_person(term, access))
+
+
+def _of_pod(access: Access, behind: Behind, grants: Grants) -> Granted:
+    """Look at the grants that name its service account; at all others only for what to say."""
+    own = grants.naming(access.store, behind.namespace, behind.service_account)
+    terms = own or grants.about(access.store)[:_MOST_TOLD]
+    return _best(access, terms, lambda term: _refuses_pod(term, behind))
+
+
+def _best(access: Access, terms: Collection[Term], refuses: Refuses) -> Granted:
+    """Give the first grant that covers; else the reason of the one that came nearest."""
+    best = (0, f"there is no AccessGrant of {access.store}")
+    for term in terms:
+        near, why = _refused(term, access, refuses)
+        if not why:
+            return Granted(term.grant.id)
+        if near > best[0]:
+            grant = term.grant.meta
+            best = (near, f"AccessGrant {grant.namespace}/{grant.name} {why}")
+    return Granted("", best[1])
+
+
+def _refused(term: Term, access: Access, refuses: Refuses) -> tuple[int, str]:
+    """Say why a grant does not cover, and how near it came; empty where it does."""
+    if not term.grant.covers_place(access.container, access.blob):
+        return 1, "is not about that blob"
+    right = right_of(access)
+    if right not in term.grant.spec.rights:
+        return 2, f"does not give the right to {right}"
+    if why := refuses(term):
+        return 3, why
+    return _out_of_time(term, uuid7_unix_ms(access.id) / 1000)
+
+
+def _out_of_time(term: Term, unix_s: float) -> tuple[int, str]:
+    grant = term.grant
+    if unix_s < grant.begins:
+        return 4, f"begins only at {grant.spec.not_before}"
+    if unix_s >= grant.expires:
+        return 6, f"had expired at {grant.spec.expires_at}"
+    if not term.approved:
+        return 5, "was not approved by two people"
+    if not term.begin <= unix_s < term.end:
+        return 4, "was not in force then"
+    return 0, ""
+
+
+def _refuses_pod(term: Term, behind: Behind) -> str:
+    meta, spec = term.grant.meta, term.grant.spec
+    if behind.namespace != meta.namespace:
+        return f"is of another namespace than {behind.namespace}"
+    if behind.service_account not in (spec.service_accounts or ()):
+        return f"does not name the service account {behind.service_account}"
+    if term.grant.id in behind.admitted_under or behind.requester in (spec.people or ()):
+        return ""
+    if not behind.requester:
+        return "names people, and nobody is known who asked for the Pod"
+    return f"does not name {behind.requester}, who asked for the Pod"
+
+
+def _refuses_person(term: Term, access: Access) -> str:
+    if f"oid:{access.principal}" in (term.grant.spec.people or ()):
+        return ""
+    if term.grant.spec.groups:
+        return f"does not name {access.who}; who is in its groups is not known here"
+    return f"does not name {access.who}"

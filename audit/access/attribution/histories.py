@@ -1,0 +1,175 @@
+"""What the ledger knows that attribution rests on, put together as its documents come."""
+
+import itertools
+import math
+from typing import Any, Final
+
+import msgspec
+
+from audit.access.attribution.admissions import Admission, Admissions, images_of, read_admitted
+from audit.access.attribution.gaps import Gaps
+from audit.access.attribution.identities import KINDS, Identities
+from audit.access.attribution.lives import Life, life_of, merged, unix_seconds
+from audit.access.attribution.pods import MOST_PODS, Pods
+from audit.access.attribution.roll_calls import Calls
+from audit.ledger.records.frames import FrameKind
+from core.weights.events import decode_gap
+from core.weights.pod_lifecycle import decode_change, decode_life
+from core.weights.roll_calls import KIND as ROLL_CALL
+
+FORMAT: Final = 2
+"""Of what `saved` gives."""
+
+MOST_NAMELESS: Final = 10_000
+"""Pods that wait for who their service account names: more than one delivery brings."""
+
+MOST_GONE: Final = 50_000
+"""Pods of which it is remembered that they have ended and were forgotten: about 8 MB."""
+
+NOTHING: Final = Admission()
+
+
+class Histories:
+    """Pods, identities, decisions and gaps: those of a time, which `forget` moves on.
+
+    Kept are Pods that can sign in as someone or mount blobs: the others cannot reach weights by an
+    identity of their own. Documents may come in any order, and again.
+    """
+
+    def __init__(self, most_pods: int = MOST_PODS) -> None:
+        self.pods = Pods(most_pods)
+        self.identities = Identities()
+        self.admissions = Admissions()
+        self.gaps = Gaps()
+        self.calls = Calls()
+        self.forgotten_s = -math.inf
+        """Unix seconds: Pods that ended before are forgotten."""
+        self._nameless: dict[str, Life] = {}
+        """By UID: the last Pods that sign in as nobody, as far as is known: who their service
+        account names may come after them."""
+        self._gone: dict[str, None] = {}
+        """UIDs that were forgotten last: what comes of them now comes after their end."""
+
+    def take(self, kind: int, payload: bytes, projection: bytes | None = None) -> None:
+        """Take in a document of the ledger; of kinds that say nothing here, nothing.
+
+        `projection` is that of a decision, where the ledger has it.
+
+        Raises:
+            ValueError: it cannot be read.
+        """
+        if kind == FrameKind.POD_LIFE:
+            life = self.calls.answered(life_of(decode_life(payload)))
+            self.gaps.begin(life.noted)
+            self._take_life(life)
+        elif kind == FrameKind.DECISION:
+            self._take_decision(payload, projection)
+        elif kind == FrameKind.CHANGE:
+            change = decode_change(payload)
+            if change.kind in KINDS:
+                account = self.identities.take(change, unix_seconds(change.time))
+                if self.identities.names_anybody(account):
+                    self._call(account)
+            elif change.kind == "WeightStore":
+                self._pair(change.spec)
+            elif change.kind == ROLL_CALL and self.calls.take(change):
+                for life in self.calls.silent([*self.pods, *self._nameless.values()]):
+                    self._take_life(life)
+        elif kind == FrameKind.LOG_GAP:
+            self.gaps.take(decode_gap(payload))
+
+    def forget(self, before_s: float) -> None:
+        """Forget Pods and gaps that ended before a time."""
+        self.forgotten_s = max(self.forgotten_s, before_s)
+        for uid in self.pods.forget(before_s):
+            self.admissions.drop(uid)
+            self._gone[uid] = None
+        for uid in list(itertools.islice(self._gone, max(0, len(self._gone) - MOST_GONE))):
+            del self._gone[uid]
+        self.gaps.forget(before_s)
+
+    def admission(self, life: Life) -> tuple[str, Admission]:
+        """Give the id of the decision that admitted a Pod, empty without one, and what it says."""
+        found = self.admissions.of(life.uid)
+        return found or (life.decision, NOTHING)
+
+    def saved(self) -> bytes:
+        """Give all of it as MessagePack, as of now."""
+        return msgspec.msgpack.encode(
+            {
+                "format": FORMAT,
+                "lives": list(self.pods),
+                "lost": self.pods.lost,
+                "identities": self.identities.saved(),
+                "admissions": self.admissions.saved(),
+                "gaps": self.gaps.saved(),
+                "calls": self.calls.saved(),
+                "nameless": list(self._nameless.values()),
+                "gone": list(self._gone),
+                "forgotten": self.forgotten_s,
+            }
+        )
+
+    def restore(self, content: bytes) -> None:
+        """Take back what `saved` gave, into one that knows nothing yet.
+
+        Raises:
+            ValueError: it is of another format, or none.
+        """
+        stored: dict[str, Any] = msgspec.msgpack.decode(content)
+        if stored.get("format") != FORMAT:
+            message = f"histories of format {stored.get('format')}: this release reads {FORMAT}"
+            raise ValueError(message)
+        for life in stored["lives"]:
+            self.pods.add(msgspec.convert(life, Life))
+        self.pods.lost = stored["lost"]
+        self.identities.restore(stored["identities"])
+        self.admissions.restore(stored["admissions"])
+        self.gaps.restore(stored["gaps"])
+        self.calls.restore(stored["calls"])
+        for life in stored["nameless"]:
+            self._wait(msgspec.convert(life, Life))
+        self._gone = dict.fromkeys(stored["gone"])
+        self.forgotten_s = stored["forgotten"]
+
+    def _take_life(self, life: Life) -> None:
+        if life.uid in self._gone and life.ended == math.inf:
+            return
+        known = self.pods.get(life.uid)
+        named = self.identities.names_anybody(life.service_account)
+        if known or life.clients or life.volumes or named:
+            life = merged(self._nameless.pop(life.uid, None), life)
+            for uid in self.pods.add(life):
+                self.admissions.drop(uid)
+            self.admissions.keep(life.uid)
+        else:
+            self._wait(life)
+
+    def _wait(self, life: Life) -> None:
+        """Let a Pod wait that signs in as nobody, as far as is known; the oldest makes room."""
+        self._nameless[life.uid] = merged(self._nameless.pop(life.uid, None), life)
+        if len(self._nameless) > MOST_NAMELESS:
+            gone = self._nameless.pop(next(iter(self._nameless)))
+            if gone.ended != math.inf:
+                self.admissions.drop(gone.uid)
+
+    def _call(self, account: str) -> None:
+        """Take in the Pods that waited for their service account to name somebody."""
+        waiting = [each for each in self._nameless.values() if each.service_account == account]
+        for life in waiting:
+            self._take_life(life)
+
+    def _take_decision(self, payload: bytes, projection: bytes | None) -> None:
+        admitted = read_admitted(payload)
+        if not admitted.counts:
+            return
+        uid = admitted.request.object_uid
+        images = images_of(projection) if projection else ()
+        self.admissions.take(admitted, images, kept=self.pods.get(uid) is not None)
+
+    def _pair(self, spec: Any) -> None:
+        identities = spec.get("identities") if isinstance(spec, dict) else None
+        for each in identities if isinstance(identities, list) else ():
+            object_id, client = each.get("objectId"), each.get("clientId")
+            if isinstance(object_id, str) and isinstance(client, str):
+                self.identities.pair(object_id, client)

@@ -1,0 +1,1 @@
+"""What is usual for somebody: amounts by day, footprints, sizes of blobs."""

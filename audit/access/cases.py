@@ -1,0 +1,231 @@
+"""Puts findings that belong to one story together: one case with a timeline. Pure.
+
+Findings belong together where, within some days, they are about the same principal and store, or
+share a rare thread: a Pod, the human behind it, an address outside the operator's networks. What
+happened to a whole account (keys listed, the log switched off) is part of every story there that
+begins soon after. A case is made when it is read: findings are append-only, so the same findings
+give the same case, and a later finding makes it longer.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from audit.access.case_threads import Thread, joining_threads
+from audit.access.model.findings import LONGEST_TITLE, size_text
+from audit.access.phases import PHASES, phase_of
+from core.base.ids import stable_id
+from core.weights.events import Finding, Severity
+
+WITHIN_S: Final = 3 * 86_400.0
+"""Findings further apart are another story, unless others lie between: a weekend is bridged."""
+
+MOST_FINDINGS: Final = 100_000
+"""That are looked at together: the latest ones; `Cases.left_out` counts the others."""
+
+MOST_STEPS: Final = 500
+"""Of one case's timeline; the gravest and first are kept."""
+
+_MOST_WORDS: Final = 50
+_RANK: Final = {each: number for number, each in enumerate(Severity)}
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """One finding in a case's timeline."""
+
+    time: str
+    finding: str
+    """Its id."""
+    detection: str
+    severity: Severity
+    phase: str
+    """Of `audit.access.phases`."""
+    title: str
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """A story that findings tell together."""
+
+    id: str
+    """UUIDv7 of its first finding; the same as long as that is in it."""
+    begin: str
+    end: str
+    severity: Severity
+    """The gravest of its findings; one more where they span three phases or more."""
+    title: str
+    summary: str
+    stores: list[str]
+    accounts: list[str]
+    who: list[str]
+    requesters: list[str]
+    pods: list[str]
+    addresses: list[str]
+    detections: list[str]
+    techniques: list[str]
+    """In the order of the phases that they belong to."""
+    phases: list[str]
+    bytes: int
+    """The most that one finding of each detection, store, principal and day counts, added up over
+    days: several detections look at the same bytes."""
+    findings: int
+    steps: list[Step]
+    more_steps: int = 0
+    joined_by: list[str]
+    """What makes it one story, for a person."""
+
+
+class Cases(msgspec.Struct, frozen=True, kw_only=True):
+    """All cases of some findings, the gravest and longest first."""
+
+    cases: list[Case]
+    left_out: int = 0
+    """Findings that were too many to be looked at."""
+
+
+def cases_of(findings: Iterable[Finding], networks: Sequence[str] = ()) -> Cases:
+    """Give the cases of findings, in whatever order these come.
+
+    `networks` are addresses that many share (NAT, nodes) and that join nothing.
+    """
+    unique = {one.id: one for one in findings}
+    ordered = sorted(unique.values(), key=lambda one: (_seconds(one.time), one.id))
+    left_out = max(0, len(ordered) - MOST_FINDINGS)
+    ordered = ordered[left_out:]
+    threads = joining_threads(ordered, frozenset(networks))
+    groups = _groups(ordered, threads)
+    cases = [_case(group, joined) for group, joined in groups]
+    cases.sort(key=lambda case: (-_RANK[case.severity], -case.findings, case.begin, case.id))
+    return Cases(cases=cases, left_out=left_out)
+
+
+def _groups(
+    ordered: Sequence[Finding], threads: Sequence[Sequence[Thread]]
+) -> Iterator[tuple[list[Finding], list[str]]]:
+    """Join findings along threads that were touched within some days; give them with why."""
+    parent = list(range(len(ordered)))
+    why: list[set[str]] = [set() for _ in ordered]
+    last: dict[tuple[str, str], tuple[int, float]] = {}
+    for index, one in enumerate(ordered):
+        begin, end = _seconds(one.first), _seconds(one.time)
+        for thread in threads[index]:
+            before = last.get(thread.key)
+            if before is not None and min(begin, end) <= before[1] + WITHIN_S:
+                _join(parent, index, before[0])
+                why[index].add(thread.why)
+            if thread.binds:
+                last[thread.key] = (index, max(end, before[1] if before else end))
+    members: dict[int, list[int]] = {}
+    for index in range(len(ordered)):
+        members.setdefault(_root(parent, index), []).append(index)
+    for indexes in members.values():
+        joined = sorted(set().union(*(why[index] for index in indexes)))
+        yield [ordered[index] for index in indexes], joined
+
+
+def _root(parent: list[int], index: int) -> int:
+    while parent[index] != index:
+        parent[index] = parent[parent[index]]
+        index = parent[index]
+    return index
+
+
+def _join(parent: list[int], one: int, other: int) -> None:
+    first, second = sorted((_root(parent, one), _root(parent, other)))
+    parent[second] = first
+
+
+def _case(group: Sequence[Finding], joined: list[str]) -> Case:
+    phases = [phase for phase in PHASES if phase in {phase_of(one.detection) for one in group}]
+    severity = max((one.severity for one in group), key=_RANK.__getitem__)
+    if len(phases) > 2 and severity is not Severity.CRITICAL:  # noqa: PLR2004  three phases
+        severity = list(Severity)[_RANK[severity] + 1]
+    stores, who = _words(one.store for one in group), _words(one.who for one in group)
+    total = _bytes(group)
+    begin = min(group, key=lambda one: (_seconds(one.first), one.first)).first
+    steps = _steps(group)
+    return Case(
+        id=stable_id(round(_seconds(group[0].time) * 1000), "case", group[0].id),
+        begin=begin,
+        end=group[-1].time,
+        severity=severity,
+        title=_title(group, stores, who),
+        summary=f"{_some(len(group), 'finding')} of "
+        f"{_some(len({one.detection for one in group}), 'detection')}; "
+        f"{size_text(total)} read. Phases: {', '.join(phases)}.",
+        stores=stores,
+        accounts=_words(one.account for one in group),
+        who=who,
+        requesters=_words(name for one in group for name in one.requesters),
+        pods=_words(name for one in group for name in one.pods),
+        addresses=_words(name for one in group for name in one.addresses),
+        detections=_words(one.detection for one in group),
+        techniques=_techniques(group),
+        phases=phases,
+        bytes=total,
+        findings=len(group),
+        steps=steps,
+        more_steps=len(group) - len(steps),
+        joined_by=joined,
+    )
+
+
+def _some(count: int, what: str) -> str:
+    return f"{count} {what if count == 1 else what + 's'}"
+
+
+def _title(group: Sequence[Finding], stores: Sequence[str], who: Sequence[str]) -> str:
+    if len(group) == 1:
+        return group[0].title
+    gravest = max(group, key=lambda one: (_RANK[one.severity], -_seconds(one.time), one.id))
+    more = f" and {len(who) - 1} more" if len(who) > 1 else ""
+    whom = f"{who[0]}{more}" if who else "nobody known"
+    where = f"{', '.join(stores[:2])}" if stores else "the logs"
+    title = f"{whom} at {where}: {gravest.detection} and {_some(len(group) - 1, 'more finding')}"
+    return title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…"
+
+
+def _steps(group: Sequence[Finding]) -> list[Step]:
+    kept = set(range(len(group)))
+    if len(group) > MOST_STEPS:
+        ranked = sorted(kept, key=lambda at: (-_RANK[group[at].severity], at))
+        kept = set(ranked[:MOST_STEPS])
+    return [
+        Step(
+            time=one.time,
+            finding=one.id,
+            detection=one.detection,
+            severity=one.severity,
+            phase=phase_of(one.detection),
+            title=one.title,
+        )
+        for index, one in enumerate(group)
+        if index in kept
+    ]
+
+
+def _techniques(group: Sequence[Finding]) -> list[str]:
+    found: dict[str, int] = {}
+    for one in group:
+        place = PHASES.index(phase_of(one.detection))
+        for technique in one.techniques:
+            found[technique] = min(place, found.get(technique, place))
+    return sorted(found, key=lambda technique: (found[technique], technique))
+
+
+def _bytes(group: Sequence[Finding]) -> int:
+    days: dict[tuple[str, str, str], int] = {}
+    for one in group:
+        key = (one.store, one.who, one.time[:10])
+        days[key] = max(days.get(key, 0), one.bytes)
+    return sum(days.values())
+
+
+def _words(words: Iterable[str]) -> list[str]:
+    """Give words once, in the order in which they come, the first of many."""
+    return [word for word in dict.fromkeys(words) if word][:_MOST_WORDS]
+
+
+def _seconds(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()

@@ -1,0 +1,195 @@
+"""5: somebody looks at what there is: bursts of listings, and reads of who may do what."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from audit.access.baselines.daily_amounts import Days, raise_to, usual_before
+from audit.access.model.detection import Detection, Known, Tuned
+from audit.access.model.findings import found
+from audit.access.model.sightings import is_news, origin_of, touched
+from core.weights.access import Access, Act
+from core.weights.events import Finding, Severity
+
+_MOST: Final = 4096
+_HALF_LIFE_S: Final = 600.0
+_POLICY_HALF_LIFE_S: Final = 1800.0
+_LISTS: Final = ("List", "FindBlobs", "ReadDir", "SftpList")
+_CHANGES: Final = ("Set", "Delete")
+_NOT_ABOUT_RIGHTS: Final = frozenset({"GetUserDelegationKey"})
+"""Detection 18 looks at those."""
+
+_CHANGE_WEIGHT: Final = 5.0
+_DISTANCES: Final = 5.0
+_SPREAD: Final = 0.7
+
+
+class Counts(msgspec.Struct, gc=False, array_like=True):
+    """What one principal looks at in one store from one address; each count fades."""
+
+    at: float
+    lists: float = 0.0
+    looks: float = 0.0
+    reads: float = 0.0
+    policies: float = 0.0
+    first: float = 0.0
+    events: int = 0
+
+
+class State(msgspec.Struct):
+    """What this detection remembers."""
+
+    counts: dict[str, Counts] = {}
+    peaks: dict[str, Days] = {}
+    """Of a principal, store and kind of burst: the largest count of each day."""
+    raised: dict[str, int] = {}
+
+
+def _see(access: Access, state: State, known: Known) -> Sequence[Finding]:
+    act = access.act
+    name = f"{known.pair} {access.address}"
+    if act is Act.READ:
+        counts = state.counts.get(name)
+        if counts is not None:
+            _fade(counts, known.at)
+            counts.reads += 1
+        return ()
+    if access.operation in _NOT_ABOUT_RIGHTS:
+        return ()
+    counts = touched(state.counts, name, lambda: Counts(at=known.at, first=known.at), _MOST)
+    _fade(counts, known.at)
+    counts.events += 1
+    if act is Act.POLICY:
+        is_change = access.operation.startswith(_CHANGES)
+        counts.policies += _CHANGE_WEIGHT if is_change else 1.0
+        return _judge(access, state, known, counts, "policies", counts.policies)
+    if access.operation.startswith(_LISTS):
+        counts.lists += 1
+        return _judge(access, state, known, counts, "lists", counts.lists)
+    counts.looks += 1
+    if counts.looks < known.tuned["enumeration_looks_to_reads"] * counts.reads:
+        return ()
+    return _judge(access, state, known, counts, "looks", counts.looks)
+
+
+def _fade(counts: Counts, at: float) -> None:
+    passed = at - counts.at
+    if passed <= 0:
+        return
+    left = 2.0 ** (-passed / _HALF_LIFE_S)
+    counts.lists *= left
+    counts.looks *= left
+    counts.reads *= left
+    counts.policies *= 2.0 ** (-passed / _POLICY_HALF_LIFE_S)
+    counts.at = at
+    if counts.lists + counts.looks + counts.policies < 1.0:
+        counts.first, counts.events = at, 0
+
+
+def _judge(  # noqa: PLR0913, PLR0917  one count of three
+    access: Access, state: State, known: Known, counts: Counts, what: str, count: float
+) -> Sequence[Finding]:
+    least = known.tuned[f"enumeration_least_{what}"]
+    if count < least:
+        return ()
+    peaks = touched(state.peaks, f"{known.pair} {what}", Days, _MOST)
+    raise_to(peaks, known.day, count)
+    name = f"{known.pair} {what} {known.day}"
+    if name in state.raised:
+        return ()
+    usual = usual_before(peaks, known.day)
+    is_usual = usual is not None and usual.days >= known.tuned["enumeration_usual_days"]
+    if is_usual and usual and count < usual.limit(_DISTANCES, _SPREAD):
+        return ()
+    is_news(state.raised, name)
+    words, minutes = _WORDS[what], _POLICY_HALF_LIFE_S if what == "policies" else _HALF_LIFE_S
+    history = (
+        f"on {usual.days} days before, such bursts came to {usual.median:.0f} (median)"
+        if usual
+        else "no such burst of it is known"
+    )
+    return [
+        found(
+            DETECTION,
+            access,
+            known,
+            (access.store, known.who, what, str(known.day)),
+            _severity(access, what),
+            f"{known.who} {words} {access.store}",
+            f"{count:.0f} such requests, each counting half after {minutes / 60:.0f} minutes, and "
+            f"{counts.reads:.0f} reads in the same time, from {origin_of(access)}; {history}. "
+            f"{least:.0f} are looked at. Requests that were refused count as well.",
+            first=counts.first,
+            events=counts.events,
+        )
+    ]
+
+
+def _severity(access: Access, what: str) -> Severity:
+    if what == "policies" or not access.grant:
+        return Severity.MEDIUM
+    return Severity.LOW
+
+
+_WORDS: Final = {
+    "lists": "lists what is in",
+    "looks": "looks at the properties of many blobs of",
+    "policies": "asks or changes who may read",
+}
+
+DETECTION: Final = Detection(
+    id="enumeration",
+    number=5,
+    title="Somebody looks around in a store",
+    about="Bursts of listings, of looks at blobs' properties that no reads go with, and of "
+    "requests for access-control lists and policies (a change counts five). Counted for one "
+    "principal and store from one address, so a fleet in which each Pod lists once is quiet; "
+    "what a principal does on three days is held against its own bursts.",
+    severity=Severity.MEDIUM,
+    techniques=("AML.T0007", "T1619", "T1580"),
+    needs=("the StorageRead and StorageWrite logs",),
+    blind=(
+        "one who lists slowly, or lists once and reads what others do not",
+        "a fleet behind one address counts as one",
+        "failed anonymous requests, of which storage logs few",
+    ),
+    remedy="Look at what the Pod or person ran: backup and inventory tools belong in "
+    "weights.expected, people should not need to search.",
+    bound=f"{_MOST} triples of principal, store and address; the days of {_MOST} kinds of bursts",
+    begin=State,
+    see=_see,
+    acts=frozenset({Act.LIST, Act.POLICY, Act.READ}),
+    tuning=(
+        Tuned(
+            "enumeration_least_lists",
+            100,
+            "listings",
+            "a listing gives 5,000 names, so 100 in ten minutes are more than any store's shards",
+        ),
+        Tuned(
+            "enumeration_least_looks",
+            500,
+            "looks",
+            "mounts look at each blob before they read it, some hundred at a start",
+        ),
+        Tuned(
+            "enumeration_looks_to_reads",
+            5,
+            "looks for each read",
+            "whoever reads what it looked at is working: mounts look two or three times",
+        ),
+        Tuned(
+            "enumeration_least_policies",
+            10,
+            "requests",
+            "programs that train ask for access-control lists never, or once at a start",
+        ),
+        Tuned(
+            "enumeration_usual_days",
+            3,
+            "days",
+            "three days make an inventory that comes again",
+        ),
+    ),
+)

@@ -1,0 +1,109 @@
+"""1: weights read with an account key, a SAS, or no signature: there is no one to attribute."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from audit.access.model.detection import Detection, Known, Tuned
+from audit.access.model.findings import found, size_text
+from audit.access.model.sightings import is_news, origin_of, touched
+from core.weights.access import Access, Act, Caller, SignedBy
+from core.weights.events import Finding, Severity
+
+_WORDS: Final = {
+    SignedBy.ACCOUNT_KEY: "an account key",
+    SignedBy.SAS: "a SAS",
+    SignedBy.ANONYMOUS: "no signature",
+    SignedBy.UNKNOWN: "an unknown kind of signature",
+}
+
+_MOST: Final = 4096
+
+
+class Reads(msgspec.Struct, gc=False, array_like=True):
+    """What one signature read of one store on one day."""
+
+    first: float
+    bytes: int = 0
+    events: int = 0
+
+
+class State(msgspec.Struct):
+    """What this detection remembers."""
+
+    reads: dict[str, Reads] = {}
+    raised: dict[str, int] = {}
+
+
+def _see(access: Access, state: State, known: Known) -> Sequence[Finding]:
+    if access.signed_by not in _WORDS or not known.done:
+        return ()
+    key = (access.store, known.who, str(known.day))
+    name = " ".join(key)
+    reads = touched(state.reads, name, lambda: Reads(known.at), _MOST)
+    reads.bytes += access.bytes_out
+    reads.events += 1
+    grave = known.tuned["unsigned_grave_share"] * (known.checkpoint_bytes(access.store) or 1e30)
+    is_grave = (
+        access.signed_by is SignedBy.ANONYMOUS
+        or access.caller is Caller.PUBLIC
+        or reads.bytes >= grave
+    )
+    if not is_news(state.raised, name, 2 if is_grave else 1):
+        return ()
+    return [_finding(access, reads, known, key, is_grave=is_grave)]
+
+
+def _finding(
+    access: Access, reads: Reads, known: Known, key: tuple[str, ...], *, is_grave: bool
+) -> Finding:
+    word = _WORDS[access.signed_by]
+    return found(
+        DETECTION,
+        access,
+        known,
+        (*key, str(is_grave)),
+        Severity.CRITICAL if is_grave else Severity.HIGH,
+        f"Weights of {access.store} were read with {word}",
+        f"{size_text(reads.bytes)} in {reads.events} requests so far this day, from "
+        f"{origin_of(access)}. Whoever holds it can read, and no log says who that was.",
+        first=reads.first,
+        events=reads.events,
+        amount=reads.bytes,
+    )
+
+
+DETECTION: Final = Detection(
+    id="key-or-anonymous-read",
+    number=1,
+    title="Weights read with a key, a SAS or no signature",
+    about="A successful read or copy that was signed with an account key, a SAS of such a key, "
+    "nothing, or a kind of signature that this release does not know. One finding for each "
+    "signature, store and day; a second, graver one once it comes from a public address or a "
+    "share of a checkpoint has left. Reads with Entra ID, and with a SAS of a user delegation key "
+    "(detection 18), are quiet.",
+    severity=Severity.CRITICAL,
+    techniques=("AML.T0055", "AML.T0035", "T1552", "T1530"),
+    needs=("the storage account's StorageRead log", "a WeightStore"),
+    blind=(
+        "who it was: that is the point of it",
+        "anonymous requests that failed: storage logs few of them",
+        "keys and SAS without a tokenHash share one finding a day",
+    ),
+    remedy="Set allowSharedKeyAccess and allowBlobPublicAccess to false on the account, regenerate "
+    "its keys (which ends every SAS of them), and let readers sign in with Entra ID.",
+    bound=f"{_MOST} signatures of a day and store, as many findings",
+    begin=State,
+    see=_see,
+    acts=frozenset({Act.READ, Act.COPY}),
+    tuning=(
+        Tuned(
+            "unsigned_grave_share",
+            0.1,
+            "of a checkpoint",
+            "a tenth is more than a look at a configuration or a tokenizer, and far less than a "
+            "model; keys and SAS should read nothing at all",
+        ),
+    ),
+)

@@ -1,0 +1,147 @@
+"""12: keys listed or regenerated, public access, the firewall, the log itself switched off."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from audit.access.model.detection import Detection, Known
+from audit.access.model.findings import found
+from audit.access.model.sightings import is_news
+from audit.access.parsers.facts import by_whom, is_delete
+from core.weights.access import Access, Act
+from core.weights.events import Activity, Finding, Severity, Topic
+
+_SET_ACCESS: Final = "setcontaineracl"
+"""An operation of storage's own interface: only its own log tells of it."""
+
+
+class State(msgspec.Struct):
+    """What this detection remembers."""
+
+    raised: dict[str, int] = {}
+
+
+def _see(event: Access | Activity, state: State, known: Known) -> Sequence[Finding]:
+    if isinstance(event, Activity):
+        kind, judged, by = event.topic.value, _JUDGES[event.topic](event), by_whom(event)
+        account = event.account or event.resource
+    elif event.operation.lower() == _SET_ACCESS:
+        why = "The log does not say what was set: stored policies, or public access."
+        judged = (Severity.MEDIUM, f"the access of container {event.container} set", why)
+        kind, account, by = f"{_SET_ACCESS} {event.container}", event.account, known.who
+    else:
+        return ()
+    if judged is None:
+        return ()
+    severity, did, why = judged
+    if not known.done:
+        severity, did = Severity.LOW, f"tried and failed: {did}"
+    name = f"{kind} {account} {known.who} {known.day}"
+    if not is_news(state.raised, name, _LEVELS[severity]):
+        return ()
+    return [
+        found(
+            DETECTION,
+            event,
+            known,
+            (name, severity.value),
+            severity,
+            f"{account.rsplit('/', 1)[-1]}: {did}",
+            f"By {by}: {event.operation}. {why}",
+        )
+    ]
+
+
+_Judged = tuple[Severity, str, str] | None
+
+
+def _keys_listed(_event: Activity) -> _Judged:
+    why = "Whoever has a key reads, writes and deletes all of the account, and no log says who."
+    return Severity.HIGH, "account keys listed", why
+
+
+def _key_regenerated(_event: Activity) -> _Judged:
+    why = "The answer holds the new key; SAS of the old one end."
+    return Severity.MEDIUM, "account key regenerated", why
+
+
+def _sas_issued(_event: Activity) -> _Judged:
+    why = "A SAS of the account's key is used by whoever holds it, until it ends."
+    return Severity.HIGH, "SAS issued by Azure Resource Manager", why
+
+
+def _public_access(event: Activity) -> _Judged:
+    if event.facts.get("public") is False:
+        return None
+    return Severity.CRITICAL, "public access allowed", "Anonymous reads need no right at all."
+
+
+def _diagnostics(event: Activity) -> _Judged:
+    if is_delete(event):
+        why = "From now on nobody sees who reads the weights."
+        return Severity.CRITICAL, "diagnostic settings deleted", why
+    off = event.facts.get("off") or ()
+    if off:
+        why = f"Switched off: {', '.join(map(str, off))}."
+        return Severity.HIGH, "logs switched off", why
+    why = "Look whether StorageRead, StorageWrite and StorageDelete still go where they did."
+    return Severity.MEDIUM, "diagnostic settings changed", why
+
+
+def _shared_key(event: Activity) -> _Judged:
+    if event.facts.get("allowed") is False:
+        return None
+    return Severity.HIGH, "keys and SAS allowed", "Reads by key have no one to attribute."
+
+
+def _network_rules(event: Activity) -> _Judged:
+    if not event.facts.get("body"):
+        return Severity.MEDIUM, "network rules changed", "The log does not say how."
+    if event.facts.get("open"):
+        why = "The account answers the internet; weights should be reached by private endpoint."
+        return Severity.HIGH, "opened to public networks", why
+    if event.facts.get("addresses") or event.facts.get("networks"):
+        why = "Look at the addresses and networks that it lets in."
+        return Severity.LOW, "network rules changed", why
+    return None
+
+
+_JUDGES: Final = {
+    Topic.KEYS_LISTED: _keys_listed,
+    Topic.KEY_REGENERATED: _key_regenerated,
+    Topic.SAS_ISSUED: _sas_issued,
+    Topic.PUBLIC_ACCESS: _public_access,
+    Topic.DIAGNOSTICS: _diagnostics,
+    Topic.SHARED_KEY: _shared_key,
+    Topic.NETWORK_RULES: _network_rules,
+}
+_LEVELS: Final = {Severity.LOW: 1, Severity.MEDIUM: 2, Severity.HIGH: 3, Severity.CRITICAL: 4}
+
+DETECTION: Final = Detection(
+    id="keys-and-logging",
+    number=12,
+    title="Keys taken, the account opened, or its log switched off",
+    about="Account keys listed or regenerated, SAS issued by Azure Resource Manager, keys or "
+    "public access allowed, the firewall opened, diagnostic settings deleted or changed. Once for "
+    "kind, account, who and day. Also that a container's access was set over storage's own "
+    "interface, whose log does not say to what (medium). What was tried and failed is low. What "
+    "makes it safer (public access, keys or public networks switched off) is quiet. The "
+    "operator's own rotation of keys "
+    "belongs into weights.expected, by its principal's id.",
+    severity=Severity.CRITICAL,
+    techniques=("AML.T0055", "T1552", "T1562.008", "T1562.007", "T1555.006"),
+    needs=("Azure's Activity log of the accounts' subscriptions", "the StorageWrite log"),
+    blind=(
+        "who reads a key from a secret store, a pipeline or Terraform's state",
+        "what a container's access was set to over storage's own interface",
+        "changes that a template deployment makes are logged by the resource, later",
+    ),
+    remedy="Ask who did it. Else regenerate both keys, switch allowSharedKeyAccess and public "
+    "access off, put the diagnostic settings back, and look at reads by key since.",
+    bound="4096 findings",
+    begin=State,
+    see=_see,
+    acts=frozenset({Act.POLICY}),
+    topics=frozenset(_JUDGES),
+)

@@ -1,0 +1,109 @@
+"""8: weights read by a principal of which no Pod lived, or none that was admitted."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from audit.access.model.detection import Detection, Known
+from audit.access.model.findings import found, size_text
+from audit.access.model.sightings import is_news, origin_of, touched
+from core.weights.access import UNATTRIBUTED, Access, Act, Confidence, SignedBy
+from core.weights.events import Finding, Severity
+
+_MOST: Final = 4096
+_SIGNED: Final = frozenset({SignedBy.OAUTH, SignedBy.KERBEROS, SignedBy.DELEGATION_SAS})
+
+
+class Reads(msgspec.Struct, gc=False, array_like=True):
+    """What of one principal and store is unaccounted for on a day."""
+
+    first: float
+    bytes: int = 0
+    events: int = 0
+
+
+class State(msgspec.Struct):
+    """What this detection remembers."""
+
+    reads: dict[str, Reads] = {}
+    raised: dict[str, int] = {}
+
+
+def _see(access: Access, state: State, known: Known) -> Sequence[Finding]:
+    attribution = access.attribution
+    if attribution.pods and attribution.pods[0].decision:
+        return ()
+    is_unattributed = attribution.confidence is Confidence.UNATTRIBUTED
+    if not is_unattributed and (
+        not attribution.pods or any(one.decision for one in attribution.pods)
+    ):
+        return ()
+    if access.signed_by not in _SIGNED or not known.done or attribution == UNATTRIBUTED:
+        return ()
+    if is_unattributed and access.grant:
+        return ()  # A person whom a grant lets read without a Pod.
+    what = "unattributed" if is_unattributed else "unadmitted"
+    name = f"{known.pair} {what} {known.day}"
+    reads = touched(state.reads, name, lambda: Reads(known.at), _MOST)
+    reads.bytes += access.bytes_out
+    reads.events += 1
+    severity = _severity(is_unattributed=is_unattributed, gaps=attribution.gaps)
+    if not is_news(state.raised, name, _LEVELS[severity]):
+        return ()
+    title = (
+        f"{known.who} reads {access.store}, but no Pod of it lived"
+        if is_unattributed
+        else f"{known.who} reads {access.store} from a Pod without an admission record"
+    )
+    gaps = " The record of Pods has a gap there, so there may have been one." * attribution.gaps
+    return [
+        found(
+            DETECTION,
+            access,
+            known,
+            (name, severity.value),
+            severity,
+            title,
+            f"{size_text(reads.bytes)} in {reads.events} requests so far this day, from "
+            f"{origin_of(access)}. What is known: {attribution.why}.{gaps}",
+            first=reads.first,
+            events=reads.events,
+            amount=reads.bytes,
+        )
+    ]
+
+
+def _severity(*, is_unattributed: bool, gaps: bool) -> Severity:
+    if gaps:
+        return Severity.LOW
+    return Severity.HIGH if is_unattributed else Severity.MEDIUM
+
+
+_LEVELS: Final = {Severity.LOW: 1, Severity.MEDIUM: 2, Severity.HIGH: 3}
+
+DETECTION: Final = Detection(
+    id="no-live-pod",
+    number=8,
+    title="Read by a principal with no live Pod, or no admission record",
+    about="A read that signed in with Entra ID while no Pod lived that could have, or whose Pods "
+    "no decision admitted. Once for principal, store and day. Low where the record of Pods or "
+    "identities has a gap there. A person whom a live grant covers is quiet: people need no Pod.",
+    severity=Severity.HIGH,
+    techniques=("T1078.004", "T1528", "AML.T0012"),
+    needs=(
+        "the record of Pods' lives by control",
+        "decisions in the ledger",
+        "the StorageRead log",
+    ),
+    blind=(
+        "a token that was taken out of a Pod and used while the Pod lives, from its address",
+        "identities that are used outside of clusters by design: name them in weights.expected",
+    ),
+    remedy="Find who can sign in as the identity: federated credentials, secrets, virtual machines "
+    "that have it. Take away its role until that is known.",
+    bound=f"{_MOST} pairs of principal and store of a day, as many findings",
+    begin=State,
+    see=_see,
+    acts=frozenset({Act.READ, Act.COPY}),
+)

@@ -1,0 +1,103 @@
+"""11: weights accessed outside a live grant that two people approved."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from audit.access.model.detection import Detection, Known, Tuned
+from audit.access.model.findings import found, size_text
+from audit.access.model.sightings import is_news, origin_of, touched
+from core.weights.access import Access, Act, SignedBy
+from core.weights.events import Finding, Severity
+
+_MOST: Final = 4096
+_UNSIGNED: Final = frozenset({SignedBy.ACCOUNT_KEY, SignedBy.SAS, SignedBy.ANONYMOUS})
+"""Detection 1 tells of those: without a principal there can be no grant."""
+
+_LISTING: Final = frozenset({Act.LIST, Act.POLICY, Act.OTHER})
+
+
+class Done(msgspec.Struct, gc=False, array_like=True):
+    """What a principal did in a store on a day without a grant."""
+
+    first: float
+    bytes: int = 0
+    events: int = 0
+
+
+class State(msgspec.Struct):
+    """What this detection remembers."""
+
+    done: dict[str, Done] = {}
+    raised: dict[str, int] = {}
+
+
+def _see(access: Access, state: State, known: Known) -> Sequence[Finding]:
+    if not access.ungranted or not known.done or access.signed_by in _UNSIGNED:
+        return ()
+    is_listing = access.act in _LISTING
+    name = f"{known.pair} {known.day}"
+    done = touched(state.done, name, lambda: Done(known.at), _MOST)
+    done.bytes += access.bytes_out if access.act is Act.READ else 0
+    done.events += 1
+    checkpoint = known.checkpoint_bytes(access.store)
+    if is_listing:
+        severity = Severity.LOW
+    elif checkpoint and done.bytes >= known.tuned["ungranted_grave_share"] * checkpoint:
+        severity = Severity.CRITICAL
+    else:
+        severity = Severity.MEDIUM if access.attribution.gaps else Severity.HIGH
+    if not is_news(state.raised, name, _LEVELS[severity]):
+        return ()
+    did = "looked at" if is_listing else _DID.get(access.act, "accessed")
+    return [
+        found(
+            DETECTION,
+            access,
+            known,
+            (name, severity.value),
+            severity,
+            f"{known.who} {did} {access.store} without a live grant",
+            f"{access.ungranted}. {done.events} requests and {size_text(done.bytes)} read so far "
+            f"this day, from {origin_of(access)}; the last one was {access.operation}.",
+            first=done.first,
+            events=done.events,
+            amount=done.bytes,
+        )
+    ]
+
+
+_DID: Final = {Act.READ: "read", Act.WRITE: "wrote to", Act.DELETE: "deleted from"}
+_LEVELS: Final = {Severity.LOW: 1, Severity.MEDIUM: 2, Severity.HIGH: 3, Severity.CRITICAL: 4}
+
+DETECTION: Final = Detection(
+    id="ungranted",
+    number=11,
+    title="Access without a live grant",
+    about="An access that no AccessGrant covered at its time: none was asked for, it was not "
+    "approved by two, had not begun, had ended, or is of another place, right, identity or human. "
+    "Once for principal, store and day: low for listings, high for the rest, medium where the "
+    "record of Pods has a gap, critical once a share of a checkpoint was read.",
+    severity=Severity.CRITICAL,
+    techniques=("T1078.004", "T1530", "AML.T0035"),
+    needs=("AccessGrants and their approvals as control recorded them", "attribution"),
+    blind=(
+        "accesses with a key, a SAS or no signature: see detection 1",
+        "what a grant covers that should not have been given",
+    ),
+    remedy="Ask for a grant and have two others approve it, or take the identity's role on the "
+    "store away.",
+    bound=f"{_MOST} pairs of principal and store of a day, as many findings",
+    begin=State,
+    see=_see,
+    acts=frozenset(Act),
+    tuning=(
+        Tuned(
+            "ungranted_grave_share",
+            0.1,
+            "of a checkpoint",
+            "as for keys: more than a look at configuration",
+        ),
+    ),
+)

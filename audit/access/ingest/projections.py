@@ -1,0 +1,69 @@
+"""Projections of decisions that admitted Pods: in them stands which images ran."""
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from audit.access.attribution.admissions import read_admitted
+from audit.ledger.log.entries import Entry, LogState
+from audit.ledger.records.frames import FrameKind
+
+PAGE: Final = 5000
+"""Entries of the log that are read at once."""
+
+MOST_PROJECTIONS: Final = 512
+"""That are remembered: those of a gang are one."""
+
+
+class Reading(Protocol):
+    """What is asked of a store to follow it."""
+
+    async def entries(
+        self, after: int = -1, kinds: frozenset[FrameKind] | None = None, limit: int = 1000
+    ) -> list[Entry]:
+        """Give entries of the log after a position."""
+
+    async def log_state(self) -> LogState:
+        """Give how far the log has come."""
+
+    async def projection(self, cluster: str, digest: str) -> bytes | None:
+        """Give a projection by its digest."""
+
+    async def load_checkpoint(self, cluster: str, name: str) -> tuple[int, bytes] | None:
+        """Give a checkpoint: the size of the log that it is of, and its content."""
+
+    async def save_checkpoint(self, cluster: str, name: str, size: int, content: bytes) -> None:
+        """Keep what was computed of the log."""
+
+
+class Projections:
+    """Projections of decisions that admitted Pods, fetched before the decisions are taken in."""
+
+    def __init__(self, ledger: Reading, cluster: str) -> None:
+        self._ledger = ledger
+        self._cluster = cluster
+        self._by_digest: dict[str, bytes | None] = {}
+
+    async def fetch(self, page: Sequence[Entry]) -> None:
+        """Fetch what the decisions of a page name and is not known yet."""
+        for entry in page:
+            digest = _digest_of(entry) if entry.cluster == self._cluster else ""
+            if digest and digest not in self._by_digest:
+                if len(self._by_digest) >= MOST_PROJECTIONS:
+                    del self._by_digest[next(iter(self._by_digest))]
+                found = await self._ledger.projection(self._cluster, digest)
+                self._by_digest[digest] = found
+
+    def known(self, entry: Entry) -> bytes | None:
+        """Give the projection of a decision of the page, if it was fetched."""
+        return self._by_digest.get(_digest_of(entry))
+
+
+def _digest_of(entry: Entry) -> str:
+    """Give the digest of the projection of a decision that admitted a Pod; empty for others."""
+    if entry.kind != FrameKind.DECISION or entry.payload is None:
+        return ""
+    try:
+        admitted = read_admitted(entry.payload)
+    except ValueError:
+        return ""
+    return admitted.projection if admitted.counts else ""

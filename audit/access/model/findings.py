@@ -1,0 +1,114 @@
+"""How detections write down what they found. Pure."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from audit.access.model.detection import GIB, Detection, Event, Known
+from core.base.ids import stable_id
+from core.base.times import milli_text, second_text
+from core.weights.access import Access
+from core.weights.events import FORMAT, Activity, Finding, Severity
+
+LONGEST_TITLE: Final = 119
+
+_MOST_PODS: Final = 8
+_UNITS: Final = (("TiB", 1 << 40), ("GiB", GIB), ("MiB", 1 << 20), ("KiB", 1 << 10))
+
+
+def stamp(at: float) -> str:
+    """Give a time as RFC 3339 with milliseconds."""
+    return milli_text(round(at * 1000))
+
+
+def day_text(at: float) -> str:
+    """Give the day of a time."""
+    return second_text(int(at))[:10]
+
+
+def size_text(amount: float) -> str:
+    """Give bytes as people read them."""
+    for unit, size in _UNITS:
+        if amount >= size:
+            return f"{amount / size:.1f} {unit}"
+    return f"{amount:.0f} bytes"
+
+
+def count_text(amount: float) -> str:
+    """Give a number of things."""
+    return f"{amount:.0f}"
+
+
+def found(  # noqa: PLR0913, PLR0917  fields of a document
+    detection: Detection,
+    event: Event,
+    known: Known,
+    key: Sequence[str],
+    severity: Severity,
+    title: str,
+    detail: str,
+    *,
+    first: float = 0.0,
+    events: int = 1,
+    amount: float = 0.0,
+    addresses: Sequence[str] = (),
+    evidence: Sequence[str] = (),
+    remedy: str = "",
+) -> Finding:
+    """Give a finding that an event completes; `key` tells it from others of its detection.
+
+    `first` is when the first event was that it rests on, 0 for the event itself.
+    """
+    where = _where(event)
+    pods = event.attribution.pods[:_MOST_PODS] if isinstance(event, Access) else []
+    seen = [*addresses, *([where[3]] if where[3] and where[3] not in addresses else [])]
+    return Finding(
+        format=FORMAT,
+        id=stable_id(round(known.at * 1000), "finding", detection.id, *key),
+        detection=detection.id,
+        time=stamp(known.at),
+        first=stamp(first or known.at),
+        cluster=known.surroundings.cluster,
+        severity=severity,
+        store=where[0],
+        account=where[1],
+        container=where[2],
+        who=where[4],
+        title=title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…",
+        detail=detail,
+        remedy=remedy or detection.remedy,
+        techniques=list(detection.techniques),
+        evidence=[*(one for one in evidence if one != event.id), event.id],
+        events=events,
+        bytes=int(amount),
+        addresses=seen,
+        pods=[one.pod for one in pods],
+        requesters=sorted({one.requester for one in pods if one.requester}),
+        late=known.late,
+    )
+
+
+def failed(detection: Detection, error: str, event: Event, known: Known) -> Finding:
+    """Give the finding that a detection itself does not work."""
+    return found(
+        detection,
+        event,
+        known,
+        ("failed", str(known.day)),
+        Severity.HIGH,
+        f"The detection {detection.id} does not work ({error})",
+        f"It failed on an event of {day_text(known.at)} with {error}: until it is mended, what it "
+        "looks for may go unseen. The others are not touched. This is said once a day.",
+        remedy="Look for the detection's name in the auditor's log, and report the defect.",
+    )
+
+
+def is_failure(finding: Finding) -> bool:
+    """Say whether a finding is that its detection does not work."""
+    return finding.title.startswith(f"The detection {finding.detection} does not work")
+
+
+def _where(event: Event) -> tuple[str, str, str, str, str]:
+    """Give store, account, container, address and who."""
+    if isinstance(event, Access | Activity):
+        return event.store, event.account, event.container, event.address, event.who
+    return "", "", "", "", ""

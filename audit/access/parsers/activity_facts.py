@@ -1,0 +1,295 @@
+"""What operations of Azure Resource Manager concern weights, and what each one did. Pure.
+
+`facts` of every topic: `change` (`write`, `delete`, `action`), `body` (whether the record, or the
+one of its beginning, said what was asked for; without it what was set is not known),
+`callerTenant`. And by topic:
+
+| Topic | facts |
+|---|---|
+| KEYS_LISTED, KEY_REGENERATED | `keyRef`: its name |
+| SAS_ISSUED | `permissions`, `expires`, `services`, `addresses`, as far as they are told |
+| DELEGATION_KEY_ISSUED | `expires` |
+| PUBLIC_ACCESS | `public`: whether anyone may read now; `value` as set |
+| NETWORK_RULES | `open`: whether the internet may come in; `defaultAction`, `bypass`,
+|               | `publicNetworkAccess`, `addresses`, `networks` (how many of each) |
+| DIAGNOSTICS | `setting`; `categories` that are on; `off`: those switched off |
+| FEDERATED_CREDENTIAL | `identity` (resource id), `credential`, `issuer`, `subject`,
+|                      | `audiences`; `before` where it is known (`records.entra_audit`) |
+| ROLE_ASSIGNMENT | `assignment`, `principalId`, `principalType`, `roleDefinitionId`, `scope`,
+|                 | `condition` |
+| PRIVATE_ENDPOINT | `connection`, `endpoint` (resource id), `subscription` of it, `tenant` if told,
+|                  | `status`, `approved` |
+| REPLICATION | `policy`, `source`, `destination`: accounts; `containers` |
+| SFTP_OR_LOCAL_USERS | `sftp`, `localUsers`: as set; `user`: a mark, where it is about one |
+| PROTECTION | `which`: what it is about; `off`: what of it was switched off or shortened |
+| SHARED_KEY | `allowed` |
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from audit.access.parsers.redaction import kept
+from audit.access.parsers.storage_paths import account_of
+from core.people.subject import pseudonymous_user
+from core.weights.events import Topic
+
+Body = Mapping[str, Any]
+"""What was asked for: its keys are in lower case, `properties` taken out."""
+
+_STORAGE: Final = "microsoft.storage/storageaccounts/"
+
+ALWAYS: Final = {
+    f"{_STORAGE}listkeys/action": Topic.KEYS_LISTED,
+    f"{_STORAGE}regeneratekey/action": Topic.KEY_REGENERATED,
+    f"{_STORAGE}rotatekey/action": Topic.KEY_REGENERATED,
+    f"{_STORAGE}listaccountsas/action": Topic.SAS_ISSUED,
+    f"{_STORAGE}listservicesas/action": Topic.SAS_ISSUED,
+    f"{_STORAGE}blobservices/generateuserdelegationkey/action": Topic.DELEGATION_KEY_ISSUED,
+    f"{_STORAGE}objectreplicationpolicies/write": Topic.REPLICATION,
+    f"{_STORAGE}objectreplicationpolicies/delete": Topic.REPLICATION,
+    f"{_STORAGE}privateendpointconnections/write": Topic.PRIVATE_ENDPOINT,
+    f"{_STORAGE}privateendpointconnections/delete": Topic.PRIVATE_ENDPOINT,
+    f"{_STORAGE}privateendpointconnectionproxies/write": Topic.PRIVATE_ENDPOINT,
+    f"{_STORAGE}privateendpointconnectionsapproval/action": Topic.PRIVATE_ENDPOINT,
+    f"{_STORAGE}localusers/write": Topic.SFTP_OR_LOCAL_USERS,
+    f"{_STORAGE}localusers/delete": Topic.SFTP_OR_LOCAL_USERS,
+    f"{_STORAGE}localusers/listkeys/action": Topic.SFTP_OR_LOCAL_USERS,
+    f"{_STORAGE}localusers/regeneratepassword/action": Topic.SFTP_OR_LOCAL_USERS,
+    f"{_STORAGE}managementpolicies/write": Topic.PROTECTION,
+    f"{_STORAGE}managementpolicies/delete": Topic.PROTECTION,
+    f"{_STORAGE}blobservices/containers/setlegalhold/action": Topic.PROTECTION,
+    f"{_STORAGE}blobservices/containers/clearlegalhold/action": Topic.PROTECTION,
+    f"{_STORAGE}blobservices/containers/migrate/action": Topic.PROTECTION,
+    f"{_STORAGE}blobservices/containers/immutabilitypolicies/write": Topic.PROTECTION,
+    f"{_STORAGE}blobservices/containers/immutabilitypolicies/delete": Topic.PROTECTION,
+    f"{_STORAGE}blobservices/containers/immutabilitypolicies/lock/action": Topic.PROTECTION,
+    f"{_STORAGE}blobservices/containers/immutabilitypolicies/extend/action": Topic.PROTECTION,
+    "microsoft.authorization/locks/write": Topic.PROTECTION,
+    "microsoft.authorization/locks/delete": Topic.PROTECTION,
+    "microsoft.authorization/roleassignments/write": Topic.ROLE_ASSIGNMENT,
+    "microsoft.authorization/roleassignments/delete": Topic.ROLE_ASSIGNMENT,
+    "microsoft.insights/diagnosticsettings/write": Topic.DIAGNOSTICS,
+    "microsoft.insights/diagnosticsettings/delete": Topic.DIAGNOSTICS,
+    "microsoft.managedidentity/userassignedidentities/federatedidentitycredentials/write": (
+        Topic.FEDERATED_CREDENTIAL
+    ),
+    "microsoft.managedidentity/userassignedidentities/federatedidentitycredentials/delete": (
+        Topic.FEDERATED_CREDENTIAL
+    ),
+}
+
+SETTING: Final = {
+    f"{_STORAGE}write": "account",
+    f"{_STORAGE}blobservices/write": "service",
+    f"{_STORAGE}blobservices/containers/write": "container",
+}
+"""Operations that can set several things: what they set is in their body."""
+
+OTHERS: Final = (_STORAGE, "microsoft.authorization/roledefinitions/")
+"""What else is kept, as OTHER, but for reading."""
+
+_QUIET: Final = ("/read", "/validate/action", "/listkeys/read", "checknameavailability/action")
+
+
+def topics_of(operation: str, body: Body) -> tuple[Topic, ...]:
+    """Give what an operation, in lower case, is about; nothing where it is of no concern."""
+    if operation in ALWAYS:
+        return (ALWAYS[operation],)
+    if operation in SETTING:
+        setting = tuple(topic for topic, names in _SET.items() if names & body.keys())
+        return setting or (Topic.OTHER,)
+    if operation.startswith(OTHERS) and not operation.endswith(_QUIET):
+        return (Topic.OTHER,)
+    return ()
+
+
+_SET: Final = {
+    Topic.PUBLIC_ACCESS: frozenset({"allowblobpublicaccess", "publicaccess"}),
+    Topic.NETWORK_RULES: frozenset({"networkacls", "networkruleset", "publicnetworkaccess"}),
+    Topic.SFTP_OR_LOCAL_USERS: frozenset({"issftpenabled", "islocaluserenabled"}),
+    Topic.SHARED_KEY: frozenset({"allowsharedkeyaccess"}),
+    Topic.PROTECTION: frozenset(
+        {
+            "deleteretentionpolicy",
+            "containerdeleteretentionpolicy",
+            "isversioningenabled",
+            "restorepolicy",
+            "immutablestoragewithversioning",
+            "immutabilitypolicy",
+            "haslegalhold",
+        }
+    ),
+}
+
+
+def facts_of(topic: Topic, operation: str, resource: str, body: Body) -> dict[str, Any]:
+    """Give what detections read of an operation; the resource and the keys are in lower case."""
+    *_, last = operation.split("/")
+    found = {"change": last if last in {"write", "delete"} else "action", "body": bool(body)}
+    told = _TOLD.get(topic)
+    said = told(operation, resource, body) if told else {}
+    return found | kept({name: value for name, value in said.items() if value is not None})
+
+
+def _key(_operation: str, _resource: str, body: Body) -> dict[str, Any]:
+    return {"keyRef": body.get("keyname")}
+
+
+def _sas(_operation: str, _resource: str, body: Body) -> dict[str, Any]:
+    return {
+        "permissions": body.get("signedpermission"),
+        "expires": body.get("signedexpiry") or body.get("keyexpirytime"),
+        "services": body.get("signedservices"),
+        "addresses": body.get("signedip"),
+    }
+
+
+def _public(_operation: str, _resource: str, body: Body) -> dict[str, Any]:
+    value = body.get("publicaccess", body.get("allowblobpublicaccess"))
+    shut = value is False or str(value).lower() in {"none", "false", ""}
+    return {"public": None if value is None else not shut, "value": value}
+
+
+def _network(_operation: str, _resource: str, body: Body) -> dict[str, Any]:
+    rules = body.get("networkacls") or body.get("networkruleset") or {}
+    rules = rules if isinstance(rules, dict) else {}
+    action, access = rules.get("defaultaction"), body.get("publicnetworkaccess")
+    shut = str(access).lower() in {"disabled", "securedbyperimeter"}
+    return {
+        "open": not shut and str(action or "Allow").lower() == "allow",
+        "defaultAction": action,
+        "bypass": rules.get("bypass"),
+        "publicNetworkAccess": access,
+        "addresses": _count(rules.get("iprules")),
+        "networks": _count(rules.get("virtualnetworkrules")),
+    }
+
+
+def _diagnostics(_operation: str, resource: str, body: Body) -> dict[str, Any]:
+    logs = body.get("logs")
+    logs = [one for one in logs if isinstance(one, dict)] if isinstance(logs, list) else []
+    named = [(one.get("category") or one.get("categorygroup"), one.get("enabled")) for one in logs]
+    return {
+        "setting": resource.rpartition("/")[2],
+        "categories": [name for name, on in named if name and on is not False],
+        "off": [name for name, on in named if name and on is False],
+    }
+
+
+def _federated(_operation: str, resource: str, body: Body) -> dict[str, Any]:
+    identity, _, name = resource.rpartition("/federatedidentitycredentials/")
+    return {
+        "identity": identity,
+        "credential": name,
+        "issuer": body.get("issuer"),
+        "subject": body.get("subject"),
+        "audiences": body.get("audiences"),
+    }
+
+
+def _role(_operation: str, resource: str, body: Body) -> dict[str, Any]:
+    scope, _, assignment = resource.rpartition("/providers/microsoft.authorization/")
+    told = body.get("scope")
+    return {
+        "assignment": assignment.rpartition("/")[2],
+        "principalId": _low(body.get("principalid")),
+        "principalType": body.get("principaltype"),
+        "roleDefinitionId": (_low(body.get("roledefinitionid")) or "").rpartition("/")[2] or None,
+        "scope": _low(told) or scope,
+        "condition": body.get("condition"),
+    }
+
+
+def _endpoint(_operation: str, resource: str, body: Body) -> dict[str, Any]:
+    endpoint = body.get("privateendpoint") or body.get("remoteprivateendpoint") or {}
+    where = _low(endpoint.get("id")) if isinstance(endpoint, dict) else None
+    state = body.get("privatelinkserviceconnectionstate") or {}
+    status = state.get("status") if isinstance(state, dict) else None
+    parts = (where or "").split("/")
+    return {
+        "connection": resource.rpartition("/")[2],
+        "endpoint": where,
+        "subscription": parts[2] if len(parts) > 2 and parts[1] == "subscriptions" else None,  # noqa: PLR2004  /subscriptions/ID
+        "tenant": _low(body.get("tenantid") or body.get("remotetenantid")),
+        "status": status,
+        "approved": None if status is None else str(status).lower() == "approved",
+    }
+
+
+def _replication(_operation: str, resource: str, body: Body) -> dict[str, Any]:
+    rules = body.get("rules")
+    rules = [one for one in rules if isinstance(one, dict)] if isinstance(rules, list) else []
+    return {
+        "policy": body.get("policyid") or resource.rpartition("/")[2],
+        "source": _account(body.get("sourceaccount")),
+        "destination": _account(body.get("destinationaccount")),
+        "containers": [
+            f"{r.get('sourcecontainer')}>{r.get('destinationcontainer')}" for r in rules
+        ],
+    }
+
+
+def _sftp(_operation: str, resource: str, body: Body) -> dict[str, Any]:
+    _, found, user = resource.rpartition("/localusers/")
+    return {
+        "sftp": body.get("issftpenabled"),
+        "localUsers": body.get("islocaluserenabled"),
+        "user": pseudonymous_user(user.partition("/")[0]) if found else None,
+    }
+
+
+def _protection(operation: str, _resource: str, body: Body) -> dict[str, Any]:
+    which = [name for name in sorted(_SET[Topic.PROTECTION]) if name in body]
+    off = [name for name in which if _is_off(body[name])]
+    if operation not in SETTING:
+        named = next(
+            (w for w in ("legalhold", "immutabilitypolicies", "locks") if w in operation), ""
+        )
+        which = [named or "managementpolicies"]
+        gone = operation.endswith("/delete") or "clearlegalhold" in operation
+        off = which if gone and named else off
+        return {
+            "which": which,
+            "off": off,
+            "days": body.get("immutabilityperiodsincecreationindays"),
+        }
+    return {"which": which, "off": off}
+
+
+def _is_off(value: Any) -> bool:
+    return value is False or (isinstance(value, dict) and value.get("enabled") is False)
+
+
+def _shared_key(_operation: str, _resource: str, body: Body) -> dict[str, Any]:
+    return {"allowed": body.get("allowsharedkeyaccess")}
+
+
+def _low(value: Any) -> str | None:
+    return value.lower() if isinstance(value, str) else None
+
+
+def _count(value: Any) -> int | None:
+    return len(value) if isinstance(value, list) else None
+
+
+def _account(value: Any) -> str | None:
+    low = _low(value)
+    return low and (account_of(low) or low)
+
+
+_TOLD: Final[Mapping[Topic, Callable[[str, str, Body], dict[str, Any]]]] = {
+    Topic.KEYS_LISTED: _key,
+    Topic.KEY_REGENERATED: _key,
+    Topic.SAS_ISSUED: _sas,
+    Topic.DELEGATION_KEY_ISSUED: _sas,
+    Topic.PUBLIC_ACCESS: _public,
+    Topic.NETWORK_RULES: _network,
+    Topic.DIAGNOSTICS: _diagnostics,
+    Topic.FEDERATED_CREDENTIAL: _federated,
+    Topic.ROLE_ASSIGNMENT: _role,
+    Topic.PRIVATE_ENDPOINT: _endpoint,
+    Topic.REPLICATION: _replication,
+    Topic.SFTP_OR_LOCAL_USERS: _sftp,
+    Topic.PROTECTION: _protection,
+    Topic.SHARED_KEY: _shared_key,
+}

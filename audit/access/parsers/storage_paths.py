@@ -1,0 +1,113 @@
+"""Where in storage a request went: account, container, blob, and what its query says. Pure.
+
+`objectKey` is `/account/container/blob`, decoded. Of copies it can be a URL, some exports leave it
+out, and it may be encoded: then `uri` counts, which always is.
+"""
+
+from typing import Final, NamedTuple
+from urllib.parse import unquote
+
+from audit.access.parsers.operations import Level
+from audit.access.parsers.redaction import scrubbed, unsigned
+
+MOST_PATH: Final = 2048
+"""Characters kept of a blob's path; storage allows 1,024."""
+
+ROOT: Final = "$root"
+"""The container of blobs that lie right below the account."""
+
+_ACCOUNTS: Final = "/storageaccounts/"
+_MOST_WORD: Final = 256
+
+QUERY: Final = {
+    "prefix": "prefix",
+    "directory": "directory",
+    "snapshot": "snapshot",
+    "versionid": "version",
+    "comp": "comp",
+    "action": "action",
+    "sp": "sasPermissions",
+    "se": "sasExpires",
+    "st": "sasStarts",
+    "sr": "sasResource",
+    "srt": "sasResourceTypes",
+    "ss": "sasServices",
+    "sip": "sasAddresses",
+    "spr": "sasProtocols",
+    "si": "sasPolicy",
+    "skoid": "delegator",
+    "sktid": "delegatorTenant",
+    "saoid": "sasAuthorized",
+    "suoid": "sasUnauthorized",
+    "sduoid": "sasUser",
+}
+"""What is kept of a query, and under which name; all else, `sig` first of all, is left."""
+
+
+class Place(NamedTuple):
+    """Somewhere in storage."""
+
+    account: str
+    container: str = ""
+    blob: str = ""
+
+    @property
+    def text(self) -> str:
+        """`account/container/blob`."""
+        return "/".join(part for part in self if part)
+
+
+def account_of(resource: str) -> str:
+    """Name the account of a resource id; empty where it is of none."""
+    low = resource.lower()
+    at = low.find(_ACCOUNTS)
+    return low[at + len(_ACCOUNTS) :].partition("/")[0][:_MOST_WORD] if at >= 0 else ""
+
+
+def place_of(account: str, key: str, uri: str, level: Level) -> Place:
+    """Give the place of a request in the log of an account."""
+    head = f"/{account}/"
+    if key.startswith(head) and "%" not in key:
+        container, _, blob = key[len(head) :].partition("/")
+    elif uri:
+        place = uri_place(uri, account)
+        container, blob = place.container, place.blob
+    else:
+        place = uri_place(key, account) if "://" in key else _pathed(account, unquote(key))
+        container, blob = place.container, place.blob
+    if container and not blob and level is Level.BLOB and ".dfs." not in uri:
+        container, blob = ROOT, container
+    return Place(account, container[:_MOST_WORD], unsigned(blob)[:MOST_PATH])
+
+
+def uri_place(uri: str, account: str = "") -> Place:
+    """Give the place of a URL, in whatever account; `account` is whose log it stands in."""
+    _, _, rest = uri.partition("://")
+    rest = rest.partition("?")[0]
+    host, _, path = rest.partition("/")
+    name = host.partition(":")[0].partition(".")[0].removesuffix("-secondary").lower()
+    path = unquote(path)
+    if name.isdigit() or name == "localhost" or host.startswith("["):  # An emulator, an address.
+        return _pathed(account, f"/{path}")
+    container, _, blob = path.partition("/")
+    return Place((name or account)[:_MOST_WORD], container[:_MOST_WORD], unsigned(blob)[:MOST_PATH])
+
+
+def _pathed(account: str, path: str) -> Place:
+    """Give the place of `/account/container/blob`."""
+    first, _, rest = path.strip('"').removeprefix("/").partition("/")
+    if account and first.lower() != account:
+        return Place(account)
+    container, _, blob = rest.partition("/")
+    return Place(first.lower()[:_MOST_WORD], container[:_MOST_WORD], unsigned(blob)[:MOST_PATH])
+
+
+def query_of(uri: str) -> dict[str, str]:
+    """Give what is kept of the query of a URL; never a signature."""
+    found: dict[str, str] = {}
+    for part in uri.partition("?")[2].split("&", 64)[:64]:
+        key, _, value = part.partition("=")
+        name = QUERY.get(key.lower())
+        if name and value:
+            found[name] = scrubbed(unquote(value))[:_MOST_WORD]
+    return found

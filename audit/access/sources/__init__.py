@@ -1,0 +1,1 @@
+"""Where logs come from: folders of blobs, files, standard input."""

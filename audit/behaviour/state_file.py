@@ -1,0 +1,161 @@
+"""What was learnt, as a file.
+
+It is written whole and put in place at once: kill -9 costs what was learnt since it last was.
+
+    file = magic checksum content;   checksum = SHA-256 of content, 32 bytes
+    content = zlib of MessagePack of _Stored
+"""
+
+import hashlib
+import os
+import zlib
+from array import array
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from audit.behaviour.cluster_habits import ClusterHabits
+from audit.behaviour.habits import HOURS, Habits
+from audit.behaviour.rates import Norm, Rate
+from audit.behaviour.remembering import Remembered
+from core.base.errors import LedgerError
+from core.risk.model import Behaviour
+
+FORMAT: Final = 1
+"""Version of the file. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
+
+_MAGIC: Final = b"sallyport-behaviour\n"
+_SUM_BYTES: Final = 32
+_MOST_BYTES: Final = 1024 * 1024 * 1024
+"""What a file may come to: thirty-two clusters have some 400 MB."""
+
+Record = tuple[bytes, float, int, int, int, int, bytes, bytes, bytes, int, list[Rate]]
+"""One identity: who, and the fields of `Habits` in their order, the rates together."""
+
+
+class StoredCluster(msgspec.Struct, frozen=True):
+    """One cluster."""
+
+    cluster: str
+    salt: bytes
+    began: float | None
+    people: list[Record]
+    machines: list[Record]
+    norms: list[dict[int, Norm]]
+    """Of people, of machines; by behaviour."""
+    acting: list[tuple[bytes, dict[int, int]]]
+
+
+class _Stored(msgspec.Struct, frozen=True):
+    format: int
+    clusters: list[StoredCluster]
+
+
+_DECODER: Final = msgspec.msgpack.Decoder(_Stored)
+
+
+def store_habits(who: bytes, habits: Habits) -> Record:
+    """Give one identity's habits as they are stored."""
+    return (
+        who,
+        habits.last,
+        habits.day,
+        habits.days,
+        habits.acts,
+        habits.hour,
+        habits.namespaces.tobytes(),
+        habits.profiles.tobytes(),
+        habits.hours.tobytes(),
+        habits.refusal,
+        [habits.creates, habits.enters, habits.refusals],
+    )
+
+
+def encode_state(clusters: list[StoredCluster]) -> bytes:
+    """Give the file's content."""
+    content = zlib.compress(msgspec.msgpack.encode(_Stored(FORMAT, clusters)), 1)
+    return _MAGIC + hashlib.sha256(content).digest() + content
+
+
+def decode_state(content: bytes) -> dict[str, ClusterHabits]:
+    """Give the clusters of a file's content.
+
+    Raises:
+        LedgerError: it is damaged, or of a release too new.
+    """
+    body = content[len(_MAGIC) + _SUM_BYTES :]
+    if content != _MAGIC + hashlib.sha256(body).digest() + body:
+        raise LedgerError("what was learnt of behaviour is damaged: it is learnt anew")
+    unpacker = zlib.decompressobj()
+    try:
+        stored = _DECODER.decode(unpacker.decompress(body, _MOST_BYTES))
+        if abs(stored.format - FORMAT) > 1:
+            text = f"what was learnt of behaviour has format {stored.format}: it is learnt anew"
+            raise LedgerError(text)
+        return {each.cluster: _cluster_of(each) for each in stored.clusters}
+    except (zlib.error, msgspec.DecodeError, TypeError, ValueError) as error:
+        text = "what was learnt of behaviour cannot be read: it is learnt anew"
+        raise LedgerError(text) from error
+
+
+def write_state(path: Path, content: bytes) -> None:
+    """Put the file in place, whole.
+
+    Raises:
+        OSError: it cannot be written; the one before stays.
+    """
+    beside = path.with_name(path.name + ".new")
+    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)
+
+
+def _cluster_of(stored: StoredCluster) -> ClusterHabits:
+    found = ClusterHabits(stored.salt)
+    found.began = stored.began
+    for remembered, records in ((found.people, stored.people), (found.machines, stored.machines)):
+        _take(remembered, records)
+    for is_machine, norms in zip((False, True), stored.norms, strict=False):
+        known = {Behaviour(bit): norm for bit, norm in norms.items()}
+        mine: Mapping[Behaviour, Norm] = found.norms[is_machine]
+        found.norms[is_machine] = {each: known.get(each, norm) for each, norm in mine.items()}
+    found.acting.restore(
+        (who, {Behaviour(bit): at for bit, at in until.items()}) for who, until in stored.acting
+    )
+    return found
+
+
+def _take(remembered: Remembered, records: list[Record]) -> None:
+    for record in records:
+        remembered.put(record[0], _habits_of(record))
+
+
+def _habits_of(record: Record) -> Habits:
+    _, last, day, days, acts, hour, namespaces, profiles, hours, refusal, rates = record
+    if len(hours) != 4 * HOURS:
+        hours = bytes(4 * HOURS)  # Of a release that counts them otherwise.
+    creates, enters, refusals = rates
+    return Habits(
+        last=last,
+        day=day,
+        days=days,
+        acts=acts,
+        hour=hour,
+        namespaces=_array("Q", namespaces),
+        profiles=_array("Q", profiles),
+        hours=_array("f", hours),
+        refusal=refusal,
+        creates=creates,
+        enters=enters,
+        refusals=refusals,
+    )
+
+
+def _array(kind: str, content: bytes) -> Any:
+    made: Any = array(kind)
+    made.frombytes(content)
+    return made

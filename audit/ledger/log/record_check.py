@@ -1,0 +1,167 @@
+"""Whether records say what their leaves say: whose they are, and when they were made."""
+
+import datetime as dt
+from collections import Counter, deque
+from typing import Final
+
+import msgspec
+
+from audit.ledger.log.problems import (
+    Problem,
+    Where,
+    Wrong,
+    id_ms,
+    id_text,
+    is_uuid7,
+    ms_text,
+    problem,
+)
+from audit.ledger.records.frames import FrameKind
+from core.base.times import second_text
+
+DAY_MS: Final = 86_400_000
+
+LATE_MS: Final = 3_600_000
+"""A record that came later than this after its own time is counted as late."""
+
+AHEAD_MS: Final = DAY_MS
+"""How far ahead of the auditor's clock a record may be; beyond it the store puts it aside."""
+
+_AT_ONCE: Final = frozenset(
+    kind.value
+    for kind in (
+        FrameKind.DECISION,
+        FrameKind.SWEEP,
+        FrameKind.LOOK_BACK,
+        FrameKind.REFUSED,
+        FrameKind.INTAKE,
+        FrameKind.RETENTION,
+        FrameKind.ADOPTION,
+    )
+)
+"""Kinds whose time is when they were recorded: only a spool can make them late. Accesses,
+activities, lives and changes carry the time of what they tell, which may lie far back."""
+
+_LAST_KIND: Final = max(FrameKind).value
+_MOST_PROBLEMS: Final = 20
+_MOST_EXAMPLES: Final = 5
+_MOST_NEAR: Final = 65_536
+
+
+class _Own(msgspec.Struct, gc=False):
+    """What every document says of itself."""
+
+    id: str = ""
+    cluster: str = ""
+    time: str = ""
+
+
+_DECODER: Final = msgspec.json.Decoder(_Own)
+
+
+class Contents:
+    """What the records that went by say, and which of them contradict their leaves."""
+
+    def __init__(self, most_late_ms: int) -> None:
+        """Take how late a record may come that only a spool can have made late."""
+        self.problems: list[Problem] = []
+        self.kinds: Counter[int] = Counter()
+        self.clusters: Counter[str] = Counter()
+        self.late = 0
+        """Records of kinds that are recorded at once that came over an hour late."""
+        self.examples: list[Where] = []
+        """The first of them."""
+        self.aside = 0
+        """Records that cannot be read: the ledger's quarantine."""
+        self._most_late_ms = most_late_ms
+        self._stored_after = 0
+        self._newest: tuple[int, Where] | None = None
+        self._near: set[tuple[int, str, bytes]] = set()
+        self._order: deque[tuple[int, str, bytes]] = deque()
+
+    def leaf(
+        self, where: Where, payload: bytes | None, *, aside: bool, adopted: bool = False
+    ) -> None:
+        """Judge a record; one that was removed has only its leaf, and what is aside may be any.
+
+        One that was adopted came with an upgrade: it may be as old as it likes.
+        """
+        self.kinds[where.kind] += 1
+        self.clusters[where.cluster] += 1
+        self.aside += aside
+        if aside:  # Whoever delivers what cannot be kept chooses its id, and may do so twice.
+            return
+        self._demand_new(where)
+        if not is_uuid7(where.id):
+            self._say(problem(Wrong.DOCUMENT, "its id is no UUID of version 7", where))
+            return
+        made = id_ms(where.id)
+        if self._newest is None or made > self._newest[0]:
+            self._newest = made, where
+        if self._stored_after and not adopted and made < self._stored_after - LATE_MS:
+            self._judge_late(where, self._stored_after - made)
+        if payload is not None and 0 < where.kind <= _LAST_KIND:
+            self._judge_document(where, payload, made)
+
+    def head(self, time_ms: int) -> None:
+        """Note that all up to here was stored when the log had this head."""
+        newest, self._newest = self._newest, None
+        if newest and newest[0] > time_ms + AHEAD_MS:
+            says = f"its time lies over a day after {ms_text(time_ms)}, when it was there"
+            self._say(problem(Wrong.AHEAD, says, newest[1]))
+        self._stored_after = max(self._stored_after, time_ms)
+
+    def _judge_late(self, where: Where, by_ms: int) -> None:
+        if where.kind not in _AT_ONCE:
+            return
+        self.late += 1
+        if len(self.examples) < _MOST_EXAMPLES:
+            self.examples.append(where)
+        if by_ms > self._most_late_ms:
+            hours = by_ms // 3_600_000
+            says = f"it was stored after {ms_text(self._stored_after)}, {hours:,} hours after its"
+            self._say(problem(Wrong.BACK_DATED, f"{says} own time", where))
+
+    def _judge_document(self, where: Where, payload: bytes, made: int) -> None:
+        try:
+            own = _DECODER.decode(payload)
+        except (ValueError, RecursionError):
+            self._say(problem(Wrong.DOCUMENT, "its document cannot be read", where))
+            return
+        if own.id != id_text(where.id):
+            says = f"its document says that its id is {own.id[:64]!r}"
+        elif own.cluster != where.cluster:
+            says = f"its document says that it is of the cluster {own.cluster[:64]!r}"
+        elif own.time and not _is_at(own.time, made):
+            says = f"its document says that it is of {own.time[:64]!r}"
+        else:
+            return
+        self._say(problem(Wrong.DOCUMENT, says, where))
+
+    def _demand_new(self, where: Where) -> None:
+        """Demand that none of the records just before has the same id."""
+        key = (where.kind, where.cluster, where.id)
+        if key in self._near:
+            self._say(problem(Wrong.DUPLICATE, "it stands in the log a second time", where))
+            return
+        self._near.add(key)
+        self._order.append(key)
+        if len(self._order) > _MOST_NEAR:
+            self._near.discard(self._order.popleft())
+
+    def _say(self, found: Problem) -> None:
+        if len(self.problems) < _MOST_PROBLEMS:
+            self.problems.append(found)
+
+
+def _is_at(text: str, unix_ms: int) -> bool:
+    """Say whether a time is that of an id, to the second."""
+    if text.endswith("Z") and text[:19] == second_text(unix_ms // 1000):
+        return True
+    try:
+        time = dt.datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    if time.tzinfo is None:
+        return False
+    return abs(time.timestamp() * 1000 - unix_ms) <= 1000  # noqa: PLR2004  A second.

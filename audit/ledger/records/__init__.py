@@ -1,0 +1,1 @@
+"""What is recorded: frames, who makes them of documents, and where they go."""

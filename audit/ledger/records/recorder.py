@@ -1,0 +1,172 @@
+"""Puts what policies saw, once a day, and each decision into the spool; or decisions in the log."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from audit.ledger.records.frames import FrameKind, decision_frame_id
+from audit.ledger.records.shortening import shortened
+from core.decision.decision import Decision
+from core.decision.document import (
+    DecisionSource,
+    SweepDocument,
+    encode_document,
+    encode_sweep,
+    projection_digest,
+    uuid7_unix_ms,
+)
+from core.decision.document_builder import build_document
+from core.decision.request import Request
+from core.people.subject import Subject
+from core.risk.look_back import LookBackDocument, encode_look_back, trim_items
+from core.weights.events import LogGap, encode_event
+from core.weights.pod_lifecycle import ObjectChange, PodLife, encode_change, encode_life
+
+MAX_PROJECTION: Final = 64 * 1024
+"""Bytes; of a larger projection only the digest is kept. Ordinary ones have 1 to 4 KiB."""
+
+MAX_REFUSED_PROJECTION: Final = 8 * 1024
+"""Bytes; a refused Pod costs its author no quota, so it may be sent again and again."""
+
+MAX_DOCUMENT: Final = 64 * 1024
+"""Bytes; a larger one is shortened, or a few hostile Pods would fill the spool. Ordinary ones
+have 1 to 8 KiB."""
+
+MAX_LOOK_BACK: Final = 512 * 1024
+"""Bytes; 1,000 ordinary items have 300 KB."""
+
+_REMEMBERED: Final = 16_384
+"""Projections remembered as sent: about 2 MB."""
+
+_DAY_MS: Final = 86_400_000
+
+
+class Appends(Protocol):
+    """Takes frames: the spool."""
+
+    def append(self, kind: int, frame_id: bytes, payload: bytes) -> None:
+        """Take one frame; returns at once.
+
+        Raises:
+            NotRecordedError: it cannot be kept.
+        """
+
+
+@dataclass(frozen=True)
+class LedgerRecorder:
+    """Records the decisions of one cluster (`webhooks.app.Recorder`)."""
+
+    spool: Appends | None
+    """None where records are lines only."""
+    cluster: Callable[[], str]
+    """Gives the cluster's id, from memory."""
+    name_subject: Callable[[Subject], str]
+    """What is kept of who asked: a pseudonym, or the name where the operator chose names."""
+    write_line: Callable[[bytes], None] | None = None
+    """Gets each document that the spool took as well, to be written to standard output."""
+    _sent: dict[str, int] = field(default_factory=dict)
+
+    def record(
+        self,
+        source: DecisionSource,
+        request: Request,
+        decision: Decision,
+        patches: Sequence[Mapping[str, Any]],
+        seconds: float,
+    ) -> None:
+        """Keep a decision.
+
+        Raises:
+            NotRecordedError: the spool does not take it.
+        """
+        evidence, day = decision.evidence, uuid7_unix_ms(decision.id) // _DAY_MS
+        most = MAX_PROJECTION if decision.allowed else MAX_REFUSED_PROJECTION
+        document = build_document(
+            source,
+            request,
+            decision,
+            cluster=self.cluster(),
+            seconds=seconds,
+            name_subject=self.name_subject,
+            patches=patches,
+            digest=self._record_seen(evidence.projection, day, most),
+            context=self._record_seen(evidence.context, day, most),
+            fields=self._record_seen(evidence.fields, day, most),
+        )
+        content = encode_document(document)
+        if len(content) > MAX_DOCUMENT:
+            content = encode_document(shortened(document, MAX_DOCUMENT))
+        self._keep(FrameKind.DECISION, decision.id, content)
+
+    def record_sweep(self, document: SweepDocument) -> None:
+        """Keep what a finished sweep came to.
+
+        Raises:
+            NotRecordedError: the spool does not take it.
+        """
+        self._keep(FrameKind.SWEEP, document.id, encode_sweep(document))
+
+    def record_look_back(self, document: LookBackDocument) -> None:
+        """Keep what an identity at risk left behind, as far as it fits into a frame.
+
+        Raises:
+            NotRecordedError: the spool does not take it.
+        """
+        content = encode_look_back(trim_items(document, MAX_LOOK_BACK))
+        self._keep(FrameKind.LOOK_BACK, document.id, content)
+
+    def record_life(self, document: PodLife) -> None:
+        """Keep what became known of a Pod's life.
+
+        Raises:
+            NotRecordedError: the spool does not take it.
+        """
+        self._keep(FrameKind.POD_LIFE, document.id, encode_life(document))
+
+    def record_change(self, document: ObjectChange) -> None:
+        """Keep that an object which people decide with was made, changed, or is gone.
+
+        Raises:
+            NotRecordedError: the spool does not take it.
+        """
+        self._keep(FrameKind.CHANGE, document.id, encode_change(document))
+
+    def record_gap(self, document: LogGap) -> None:
+        """Keep that a record may lack something.
+
+        Raises:
+            NotRecordedError: the spool does not take it.
+        """
+        self._keep(FrameKind.LOG_GAP, document.id, encode_event(document))
+
+    def _keep(self, kind: FrameKind, document_id: str, content: bytes) -> None:
+        if self.spool is not None:
+            self.spool.append(kind, decision_frame_id(document_id), content)
+        if self.write_line is not None:
+            self.write_line(content)
+
+    def _record_seen(self, content: bytes, day: int, most: int) -> str:
+        """Keep what policies saw, unless that was done on this day; give its digest.
+
+        It comes again each day, so that a store may forget what no kept day refers to. Of more than
+        `most` bytes only the digest is kept.
+
+        Raises:
+            NotRecordedError: the spool does not take it.
+        """
+        if not content:
+            return ""
+        digest = projection_digest(content)
+        if self.spool is None or self._sent.get(digest) == day:
+            return digest
+        if len(content) <= most:
+            frame_id = bytes.fromhex(digest.removeprefix("sha256:"))
+            self.spool.append(FrameKind.PROJECTION, frame_id, content)
+            self._remember(digest, day)
+        return digest
+
+    def _remember(self, digest: str, day: int) -> None:
+        self._sent.pop(digest, None)
+        self._sent[digest] = day
+        if len(self._sent) > _REMEMBERED:
+            del self._sent[next(iter(self._sent))]

@@ -1,0 +1,1 @@
+"""What the auditor serves over mutual TLS: it takes frames and answers questions."""

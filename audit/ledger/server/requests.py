@@ -1,0 +1,78 @@
+"""What every request to the auditor must show, before anything else is read of it."""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Any, Final
+
+from audit.ledger.server.frames_protocol import CLUSTER_HEADER, FORMAT, FORMAT_HEADER
+from core.base.names import process_uri
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+RETRY: Final = (b"retry-after", b"1")
+
+_CLUSTER: Final = re.compile(r"[A-Za-z0-9._-]{1,63}")
+_FORMATS: Final = {str(version) for version in range(FORMAT - 1, FORMAT + 2)}
+
+
+class RefusedError(Exception):
+    """A request is answered with a failure; the text is for a person, the cause for the log."""
+
+    def __init__(
+        self, status: int, text: str, *headers: tuple[bytes, bytes], cause: str = ""
+    ) -> None:
+        self.status = status
+        self.headers = headers
+        self.cause = cause
+        super().__init__(text)
+
+
+def headers_of(scope: Mapping[str, Any]) -> dict[bytes, str]:
+    """Give the headers of a request by their names in lower case; of several, the last."""
+    return {name: value.decode("latin-1") for name, value in scope["headers"]}
+
+
+def shown_cluster(scope: Mapping[str, Any], headers: Mapping[bytes, str], process: str = "") -> str:
+    """Give the cluster that a request speaks for; with `process`, as that one of its processes.
+
+    Raises:
+        RefusedError: its format is of another age, it names no cluster, or its certificate (TLS)
+            is of none of that cluster's processes, or not of that one.
+    """
+    version = headers.get(FORMAT_HEADER.lower().encode(), "")
+    if version not in _FORMATS:
+        raise RefusedError(400, f"{FORMAT_HEADER} must be {FORMAT - 1} to {FORMAT + 1}")
+    cluster = headers.get(CLUSTER_HEADER.lower().encode(), "")
+    if not _CLUSTER.fullmatch(cluster):
+        raise RefusedError(400, f"{CLUSTER_HEADER} must be a cluster's id")
+    peer = (scope.get("extensions") or {}).get("sallyport.peer") or {}
+    wanted = process_uri(cluster, process)
+    if not any(_shows(uri, wanted, process) for uri in peer.get("uris", ())):
+        shown = wanted if process else f"{wanted}PROCESS"
+        text = f"{CLUSTER_HEADER}: the client certificate does not carry a URI {shown}"
+        raise RefusedError(403, text)
+    return cluster
+
+
+def _shows(uri: str, wanted: str, process: str) -> bool:
+    if process:
+        return uri == wanted
+    return len(uri) > len(wanted) and uri.startswith(wanted)
+
+
+async def send_answer(
+    send: Send, status: int, content_type: bytes, body: bytes, *headers: tuple[bytes, bytes]
+) -> None:
+    """Send one whole answer."""
+    every = ((b"content-type", content_type), *headers, (b"content-length", b"%d" % len(body)))
+    await send({"type": "http.response.start", "status": status, "headers": every})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def send_refusal(send: Send, refused: RefusedError) -> None:
+    """Send a refusal; the connection ends, since the rest of the request may be on its way."""
+    close = (b"connection", b"close")
+    body = f"{refused}\n".encode()
+    await send_answer(send, refused.status, b"text/plain", body, close, *refused.headers)

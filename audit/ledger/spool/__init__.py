@@ -1,0 +1,1 @@
+"""The spool: recorded frames wait on disk until the auditor acknowledges them."""

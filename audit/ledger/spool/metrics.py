@@ -1,0 +1,71 @@
+"""What Prometheus sees of a spool and its shipping, and of the auditor's receiver."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from prometheus_client.core import CounterMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from audit.ledger.records.destination import Receipt
+from audit.ledger.records.metric_families import counter_of, gauge_of
+from audit.ledger.spool.queue import SpoolStatus
+from audit.ledger.spool.shipper import ShipperStatus
+
+
+class SpoolCollector(Collector):
+    """Asks a spool and its shipper at each scrape."""
+
+    def __init__(
+        self, spool: Callable[[], SpoolStatus], shipping: Callable[[], ShipperStatus]
+    ) -> None:
+        self._spool = spool
+        self._shipping = shipping
+
+    def collect(self) -> Iterator[Metric]:
+        """Give the metrics (prometheus_client)."""
+        spool, shipping = self._spool(), self._shipping()
+        yield gauge_of("sallyport_spool_bytes", "Held, on disk and in memory.", spool.bytes)
+        yield gauge_of("sallyport_spool_max_bytes", "The most that is held.", spool.max_bytes)
+        yield gauge_of(
+            "sallyport_spool_oldest_seconds",
+            "Age of the oldest record that the auditor has not acknowledged; 0 without one.",
+            spool.oldest_age_s,
+        )
+        yield gauge_of(
+            "sallyport_spool_full", "1 while no decision can be recorded.", bool(spool.full)
+        )
+        totals = {"taken": spool.appended, "refused": spool.refused, "shipped": spool.acknowledged}
+        yield counter_of("sallyport_spool_records", "Records, by result.", "result", totals)
+        damages = CounterMetricFamily("sallyport_spool_damages", "Damages found on disk.")
+        damages.add_metric([], spool.damaged)
+        yield damages
+        yield gauge_of(
+            "sallyport_shipping_failures", "Failed attempts in a row.", shipping.failures
+        )
+        if shipping.last_success is not None:
+            yield gauge_of(
+                "sallyport_shipping_last_success_timestamp_seconds",
+                "Unix time of the last acknowledgement.",
+                shipping.last_success,
+            )
+
+
+class ReceiverCollector(Collector):
+    """Asks the auditor's receiver at each scrape."""
+
+    def __init__(
+        self, receipt: Callable[[], Receipt], answers: Callable[[], Mapping[int, int]]
+    ) -> None:
+        self._receipt = receipt
+        self._answers = answers
+
+    def collect(self) -> Iterator[Metric]:
+        """Give the metrics (prometheus_client)."""
+        receipt = self._receipt()
+        totals = {
+            "stored": receipt.stored,
+            "known": receipt.known,
+            "quarantined": receipt.quarantined,
+        }
+        yield counter_of("sallyport_received_records", "Records, by result.", "result", totals)
+        answers = {str(status): total for status, total in self._answers().items()}
+        yield counter_of("sallyport_receive_answers", "Answers by HTTP status.", "status", answers)

@@ -1,0 +1,197 @@
+"""Reads the log: entries, hashes of leaves, nodes of the tree and proofs, heads."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from audit.ledger.log.entries import Entry
+from audit.ledger.log.heads import TreeHead, decode_head, encode_head
+from audit.ledger.log.leaves import Leaf
+from audit.ledger.log.merkle import Frontier, Range, hash_node, proof_of, root_of, whole_nodes
+from audit.ledger.records.frames import FrameKind
+from audit.ledger.store.columns import day_of, is_uuid7
+from audit.ledger.store.log_append import TILE_LEVELS, read_state
+from audit.ledger.store.tables import quarantine
+from audit.ledger.store.tables_log import heads, leaves, log, tiles
+from audit.ledger.store.tables_weights import BY_KIND, STANDING
+from core.base.errors import LedgerError
+from core.base.times import milliseconds_of
+
+MOST_ENTRIES: Final = 10_000
+"""The most that one page holds."""
+
+_Place = tuple[str, bytes]
+"""Cluster and id."""
+
+
+def read_entries(
+    connection: sa.Connection, after: int, kinds: Iterable[FrameKind] | None, limit: int
+) -> list[Entry]:
+    """Give entries after a position, in the log's order; of these kinds, or of all.
+
+    What is in quarantine is of no kind: it comes only where all are asked for.
+    """
+    kept = sa.select(log.c.prefix_size).scalar_subquery()  # Others are being removed.
+    chosen = sa.select(leaves).where(leaves.c.position > after, leaves.c.position >= kept)
+    if kinds is not None:
+        numbers = sorted(map(int, kinds))
+        chosen = chosen.where(leaves.c.kind.in_(numbers), leaves.c.aside == sa.false())
+    page = chosen.order_by(leaves.c.position).limit(min(limit, MOST_ENTRIES))
+    return _with_payloads(connection, connection.execute(page).all())
+
+
+def read_located(connection: sa.Connection, identity: bytes) -> list[Entry]:
+    """Give the entries of an id that are still there whole, whatever their kind."""
+    positions: list[int] = []
+    for table in (*BY_KIND.values(), quarantine):
+        key = table.c.frame_id if table is quarantine else table.c.id
+        if table is quarantine or is_uuid7(identity):
+            chosen = sa.select(table.c.position).where(key == identity)
+            positions += [each for each in connection.scalars(chosen) if each is not None]
+    rows = connection.execute(
+        sa.select(leaves).where(leaves.c.position.in_(positions)).order_by(leaves.c.position)
+    )
+    return _with_payloads(connection, rows.all())
+
+
+def _with_payloads(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> list[Entry]:
+    wanted: dict[int, set[bytes]] = defaultdict(set)
+    aside: set[bytes] = set()
+    for row in rows:
+        (aside if row.aside else wanted[row.kind]).add(row.id)
+    payloads = {kind: _payloads(connection, kind, ids) for kind, ids in wanted.items()}
+    set_aside = _payloads_aside(connection, aside)
+    return [
+        Entry(
+            row.position,
+            row.kind,
+            row.cluster,
+            row.id,
+            row.digest,
+            set_aside.get((row.kind, row.cluster, row.id, row.digest))
+            if row.aside
+            else payloads[row.kind].get((row.cluster, row.id)),
+            row.aside,
+        )
+        for row in rows
+    ]
+
+
+def _payloads(connection: sa.Connection, kind: int, ids: set[bytes]) -> dict[_Place, bytes]:
+    table = BY_KIND.get(kind)  # type: ignore[call-overload]
+    if table is None:
+        return {}
+    chosen = sa.select(table.c.cluster, table.c.id, table.c.document)
+    chosen = chosen.where(table.c.id.in_(sorted(ids)))
+    if kind not in STANDING:  # Partitions go by the id's own day.
+        days = [day_of(each) for each in ids]
+        chosen = chosen.where(table.c.day.between(min(days), max(days)))
+    return {(row.cluster, row.id): row.document for row in connection.execute(chosen)}
+
+
+def _payloads_aside(
+    connection: sa.Connection, ids: set[bytes]
+) -> dict[tuple[int, str, bytes, bytes], bytes]:
+    """Several frames of one id may be in quarantine: they are told apart by their digests."""
+    if not ids:
+        return {}
+    found = connection.execute(sa.select(quarantine).where(quarantine.c.frame_id.in_(sorted(ids))))
+    return {
+        (row.kind, row.cluster, row.frame_id, sha256(row.payload).digest()): row.payload
+        for row in found
+    }
+
+
+def read_leaf_hashes(connection: sa.Connection, begin: int, end: int) -> list[bytes]:
+    """Give the hashes of leaves from `begin` to before `end`.
+
+    Raises:
+        LedgerError: some of them are not there.
+    """
+    chosen = sa.select(leaves).where(leaves.c.position.between(begin, end - 1))
+    rows = connection.execute(chosen.order_by(leaves.c.position)).all()
+    if [row.position for row in rows] != list(range(begin, end)):
+        raise LedgerError(
+            f"of its leaves {begin} to {end - 1} some are missing: `sallyport ledger verify` says "
+            "which"
+        )
+    return [Leaf(row.kind, row.cluster, row.id, row.digest).hash for row in rows]
+
+
+class Tree:
+    """The nodes of the log's tree, from its tiles and leaves, on one connection."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+        self._prefix = read_state(connection).prefix
+        nodes = whole_nodes(0, self._prefix.size)
+        self._collapsed = dict(zip(nodes, self._prefix.hashes, strict=True))
+
+    def read(self, level: int, index: int) -> bytes:
+        """Give the hash of a whole subtree.
+
+        Raises:
+            LedgerError: it is not there (any more).
+        """
+        begin, end = index << level, (index + 1) << level
+        if begin < self._prefix.size:
+            return self._read_collapsed(level, index)
+        base = level - level % TILE_LEVELS
+        if base == 0:
+            return root_of(read_leaf_hashes(self._connection, begin, end))
+        return root_of(self._read_tiles(base, begin >> base, end >> base))
+
+    def proof(self, ranges: Sequence[Range]) -> list[bytes]:
+        """Give the proof of ranges, as `audit.ledger.log.merkle` has them."""
+        return proof_of(ranges, self.read)
+
+    def frontier(self, size: int) -> Frontier:
+        """Give the frontier that the log had at a size."""
+        return Frontier(size, tuple(self.read(*node) for node in whole_nodes(0, size)))
+
+    def _read_collapsed(self, level: int, index: int) -> bytes:
+        """Give a node that is, or begins, in what retention took away."""
+        if (level, index) in self._collapsed:
+            return self._collapsed[level, index]
+        if (index + 1) << level <= self._prefix.size or level == 0:
+            raise LedgerError(
+                f"retention removed its first {self._prefix.size} leaves: nothing inside them can "
+                "be proved any more"
+            )
+        return hash_node(self.read(level - 1, 2 * index), self.read(level - 1, 2 * index + 1))
+
+    def _read_tiles(self, level: int, begin: int, end: int) -> list[bytes]:
+        chosen = sa.select(tiles.c.hash).where(
+            tiles.c.level == level, tiles.c.tile.between(begin, end - 1)
+        )
+        found = list(self._connection.scalars(chosen.order_by(tiles.c.tile)))
+        if len(found) != end - begin:
+            raise LedgerError(
+                f"of its tiles of level {level}, {begin} to {end - 1}, some are missing: "
+                "`sallyport ledger verify` says more"
+            )
+        return found
+
+
+def read_heads(connection: sa.Connection, after: int, limit: int) -> list[TreeHead]:
+    """Give signed heads of more leaves than `after`, the smallest first."""
+    order = (heads.c.size, heads.c.time_ms)
+    chosen = sa.select(heads.c.head).where(heads.c.size > after).order_by(*order).limit(limit)
+    return [decode_head(each) for each in connection.scalars(chosen)]
+
+
+def read_last_head(connection: sa.Connection) -> TreeHead | None:
+    """Give the last head that was signed."""
+    order = (heads.c.size.desc(), heads.c.time_ms.desc())
+    found = connection.scalar(sa.select(heads.c.head).order_by(*order).limit(1))
+    return None if found is None else decode_head(found)
+
+
+def write_head(connection: sa.Connection, insert: Any, head: TreeHead) -> None:
+    """Keep a signed head, if it is not there; `insert` is the dialect's own, of that table."""
+    time_ms = milliseconds_of(head.time)
+    values = {"size": head.size, "time_ms": time_ms, "key": head.key, "head": encode_head(head)}
+    connection.execute(insert.values(**values).on_conflict_do_nothing())

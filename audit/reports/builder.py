@@ -1,0 +1,130 @@
+"""Makes a report of what was tallied. Pure but for the tallies, which it only reads."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+
+from audit.reports.attention import attention
+from audit.reports.model import FORMAT, LedgerState, Report, Scope
+from audit.reports.parts import CaseRow
+from audit.reports.periods import Period
+from audit.reports.tallies.accesses import AccessTally
+from audit.reports.tallies.bounded_rows import Some, cut
+from audit.reports.tallies.decisions_and_findings import ActivityTally, DecisionTally, FindingTally
+from audit.reports.tallies.intakes import IntakeTally
+from audit.reports.tallies.objects import ObjectTally
+from core.weights.events import Finding, Severity
+
+SAMPLE_CLUSTER: Final = "sample-month"
+"""The cluster's id under which `sallyport run` keeps its made-up month."""
+
+MOST_CASES: Final = 50
+
+Telling = Callable[[Sequence[Finding]], Iterable[CaseRow]]
+"""Makes cases of findings."""
+
+
+@dataclass
+class Tallies:
+    """All that one pass over the ledger gave."""
+
+    accesses: AccessTally
+    intakes: IntakeTally
+    objects: ObjectTally
+    decisions: DecisionTally
+    findings: FindingTally
+    activities: ActivityTally
+    clusters: Some = field(default_factory=lambda: Some(64))
+
+
+def make_report(  # noqa: PLR0913  What a report depends on, all of it.
+    tallies: Tallies,
+    period: Period,
+    ledger: LedgerState,
+    telling: Telling,
+    *,
+    store: str = "",
+    people: Mapping[str, str] | None = None,
+) -> Report:
+    """Make the report; `people` are names by id, of which it holds those that it needs."""
+    accesses, objects, findings = tallies.accesses, tallies.objects, tallies.findings
+    tallies.intakes.admitted = tallies.decisions.admitted
+    principals, more_principals = accesses.principals(objects.approvers())
+    reached, more_reached = accesses.reached()
+    unattributed, more_unattributed = accesses.unattributed()
+    cases, more_cases = cut(telling(findings.findings()), MOST_CASES)
+    rows, more_findings = findings.rows()
+    grants, more_grants = objects.grants(accesses.grants)
+    exceptions, more_exceptions = objects.exceptions()
+    changes, more_changes = objects.changes()
+    roles, more_roles = objects.roles()
+    decisions, more_decisions = tallies.decisions.rows()
+    clusters = tallies.clusters.list()
+    report = Report(
+        format=FORMAT,
+        scope=Scope(
+            begin=period.begin,
+            end=period.end,
+            clusters=clusters,
+            store=store,
+            sample=SAMPLE_CLUSTER in clusters,
+        ),
+        made=ledger.time or period.end,
+        ledger=ledger,
+        completeness=tallies.intakes.completeness(accesses, findings),
+        attention=[],
+        stores=accesses.stores(),
+        principals=principals,
+        more_principals=more_principals,
+        reached=reached,
+        more_reached=more_reached,
+        pictured=accesses.pictured(),
+        unattributed=unattributed,
+        more_unattributed=more_unattributed,
+        cases=cases,
+        more_cases=more_cases,
+        findings=rows,
+        more_findings=more_findings,
+        severities={each.value: findings.severities[each.value] for each in Severity},
+        grants=grants,
+        more_grants=more_grants,
+        exceptions=exceptions,
+        more_exceptions=more_exceptions,
+        changes=changes,
+        more_changes=more_changes,
+        decisions=decisions,
+        more_decisions=more_decisions,
+        activities=tallies.activities.rows(),
+        roles=roles,
+        more_roles=more_roles,
+    )
+    report = msgspec.structs.replace(report, attention=attention(report))
+    return sealed(_named(report, people or {}))
+
+
+def sealed(report: Report) -> Report:
+    """Give the report with its digest."""
+    return msgspec.structs.replace(report, digest=digest_of(report))
+
+
+def digest_of(report: Report) -> str:
+    """Give the digest of a report's canonical JSON: keys sorted, its own digest empty."""
+    empty = msgspec.structs.replace(report, digest="")
+    return f"sha256:{hashlib.sha256(canonical(empty)).hexdigest()}"
+
+
+def canonical(report: Report) -> bytes:
+    """Give the report as JSON: keys sorted, no space."""
+    return msgspec.json.encode(report, order="sorted")
+
+
+def _named(report: Report, people: Mapping[str, str]) -> Report:
+    """Take those names into the report whose ids stand in it."""
+    if not people:
+        return report
+    text = canonical(report).decode()
+    known = {key: name for key, name in sorted(people.items()) if key and key in text}
+    return msgspec.structs.replace(report, people=known)

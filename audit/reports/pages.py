@@ -1,0 +1,107 @@
+"""Pages of the ledger's documents: of one kind, or of several in the order of their times."""
+
+import heapq
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from audit.ledger.log.entries import Document, Key
+from audit.ledger.records.frames import FrameKind
+from audit.reports.periods import Period
+
+PAGE: Final = 2000
+"""Documents read at once: of 2 KiB each, 4 MiB."""
+
+Progress = Callable[[str, int], None]
+"""Told what is read and how much of it, now and then."""
+
+
+class Documents(Protocol):
+    """What a report is made from: `audit.ledger.store.store.Store`."""
+
+    async def documents(  # noqa: PLR0913  As the store has it.
+        self,
+        kind: FrameKind,
+        begin_ms: int,
+        end_ms: int,
+        *,
+        cluster: str | None = None,
+        after: Key | None = None,
+        limit: int = 1000,
+    ) -> list[Document]:
+        """Give documents whose ids' times lie in it, the oldest first, after one."""
+
+    async def load_checkpoint(self, cluster: str, name: str) -> tuple[int, bytes] | None:
+        """Give a checkpoint: how many entries of the log it is of, and its content."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a report is asked for."""
+
+    period: Period
+    store: str = ""
+    """One WeightStore; empty: all."""
+    cluster: str | None = None
+    size: int | None = None
+    """Entries of the ledger's log that are read: those of its signed head. None: all."""
+
+
+class Pages:
+    """The documents of a kind, page by page; those that are not under the head are left out."""
+
+    def __init__(
+        self, source: Documents, wanted: Wanted, progress: Progress, kind: FrameKind, period: Period
+    ) -> None:
+        self._source, self._wanted, self._progress = source, wanted, progress
+        self._period = period
+        self._after: Key | None = None
+        self._count = 0
+        self._ended = False
+        self.kind = kind
+
+    async def next(self) -> list[Document] | None:
+        """Give the next page, which may have nothing; None after the last."""
+        if self._ended:
+            return None
+        period, wanted = self._period, self._wanted
+        page = await self._source.documents(
+            self.kind,
+            period.begin_ms,
+            period.end_ms,
+            cluster=wanted.cluster,
+            after=self._after,
+            limit=PAGE,
+        )
+        self._ended = len(page) < PAGE
+        if page:
+            self._after = page[-1].key
+        self._count += len(page)
+        self._progress(self.kind.name.lower().replace("_", " "), self._count)
+        return [document for document in page if self._is_sealed(document)]
+
+    def _is_sealed(self, document: Document) -> bool:
+        return self._wanted.size is None or (
+            document.position is not None and document.position < self._wanted.size
+        )
+
+
+async def in_order(kinds: Sequence[Pages]) -> AsyncIterator[tuple[FrameKind, Document]]:
+    """Give the documents of several kinds in the order of their ids, and so of their times."""
+    heap: list[tuple[bytes, int]] = []
+    rest: list[list[Document]] = [[] for _ in kinds]
+
+    async def push(number: int) -> None:
+        while not rest[number]:
+            page = await kinds[number].next()
+            if page is None:
+                return
+            rest[number] = page[::-1]
+        heapq.heappush(heap, (rest[number][-1].id, number))
+
+    for number in range(len(kinds)):
+        await push(number)
+    while heap:
+        _, number = heapq.heappop(heap)
+        yield kinds[number].kind, rest[number].pop()
+        await push(number)

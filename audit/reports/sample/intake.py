@@ -1,0 +1,97 @@
+"""Takes the sample month into a ledger, by the way that real logs take."""
+
+from collections.abc import AsyncIterator, Callable, Iterable
+from itertools import groupby
+from typing import Final
+
+from audit.access.attribution.rules import Rules
+from audit.access.detections.engine import Engine
+from audit.access.ingest.pipeline import Ingest
+from audit.access.ingest.state import Options
+from audit.access.model.batch import Record, Stretch
+from audit.access.parsers.caller_networks import CallerNetworks, Callers
+from audit.access.parsers.reader import Reader
+from audit.access.sources.hourly_blobs import HourlyBlobs, HourlySettings
+from audit.ledger.records.frames import Frame, FrameKind
+from audit.ledger.store.store import Store
+from audit.reports.periods import DAY_MS, Period
+from audit.reports.sample.acts import act_files
+from audit.reports.sample.cast import CLUSTER, PIPELINE_ADDRESS, TENANT
+from audit.reports.sample.cluster_history import frames
+from audit.reports.sample.logs import files
+from core.base.networks import network_of
+from core.weights.events import LogGap
+
+SOURCE: Final = "storage-logs"
+
+_RECORDS: Final = 1000
+_PODS: Final = (network_of("10.244.0.0/14"),)
+_NODES: Final = (network_of("10.224.0.0/16"),)
+_NETWORKS: Final = (network_of("10.10.0.0/16"), network_of(f"{PIPELINE_ADDRESS}/32"))
+
+
+class _Files:
+    """The month's files, as a container has them."""
+
+    def __init__(self, month: Period) -> None:
+        self._files = dict([*files(month), *act_files(month)])
+
+    async def names(self, prefix: str) -> AsyncIterator[tuple[str, int]]:
+        """Give the names below a prefix, and their sizes."""
+        for name in sorted(self._files):
+            if name.startswith(prefix):
+                yield name, len(self._files[name])
+
+    async def read(self, name: str, begin: int, length: int) -> bytes:
+        """Give bytes of a file."""
+        return self._files.get(name, b"")[begin : begin + length]
+
+
+async def take_sample(store: Store, month: Period, clock: Callable[[], float]) -> None:
+    """Take the month in; what is there already is not there twice.
+
+    Raises:
+        LedgerError: the ledger does not take it.
+    """
+    await _deliver(store, frames(month))
+    options = Options(rules=Rules(leaves_as="pod"), patience_s=0.0, tenants=frozenset({TENANT}))
+    callers = Callers(CallerNetworks(pods=_PODS, nodes=_NODES, networks=_NETWORKS))
+    ingest = Ingest(store, CLUSTER, Reader(CLUSTER, callers), Engine, options, clock=clock)
+    await ingest.begin()
+    blobs = HourlyBlobs(SOURCE, CLUSTER, _Files(month), HourlySettings(follow=False), clock)
+    await ingest.run(_joined(blobs.stretches({})))
+    await ingest.idle()
+    await ingest.save()
+
+
+async def _joined(stretches: AsyncIterator[Stretch]) -> AsyncIterator[Stretch]:
+    """Join many small hours to a few stretches: a transaction each would take a minute.
+
+    Nobody goes on from their places: who is interrupted begins anew, and what came is known.
+    """
+    records: list[Record] = []
+    gaps: list[LogGap] = []
+    number = 0
+    async for stretch in stretches:
+        records += stretch.records
+        gaps += stretch.gaps
+        if len(records) >= _RECORDS:
+            yield _stretch(number, records, gaps)
+            number, records, gaps = number + 1, [], []
+    yield _stretch(number, records, gaps)
+
+
+def _stretch(number: int, records: list[Record], gaps: list[LogGap]) -> Stretch:
+    begin = str(number) if number else ""
+    return Stretch(SOURCE, "month", begin, str(number + 1), records, gaps)
+
+
+async def _deliver(store: Store, all_frames: Iterable[Frame]) -> None:
+    """Deliver day by day: what comes at once has no order of time in the log."""
+    for _, some in groupby(all_frames, key=_day):
+        await store.deliver(CLUSTER, list(some))
+
+
+def _day(frame: Frame) -> int:
+    is_projection = frame.kind == FrameKind.PROJECTION  # Named by its content.
+    return 0 if is_projection else int.from_bytes(frame.id[:6]) // DAY_MS

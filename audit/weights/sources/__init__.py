@@ -1,1 +1,0 @@
-"""Where logs of storage come from: folders of blobs, Event Hubs, files, standard input."""
