@@ -19,8 +19,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from audit.access.ingest.collecting import collect_seldom
-from audit.access.sources.merger import Merging
+from audit.access.ingest.pipeline import slow_garbage_collection
+from audit.access.sources.merger import SourceMerger
 from audit.ledger.store.store import Store
 from bench.servers import ROOT
 from bench.weight_ingest_evidence import write_evidence
@@ -41,12 +41,12 @@ async def prepare(url: str) -> None:
 
 async def take_in(url: str, logs: str) -> dict[str, Any]:
     """Take in a file; give what it took. PostgreSQL's own processes are not in it."""
-    collect_seldom()
+    slow_garbage_collection()
     async with Store(url) as store:
         ingest = ingest_of(store)
         await ingest.begin()
         began, worked = time.perf_counter(), _cpu_s()
-        merging = Merging(named_sources([logs], CLUSTER), ingest.places, again_s=None)
+        merging = SourceMerger(named_sources([logs], CLUSTER), ingest.places, again_s=None)
         await ingest.run(merging.stretches())
         took, work = time.perf_counter() - began, _cpu_s() - worked
         await ingest.idle()

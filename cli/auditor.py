@@ -13,16 +13,16 @@ from structlog.typing import FilteringBoundLogger
 
 from audit.access.ingest.metrics import WeightsCollector
 from audit.access.ingest.pipeline import Ingest
-from audit.access.reads import reads_answering
+from audit.access.reads import make_reads_answerer
 from audit.access.reads_protocol import PATH as READS_PATH
-from audit.behaviour.learner import Learning
+from audit.behaviour.learner import BehaviourLearner
 from audit.behaviour.metrics import BehaviourCollector
 from audit.behaviour.protocol import PATH as BEHAVIOUR_PATH
 from audit.ledger.log.metrics import LogCollector
-from audit.ledger.server.acts import acts_answering
+from audit.ledger.server.acts import make_acts_answerer
 from audit.ledger.server.acts_protocol import PATH as ACTS_PATH
 from audit.ledger.server.receiver import Receiver
-from audit.ledger.server.service import Serving
+from audit.ledger.server.service import AuditorService
 from audit.ledger.spool.metrics import ReceiverCollector
 from cli.auditor_weights import open_weights
 from cli.kept_ledger import KeptLedger, open_kept_ledger
@@ -68,10 +68,10 @@ async def _serve(settings: Settings, tls: TlsSettings) -> int:
             receiver = Receiver(learning, logger)
             questions = {
                 BEHAVIOUR_PATH: learning.answer,
-                ACTS_PATH: acts_answering(ledger.find),
-                READS_PATH: reads_answering(ledger.store),
+                ACTS_PATH: make_acts_answerer(ledger.find),
+                READS_PATH: make_reads_answerer(ledger.store),
             }
-            serving = Serving(receiver, questions, logger)
+            serving = AuditorService(receiver, questions, logger)
             readiness = Readiness({"certificate": pair.missing, "ledger": ledger.missing})
             return await serve(
                 ServedApp(serving, "auditor", name_setting("receive.port")),
@@ -90,10 +90,10 @@ async def _serve(settings: Settings, tls: TlsSettings) -> int:
 @asynccontextmanager
 async def open_learning(
     ledger: KeptLedger, logger: FilteringBoundLogger
-) -> AsyncIterator[Learning]:
+) -> AsyncIterator[BehaviourLearner]:
     """Give what learns from a ledger; what it learnt is saved beside it, where it is a file."""
     path = ledger.path and ledger.path.with_name(f"{ledger.path.name}.behaviour")
-    learning = Learning(ledger, ledger.find, logger, path)
+    learning = BehaviourLearner(ledger, ledger.find, logger, path)
     task = asyncio.create_task(learning.keep_learnt())
     try:
         yield learning
@@ -105,8 +105,8 @@ async def open_learning(
 def _registry(
     ledger: KeptLedger,
     receiver: Receiver,
-    serving: Serving,
-    learning: Learning,
+    serving: AuditorService,
+    learning: BehaviourLearner,
     weights: Ingest | None,
 ) -> CollectorRegistry:
     registry = process_registry(version("sallyport"))

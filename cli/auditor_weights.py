@@ -8,16 +8,15 @@ from typing import Final
 
 from structlog.typing import FilteringBoundLogger
 
-from audit.access.attribution.rules import Rules
-from audit.access.detections.engine import Engine
-from audit.access.ingest.collecting import collect_seldom
-from audit.access.ingest.parser_process import Beside
-from audit.access.ingest.pipeline import Ingest
-from audit.access.ingest.state import Options
-from audit.access.model.batch import Stretch
+from audit.access.attribution.rules import AttributionRules
+from audit.access.detections.engine import DetectionEngine
+from audit.access.ingest.parser_process import ParserProcess
+from audit.access.ingest.pipeline import Ingest, slow_garbage_collection
+from audit.access.ingest.state import IngestOptions
+from audit.access.model.batch import RecordBatch
 from audit.access.parsers.caller_networks import CallerNetworks, Callers
-from audit.access.parsers.reader import Reader
-from audit.access.sources.merger import Merging
+from audit.access.parsers.reader import RecordReader
+from audit.access.sources.merger import SourceMerger
 from audit.ledger.store.store import Store
 from cli.detection_failures import telling_failures
 from cli.settings import Settings
@@ -44,13 +43,13 @@ def ingest_of(settings: Settings, store: Store, *, patience_s: float | None = No
     networks = CallerNetworks(
         networks_of("pods", nets.pods), networks_of("nodes", nets.nodes), others
     )
-    rules = Rules(
+    rules = AttributionRules(
         lifetime_s=section.token_hours * _HOUR_S,
         leaves_as=nets.leaves_as,
         shared=shared,
         node_identities=frozenset(map(str.lower, section.node_identities)),
     )
-    options = Options(
+    options = IngestOptions(
         rules=rules,
         patience_s=section.patience if patience_s is None else patience_s,
         delay_s=section.delay,
@@ -59,8 +58,10 @@ def ingest_of(settings: Settings, store: Store, *, patience_s: float | None = No
         subscriptions=frozenset(map(str.lower, section.subscriptions)),
     )
     expected = {name: frozenset(who) for name, who in section.expected.items()}
-    engine = partial(Engine, tuned=section.tuning, expected=expected, on_failure=telling_failures())
-    reader, beside = Reader(cluster, Callers(networks)), Beside(cluster, networks)
+    engine = partial(
+        DetectionEngine, tuned=section.tuning, expected=expected, on_failure=telling_failures()
+    )
+    reader, beside = RecordReader(cluster, Callers(networks)), ParserProcess(cluster, networks)
     return Ingest(store, cluster, reader, engine, options, beside=beside)
 
 
@@ -76,10 +77,10 @@ async def open_weights(
     if not settings.weights.follows:
         yield None
         return
-    collect_seldom()
+    slow_garbage_collection()
     async with AsyncExitStack() as stack:
         ingest = ingest_of(settings, store)
-        merging = Merging(followed_sources(settings, stack), ingest.places)
+        merging = SourceMerger(followed_sources(settings, stack), ingest.places)
         task = asyncio.create_task(_follow(ingest, merging, logger))
         try:
             yield ingest
@@ -92,7 +93,7 @@ async def open_weights(
                 logger.warning("last checkpoint not saved", problem=str(error))
 
 
-async def _follow(ingest: Ingest, merging: Merging, logger: FilteringBoundLogger) -> None:
+async def _follow(ingest: Ingest, merging: SourceMerger, logger: FilteringBoundLogger) -> None:
     """Take in stretches for ever; where the ledger fails, go on from what it has."""
     told: dict[str, str] = {}
     while True:
@@ -110,12 +111,12 @@ async def _follow(ingest: Ingest, merging: Merging, logger: FilteringBoundLogger
 
 
 async def _telling(
-    stretches: AsyncIterator[Stretch | None],
+    stretches: AsyncIterator[RecordBatch | None],
     ingest: Ingest,
-    merging: Merging,
+    merging: SourceMerger,
     told: dict[str, str],
     logger: FilteringBoundLogger,
-) -> AsyncIterator[Stretch | None]:
+) -> AsyncIterator[RecordBatch | None]:
     async for stretch in stretches:
         yield stretch
         for problem in ingest.counts.problems:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from audit.ledger.store.decisions import Query
+from audit.ledger.store.decisions import DecisionQuery
 from audit.ledger.store.store import Store
 from cli.ledger import open_ledger
 from cli.output import COLOURS, WORDS, Format, name_object, print_json
@@ -45,7 +45,7 @@ _LEAST: Final = {"VERDICT": 10, "SOURCE": 6, "CLUSTER": 36, "OBJECT": 12, "WHO":
 """Least widths, so that what follows later stands below what came first."""
 
 
-async def show(settings: Settings, query: Query, output: Format, console: Console) -> None:
+async def show(settings: Settings, query: DecisionQuery, output: Format, console: Console) -> None:
     """Print the decisions that the query means.
 
     Raises:
@@ -62,7 +62,9 @@ async def show(settings: Settings, query: Query, output: Format, console: Consol
         sys.stderr.write("no decision matches: ask for fewer things, or further back (--since)\n")
 
 
-async def follow(settings: Settings, query: Query, output: Format, console: Console) -> None:
+async def follow(
+    settings: Settings, query: DecisionQuery, output: Format, console: Console
+) -> None:
     """Print the last decisions that the query means, then each that comes, until cancelled.
 
     Raises:
@@ -105,7 +107,7 @@ class _Printer:
 class _Tail:
     """Which decisions have been shown, of the last LATE_MS and of what lies ahead."""
 
-    def __init__(self, query: Query, now_ms: Callable[[], int]) -> None:
+    def __init__(self, query: DecisionQuery, now_ms: Callable[[], int]) -> None:
         self._query = query
         self._now_ms = now_ms
         self._newest_ms = now_ms()

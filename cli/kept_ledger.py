@@ -10,10 +10,10 @@ from typing import Final
 
 from structlog.typing import FilteringBoundLogger
 
-from audit.ledger.log.head_publisher import Publishing
+from audit.ledger.log.head_publisher import HeadPublisher
 from audit.ledger.records.destination import Receipt
 from audit.ledger.records.frames import Frame
-from audit.ledger.store.decisions import Query
+from audit.ledger.store.decisions import DecisionQuery
 from audit.ledger.store.store import Store
 from cli.anchoring import open_anchors
 from cli.ledger import ledger_url, signing_key
@@ -53,7 +53,7 @@ class KeptLedger:
         store: Store,
         keep_days: int,
         logger: FilteringBoundLogger,
-        publishing: Publishing | None = None,
+        publishing: HeadPublisher | None = None,
         head_every_s: float = 60.0,
     ) -> None:
         self.path = store.path
@@ -93,7 +93,7 @@ class KeptLedger:
         self._note(None)
         return receipt
 
-    async def find(self, query: Query) -> list[bytes]:
+    async def find(self, query: DecisionQuery) -> list[bytes]:
         """Give the documents (JSON) that a query means, in its order.
 
         Raises:
@@ -198,7 +198,7 @@ async def open_kept_ledger(
     store = Store(ledger_url(settings), keep_days=section.keep_days)
     async with open_anchors(settings) as anchors:
         _say_of_anchors(settings, store.path, logger)
-        publishing = Publishing(store, signing_key(settings), anchors, logger)
+        publishing = HeadPublisher(store, signing_key(settings), anchors, logger)
         ledger = KeptLedger(store, section.keep_days, logger, publishing, section.head_every_s)
         task = asyncio.create_task(ledger.look_after())
         try:

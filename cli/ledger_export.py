@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, Final, cast
 
 from audit.ledger.log.export import EndLine
-from audit.ledger.store.exporting import export
-from audit.ledger.store.log_export import opening_of
+from audit.ledger.store.log_export import make_opening, write_export
 from cli.ledger import open_ledger
 from cli.ledger_keys import told_keys
 from cli.ledger_progress import Progress
@@ -65,8 +64,8 @@ async def _export(
     now_ms: int,
 ) -> EndLine:
     async with open_ledger(settings) as ledger:
-        opening = await opening_of(ledger, told, *times, now_ms)
-        return await export(ledger, opening, file, Progress("written").tell)
+        opening = await make_opening(ledger, told, *times, now_ms)
+        return await write_export(ledger, opening, file, Progress("written").tell)
 
 
 @contextmanager

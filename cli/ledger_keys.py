@@ -9,8 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from audit.ledger.log.heads import key_id
-from audit.ledger.log.keys import pem_key
-from audit.ledger.log.signing import read_key
+from audit.ledger.log.keys import pem_key, read_key
 from cli.ledger import signing_key
 from cli.settings import Settings
 from core.base.errors import LedgerError

@@ -4,12 +4,12 @@ import uuid
 from pathlib import Path
 from typing import Final
 
-from audit.ledger.log.entries import Entry
+from audit.ledger.log.entries import LogEntry
 from audit.ledger.log.export import leaf_line
 from audit.ledger.log.heads import TreeHead
-from audit.ledger.log.problems import Where, kind_name
+from audit.ledger.log.problems import RecordPlace, kind_name
 from audit.ledger.log.proofs import FORMAT, ConsistencyProof, InclusionProof, Proof
-from audit.ledger.store.queries import Asking
+from audit.ledger.store.queries import LedgerQueries
 from cli.ledger import open_ledger
 from cli.ledger_keys import told_keys
 from cli.settings import Settings
@@ -67,7 +67,7 @@ async def last_heads(settings: Settings, limit: int) -> list[TreeHead]:
         return found[::-1]
 
 
-async def _head(ledger: Asking, size: int | None) -> TreeHead:
+async def _head(ledger: LedgerQueries, size: int | None) -> TreeHead:
     if size is None:
         found = await ledger.last_head()
         if found is None:
@@ -79,7 +79,7 @@ async def _head(ledger: Asking, size: int | None) -> TreeHead:
     raise LedgerError(f"it has no head of {size:,} records: `sallyport ledger heads` lists them")
 
 
-async def _entry(ledger: Asking, identity: str) -> Entry:
+async def _entry(ledger: LedgerQueries, identity: str) -> LogEntry:
     try:
         key = uuid.UUID(identity).bytes
     except ValueError:
@@ -93,10 +93,12 @@ async def _entry(ledger: Asking, identity: str) -> Entry:
     return found[0]
 
 
-async def _inclusion(ledger: Asking, entry: Entry, head: TreeHead, told: list[str]) -> Proof:
+async def _inclusion(
+    ledger: LedgerQueries, entry: LogEntry, head: TreeHead, told: list[str]
+) -> Proof:
     if entry.position >= head.size:
         raise LedgerError("it came after the last head: try again when the next one is signed")
-    where = Where(entry.position, entry.kind, entry.cluster, entry.id)
+    where = RecordPlace(entry.position, entry.kind, entry.cluster, entry.id)
     path = await ledger.inclusion(entry.position, head.size)
     return InclusionProof(
         format=FORMAT,

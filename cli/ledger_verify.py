@@ -10,16 +10,14 @@ from typing import Final
 
 import msgspec
 
-from audit.ledger.log.anchor_reading import AnchorReading, NotedHeads
-from audit.ledger.log.export_reading import verify_export
+from audit.ledger.log.anchor_check import AnchorReading, NotedHeads
 from audit.ledger.log.keys import Keys, public_key
 from audit.ledger.log.problems import ms_text
-from audit.ledger.log.proofs import Proof, decode_proof, heads_of, wrong_with
+from audit.ledger.log.proofs import Proof, decode_proof, find_fault, heads_of
 from audit.ledger.log.verdict import Verdict, verdict_of
-from audit.ledger.log.verifier import Terms, Trust, Verifier
-from audit.ledger.store.log_export import opening_of
-from audit.ledger.store.verification import Examined
-from audit.ledger.store.verifying import verify_ledger
+from audit.ledger.log.verifier import Terms, Trust, Verifier, verify_export
+from audit.ledger.store.log_export import make_opening
+from audit.ledger.store.verification import VerifiableLedger, verify_ledger
 from cli import exits
 from cli.ledger import ledger_url
 from cli.ledger_keys import given_keys, told_keys
@@ -110,7 +108,7 @@ def check_proof(path: Path, wish: Wish) -> CheckedProof:
                 for line in reading
                 if line.head is not None and line.head.size == size
             ]
-            said = wrong_with(proof, keys, anchored if trust.anchors else None)
+            said = find_fault(proof, keys, anchored if trust.anchors else None)
         except ValueError as error:
             raise InvalidObjectError(str(path), "", str(error)) from None
     said += [each.says for reading in trust.anchors for each in reading.problems]
@@ -126,11 +124,11 @@ async def _verify_ledger(
     settings: Settings, wish: Wish, trust: Trust, progress: Progress
 ) -> Verifier:
     now_ms = int(time.time() * 1000)
-    ledger = Examined(ledger_url(settings))
+    ledger = VerifiableLedger(ledger_url(settings))
     try:
         await ledger.open(make=False)
         told = told_keys(settings, wish.keys)
-        opening = await opening_of(ledger, told, *wish.times(now_ms), now_ms)
+        opening = await make_opening(ledger, told, *wish.times(now_ms), now_ms)
         return await verify_ledger(ledger, opening, trust, progress.tell)
     finally:
         await ledger.close()

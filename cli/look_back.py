@@ -11,7 +11,7 @@ from typing import Final
 from audit.access.reads import LedgerReads
 from audit.access.reads_protocol import ReadsSource
 from audit.clients.acts import AuditorActs
-from audit.clients.channel import AuditorChannel
+from audit.clients.auditor import AuditorChannel
 from audit.clients.weight_reads import AuditorReads
 from audit.ledger.server.acts import LedgerActs
 from audit.ledger.server.acts_protocol import ActsSource

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-from audit.ledger.store.decisions import Query
+from audit.ledger.store.decisions import DecisionQuery
 from core.base.errors import SettingsError
 from core.people.subject import Subject
 
@@ -17,14 +17,14 @@ _UNIT_MS: Final = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w":
 _LABELS: Final = ("oid:", "user:", "system:")
 
 
-def make_query(filters: Mapping[str, Any], user: str | None, since: str | None) -> Query:
+def make_query(filters: Mapping[str, Any], user: str | None, since: str | None) -> DecisionQuery:
     """Make the query of what was typed; `filters` are its fields, None where not given.
 
     Raises:
         SettingsError: `since` is no time.
     """
     given = {name: value for name, value in filters.items() if value is not None}
-    return Query(
+    return DecisionQuery(
         requesters=() if user is None else _names_of(user),
         since_ms=None if since is None else read_since(since, now_ms()),
         **given,

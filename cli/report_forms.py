@@ -7,13 +7,13 @@ from typing import Final, NamedTuple
 import msgspec
 import yaml
 
-from audit.reports.builder import canonical
-from audit.reports.forms.ocsf import ocsf
-from audit.reports.forms.oscal import oscal
-from audit.reports.forms.tables import tables
-from audit.reports.html import html
+from audit.reports.builder import canonical_json
+from audit.reports.forms.ocsf import render_ocsf
+from audit.reports.forms.oscal import render_oscal
+from audit.reports.forms.tables import render_tables
+from audit.reports.html import render_html
 from audit.reports.model import Report
-from audit.reports.pdf import pdf
+from audit.reports.pdf import render_pdf
 from cli.report_openreports import openreports
 from cli.report_sarif import sarif
 from core.base.errors import SettingsError
@@ -37,12 +37,12 @@ def _sarif(report: Report) -> bytes:
 
 
 FORMS: Final = {
-    "html": Form(lambda report: html(report).encode(), ".html"),
-    "pdf": Form(pdf, ".pdf"),
-    "csv": Form(tables, ".csv.zip"),
-    "json": Form(canonical, ".json"),
-    "oscal": Form(oscal, ".oscal.json"),
-    "ocsf": Form(ocsf, ".ocsf.jsonl"),
+    "html": Form(lambda report: render_html(report).encode(), ".html"),
+    "pdf": Form(render_pdf, ".pdf"),
+    "csv": Form(render_tables, ".csv.zip"),
+    "json": Form(canonical_json, ".json"),
+    "oscal": Form(render_oscal, ".oscal.json"),
+    "ocsf": Form(render_ocsf, ".ocsf.jsonl"),
     "sarif": Form(_sarif, ".sarif"),
     "openreports": Form(_yaml, ".openreports.yaml"),
 }

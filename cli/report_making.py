@@ -15,14 +15,14 @@ from rich.text import Text
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store
 from audit.reports.builder import SAMPLE_CLUSTER, make_report
-from audit.reports.cases import tell as tell_cases
+from audit.reports.cases import build_case_rows as tell_cases
 from audit.reports.html import title_of
-from audit.reports.ledger_state import read_ledger, verified
-from audit.reports.model import Attention, LedgerState, Report
-from audit.reports.pages import Wanted
+from audit.reports.ledger_state import add_verdict, read_ledger
+from audit.reports.model import AttentionItem, LedgerState, Report
+from audit.reports.pages import ReportRequest
 from audit.reports.periods import Period, month_before, parse_period, parse_span, time_text
 from audit.reports.reader import read_tallies
-from audit.reports.tallies.bounded_rows import Some
+from audit.reports.tallies.bounded_rows import DistinctTexts
 from cli.ledger import open_ledger
 from cli.report_forms import FORMS, parse_forms
 from cli.report_names import read_names
@@ -77,7 +77,7 @@ class Made(msgspec.Struct, frozen=True, rename="camel"):
     severities: dict[str, int]
     sound: bool | None
     """What `--verify` found; null where it was not asked."""
-    attention: list[Attention]
+    attention: list[AttentionItem]
 
 
 async def make(settings: Settings, asked: Asked) -> Made:
@@ -160,14 +160,14 @@ async def _verified(state: LedgerState, settings: Settings, asked: Asked) -> Led
 
     wish = Wish(anchors=asked.anchors, keys=asked.keys)
     verdict = await asyncio.to_thread(verify, None, settings, wish)
-    return verified(state, verdict, len(asked.anchors))
+    return add_verdict(state, verdict, len(asked.anchors))
 
 
 async def _read(store: Store, settings: Settings, asked: Asked, people: dict[str, str]) -> Report:
     cluster = SAMPLE_CLUSTER if asked.sample else asked.cluster
     period = await _period(store, asked)
     state = await read_ledger(store)
-    wanted = Wanted(period, asked.store, cluster, state.size)
+    wanted = ReportRequest(period, asked.store, cluster, state.size)
     tallies = await read_tallies(store, wanted, _progress())
     if cluster is None:
         _require_one(tallies.clusters)
@@ -175,7 +175,7 @@ async def _read(store: Store, settings: Settings, asked: Asked, people: dict[str
     return make_report(tallies, period, state, tell_cases, store=asked.store, people=people)
 
 
-def _require_one(clusters: Some) -> None:
+def _require_one(clusters: DistinctTexts) -> None:
     """Refuse to tell of several clusters as if they were one, or of a sample as if it were real.
 
     Raises:

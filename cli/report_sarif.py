@@ -2,9 +2,8 @@
 
 from typing import Final
 
-from audit.reports.display_text import shown
-from audit.reports.model import Report
-from audit.reports.parts import FindingRow
+from audit.reports.display_text import safe_line
+from audit.reports.model import FindingRow, Report
 from cli.sarif_parts import SCHEMA, Json, plain, weight
 
 FINGERPRINT: Final = "sallyportWeightFinding/v1"
@@ -40,9 +39,9 @@ def _result(finding: FindingRow, index: int) -> Json:
         "ruleId": finding.detection,
         "ruleIndex": index,
         "level": _LEVELS[finding.severity],
-        "message": {"text": plain(shown(text))},
+        "message": {"text": plain(safe_line(text))},
         "locations": [
-            {"logicalLocations": [{"fullyQualifiedName": shown(where), "kind": "resource"}]}
+            {"logicalLocations": [{"fullyQualifiedName": safe_line(where), "kind": "resource"}]}
         ],
         "partialFingerprints": {FINGERPRINT: finding.id},
         "properties": {"time": finding.time, "who": finding.who, "techniques": finding.techniques},

@@ -11,8 +11,8 @@ from prometheus_client import CollectorRegistry
 from structlog.typing import FilteringBoundLogger
 
 from audit.clients.acts import AuditorActs
+from audit.clients.auditor import AuditorChannel
 from audit.clients.behaviour import BehaviourClient
-from audit.clients.channel import AuditorChannel
 from audit.clients.weight_reads import AuditorReads
 from cli.recording import Recording
 from cli.risk_sources import (

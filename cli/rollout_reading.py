@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from audit.ledger.store.decisions import MOST_ROWS, Query
+from audit.ledger.store.decisions import MOST_ROWS, DecisionQuery
 from audit.ledger.store.store import Store
 from core.decision.decision import Verdict
 from core.decision.document import (
@@ -85,7 +85,7 @@ class EvidenceReader:
         """Give the names of Pods on whose creation the gate recorded nothing."""
         lost = []
         for name, uid in pods:
-            query = Query(cluster=self._cluster, object_uid=uid, source="validate", limit=1)
+            query = DecisionQuery(cluster=self._cluster, object_uid=uid, source="validate", limit=1)
             if not await self._store.find(query):
                 lost.append(name)
         return lost
@@ -110,7 +110,9 @@ class EvidenceReader:
         self, sweep: SweepDocument, namespaces: frozenset[str], problems: list[str]
     ) -> dict[str, list[DecisionDocument]]:
         at_ms = uuid7_unix_ms(sweep.id)  # All that a sweep decides has the time of its beginning.
-        query = Query(cluster=self._cluster, source="sweep", since_ms=at_ms, until_ms=at_ms + 1)
+        query = DecisionQuery(
+            cluster=self._cluster, source="sweep", since_ms=at_ms, until_ms=at_ms + 1
+        )
         found: dict[str, list[DecisionDocument]] = defaultdict(list)
         count = 0
         async for document in self._documents(query, "of the sweep"):
@@ -139,7 +141,7 @@ class EvidenceReader:
             return False
         if enforcement_outlook(document) is not Outlook.REFUSED:
             return False
-        query = Query(
+        query = DecisionQuery(
             cluster=self._cluster,
             object_uid=uid,
             source="validate",
@@ -153,7 +155,7 @@ class EvidenceReader:
         return False
 
     async def _look_for_gaps(self, problems: list[str]) -> None:
-        query = Query(cluster=self._cluster, source="validate", oldest_first=True, limit=1)
+        query = DecisionQuery(cluster=self._cluster, source="validate", oldest_first=True, limit=1)
         first = await self._store.find(query)
         if not first:
             problems.append("the gate has recorded nothing: nobody knows what is asked for")
@@ -163,14 +165,18 @@ class EvidenceReader:
             since = uuid7_time(decode_document(first[0]).id)[:19]
             problems.append(f"the ledger begins at {since}Z, later than what --since asks for")
         elif not await self._store.find(
-            Query(cluster=self._cluster, source="validate", since_ms=self._period.since_ms, limit=1)
+            DecisionQuery(
+                cluster=self._cluster, source="validate", since_ms=self._period.since_ms, limit=1
+            )
         ):
             problems.append("the gate has recorded nothing in the period: is it asked at all?")
         if outside := await self._store.outside():
             problems.append(f"{outside} records lie outside of the ledger's log, and do not count")
 
     async def _asked(self, namespaces: frozenset[str]) -> dict[str, list[DecisionDocument]]:
-        query = Query(cluster=self._cluster, source="validate", since_ms=self._period.since_ms)
+        query = DecisionQuery(
+            cluster=self._cluster, source="validate", since_ms=self._period.since_ms
+        )
         groups: dict[tuple[str, str], list[DecisionDocument]] = defaultdict(list)
         async for document in self._documents(query, "of what was asked for"):
             place = document.request.namespace
@@ -192,7 +198,7 @@ class EvidenceReader:
         kind, name = (root.kind, root.name) if root else (asked.kind, asked.name)
         if not name:
             return False
-        query = Query(
+        query = DecisionQuery(
             cluster=self._cluster,
             namespace=asked.namespace,
             source="validate",
@@ -207,7 +213,7 @@ class EvidenceReader:
             return enforcement_outlook(later) is Outlook.ADMITTED
         return False
 
-    async def _documents(self, query: Query, what: str) -> AsyncIterator[DecisionDocument]:
+    async def _documents(self, query: DecisionQuery, what: str) -> AsyncIterator[DecisionDocument]:
         """Yield what a query means and is not simply allowed, the newest first."""
         query = msgspec.structs.replace(query, verdicts=_NOT_ALLOWED, limit=MOST_ROWS)
         count = 0

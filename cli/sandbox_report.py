@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from audit.ledger.store.decisions import MOST_ROWS, Query
+from audit.ledger.store.decisions import MOST_ROWS, DecisionQuery
 from audit.ledger.store.store import Store
 from cli import exits
 from cli.ledger import open_ledger
@@ -221,7 +221,7 @@ async def _found_in(
     """Give a sweep's decisions on Pods that lack their sandbox, each once."""
     at_ms, seen = uuid7_unix_ms(sweep.sweep), set[str]()
     for rule in _RULES:
-        query = Query(
+        query = DecisionQuery(
             cluster=sweep.cluster,
             namespace=namespace,
             source="sweep",
@@ -251,7 +251,7 @@ async def _made(store: Store, document: DecisionDocument) -> DecisionDocument | 
     uid = document.request.object_uid
     if not uid:
         return None
-    query = Query(
+    query = DecisionQuery(
         cluster=document.cluster,
         object_uid=uid,
         source="validate",

@@ -5,9 +5,8 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Final
 
-from audit.access.model.batch import Source
-from audit.access.sources.files import Files, StandardInput
-from audit.access.sources.folder import Folder
+from audit.access.model.batch import LogSource
+from audit.access.sources.files import BlobFolder, LogFiles, StandardInput
 from audit.access.sources.hourly_blobs import HourlyBlobs, HourlySettings
 from audit.clients.log_hub import LogHub, LogHubSettings
 from audit.clients.storage_blobs import Containers, ContainerSettings
@@ -33,13 +32,13 @@ def cluster_of(settings: Settings) -> str:
     return settings.cluster_id
 
 
-def named_sources(names: Sequence[str], cluster: str) -> list[Source]:
+def named_sources(names: Sequence[str], cluster: str) -> list[LogSource]:
     """Give what a command line names: files, folders of exported logs, `-`. They end.
 
     Raises:
         SettingsError: something that is named is not there.
     """
-    sources: list[Source] = []
+    sources: list[LogSource] = []
     files: list[Path] = []
     for name in names:
         path = Path(name)
@@ -47,15 +46,15 @@ def named_sources(names: Sequence[str], cluster: str) -> list[Source]:
             sources.append(StandardInput("stdin", cluster))
         elif path.is_dir():
             once = HourlySettings(follow=False)
-            sources.append(HourlyBlobs(str(path.resolve()), cluster, Folder(path), once))
+            sources.append(HourlyBlobs(str(path.resolve()), cluster, BlobFolder(path), once))
         elif path.is_file():
             files.append(path)
         else:
             raise SettingsError(f"{name}: there is no such file or folder")
-    return [*sources, *([Files("files", cluster, files)] if files else [])]
+    return [*sources, *([LogFiles("files", cluster, files)] if files else [])]
 
 
-def followed_sources(settings: Settings, stack: AsyncExitStack) -> list[Source]:
+def followed_sources(settings: Settings, stack: AsyncExitStack) -> list[LogSource]:
     """Give the sources of the settings, which never end; `stack` closes what they hold.
 
     Raises:
@@ -63,10 +62,10 @@ def followed_sources(settings: Settings, stack: AsyncExitStack) -> list[Source]:
     """
     section, cluster = settings.weights, cluster_of(settings)
     demand_whole(section)
-    sources: list[Source] = []
+    sources: list[LogSource] = []
     hourly = HourlySettings(poll_s=section.poll_every)
     if section.folder is not None:
-        sources.append(HourlyBlobs("folder", cluster, Folder(section.folder), hourly))
+        sources.append(HourlyBlobs("folder", cluster, BlobFolder(section.folder), hourly))
     if section.container.site:
         place = section.container
         wanted = ContainerSettings(place.site, tuple(place.containers), place.trust)

@@ -9,10 +9,9 @@ from typing import Final
 
 import msgspec
 
-from audit.access.ingest.collecting import collect_seldom
-from audit.access.ingest.pipeline import Ingest
-from audit.access.model.batch import Stretch
-from audit.access.sources.merger import Merging
+from audit.access.ingest.pipeline import Ingest, slow_garbage_collection
+from audit.access.model.batch import RecordBatch
+from audit.access.sources.merger import SourceMerger
 from audit.ledger.store.store import Store
 from cli.auditor_weights import ingest_of
 from cli.ledger import ledger_url
@@ -56,13 +55,13 @@ async def take_in(settings: Settings, names: Sequence[str]) -> TakenIn:
         SourceError: a file cannot be read.
         LedgerError: the ledger fails; what it has already, stays.
     """
-    collect_seldom()
+    slow_garbage_collection()
     began = time.monotonic()
     sources = named_sources(names, cluster_of(settings))
     async with Store(ledger_url(settings), keep_days=settings.ledger.keep_days) as store:
         ingest = ingest_of(settings, store, patience_s=0)
         await ingest.begin()
-        merging = Merging(sources, ingest.places, again_s=None)
+        merging = SourceMerger(sources, ingest.places, again_s=None)
         async with aclosing(merging.stretches()) as stretches:
             await ingest.run(_telling(stretches, ingest))
         await ingest.idle()
@@ -91,8 +90,8 @@ def lines_of(taken: TakenIn) -> Iterator[str]:
 
 
 async def _telling(
-    stretches: AsyncIterator[Stretch | None], ingest: Ingest
-) -> AsyncIterator[Stretch | None]:
+    stretches: AsyncIterator[RecordBatch | None], ingest: Ingest
+) -> AsyncIterator[RecordBatch | None]:
     began = said = time.monotonic()
     async for stretch in stretches:
         yield stretch

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from audit.access.cases import phase_of
 from audit.access.detections.catalogue import DETECTIONS
 from audit.access.model.detection import Detection
-from audit.access.phases import phase_of
 
 FOLDER: Final = Path(__file__).parent / "detections"
 

@@ -16,8 +16,8 @@ from admission.bundles import Counts
 from admission.shadowing import Shadow
 from audit.access.ingest.metrics import WeightsCollector
 from audit.behaviour.metrics import BehaviourCollector
+from audit.clients.auditor import AuditorChannel
 from audit.clients.behaviour import BehaviourClient
-from audit.clients.channel import AuditorChannel
 from audit.ledger.log.metrics import LogCollector
 from audit.ledger.records.destination import Receipt
 from audit.ledger.spool.metrics import ReceiverCollector, SpoolCollector

@@ -4,20 +4,144 @@ Findings belong together where, within some days, they are about the same princi
 share a rare thread: a Pod, the human behind it, an address outside the operator's networks. What
 happened to a whole account (keys listed, the log switched off) is part of every story there that
 begins soon after. A case is made when it is read: findings are append-only, so the same findings
-give the same case, and a later finding makes it longer.
+give the same case, and a later finding makes it longer. Its techniques come in the order of the
+phases of an attack.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
-from audit.access.case_threads import Thread, joining_threads
 from audit.access.model.findings import LONGEST_TITLE, size_text
-from audit.access.phases import PHASES, phase_of
 from core.base.ids import stable_id
 from core.weights.events import Finding, Severity
+
+MOST_SHARED: Final = 5
+"""A Pod, human or address that findings about more principals share is no rare thread: a fleet, a
+NAT gateway, a platform team. It joins nothing."""
+
+_READS: Final = frozenset({"new-caller", "ungranted", "no-live-pod", "volume-above-baseline"})
+_BY_KEY: Final = frozenset({"key-or-anonymous-read"})
+
+LEADS_TO: Final[Mapping[str, frozenset[str]]] = {
+    "keys-and-logging": _BY_KEY | {"log-gap", "delegation-key"},
+    "role-assignment": _READS | {"delegation-key", "copy-out"},
+    "delegation-key": _READS,
+    "private-endpoint": _READS | _BY_KEY,
+    "sftp-or-local-users": _READS | _BY_KEY,
+    "object-replication": frozenset({"copy-out"}),
+    "protection-off": frozenset({"create-read-delete"}),
+}
+"""What is done to a whole account, and what may come of it there, by whomever."""
+
+
+class CaseThread(NamedTuple):
+    """Something that a finding may share with others."""
+
+    key: tuple[str, str]
+    why: str
+    binds: bool = True
+    """Whether later findings are joined to this one along it."""
+
+
+def joining_threads(
+    ordered: Sequence[Finding], networks: frozenset[str]
+) -> Sequence[Sequence[CaseThread]]:
+    """Give the threads of each finding, without those that too many share."""
+    rows = [list(_threads(one, networks)) for one in ordered]
+    holders: dict[tuple[str, str], set[str]] = {}
+    for one, row in zip(ordered, rows, strict=True):
+        for thread in row:
+            if thread.key[0] in _RARE and one.who:
+                holders.setdefault(thread.key, set()).add(one.who)
+    shared = Counter({key: len(who) for key, who in holders.items()})
+    return [
+        [
+            thread
+            for thread in row
+            if shared[thread.key] <= MOST_SHARED or thread.key[0] not in _RARE
+        ]
+        for row in rows
+    ]
+
+
+_RARE: Final = frozenset({"pod", "human", "address"})
+
+
+def _threads(one: Finding, networks: frozenset[str]) -> Iterator[CaseThread]:
+    if one.who:
+        yield CaseThread(
+            ("who", f"{one.who} {one.store}"), f"{one.who} at {one.store or 'no store'}"
+        )
+        # Whoever is found as a principal may be another finding's human.
+        yield CaseThread(("human", one.who), f"{one.who} is behind both")
+    for name in one.requesters:
+        if name != one.who:
+            yield CaseThread(("human", name), f"{name} is behind both")
+    for name in one.pods:
+        yield CaseThread(("pod", name), f"the Pod {name}")
+    for address in one.addresses:
+        if address not in networks:
+            yield CaseThread(("address", address), f"the address {address}")
+    yield from _of_account(one)
+
+
+def _of_account(one: Finding) -> Iterator[CaseThread]:
+    """Give the threads by which what was done to an account goes with what comes of it."""
+    if not one.account:
+        return
+    done = f"what was done to the account {one.account}"
+    if one.detection in LEADS_TO:
+        yield CaseThread(("account", one.account), done)
+    for follower in sorted(LEADS_TO.get(one.detection, ())):
+        yield CaseThread(("leads-to", f"{one.account} {follower}"), done)
+    yield CaseThread(("leads-to", f"{one.account} {one.detection}"), done, binds=False)
+    if one.detection in _BY_KEY:
+        yield CaseThread(("unsigned", one.account), f"reads without a principal of {one.account}")
+
+
+PHASES: Final[tuple[str, ...]] = (
+    "blinding",
+    "access",
+    "discovery",
+    "collection",
+    "exfiltration",
+    "destruction",
+)
+"""Defence evasion first: who switches a log off does so before. Named for what is done to weights;
+ATT&CK and ATLAS have more tactics, and the techniques of a finding name them."""
+
+PHASE_OF: Final = {
+    "log-gap": "blinding",
+    "protection-off": "blinding",
+    "keys-and-logging": "access",
+    "federated-credential": "access",
+    "role-assignment": "access",
+    "delegation-key": "access",
+    "sftp-or-local-users": "access",
+    "private-endpoint": "access",
+    "token-two-addresses": "access",
+    "access-at-risk": "access",
+    "no-live-pod": "access",
+    "new-caller": "access",
+    "enumeration": "discovery",
+    "ungranted": "collection",
+    "key-or-anonymous-read": "collection",
+    "volume-above-baseline": "collection",
+    "slow-exfiltration": "exfiltration",
+    "copy-out": "exfiltration",
+    "object-replication": "exfiltration",
+    "create-read-delete": "destruction",
+}
+
+
+def phase_of(detection: str) -> str:
+    """Give the phase of a detection; what is not known collects."""
+    return PHASE_OF.get(detection, "collection")
+
 
 WITHIN_S: Final = 3 * 86_400.0
 """Findings further apart are another story, unless others lie between: a weekend is bridged."""
@@ -32,7 +156,7 @@ _MOST_WORDS: Final = 50
 _RANK: Final = {each: number for number, each in enumerate(Severity)}
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
+class CaseStep(msgspec.Struct, frozen=True, kw_only=True):
     """One finding in a case's timeline."""
 
     time: str
@@ -41,11 +165,11 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     detection: str
     severity: Severity
     phase: str
-    """Of `audit.access.phases`."""
+    """Of `audit.access.cases`."""
     title: str
 
 
-class Case(msgspec.Struct, frozen=True, kw_only=True):
+class FindingCase(msgspec.Struct, frozen=True, kw_only=True):
     """A story that findings tell together."""
 
     id: str
@@ -70,21 +194,21 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     """The most that one finding of each detection, store, principal and day counts, added up over
     days: several detections look at the same bytes."""
     findings: int
-    steps: list[Step]
+    steps: list[CaseStep]
     more_steps: int = 0
     joined_by: list[str]
     """What makes it one story, for a person."""
 
 
-class Cases(msgspec.Struct, frozen=True, kw_only=True):
+class FindingCases(msgspec.Struct, frozen=True, kw_only=True):
     """All cases of some findings, the gravest and longest first."""
 
-    cases: list[Case]
+    cases: list[FindingCase]
     left_out: int = 0
     """Findings that were too many to be looked at."""
 
 
-def cases_of(findings: Iterable[Finding], networks: Sequence[str] = ()) -> Cases:
+def build_cases(findings: Iterable[Finding], networks: Sequence[str] = ()) -> FindingCases:
     """Give the cases of findings, in whatever order these come.
 
     `networks` are addresses that many share (NAT, nodes) and that join nothing.
@@ -97,11 +221,11 @@ def cases_of(findings: Iterable[Finding], networks: Sequence[str] = ()) -> Cases
     groups = _groups(ordered, threads)
     cases = [_case(group, joined) for group, joined in groups]
     cases.sort(key=lambda case: (-_RANK[case.severity], -case.findings, case.begin, case.id))
-    return Cases(cases=cases, left_out=left_out)
+    return FindingCases(cases=cases, left_out=left_out)
 
 
 def _groups(
-    ordered: Sequence[Finding], threads: Sequence[Sequence[Thread]]
+    ordered: Sequence[Finding], threads: Sequence[Sequence[CaseThread]]
 ) -> Iterator[tuple[list[Finding], list[str]]]:
     """Join findings along threads that were touched within some days; give them with why."""
     parent = list(range(len(ordered)))
@@ -136,7 +260,7 @@ def _join(parent: list[int], one: int, other: int) -> None:
     parent[second] = first
 
 
-def _case(group: Sequence[Finding], joined: list[str]) -> Case:
+def _case(group: Sequence[Finding], joined: list[str]) -> FindingCase:
     phases = [phase for phase in PHASES if phase in {phase_of(one.detection) for one in group}]
     severity = max((one.severity for one in group), key=_RANK.__getitem__)
     if len(phases) > 2 and severity is not Severity.CRITICAL:  # noqa: PLR2004  three phases
@@ -145,7 +269,7 @@ def _case(group: Sequence[Finding], joined: list[str]) -> Case:
     total = _bytes(group)
     begin = min(group, key=lambda one: (_seconds(one.first), one.first)).first
     steps = _steps(group)
-    return Case(
+    return FindingCase(
         id=stable_id(round(_seconds(group[0].time) * 1000), "case", group[0].id),
         begin=begin,
         end=group[-1].time,
@@ -186,13 +310,13 @@ def _title(group: Sequence[Finding], stores: Sequence[str], who: Sequence[str]) 
     return title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…"
 
 
-def _steps(group: Sequence[Finding]) -> list[Step]:
+def _steps(group: Sequence[Finding]) -> list[CaseStep]:
     kept = set(range(len(group)))
     if len(group) > MOST_STEPS:
         ranked = sorted(kept, key=lambda at: (-_RANK[group[at].severity], at))
         kept = set(ranked[:MOST_STEPS])
     return [
-        Step(
+        CaseStep(
             time=one.time,
             finding=one.id,
             detection=one.detection,

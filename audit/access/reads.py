@@ -1,4 +1,4 @@
-"""What identities read of the weights, themselves or by Pods that they asked for."""
+"""Answers `GET /v1/weight-reads` from the ledger: what identities read of the weights."""
 
 import re
 import uuid
@@ -7,8 +7,8 @@ from typing import Final, Protocol
 
 import msgspec
 
-from audit.access.reads_protocol import FORMAT, MOST_LABELS, ReadsOf, ReadsPage, Subject
-from audit.ledger.log.entries import Document, Key
+from audit.access.reads_protocol import FORMAT, MOST_LABELS, IdentityReads, ReadsPage, ReadsSubject
+from audit.ledger.log.entries import Document, DocumentKey
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.server.service import BadQuestionError, Question
 from core.decision.document import uuid7_unix_ms
@@ -26,7 +26,7 @@ _KNOWN: Final = frozenset({"subjects", "until", "after"})
 _READS: Final = frozenset({Act.READ, Act.COPY})
 
 
-class Ledger(Protocol):
+class ReadsLedger(Protocol):
     """What is asked of `audit.ledger.store.store.Store`."""
 
     async def documents(  # noqa: PLR0913  As the store has it.
@@ -36,7 +36,7 @@ class Ledger(Protocol):
         end_ms: int,
         *,
         cluster: str | None = None,
-        after: Key | None = None,
+        after: DocumentKey | None = None,
         limit: int = 1000,
     ) -> list[Document]:
         """Give documents of a kind and time, the oldest first."""
@@ -45,11 +45,13 @@ class Ledger(Protocol):
 class LedgerReads:
     """Reads what was read of one cluster's weights out of a ledger."""
 
-    def __init__(self, ledger: Ledger, cluster: str) -> None:
+    def __init__(self, ledger: ReadsLedger, cluster: str) -> None:
         self._ledger = ledger
         self._cluster = cluster
 
-    async def page(self, subjects: Sequence[Subject], until_ms: int, after: str = "") -> ReadsPage:
+    async def page(
+        self, subjects: Sequence[ReadsSubject], until_ms: int, after: str = ""
+    ) -> ReadsPage:
         """Give the sums of ROWS accesses, after the id of the page before.
 
         Raises:
@@ -70,11 +72,11 @@ class LedgerReads:
                 sums[key] = join_reads(sums[key], reads) if key in sums else reads
         last = str(uuid.UUID(bytes=found[-1].id)) if len(found) == ROWS else ""
         return ReadsPage(
-            FORMAT, [ReadsOf(subject, each) for (subject, _), each in sums.items()], last
+            FORMAT, [IdentityReads(subject, each) for (subject, _), each in sums.items()], last
         )
 
 
-def reads_answering(ledger: Ledger) -> Callable[[Question], Awaitable[bytes]]:
+def make_reads_answerer(ledger: ReadsLedger) -> Callable[[Question], Awaitable[bytes]]:
     """Give what answers at PATH: of the cluster alone whose certificate asks."""
 
     async def answer(question: Question) -> bytes:
@@ -93,17 +95,17 @@ def reads_answering(ledger: Ledger) -> Callable[[Question], Awaitable[bytes]]:
     return answer
 
 
-def _subjects(text: str) -> list[Subject]:
+def _subjects(text: str) -> list[ReadsSubject]:
     words = text.split(",")
     if text.count(":") > MOST_LABELS or not all(map(_SUBJECT.fullmatch, words)):
         raise BadQuestionError(
             f"subjects: give oid:…@MS, client:…@MS or user:…@MS, {MOST_LABELS} at most"
         )
     split = (word.rpartition("@") for word in words)
-    return [Subject(tuple(labels.split("~")), int(since)) for labels, _, since in split]
+    return [ReadsSubject(tuple(labels.split("~")), int(since)) for labels, _, since in split]
 
 
-def _reads_of(access: Access, subjects: Sequence[Subject]) -> Iterator[tuple[str, StoreReads]]:
+def _reads_of(access: Access, subjects: Sequence[ReadsSubject]) -> Iterator[tuple[str, StoreReads]]:
     """Give what an access adds to each identity whose it is."""
     if not access.store or access.act not in _READS or not access.succeeded:
         return

@@ -1,9 +1,9 @@
-"""The words of `GET /v1/weight-reads`: what identities read of the weights, for looking back.
+"""The protocol of `GET /v1/weight-reads`: what identities read of the weights, for looking back.
 
 Parameters: `subjects` (`LABEL~LABEL@MS`, with commas: each all that one identity is called, and
 from when on it counts, milliseconds since the epoch), `until` (milliseconds), `after` (the `next`
 of the page before). The answer is `ReadsPage` as JSON: sums by identity and store of a part of the
-accesses, which whoever asks adds up. A label is as `DecisionDocument.requester`, or `client:` and a
+accesses, which the asker adds up. A label is as `DecisionDocument.requester`, or `client:` and a
 client id.
 """
 
@@ -26,7 +26,7 @@ MOST_ANSWER: Final = 4 * 1024 * 1024
 """Bytes of an answer."""
 
 
-class Subject(NamedTuple):
+class ReadsSubject(NamedTuple):
     """One identity."""
 
     labels: tuple[str, ...]
@@ -34,7 +34,7 @@ class Subject(NamedTuple):
     since_ms: int
 
 
-class ReadsOf(msgspec.Struct, frozen=True):
+class IdentityReads(msgspec.Struct, frozen=True):
     """What one identity read of one store."""
 
     subject: str
@@ -46,7 +46,7 @@ class ReadsPage(msgspec.Struct, frozen=True):
     """What a part of the accesses comes to."""
 
     format: int
-    reads: list[ReadsOf]
+    reads: list[IdentityReads]
     next: str = ""
     """Id to go on after; empty on the last page."""
 
@@ -54,7 +54,9 @@ class ReadsPage(msgspec.Struct, frozen=True):
 class ReadsSource(Protocol):
     """Gives the reads of one cluster's weights: an auditor, or a ledger itself."""
 
-    async def page(self, subjects: Sequence[Subject], until_ms: int, after: str = "") -> ReadsPage:
+    async def page(
+        self, subjects: Sequence[ReadsSubject], until_ms: int, after: str = ""
+    ) -> ReadsPage:
         """Give the sums of a part of the accesses, after the id of the page before.
 
         Raises:

@@ -22,7 +22,7 @@ else; the anonymous are nobody at all.
 _LABELS: Final = ("oid:", "user:", "system:")
 
 
-class Doing(enum.Enum):
+class ActKind(enum.Enum):
     """What an act is, as bursts tell it apart."""
 
     CREATE = enum.auto()
@@ -45,7 +45,7 @@ class Act(msgspec.Struct, frozen=True, gc=False):
     namespace: str
     """Empty for objects of the cluster."""
     profile: str
-    doing: Doing
+    doing: ActKind
     refused: str = ""
     """What was refused, and why: the same for the same; empty where it was let in."""
 
@@ -129,10 +129,12 @@ def _label_of(requester: str) -> str:
     return requester if requester.startswith(_LABELS) else Subject(requester).label
 
 
-def _doing(asked: _Asked) -> Doing:
+def _doing(asked: _Asked) -> ActKind:
     if asked.operation == "CONNECT" or asked.subresource == "ephemeralcontainers":
-        return Doing.ENTER
-    return Doing.CREATE if asked.operation == "CREATE" and not asked.subresource else Doing.OTHER
+        return ActKind.ENTER
+    return (
+        ActKind.CREATE if asked.operation == "CREATE" and not asked.subresource else ActKind.OTHER
+    )
 
 
 def _refusal(document: _Document) -> str:

@@ -9,8 +9,8 @@ from typing import Final
 
 import msgspec
 
-from audit.behaviour.acts import Act, Doing
-from audit.behaviour.rates import Norm, Rate, close_day, count, set_limit
+from audit.behaviour.acts import Act, ActKind
+from audit.behaviour.rates import Norm, Rate, close_day, count_act, set_limit
 from core.risk.model import Behaviour
 
 DAY_S: Final = 86_400
@@ -50,9 +50,9 @@ _LIMITS: Final[Mapping[Behaviour, tuple[float, float]]] = {
 }
 """The least that is unusual, and how many usual distances above the usual."""
 
-_BURSTS: Final[Mapping[Doing, Behaviour]] = {
-    Doing.CREATE: Behaviour.CREATE_BURST,
-    Doing.ENTER: Behaviour.EXEC_BURST,
+_BURSTS: Final[Mapping[ActKind, Behaviour]] = {
+    ActKind.CREATE: Behaviour.CREATE_BURST,
+    ActKind.ENTER: Behaviour.EXEC_BURST,
 }
 
 Norms = Mapping[Behaviour, Norm]
@@ -98,7 +98,7 @@ class Habits(msgspec.Struct, gc=False):
     refusals: Rate = msgspec.field(default_factory=Rate)
 
 
-def learn(habits: Habits, act: Act, digests: tuple[int, int, int], norms: Norms) -> Behaviour:
+def learn_act(habits: Habits, act: Act, digests: tuple[int, int, int], norms: Norms) -> Behaviour:
     """Bring an identity's habits forward by an act, and say what of it is unusual.
 
     `digests` are those of the act's namespace, profile and refusal; 0 where there is none.
@@ -125,8 +125,8 @@ def learn(habits: Habits, act: Act, digests: tuple[int, int, int], norms: Norms)
     if hour > habits.hour:
         found |= _learn_hour(habits, hour)
     if act.doing in _BURSTS:
-        rate = habits.creates if act.doing is Doing.CREATE else habits.enters
-        count(rate, act.at, 1.0)
+        rate = habits.creates if act.doing is ActKind.CREATE else habits.enters
+        count_act(rate, act.at, 1.0)
         if rate.count > rate.limit:
             found |= _BURSTS[act.doing]
     return found
@@ -145,7 +145,7 @@ def _begin_day(habits: Habits, day: int, norms: Norms) -> None:
 
 
 def _count_refusal(habits: Habits, at: float, refusal: int) -> Behaviour:
-    count(habits.refusals, at, _SAME_REFUSAL if refusal == habits.refusal else 1.0)
+    count_act(habits.refusals, at, _SAME_REFUSAL if refusal == habits.refusal else 1.0)
     habits.refusal = refusal
     is_many = habits.refusals.count > habits.refusals.limit
     return Behaviour.DENIALS if is_many else Behaviour(0)

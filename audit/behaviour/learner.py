@@ -1,10 +1,13 @@
-"""Learns from what the ledger keeps, keeps what was learnt, and answers who acts unusually."""
+"""Learns from what the ledger keeps, keeps what was learnt, and answers who acts unusually.
+
+A process that has nothing saved learns anew from the ledger's last days.
+"""
 
 import asyncio
 import secrets
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -12,18 +15,16 @@ import msgspec
 from structlog.typing import FilteringBoundLogger
 
 from audit.behaviour.acts import Act, act_of, act_of_document
-from audit.behaviour.cluster_habits import WARM_S, ClusterHabits
+from audit.behaviour.cluster_habits import WARM_S, ClusterHabits, RememberedHabits
 from audit.behaviour.protocol import (
     FORMAT,
     MOST_ACTING,
     SINCE,
     BehaviourAnswer,
-    Unusual,
+    UnusualIdentity,
     make_cursor,
     read_cursor,
 )
-from audit.behaviour.relearning import Find, pages
-from audit.behaviour.remembering import Remembered
 from audit.behaviour.state_file import (
     Record,
     StoredCluster,
@@ -35,8 +36,56 @@ from audit.behaviour.state_file import (
 from audit.ledger.records.destination import Destination, Receipt
 from audit.ledger.records.frames import Frame
 from audit.ledger.server.service import BadQuestionError, Question
+from audit.ledger.store.decisions import DecisionQuery
 from core.base.errors import LedgerError
 from core.base.times import second_text
+
+DAYS: Final = 30
+"""The longest that a mean remembers is thirty days with acts (`audit.behaviour.rates`)."""
+
+AGAIN_S: Final = 2.0
+
+_PAGE: Final = 1000
+_DAY_MS: Final = 86_400_000
+
+FindDecisions = Callable[[DecisionQuery], Awaitable[list[bytes]]]
+"""Gives documents of a ledger, as `audit.ledger.store.Store.find` does."""
+
+
+class _Identified(msgspec.Struct, frozen=True, gc=False):
+    id: str
+
+
+_DECODER: Final = msgspec.json.Decoder(_Identified)
+
+
+async def read_last_days(
+    find: FindDecisions, now: float, on_problem: Callable[[LedgerError], None]
+) -> AsyncIterator[list[bytes]]:
+    """Give the documents of the last days until `now`, page by page, the oldest first.
+
+    Where the ledger does not answer, it is asked again until it does; `on_problem` hears of it.
+    """
+    now_ms = int(now * 1000)
+    query = DecisionQuery(
+        source="validate",
+        since_ms=now_ms - DAYS * _DAY_MS,
+        until_ms=now_ms,
+        oldest_first=True,
+        limit=_PAGE,
+    )
+    while True:
+        try:
+            page = await find(query)
+        except LedgerError as error:
+            on_problem(error)
+            await asyncio.sleep(AGAIN_S)
+            continue
+        if not page:
+            return
+        yield page
+        query = msgspec.structs.replace(query, after=_DECODER.decode(page[-1]).id)
+
 
 SAVE_EVERY_S: Final = 60.0
 """How often what was learnt is written: kill -9 costs as much."""
@@ -53,13 +102,13 @@ _BETWEEN_BREATHS: Final = 200
 _SALT_BYTES: Final = 16
 
 
-class Learning:
+class BehaviourLearner:
     """What is learnt of all clusters, behind where frames are kept (a `Destination`)."""
 
     def __init__(
         self,
         destination: Destination,
-        find: Find,
+        find: FindDecisions,
         logger: FilteringBoundLogger,
         path: Path | None,
         clock: Callable[[], float] = time.time,
@@ -158,7 +207,7 @@ class Learning:
             learning=self._why_not(habits, now),
             more=len(found) > MOST_ACTING,
             unusual=[
-                Unusual(
+                UnusualIdentity(
                     who.hex(),
                     {each.words[0]: at for each, at in signals.until.items() if at > now},
                 )
@@ -200,7 +249,7 @@ class Learning:
 
     async def _relearn(self) -> None:
         """Learn from the ledger's last days."""
-        async for page in pages(self._find, self._clock(), self._note_problem):
+        async for page in read_last_days(self._find, self._clock(), self._note_problem):
             for number, content in enumerate(page, 1):
                 act = _read(content)
                 habits = self._habits_of(act.cluster) if act else None
@@ -250,7 +299,7 @@ class Learning:
         return True
 
 
-async def _records(remembered: Remembered) -> list[Record]:
+async def _records(remembered: RememberedHabits) -> list[Record]:
     records: list[Record] = []
     for number, (who, habits) in enumerate(remembered, 1):
         records.append(store_habits(who, habits))

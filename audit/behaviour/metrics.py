@@ -1,4 +1,4 @@
-"""What Prometheus sees of what the auditor learns, and of the questions to it."""
+"""Prometheus metrics of what the auditor learns, and of the questions to it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 

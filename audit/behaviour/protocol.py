@@ -1,4 +1,4 @@
-"""Behaviour as `control` asks for it: `GET /v1/behaviour?since=CURSOR` over mutual TLS."""
+"""The protocol of `GET /v1/behaviour?since=CURSOR`, by which `control` asks over mutual TLS."""
 
 import re
 from typing import Final
@@ -20,7 +20,7 @@ MOST_ANSWER: Final = 1024 * 1024
 _CURSOR: Final = re.compile(r"([0-9a-f]{16})\.([0-9]{1,15})")
 
 
-class Unusual(msgspec.Struct, frozen=True):
+class UnusualIdentity(msgspec.Struct, frozen=True):
     """What one identity does that is unusual."""
 
     key: str
@@ -39,7 +39,7 @@ class BehaviourAnswer(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     """Why nothing can be told yet, for a person; empty where it can."""
     more: bool
     """Whether there is more behind `cursor` now."""
-    unusual: list[Unusual]
+    unusual: list[UnusualIdentity]
 
 
 def make_cursor(epoch: str, number: int) -> str:

@@ -52,7 +52,7 @@ class Rate(msgspec.Struct, gc=False):
     usual: Norm = msgspec.field(default_factory=Norm)
 
 
-def count(rate: Rate, at: float, weight: float) -> None:
+def count_act(rate: Rate, at: float, weight: float) -> None:
     """Count an act at a time; one that comes a little late counts as now.
 
     One that comes very late begins anew: a clock that was ahead must not keep a count from fading.

@@ -1,4 +1,4 @@
-"""What was learnt, as a file.
+"""The file of what was learnt.
 
 It is written whole and put in place at once: kill -9 costs what was learnt since it last was.
 
@@ -16,10 +16,9 @@ from typing import Any, Final
 
 import msgspec
 
-from audit.behaviour.cluster_habits import ClusterHabits
+from audit.behaviour.cluster_habits import ClusterHabits, RememberedHabits
 from audit.behaviour.habits import HOURS, Habits
 from audit.behaviour.rates import Norm, Rate
-from audit.behaviour.remembering import Remembered
 from core.base.errors import LedgerError
 from core.risk.model import Behaviour
 
@@ -129,7 +128,7 @@ def _cluster_of(stored: StoredCluster) -> ClusterHabits:
     return found
 
 
-def _take(remembered: Remembered, records: list[Record]) -> None:
+def _take(remembered: RememberedHabits, records: list[Record]) -> None:
     for record in records:
         remembered.put(record[0], _habits_of(record))
 

@@ -1,7 +1,6 @@
 """The acts of an identity, asked of the auditor over mutual TLS, a page at a time."""
 
-from audit.clients.channel import AuditorChannel
-from audit.clients.pages import read_page
+from audit.clients.auditor import AuditorChannel, read_page
 from audit.ledger.server.acts_protocol import FORMAT, MOST_ANSWER, PATH, ActsPage
 
 

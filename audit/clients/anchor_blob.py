@@ -17,7 +17,7 @@ from urllib.parse import quote, urlsplit
 import aiohttp
 import yarl
 
-from audit.ledger.log.anchor_file import End, demand_same_log, end_of
+from audit.ledger.log.anchor_file import AnchorEnd, demand_same_log, end_of
 from audit.ledger.log.anchors import MOST_LINE, lines_of
 from audit.ledger.log.heads import TreeHead
 from audit.ledger.log.leaves import MARK_BYTES
@@ -78,7 +78,7 @@ class _Part:
     number: int
     length: int
     blocks: int
-    end: End
+    end: AnchorEnd
 
 
 class BlobAnchor:
@@ -177,7 +177,7 @@ class BlobAnchor:
             found: list[tuple[int, int]] = []
             while (each := await self._look(len(found) + 1)) is not None:
                 found.append(each)
-            end = End()
+            end = AnchorEnd()
             for number in range(len(found), 0, -1):
                 if found[number - 1][0]:
                     end = await self._read_end(number, found[number - 1][0])
@@ -198,7 +198,7 @@ class BlobAnchor:
         blocks = headers.get("x-ms-blob-committed-block-count", "0")
         return int(headers.get("Content-Length", "0")), int(blocks)
 
-    async def _read_end(self, number: int, length: int) -> End:
+    async def _read_end(self, number: int, length: int) -> AnchorEnd:
         """Read the last line; blocks are whole lines, so none is torn."""
         tail = b""
         while len(tail) < min(length, MOST_LINE + _TAIL) and b"\n" not in tail[:-1]:

@@ -1,9 +1,9 @@
-"""Asks the auditor who does something unusual."""
+"""Asks the auditor which identities act unusually."""
 
 import msgspec
 
 from audit.behaviour.protocol import FORMAT, MOST_ACTING, MOST_ANSWER, PATH, SINCE, BehaviourAnswer
-from audit.clients.channel import AuditorChannel
+from audit.clients.auditor import AuditorChannel
 from core.base.errors import LedgerError
 from core.base.json_errors import DECODE_ERRORS
 

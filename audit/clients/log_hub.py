@@ -9,18 +9,21 @@ import asyncio
 import logging
 import ssl
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from aiokafka import AIOKafkaConsumer  # type: ignore[import-untyped]
+from aiokafka import AIOKafkaConsumer, TopicPartition  # type: ignore[import-untyped]
 from aiokafka.abc import AbstractTokenProvider  # type: ignore[import-untyped]
 from aiokafka.errors import KafkaConnectionError, KafkaError  # type: ignore[import-untyped]
 
-from audit.access.model.batch import MOST_STRETCH, Places, Stretch
-from audit.clients.log_hub_partitions import Partitions
+from audit.access.model.batch import MOST_BATCH, RecordBatch, SourcePlaces, SourceRecord
+from audit.access.sources.envelopes import parts_of
 from core.base.errors import SallyportError, SettingsError, SourceError
+from core.base.ids import stable_id
+from core.base.times import milli_text
+from core.weights.events import FORMAT, LogGap
 from kube.client.errors import describe
 from kube.client.event_hubs import (
     connection_string_settings,
@@ -29,6 +32,143 @@ from kube.client.event_hubs import (
     stop_consumer,
     token_settings,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class HubPlace:
+    """How far a partition was read."""
+
+    offset: int
+    """Of the next message."""
+    unix_ms: int
+    """When the last message was put in, by the broker's clock."""
+
+    @property
+    def text(self) -> str:
+        """As the ledger keeps it."""
+        return f"{self.offset} {self.unix_ms}"
+
+
+def read_place(text: str) -> HubPlace | None:
+    """Read a partition's place; None where it has none."""
+    words = text.split()
+    whole = len(words) == 2 and all(word.isdigit() for word in words)  # noqa: PLR2004  As written.
+    return HubPlace(int(words[0]), int(words[1])) if whole else None
+
+
+class HubPartitions:
+    """The partitions that are read, and how far."""
+
+    def __init__(self, name: str, cluster: str, consumer: Any, places: SourcePlaces) -> None:
+        self._name, self._cluster, self._consumer = name, cluster, consumer
+        self._places = places
+        self._at: dict[Any, HubPlace] = {}
+        self._known: set[Any] = set()
+        self._beyond: set[Any] = set()
+        """Whose place lies past their end: what they have is of another event hub."""
+
+    async def assign(self, topics: Sequence[str]) -> None:
+        """Read every partition there is, each from its place; new ones from their beginning."""
+        # Nothing public has it ask for what partitions a topic has.
+        await self._consumer._client.set_topics(topics)  # noqa: SLF001
+        found = {
+            TopicPartition(topic, number)
+            for topic in topics
+            for number in self._consumer.partitions_for_topic(topic) or ()
+        }
+        missing = [topic for topic in topics if not any(each.topic == topic for each in found)]
+        if missing:
+            text = f"there is no event hub {missing[0]!r}: check weights.event_hub.topics"
+            raise SourceError(text)
+        if found == self._known:
+            return
+        self._consumer.assign(sorted(found))
+        for partition in sorted(found):
+            place = self._at.get(partition) or read_place(
+                self._places.get(f"{self._name}:{_key(partition)}", "")
+            )
+            if place is not None:
+                self._at[partition] = place
+                self._consumer.seek(partition, place.offset)
+        self._known = found
+
+    async def ends(self) -> dict[Any, int]:
+        """Give where each partition ends now; of those that have nothing, nothing."""
+        ends = await self._consumer.end_offsets(sorted(self._known))
+        begins = await self._consumer.beginning_offsets(sorted(self._known))
+        self._beyond = {each for each, at in self._at.items() if at.offset > ends[each]}
+        return {each: int(end) for each, end in ends.items() if end > begins[each]}
+
+    def has_reached(self, ends: dict[Any, int]) -> bool:
+        """Say whether all was read up to there."""
+        return all(
+            each in self._at and each not in self._beyond and self._at[each].offset >= end
+            for each, end in ends.items()
+        )
+
+    def stretches(self, partition: Any, messages: Sequence[Any]) -> list[RecordBatch]:
+        """Put messages of one partition into stretches."""
+        found: list[RecordBatch] = []
+        records: list[SourceRecord] = []
+        gaps: list[LogGap] = []
+        size, begin = 0, self._at.get(partition)
+        self._beyond.discard(partition)
+        for message in messages:
+            gaps.extend(self._gap(partition, message))
+            where = f"{_key(partition)}@{message.offset}"
+            if not message.value:
+                records.append(SourceRecord(b"", where, "is an empty message"))
+            else:
+                parts = parts_of(message.value)
+                records.extend(SourceRecord(part.raw, where, part.problem) for part in parts)
+                size += len(message.value)
+            self._at[partition] = HubPlace(message.offset + 1, max(int(message.timestamp), 0))
+            if size >= MOST_BATCH // 2:
+                found.append(self._stretch(partition, begin, records, gaps))
+                records, gaps, size, begin = [], [], 0, self._at[partition]
+        if records:
+            found.append(self._stretch(partition, begin, records, gaps))
+        return found
+
+    def _stretch(
+        self,
+        partition: Any,
+        begin: HubPlace | None,
+        records: list[SourceRecord],
+        gaps: list[LogGap],
+    ) -> RecordBatch:
+        end = self._at[partition].text
+        key = _key(partition)
+        return RecordBatch(self._name, key, begin.text if begin else "", end, records, gaps)
+
+    def _gap(self, partition: Any, message: Any) -> list[LogGap]:
+        """Say what is missing before a message; offsets of a partition go on one by one."""
+        before = self._at.get(partition)
+        if before is None or message.offset == before.offset:
+            return []
+        count = message.offset - before.offset
+        why = f"{count} messages were deleted before they were read: retention is too short"
+        if count < 0:
+            why = "the event hub was made anew: what was in it and not read is lost"
+        end_ms = max(int(message.timestamp), before.unix_ms)
+        subject = _key(partition)
+        return [
+            LogGap(
+                format=FORMAT,
+                id=stable_id(end_ms, "gap", self._cluster, subject, before.text, why),
+                cluster=self._cluster,
+                log="storage",
+                subject=subject,
+                begin=milli_text(before.unix_ms),
+                end=milli_text(end_ms),
+                why=why,
+            )
+        ]
+
+
+def _key(partition: Any) -> str:
+    return f"{partition.topic}/{partition.partition}"
+
 
 GetToken = Callable[[str], Awaitable[str]]
 
@@ -96,7 +236,7 @@ class LogHub:
             text = f"weights.event_hub.trust cannot be read ({describe(error)}): give PEM"
             raise SettingsError(text) from None
 
-    async def stretches(self, places: Places) -> AsyncGenerator[Stretch, None]:
+    async def stretches(self, places: SourcePlaces) -> AsyncGenerator[RecordBatch, None]:
         """Give what came after these places, as `Source` says.
 
         Raises:
@@ -107,7 +247,7 @@ class LogHub:
             try:
                 async with asyncio.timeout(_START_S):
                     await consumer.start()
-                reading = Partitions(self.name, self._cluster, consumer, places)
+                reading = HubPartitions(self.name, self._cluster, consumer, places)
                 await reading.assign(self._settings.topics)
                 ends = {} if self._settings.follow else await reading.ends()
             except (KafkaError, OSError) as error:
@@ -118,8 +258,8 @@ class LogHub:
             await stop_consumer(consumer)
 
     async def _followed(
-        self, consumer: Any, reading: "Partitions", ends: dict[Any, int]
-    ) -> AsyncIterator[Stretch]:
+        self, consumer: Any, reading: "HubPartitions", ends: dict[Any, int]
+    ) -> AsyncIterator[RecordBatch]:
         assigned = time.monotonic()
         while self._settings.follow or not reading.has_reached(ends):
             try:
@@ -144,7 +284,7 @@ class LogHub:
             raise SourceError(f"the event hub has not answered for {silent:.0f} s: {self._fix()}")
 
     def _options(self) -> dict[str, Any]:
-        options = consumer_settings(self._settings.servers, self._context, MOST_STRETCH) | {
+        options = consumer_settings(self._settings.servers, self._context, MOST_BATCH) | {
             "group_id": None,
         }
         if self._sign_in is not None:

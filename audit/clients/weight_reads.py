@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from audit.access.reads_protocol import FORMAT, MOST_ANSWER, PATH, ReadsPage, Subject
-from audit.clients.channel import AuditorChannel
-from audit.clients.pages import read_page
+from audit.access.reads_protocol import FORMAT, MOST_ANSWER, PATH, ReadsPage, ReadsSubject
+from audit.clients.auditor import AuditorChannel, read_page
 
 
 class AuditorReads:
@@ -14,7 +13,9 @@ class AuditorReads:
         self._channel = channel
         self._cluster = cluster
 
-    async def page(self, subjects: Sequence[Subject], until_ms: int, after: str = "") -> ReadsPage:
+    async def page(
+        self, subjects: Sequence[ReadsSubject], until_ms: int, after: str = ""
+    ) -> ReadsPage:
         """Give the sums of a part of the accesses, after the id of the page before.
 
         Raises:

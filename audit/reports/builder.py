@@ -1,4 +1,7 @@
-"""Makes a report of what was tallied. Pure but for the tallies, which it only reads."""
+"""Builds a report of the tallies, with its digest.
+
+Pure but for the tallies, which it only reads.
+"""
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -7,12 +10,11 @@ from typing import Final
 
 import msgspec
 
-from audit.reports.attention import attention
-from audit.reports.model import FORMAT, LedgerState, Report, Scope
-from audit.reports.parts import CaseRow
+from audit.reports.attention import find_attention
+from audit.reports.model import FORMAT, CaseRow, LedgerState, Report, ReportScope
 from audit.reports.periods import Period
 from audit.reports.tallies.accesses import AccessTally
-from audit.reports.tallies.bounded_rows import Some, cut
+from audit.reports.tallies.bounded_rows import DistinctTexts, cut_rows
 from audit.reports.tallies.decisions_and_findings import ActivityTally, DecisionTally, FindingTally
 from audit.reports.tallies.intakes import IntakeTally
 from audit.reports.tallies.objects import ObjectTally
@@ -23,7 +25,7 @@ SAMPLE_CLUSTER: Final = "sample-month"
 
 MOST_CASES: Final = 50
 
-Telling = Callable[[Sequence[Finding]], Iterable[CaseRow]]
+CaseTeller = Callable[[Sequence[Finding]], Iterable[CaseRow]]
 """Makes cases of findings."""
 
 
@@ -37,14 +39,14 @@ class Tallies:
     decisions: DecisionTally
     findings: FindingTally
     activities: ActivityTally
-    clusters: Some = field(default_factory=lambda: Some(64))
+    clusters: DistinctTexts = field(default_factory=lambda: DistinctTexts(64))
 
 
 def make_report(  # noqa: PLR0913  What a report depends on, all of it.
     tallies: Tallies,
     period: Period,
     ledger: LedgerState,
-    telling: Telling,
+    telling: CaseTeller,
     *,
     store: str = "",
     people: Mapping[str, str] | None = None,
@@ -55,7 +57,7 @@ def make_report(  # noqa: PLR0913  What a report depends on, all of it.
     principals, more_principals = accesses.principals(objects.approvers())
     reached, more_reached = accesses.reached()
     unattributed, more_unattributed = accesses.unattributed()
-    cases, more_cases = cut(telling(findings.findings()), MOST_CASES)
+    cases, more_cases = cut_rows(telling(findings.findings()), MOST_CASES)
     rows, more_findings = findings.rows()
     grants, more_grants = objects.grants(accesses.grants)
     exceptions, more_exceptions = objects.exceptions()
@@ -65,7 +67,7 @@ def make_report(  # noqa: PLR0913  What a report depends on, all of it.
     clusters = tallies.clusters.list()
     report = Report(
         format=FORMAT,
-        scope=Scope(
+        scope=ReportScope(
             begin=period.begin,
             end=period.end,
             clusters=clusters,
@@ -101,11 +103,11 @@ def make_report(  # noqa: PLR0913  What a report depends on, all of it.
         roles=roles,
         more_roles=more_roles,
     )
-    report = msgspec.structs.replace(report, attention=attention(report))
-    return sealed(_named(report, people or {}))
+    report = msgspec.structs.replace(report, attention=find_attention(report))
+    return seal_report(_named(report, people or {}))
 
 
-def sealed(report: Report) -> Report:
+def seal_report(report: Report) -> Report:
     """Give the report with its digest."""
     return msgspec.structs.replace(report, digest=digest_of(report))
 
@@ -113,10 +115,10 @@ def sealed(report: Report) -> Report:
 def digest_of(report: Report) -> str:
     """Give the digest of a report's canonical JSON: keys sorted, its own digest empty."""
     empty = msgspec.structs.replace(report, digest="")
-    return f"sha256:{hashlib.sha256(canonical(empty)).hexdigest()}"
+    return f"sha256:{hashlib.sha256(canonical_json(empty)).hexdigest()}"
 
 
-def canonical(report: Report) -> bytes:
+def canonical_json(report: Report) -> bytes:
     """Give the report as JSON: keys sorted, no space."""
     return msgspec.json.encode(report, order="sorted")
 
@@ -125,6 +127,6 @@ def _named(report: Report, people: Mapping[str, str]) -> Report:
     """Take those names into the report whose ids stand in it."""
     if not people:
         return report
-    text = canonical(report).decode()
+    text = canonical_json(report).decode()
     known = {key: name for key, name in sorted(people.items()) if key and key in text}
     return msgspec.structs.replace(report, people=known)

@@ -1,25 +1,25 @@
-"""Cases as a report tells them: what `audit.access.cases` makes of findings."""
+"""Rows of a report for the cases that `audit.access.cases` makes of findings."""
 
 from collections.abc import Sequence
 from typing import Final
 
-from audit.access.cases import Case, Step, cases_of
-from audit.reports.parts import MOST_SHOWN, CaseRow, Moment
+from audit.access.cases import CaseStep, FindingCase, build_cases
+from audit.reports.model import MOST_SHOWN, CaseMoment, CaseRow
 from core.weights.events import Finding
 
 MOST_MOMENTS: Final = 40
 """Findings of one case's timeline; the rest is counted."""
 
 
-def tell(findings: Sequence[Finding]) -> list[CaseRow]:
+def build_case_rows(findings: Sequence[Finding]) -> list[CaseRow]:
     """Give the cases of findings, the gravest first. Pure.
 
     One finding alone is no case: it is told among the findings.
     """
-    return [_row(case) for case in cases_of(findings).cases if case.findings > 1]
+    return [_row(case) for case in build_cases(findings).cases if case.findings > 1]
 
 
-def _row(case: Case) -> CaseRow:
+def _row(case: FindingCase) -> CaseRow:
     steps, more = case.steps[:MOST_MOMENTS], case.steps[MOST_MOMENTS:]
     return CaseRow(
         id=case.id,
@@ -41,8 +41,8 @@ def _row(case: Case) -> CaseRow:
     )
 
 
-def _moment(step: Step) -> Moment:
-    return Moment(
+def _moment(step: CaseStep) -> CaseMoment:
+    return CaseMoment(
         time=step.time,
         severity=step.severity.value,
         phase=step.phase,

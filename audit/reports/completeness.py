@@ -1,4 +1,4 @@
-"""How complete a report is: what came in, what could not be read, what is missing. Comes first."""
+"""How complete a report is: what came in, what could not be read, what is missing."""
 
 import msgspec
 
@@ -63,7 +63,7 @@ class UnconfirmedRow(_Part, frozen=True, kw_only=True):
     """Of all these, those in a gap of the record of Pods: nothing follows from them."""
 
 
-class Lives(_Part, frozen=True, kw_only=True):
+class PodConfirmations(_Part, frozen=True, kw_only=True):
     """How decisions and Pods confirm one another."""
 
     admitted: int = 0
@@ -96,7 +96,7 @@ class YoungRow(_Part, frozen=True, kw_only=True):
     why: str
 
 
-class Learnt(_Part, frozen=True, kw_only=True):
+class LearntDetections(_Part, frozen=True, kw_only=True):
     """What the detections of a cluster had learnt."""
 
     cluster: str
@@ -132,13 +132,13 @@ class Completeness(_Part, frozen=True, kw_only=True):
     """Accesses of weights by how sure their attribution is."""
     shaken: int
     """Accesses whose attribution a gap in the record of Pods or identities touches."""
-    lives: Lives
+    lives: PodConfirmations
     storage: int = 0
     """Records of storage logs of the period, of whatever store: with none, nothing was looked at
     for what this report is about."""
     broken: dict[str, int] = {}
     """Detections that did not work, and on how many days."""
-    learnt: list[Learnt] = []
+    learnt: list[LearntDetections] = []
     """By cluster."""
     overflowed: int = 0
     """Accesses of principals beyond those that are told apart: in the sums, in no row."""

@@ -1,4 +1,4 @@
-"""How values are shown to people: sizes, times, ids; and hostile text made harmless. Pure.
+"""Texts for people: sizes, times, ids; and hostile text made harmless. Pure.
 
 Names of blobs, user agents and whatever a caller chose may hold anything: what is not printable,
 directions of writing among it, is spelt out.
@@ -14,14 +14,14 @@ _MOST: Final = 600
 """Characters shown of one text."""
 
 
-def shown(text: str) -> str:
+def safe_line(text: str) -> str:
     """Give one line without control characters, cut where it is very long."""
     if len(text) > _MOST:
         text = f"{text[:_MOST]}…"
     return "".join(char if char.isprintable() else _spell(char) for char in text)
 
 
-def size(count: int) -> str:
+def size_text(count: int) -> str:
     """Give bytes as `1.3 TiB`."""
     value = float(count)
     for unit in _UNITS:
@@ -31,32 +31,32 @@ def size(count: int) -> str:
     raise AssertionError(count)
 
 
-def number(count: int) -> str:
+def number_text(count: int) -> str:
     """Give a number with its thousands apart."""
     return f"{count:,}".replace(",", "\u202f")
 
 
-def moment(time: str) -> str:
+def minute_text(time: str) -> str:
     """Give an RFC 3339 time to the minute, as `2026-10-04 02:11`."""
     return time[:16].replace("T", " ") if time else "–"
 
 
-def short(label: str, people: Mapping[str, str] | None = None) -> str:
+def short_label(label: str, people: Mapping[str, str] | None = None) -> str:
     """Give a label that fits into a picture: a name where there is one, else the id's beginning."""
     if people and label in people:
-        return shown(people[label])
+        return safe_line(people[label])
     kind, colon, rest = label.partition(":")
     if colon and len(rest) > _SHORT + 4:
-        return shown(f"{kind}:{rest[:_SHORT]}…")
-    return shown(label)
+        return safe_line(f"{kind}:{rest[:_SHORT]}…")
+    return safe_line(label)
 
 
-def fitted(words: str, most: int) -> str:
+def fit_words(words: str, most: int) -> str:
     """Cut words where they would leave their place in a picture."""
     return words if len(words) <= most else f"{words[: most - 1]}…"
 
 
-def share(part: int, whole: int) -> str:
+def percent_text(part: int, whole: int) -> str:
     """Give a part as per cent; never 100 where something is missing, nor 0 where it is not."""
     if not whole:
         return "–"

@@ -2,28 +2,81 @@
 
 What was chosen by others (names of blobs, reasons, addresses) is escaped by the template engine,
 and what is not printable is spelt out. A Content-Security-Policy lets nothing in but its own style.
+Ids have short forms, each unlike all others in the report, with a list of them at the end.
 """
 
 import base64
 import re
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import jinja2
+import msgspec
 from markupsafe import Markup
 
 from audit.reports.attention import plural
-from audit.reports.directory import brief, directory
-from audit.reports.display_text import share, size
-from audit.reports.model import Report
+from audit.reports.display_text import percent_text, size_text
+from audit.reports.model import FindingRow, Report
 from audit.reports.page_templates import environment, style, style_hash
-from audit.reports.parts import FindingRow
-from audit.reports.periods import DAY_MS, month, unix_ms_of
-from audit.reports.pictures.heat_map import heat
-from audit.reports.pictures.reach_map import reach
-from audit.reports.pictures.timeline import timeline
+from audit.reports.periods import DAY_MS, month_period, unix_ms_of
+from audit.reports.pictures.heat_map import draw_heat_map
+from audit.reports.pictures.reach_map import draw_reach
+from audit.reports.pictures.timeline import draw_timeline
 from core.weights.access import Confidence
+
+_IDENTITY_LABEL: Final = re.compile(
+    r"(oid|client|user|group|sas|account-key|delegation-sas):(\S{13,})"
+)
+_IN_TEXT: Final = re.compile(r"(oid|client|user|group|sas):[0-9a-f-]{13,}")
+_SHORTEST: Final = 8
+
+
+class IdentityEntry(msgspec.Struct, frozen=True):
+    """One identity."""
+
+    label: str
+    short: str
+    name: str
+    """Where the operator gave one."""
+
+
+def shorten_ids(text: str, shorts: Mapping[str, str]) -> str:
+    """Give a sentence with the short forms of the ids in it."""
+    return _IN_TEXT.sub(lambda found: shorts.get(found[0], found[0]), text)
+
+
+def list_identities(report: Report) -> list[IdentityEntry]:
+    """Give every identity that a report names, in the order of their ids."""
+    labels = sorted(set(_labels(msgspec.to_builtins(report))))
+    shorts = _shorten(labels)
+    return [IdentityEntry(label, shorts[label], report.people.get(label, "")) for label in labels]
+
+
+def _labels(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield from _labels(key)
+            yield from _labels(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _labels(each)
+    elif isinstance(value, str) and _IDENTITY_LABEL.fullmatch(value):
+        yield value
+
+
+def _shorten(labels: list[str]) -> dict[str, str]:
+    """Cut each label where it is unlike its neighbours in the order, and not before 8 digits."""
+    cut = {}
+    for number, label in enumerate(labels):
+        length = label.index(":") + 1 + _SHORTEST
+        for neighbour in labels[number - 1 : number] + labels[number + 1 : number + 2]:
+            while label[:length] == neighbour[:length] and length < len(label):
+                length += 1
+        cut[label] = f"{label[:length]}…" if length < len(label) - 1 else label
+    return cut
+
 
 MOST_WHOLE: Final = 40
 """Findings that are shown with all that they say, those alike once; a table has the others."""
@@ -58,22 +111,22 @@ _SECTIONS: Final = (
 )
 
 
-def html(report: Report, *, printed: bool = False) -> str:
+def render_html(report: Report, *, printed: bool = False) -> str:
     """Give the page; `printed` for paper, with pictures that nobody points at."""
     known = report.completeness
     pictured, people = report.pictured, report.people
     pictures = {
-        "timeline": timeline(pictured, _gap_days(report), people),
-        "heat": heat(pictured.hours, "Accesses by weekday and hour"),
-        "odd_heat": heat(pictured.odd_hours, "Odd accesses by weekday and hour", odd=True),
-        "reach": reach(report.reached, people),
+        "timeline": draw_timeline(pictured, _gap_days(report), people),
+        "heat": draw_heat_map(pictured.hours, "Accesses by weekday and hour"),
+        "odd_heat": draw_heat_map(pictured.odd_hours, "Odd accesses by weekday and hour", odd=True),
+        "reach": draw_reach(report.reached, people),
     }
-    entries = directory(report)
+    entries = list_identities(report)
     shorts = {entry.label: entry.short for entry in entries}
     return _template().render(
         directory=entries,
         shorts=shorts,
-        brief=lambda text: brief(text, shorts),
+        brief=lambda text: shorten_ids(text, shorts),
         report=report,
         title=title_of(report),
         style=style(),
@@ -88,7 +141,7 @@ def html(report: Report, *, printed: bool = False) -> str:
         records_known=sum(row.known for row in known.sources),
         records_late=sum(row.late for row in known.sources),
         words=_WORDS,
-        share=share,
+        share=percent_text,
         groups=_groups(report),
         plural=plural,
         most_whole=MOST_WHOLE,
@@ -118,7 +171,7 @@ def title_of(report: Report) -> str:
     """Name the period: a whole month by its name."""
     begin, end = unix_ms_of(report.scope.begin), unix_ms_of(report.scope.end)
     year, number_ = int(report.scope.begin[:4]), int(report.scope.begin[5:7])
-    whole = month(year, number_)
+    whole = month_period(year, number_)
     if (whole.begin_ms, whole.end_ms) == (begin, end):
         return f"{_MONTHS[number_ - 1]} {year}"
     return f"{report.scope.begin[:10]} to {report.scope.end[:10]}"
@@ -145,5 +198,5 @@ def _gap_days(report: Report) -> list[bool]:
 @cache
 def _template() -> jinja2.Template:
     made = environment(_TEMPLATES)
-    made.filters |= {"size": size, "grant": lambda grant: grant.partition("@")[0]}
+    made.filters |= {"size": size_text, "grant": lambda grant: grant.partition("@")[0]}
     return made.get_template("report.html.j2")

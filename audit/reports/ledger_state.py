@@ -1,4 +1,4 @@
-"""What a report says of the ledger that it was read from: how large, which root, who signed."""
+"""The ledger that a report was read from: how large, which root, who signed it."""
 
 from typing import Protocol
 
@@ -8,12 +8,12 @@ from audit.ledger.log.entries import LogState
 from audit.ledger.log.heads import TreeHead
 from audit.ledger.log.verdict import Verdict
 from audit.reports.attention import plural
-from audit.reports.display_text import shown
+from audit.reports.display_text import safe_line
 from audit.reports.model import LedgerState
 from core.base.errors import LedgerError
 
 
-class Log(Protocol):
+class ReportedLog(Protocol):
     """What is asked of `audit.ledger.store.store.Store`."""
 
     async def log_state(self) -> LogState:
@@ -23,7 +23,7 @@ class Log(Protocol):
         """Give the last head that was signed."""
 
 
-async def read_ledger(log: Log) -> LedgerState:
+async def read_ledger(log: ReportedLog) -> LedgerState:
     """Read it. What is stored later is not in a report that is made by it.
 
     Raises:
@@ -41,11 +41,11 @@ async def read_ledger(log: Log) -> LedgerState:
         root=root,
         time=head.time,
         key=head.key,
-        status=said(size, root, head),
+        status=describe_head(size, root, head),
     )
 
 
-def said(size: int, root: str, head: TreeHead) -> str:
+def describe_head(size: int, root: str, head: TreeHead) -> str:
     """Say how the last signed head stands to the ledger as it was read. Pure."""
     if head.size > size:
         raise LedgerError("the signed head is of more entries than there are: verify the ledger")
@@ -58,11 +58,11 @@ def said(size: int, root: str, head: TreeHead) -> str:
     return under
 
 
-def verified(state: LedgerState, verdict: Verdict, anchors: int) -> LedgerState:
+def add_verdict(state: LedgerState, verdict: Verdict, anchors: int) -> LedgerState:
     """Add what the verifier said of the ledger. Pure."""
     if not verdict.sound:
         found = len(verdict.problems) + verdict.more_problems
-        first = f"; first: {shown(verdict.problems[0].says)}" if verdict.problems else ""
+        first = f"; first: {safe_line(verdict.problems[0].says)}" if verdict.problems else ""
         text = f"VERIFICATION FAILED: {plural(found, 'problem')}{first}"
     else:
         by = plural(anchors, "anchor")

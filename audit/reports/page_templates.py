@@ -1,4 +1,4 @@
-"""What pages that Sallyport makes share: the template engine, and one style.
+"""The template engine and the one style that all pages share.
 
 What others chose is escaped wherever it is put into a page, and what is not printable is spelt out.
 A page lets nothing in but this style, by its digest in a Content-Security-Policy.
@@ -13,7 +13,7 @@ from typing import Any, Final
 import jinja2
 from markupsafe import Markup
 
-from audit.reports.display_text import moment, number, shown
+from audit.reports.display_text import minute_text, number_text, safe_line
 
 _STYLE: Final = Path(__file__).parent / "templates" / "report.css"
 
@@ -28,7 +28,7 @@ def environment(folder: Path) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"moment": moment, "number": number}
+    made.filters |= {"moment": minute_text, "number": number_text}
     return made
 
 
@@ -47,4 +47,4 @@ def style_hash() -> str:
 
 def _final(value: Any) -> Any:
     """Spell out what is not printable, wherever a value is put into the page."""
-    return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    return safe_line(value) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from audit.ledger.log.entries import Document, Key
+from audit.ledger.log.entries import Document, DocumentKey
 from audit.ledger.records.frames import FrameKind
 from audit.reports.periods import Period
 
@@ -16,7 +16,7 @@ Progress = Callable[[str, int], None]
 """Told what is read and how much of it, now and then."""
 
 
-class Documents(Protocol):
+class ReportedLedger(Protocol):
     """What a report is made from: `audit.ledger.store.store.Store`."""
 
     async def documents(  # noqa: PLR0913  As the store has it.
@@ -26,7 +26,7 @@ class Documents(Protocol):
         end_ms: int,
         *,
         cluster: str | None = None,
-        after: Key | None = None,
+        after: DocumentKey | None = None,
         limit: int = 1000,
     ) -> list[Document]:
         """Give documents whose ids' times lie in it, the oldest first, after one."""
@@ -36,7 +36,7 @@ class Documents(Protocol):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ReportRequest:
     """What a report is asked for."""
 
     period: Period
@@ -47,15 +47,20 @@ class Wanted:
     """Entries of the ledger's log that are read: those of its signed head. None: all."""
 
 
-class Pages:
+class DocumentPages:
     """The documents of a kind, page by page; those that are not under the head are left out."""
 
     def __init__(
-        self, source: Documents, wanted: Wanted, progress: Progress, kind: FrameKind, period: Period
+        self,
+        source: ReportedLedger,
+        wanted: ReportRequest,
+        progress: Progress,
+        kind: FrameKind,
+        period: Period,
     ) -> None:
         self._source, self._wanted, self._progress = source, wanted, progress
         self._period = period
-        self._after: Key | None = None
+        self._after: DocumentKey | None = None
         self._count = 0
         self._ended = False
         self.kind = kind
@@ -86,7 +91,7 @@ class Pages:
         )
 
 
-async def in_order(kinds: Sequence[Pages]) -> AsyncIterator[tuple[FrameKind, Document]]:
+async def merge_pages(kinds: Sequence[DocumentPages]) -> AsyncIterator[tuple[FrameKind, Document]]:
     """Give the documents of several kinds in the order of their ids, and so of their times."""
     heap: list[tuple[bytes, int]] = []
     rest: list[list[Document]] = [[] for _ in kinds]

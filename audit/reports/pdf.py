@@ -4,7 +4,7 @@ import os
 import warnings
 from typing import Any, Final
 
-from audit.reports.html import html
+from audit.reports.html import render_html
 from audit.reports.model import Report
 from core.base.errors import ReportError
 
@@ -15,13 +15,13 @@ _MISSING: Final = (
 )
 
 
-def pdf(report: Report) -> bytes:
+def render_pdf(report: Report) -> bytes:
     """Give the document. The same report gives the same bytes, with the same fonts and libraries.
 
     Raises:
         ReportError: Pango is not installed.
     """
-    text = html(report, printed=True)
+    text = render_html(report, printed=True)
     os.environ.setdefault("SOURCE_DATE_EPOCH", "0")  # Fonts' tables bear the time of subsetting.
     with warnings.catch_warnings():
         # Without HarfBuzz's subsetter fontTools subsets: slower, and as good.

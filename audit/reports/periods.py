@@ -49,7 +49,7 @@ class Period(msgspec.Struct, frozen=True):
         return self.begin_ms <= unix_ms < self.end_ms
 
 
-def month(year: int, number: int) -> Period:
+def month_period(year: int, number: int) -> Period:
     """Give a month (UTC)."""
     first = dt.datetime(year, number, 1, tzinfo=dt.UTC)
     after = first.replace(year=year + number // 12, month=number % 12 + 1)
@@ -60,7 +60,7 @@ def month_before(unix_ms: int) -> Period:
     """Give the last whole month (UTC) before a moment."""
     now = dt.datetime.fromtimestamp(unix_ms / 1000, dt.UTC)
     last = now.replace(day=1) - dt.timedelta(days=1)
-    return month(last.year, last.month)
+    return month_period(last.year, last.month)
 
 
 def parse_period(text: str) -> Period:
@@ -72,7 +72,7 @@ def parse_period(text: str) -> Period:
     found = _MONTH.fullmatch(text)
     if found is None or not (1 <= int(found[2]) <= _MONTHS and int(found[1])):
         raise SettingsError(f"--period {text}: give a month such as 2026-10")
-    return month(int(found[1]), int(found[2]))
+    return month_period(int(found[1]), int(found[2]))
 
 
 def parse_span(since: str, until: str) -> Period:

@@ -1,26 +1,31 @@
-"""Reads a period from the ledger, page by page, and makes the report of it.
+"""Reads a period from the ledger into tallies, page by page, and what detections had learnt.
 
 Nothing is kept of what is read but sums and bounded lists. No clock is asked: the same ledger and
 the same period give the same report.
 """
 
-from collections.abc import Callable, Mapping
+import zlib
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeVar
 
 import msgspec
 
+from audit.access.detections.engine import DetectionEngine
+from audit.access.ingest.state import DETECTIONS
 from audit.ledger.records.frames import FrameKind
 from audit.reports.builder import Tallies
-from audit.reports.learning import read_learnt
-from audit.reports.pages import Documents, Pages, Progress, Wanted, in_order
-from audit.reports.periods import DAY_MS, Period
+from audit.reports.completeness import LearntDetections, YoungRow
+from audit.reports.model import MOST_ROWS
+from audit.reports.pages import DocumentPages, Progress, ReportedLedger, ReportRequest, merge_pages
+from audit.reports.periods import DAY_MS, Period, time_text
 from audit.reports.tallies.accesses import AccessTally
+from audit.reports.tallies.bounded_rows import cut_rows
 from audit.reports.tallies.confirmations import PATIENCE_MS
 from audit.reports.tallies.decisions_and_findings import (
     ActivityTally,
-    Decided,
     DecisionTally,
     FindingTally,
+    ReportedDecision,
 )
 from audit.reports.tallies.intakes import IntakeTally
 from audit.reports.tallies.objects import ObjectTally
@@ -31,18 +36,85 @@ from core.weights.events import Activity, Finding, decode_activity, decode_findi
 from core.weights.intake import decode_intake, decode_refused
 from core.weights.pod_lifecycle import PodLife, decode_change, decode_life
 
+_MOST_AFTER_MS: Final = 7 * DAY_MS
+"""So long after a period's end a checkpoint still tells how the baselines were in it."""
+
+_MOST_YOUNG: Final = 20
+
+
+class _Saved(msgspec.Struct):
+    """What of `audit.access.ingest.detection_feed`'s checkpoint is read."""
+
+    engine: bytes
+
+
+async def read_learnt(
+    source: ReportedLedger, wanted: ReportRequest, clusters: Iterable[str]
+) -> list[LearntDetections]:
+    """Read what the detections of each cluster had learnt.
+
+    Raises:
+        LedgerError: the ledger does not answer.
+    """
+    found = []
+    for cluster in sorted(clusters)[:MOST_ROWS]:
+        checkpoint = await source.load_checkpoint(cluster, DETECTIONS)
+        if checkpoint is None:
+            found.append(
+                LearntDetections(cluster=cluster, unknown="the ledger has no checkpoint of it")
+            )
+        elif wanted.size is not None and checkpoint[0] > wanted.size:
+            found.append(
+                LearntDetections(cluster=cluster, unknown="its checkpoint is younger than this")
+            )
+        else:
+            found.append(parse_learnt(cluster, wanted.period, checkpoint[1]))
+    return found
+
+
+def parse_learnt(cluster: str, period: Period, content: bytes) -> LearntDetections:
+    """Read a checkpoint. Pure."""
+    engine = DetectionEngine()
+    try:
+        saved = msgspec.msgpack.decode(zlib.decompress(content), type=_Saved)
+    except (zlib.error, ValueError):
+        return LearntDetections(cluster=cluster, unknown="its checkpoint cannot be read")
+    if engine.restore(saved.engine):
+        return LearntDetections(cluster=cluster, unknown="its checkpoint is of another release")
+    at_ms = int(engine.newest * 1000)
+    if not period.begin_ms <= at_ms < period.end_ms + _MOST_AFTER_MS:
+        text = f"its checkpoint is as of {time_text(at_ms)}, which is not this period's end"
+        return LearntDetections(cluster=cluster, unknown=text)
+    young = [
+        YoungRow(detection=one.detection, subject=one.subject, why=one.why)
+        for one in engine.young(engine.newest)
+    ]
+    young.sort(key=lambda one: (one.detection, one.subject, one.why))
+    kept, more = cut_rows(young, _MOST_YOUNG)
+    return LearntDetections(
+        cluster=cluster,
+        at=time_text(at_ms),
+        young=kept,
+        more_young=more,
+        unraised=dict(sorted(engine.unraised.items())),
+        broken={name: one.times for name, one in sorted(engine.broken.items())},
+    )
+
+
 T = TypeVar("T")
 
 _LAST_MS: Final = 2**48 - 1
-_CONFIRMING: Final[Mapping[FrameKind, Callable[[bytes], Decided | PodLife | Activity]]] = {
-    FrameKind.DECISION: msgspec.json.Decoder(Decided).decode,
+_CONFIRMING: Final[Mapping[FrameKind, Callable[[bytes], ReportedDecision | PodLife | Activity]]] = {
+    FrameKind.DECISION: msgspec.json.Decoder(ReportedDecision).decode,
     FrameKind.POD_LIFE: decode_life,
     FrameKind.ACTIVITY: decode_activity,
 }
 """In this order where the time is the same."""
 
 
-async def read_tallies(source: Documents, wanted: Wanted, progress: Progress) -> Tallies:
+async def read_tallies(
+    source: ReportedLedger, wanted: ReportRequest, progress: Progress
+) -> Tallies:
     """Read the period.
 
     Raises:
@@ -56,7 +128,7 @@ async def read_tallies(source: Documents, wanted: Wanted, progress: Progress) ->
 
 
 class _Reader:
-    def __init__(self, source: Documents, wanted: Wanted, progress: Progress) -> None:
+    def __init__(self, source: ReportedLedger, wanted: ReportRequest, progress: Progress) -> None:
         self._source, self._wanted, self._progress = source, wanted, progress
         period = wanted.period
         self.tallies = Tallies(
@@ -115,7 +187,7 @@ class _Reader:
         wider = Period(max(period.begin_ms - PATIENCE_MS, 0), period.end_ms + PATIENCE_MS)
         kinds = [self._pages(kind, wider) for kind in _CONFIRMING]
         take = self.tallies.intakes.confirmations.take
-        async for kind, document in in_order(kinds):
+        async for kind, document in merge_pages(kinds):
             is_within = period.holds(int.from_bytes(document.id[:6]))
             try:
                 decoded = _CONFIRMING[kind](document.payload)
@@ -127,16 +199,16 @@ class _Reader:
                 self.tallies.clusters.add(document.cluster)
                 self._count(decoded)
 
-    def _count(self, document: Decided | PodLife | Activity) -> None:
+    def _count(self, document: ReportedDecision | PodLife | Activity) -> None:
         if isinstance(document, PodLife):
             self.tallies.intakes.add_life(document)
-        elif isinstance(document, Decided):
+        elif isinstance(document, ReportedDecision):
             self.tallies.decisions.add(document)
         else:
             self._add_activity(document)
 
-    def _pages(self, kind: FrameKind, period: Period) -> Pages:
-        return Pages(self._source, self._wanted, self._progress, kind, period)
+    def _pages(self, kind: FrameKind, period: Period) -> DocumentPages:
+        return DocumentPages(self._source, self._wanted, self._progress, kind, period)
 
     async def _each(
         self,

@@ -4,8 +4,8 @@ import datetime as dt
 from collections.abc import Sequence
 from typing import Final
 
-from audit.reports.display_text import fitted
-from audit.reports.pictures.svg import GREY, element, picture, text, titled
+from audit.reports.display_text import fit_words
+from audit.reports.pictures.svg import GREY, draw_picture, element, text, with_title
 from cli.replaying.counts import Count
 from core.base.times import milliseconds_of
 
@@ -41,11 +41,11 @@ def bars(counts: Sequence[Count], what: str, colour: str) -> str:
         top, name = row * _ROW, named(each)
         length = max((_WIDTH - _NUMBER) * each.reviews / most, 2)
         place = {"x": 0, "y": top + 13, "width": f"{length:.1f}", "height": 8, "fill": colour}
-        inside.append(text(fitted(name, _LONGEST), 0, top + 9))
-        inside.append(titled("rect", f"{name}: {each.reviews:,}", **place, rx=1))
+        inside.append(text(fit_words(name, _LONGEST), 0, top + 9))
+        inside.append(with_title("rect", f"{name}: {each.reviews:,}", **place, rx=1))
         inside.append(text(f"{each.reviews:,}", length + 6, top + 21, font_weight="bold"))
     first = ", ".join(f"{named(each)} {each.reviews:,}" for each in listed[:3])
-    return picture(_WIDTH, len(listed) * _ROW, f"Reviews by {what}: {first}", *inside)
+    return draw_picture(_WIDTH, len(listed) * _ROW, f"Reviews by {what}: {first}", *inside)
 
 
 def named(count: Count) -> str:
@@ -72,11 +72,11 @@ def columns(times: Sequence[Count], since: str, until: str, colour: str) -> str:
         place = {"x": f"{(_ms(each.name) - begin) * scale:.1f}", "y": f"{bottom - height:.1f}"}
         span = {"width": f"{max(step * scale - 0.8, 1):.1f}", "height": f"{height:.1f}"}
         words = f"{_shown(each.name)} UTC: {each.reviews:,}"
-        inside.append(titled("rect", words, **place, **span, fill=colour))
+        inside.append(with_title("rect", words, **place, **span, fill=colour))
     inside += _axis(begin, end, scale, bottom)
     unit = "day" if step == _DAY_MS else "hour"
     label = f"Reviews by {unit}, at most {most:,}, from {since[:16]} to {until[:16]} UTC"
-    return picture(_WIDE, bottom + _FOOT, label, *inside)
+    return draw_picture(_WIDE, bottom + _FOOT, label, *inside)
 
 
 def _axis(begin: int, end: int, scale: float, bottom: float) -> list[str]:

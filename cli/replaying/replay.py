@@ -17,7 +17,7 @@ import msgspec
 from admission.replaying.differing import Effect
 from admission.replaying.saying import Said
 from admission.replaying.standing import End, Ground, Unknown, standing
-from audit.ledger.store.decisions import MOST_ROWS, Query
+from audit.ledger.store.decisions import MOST_ROWS, DecisionQuery
 from audit.ledger.store.store import Store
 from cli import exits
 from cli.ledger import open_ledger
@@ -104,7 +104,7 @@ async def _replayed(
     since_ms, until_ms = times
     ground = Ground(await _profiles(settings), revisions[0])
     bundles = Bundles(base.path, asked.candidate, settings.evaluation, settings.sandbox.points)
-    query = Query(namespace=asked.namespace, since_ms=since_ms, until_ms=until_ms)
+    query = DecisionQuery(namespace=asked.namespace, since_ms=since_ms, until_ms=until_ms)
     async with open_ledger(settings) as store:
         jobs = asked.jobs or len(os.sched_getaffinity(0))
         with open_pool(bundles, jobs) as pool:
@@ -184,7 +184,7 @@ class _Run:
         """How many different inputs there were."""
         return sum(each is not None for each in self._known.values())
 
-    async def through(self, query: Query) -> None:
+    async def through(self, query: DecisionQuery) -> None:
         """Judge all that a query means: what was decided last, and what was refused before."""
         pending: deque[_Page] = deque()
         async with aclosing(self._documents(query)) as pages:
@@ -195,7 +195,7 @@ class _Run:
         while pending:
             await self._finish(pending.popleft())
 
-    async def _documents(self, query: Query) -> AsyncGenerator[list[DecisionDocument]]:
+    async def _documents(self, query: DecisionQuery) -> AsyncGenerator[list[DecisionDocument]]:
         put = msgspec.structs.replace
         refused = frozenset({Verdict.DENY})
         for asked in (put(query, source="validate"), put(query, source="mutate", verdicts=refused)):

@@ -12,7 +12,7 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from audit.access.model.sightings import digest_of as blob_digest
-from audit.access.parsers.refusing import refused
+from audit.access.parsers.reader import make_refused_record
 from audit.access.sources.blob_hours import digest_of as read_digest
 from audit.ledger.log.anchors import BEGINNING, line_digest, lines_of
 from audit.ledger.log.heads import encode_head, key_id, sign_head, signed_bytes
@@ -127,7 +127,7 @@ def _ids() -> dict[str, Any]:
             msgspec.to_builtins(each) for each in build_roll_call("east", [OID, ID], AT_MS, "why")
         ],
         "refused record": msgspec.to_builtins(
-            refused(
+            make_refused_record(
                 b'{"a":1}', cluster="east", source="logs", place="b.json", reason="r", unix_ms=AT_MS
             )
         ),

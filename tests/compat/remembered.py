@@ -13,14 +13,14 @@ from typing import Any, Final
 import msgspec
 
 from audit.access.detections.engine import FORMAT as ENGINE_FORMAT
-from audit.access.detections.engine import Broken, Engine
+from audit.access.detections.engine import BrokenDetection, DetectionEngine
 from audit.access.detections.engine import _Snapshot as _EngineSnapshot
-from audit.access.ingest.detection_feed import Around, Watch
-from audit.access.ingest.event_order import Ordering, event_seconds
-from audit.access.ingest.memory import Memory
+from audit.access.ingest.detection_feed import DetectionFeed, MemorySurroundings
+from audit.access.ingest.event_order import EventOrder, event_seconds
+from audit.access.ingest.memory import IngestMemory
 from audit.access.ingest.state import restore_memory, save_memory
 from audit.access.model.detection import Event
-from audit.access.parsers.activity_log import Begun
+from audit.access.parsers.activity_log import BegunOperations
 from audit.behaviour.cluster_habits import ClusterHabits
 from audit.behaviour.habits import Habits
 from audit.behaviour.rates import Norm, Rate
@@ -49,7 +49,7 @@ _POSITION: Final = 4711
 
 def memory() -> bytes:
     """Give what an ingest saves of Pods, identities, grants, stores and risks."""
-    made = Memory()
+    made = IngestMemory()
     for kind, payload, projection in _documents():
         made.take(kind, payload, projection)
     assert (made.grants.unreadable, made.unreadable) == ({}, {})
@@ -59,7 +59,7 @@ def memory() -> bytes:
 
 def memory_again(content: bytes) -> bytes:
     """Give what one saves that was given what another saved."""
-    made = Memory()
+    made = IngestMemory()
     return save_memory(made, restore_memory(made, content))
 
 
@@ -133,7 +133,7 @@ def _decision(uid: str) -> DecisionDocument:
 
 def engine() -> bytes:
     """Give what an engine saves that remembers something for each detection."""
-    made = Engine()
+    made = DetectionEngine()
     states = {
         each.id: msgspec.Raw(msgspec.msgpack.encode(filled(type(each.begin()))))
         for each in made.detections
@@ -144,7 +144,7 @@ def engine() -> bytes:
         known=[2, 3],
         known_before=[4, 5],
         unraised={"copy-out": 6},
-        broken={"ungranted": filled(Broken)},
+        broken={"ungranted": filled(BrokenDetection)},
         states=states,
     )
     return msgspec.msgpack.encode(snapshot)
@@ -163,7 +163,7 @@ _MAGIC: Final = b"sallyport-behaviour\n"
 
 def engine_again(content: bytes) -> bytes:
     """Give what an engine saves that was given what another saved; nothing of it begins anew."""
-    made = Engine()
+    made = DetectionEngine()
     assert made.restore(content) == ()
     return made.snapshot()
 
@@ -199,16 +199,18 @@ def watch_again(content: bytes) -> bytes:
     return made.saved()
 
 
-def _watch() -> Watch:
+def _watch() -> DetectionFeed:
     def complain(problem: str) -> None:
         raise AssertionError(problem)
 
-    return Watch(Engine(), Around(CLUSTER, Memory(), Ordering()), complain)
+    return DetectionFeed(
+        DetectionEngine(), MemorySurroundings(CLUSTER, IngestMemory(), EventOrder()), complain
+    )
 
 
 def begun() -> bytes:
     """Give what is saved of operations of Azure's that have begun."""
-    made = Begun()
+    made = BegunOperations()
     for number in range(2):
         made.note((f"correlation-{number}", "operation", "resource"), {"sku": {"name": number}})
     return made.saved()
@@ -216,7 +218,7 @@ def begun() -> bytes:
 
 def begun_again(content: bytes) -> bytes:
     """Give what is saved by who was given it."""
-    made = Begun()
+    made = BegunOperations()
     made.restore(content)
     return made.saved()
 

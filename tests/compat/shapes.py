@@ -7,8 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from audit.ledger.server.frames_protocol import Acknowledged
-from audit.ledger.store.tables import METADATA
-from audit.ledger.store.tables_weights import BY_KIND
+from audit.ledger.store.tables import BY_KIND, METADATA
 from control.certificates.signing_keys import _StoredKeys
 from control.sweep.cursor import Cursor
 from core.decision.document import DecisionDocument, SweepDocument

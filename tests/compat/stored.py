@@ -18,11 +18,11 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from audit.access.detections.catalogue import DETECTIONS
-from audit.access.ingest.past_days import Days, read_days
+from audit.access.ingest.past_memories import KeptDays, read_days
 from audit.access.reads_protocol import ReadsPage
-from audit.access.sources.blob_hours import Mark, read_marks, write_marks
+from audit.access.sources.blob_hours import ReadMark, read_marks, write_marks
 from audit.behaviour.protocol import BehaviourAnswer
-from audit.clients.log_hub_partitions import HubPlace, read_place
+from audit.clients.log_hub import HubPlace, read_place
 from audit.ledger.log.adoption import Adoption, decode_adoption, encode_adoption
 from audit.ledger.log.anchors import AnchorLine
 from audit.ledger.log.export import EndLine, ExportLine, HeadLine, LeafLine
@@ -41,7 +41,7 @@ from audit.ledger.server.frames_protocol import Acknowledged
 from audit.ledger.spool.segments import (
     HEADER,
     HEADER_BYTES,
-    Position,
+    SpoolPosition,
     check_header,
     read_cursor,
     write_cursor,
@@ -176,14 +176,14 @@ def _segment_frames(content: bytes) -> list[Frame]:
     return [frame for frame, _ in read_frames(content, HEADER_BYTES)]
 
 
-def _cursor(position: Position) -> bytes:
+def _cursor(position: SpoolPosition) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         write_cursor(Path(folder), position)
         (file,) = Path(folder).iterdir()
         return f"{file.name}: {file.read_text()}".encode()
 
 
-def _cursor_position(content: bytes) -> Position | None:
+def _cursor_position(content: bytes) -> SpoolPosition | None:
     name, _, text = content.decode().partition(": ")
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / name).write_text(text)
@@ -192,11 +192,11 @@ def _cursor_position(content: bytes) -> Position | None:
 
 PLACES: Final = {
     "spool-segment": Stored(_frames, _segment, _segment_frames),
-    "spool-cursor": Stored(lambda: Position(3, 4711), _cursor, _cursor_position),
+    "spool-cursor": Stored(lambda: SpoolPosition(3, 4711), _cursor, _cursor_position),
     "place-of-hours": Stored(
         lambda: {
-            "09/00": Mark(12, "01234567", listed=False, size=34),
-            "10/00": Mark(56, "89abcdef", listed=True, size=0),
+            "09/00": ReadMark(12, "01234567", listed=False, size=34),
+            "10/00": ReadMark(56, "89abcdef", listed=True, size=0),
         },
         lambda marks: write_marks(marks).encode(),
         lambda content: read_marks(content.decode()),
@@ -248,7 +248,7 @@ REMEMBERS: Final = {
 """The example is what one saves; what is decoded is what one saves that was given it."""
 
 CHECKPOINTS: Final = {
-    "memory-days": Stored(lambda: filled(Days, {"format": 2}), Days.saved, read_days),
+    "memory-days": Stored(lambda: filled(KeptDays, {"format": 2}), KeptDays.saved, read_days),
 }
 
 OBJECTS: Final = {

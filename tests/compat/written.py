@@ -7,7 +7,7 @@ Whatever is decoded, or has a mark of how it is written, is found without being 
 from typing import Any, Final
 
 from admission.explain import Explanation as Explained
-from audit.access.cases import Cases
+from audit.access.cases import FindingCases
 from audit.access.detections.catalogue import DETECTIONS
 from audit.access.reads_protocol import ReadsPage
 from audit.ledger.log.verdict import Verdict
@@ -49,7 +49,7 @@ WRITTEN: Final[tuple[Any, ...]] = (
     ActsPage,
     Approved,
     Capacity,
-    Cases,
+    FindingCases,
     CertificatesStatus,
     Checked,
     CheckedProof,

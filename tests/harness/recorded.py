@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from audit.clients.channel import AuditorChannel
+from audit.clients.auditor import AuditorChannel
 from certs.authority import KeyPair, LeafNames, Purpose, issue, make_authority, validity
 from core.base.names import process_uri
 from tests.harness.evidence import ROOT

@@ -22,7 +22,7 @@ from prometheus_client import CollectorRegistry
 from admission.gather import Gatherer
 from admission.judge import Judge
 from audit.ledger.records.frames import encode_frame
-from audit.ledger.records.recorder import Appends, LedgerRecorder
+from audit.ledger.records.recorder import FrameAppender, LedgerRecorder
 from control.sweep.cursor import CursorStore
 from control.sweep.loop import Sweep, SweepParts
 from control.sweep.metrics import SweepMetrics
@@ -66,7 +66,7 @@ def label(subject: Subject) -> str:
 
 @asynccontextmanager
 async def open_parts(
-    kubeconfig: Path, spool: Appends, settings: SweepSettings, sweep_id: str
+    kubeconfig: Path, spool: FrameAppender, settings: SweepSettings, sweep_id: str
 ) -> AsyncIterator[tuple[SweepParts, CollectorRegistry]]:
     """Yield all that a sweep works with, its ids given, and the registry of its metrics."""
     registry = CollectorRegistry()

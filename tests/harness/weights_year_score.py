@@ -15,13 +15,13 @@ from typing import Final
 import msgspec
 
 from audit.access.attribution.candidates import attribute
-from audit.access.attribution.grants import granted
+from audit.access.attribution.grants import find_covering_grant
 from audit.access.detections.catalogue import DETECTIONS
-from audit.access.detections.engine import Engine
-from audit.access.ingest.state import Options, State
-from audit.access.model.batch import Record
+from audit.access.detections.engine import DetectionEngine
+from audit.access.ingest.state import IngestOptions, IngestState
+from audit.access.model.batch import SourceRecord
 from audit.access.parsers.caller_networks import CallerNetworks, Callers
-from audit.access.parsers.reader import Reader
+from audit.access.parsers.reader import RecordReader
 from audit.access.parsers.store_index import WeightStores
 from audit.ledger.records.frames import FrameKind
 from core.base.networks import network_of
@@ -112,12 +112,12 @@ class _Taker:
 
     def __init__(self, outcome: Outcome) -> None:
         self._outcome = outcome
-        self._options = Options(
+        self._options = IngestOptions(
             tenants=frozenset({TENANT}), subscriptions=frozenset({SUBSCRIPTION})
         )
-        engine = Engine(DETECTIONS, expected=EXPECTED, on_failure=self._note)
-        self._state = State(CLUSTER, self._options, engine)
-        self._reader = Reader(CLUSTER, Callers(CALLERS))
+        engine = DetectionEngine(DETECTIONS, expected=EXPECTED, on_failure=self._note)
+        self._state = IngestState(CLUSTER, self._options, engine)
+        self._reader = RecordReader(CLUSTER, Callers(CALLERS))
         self._stores: WeightStores | None = None
         self._forgotten = START
 
@@ -133,7 +133,7 @@ class _Taker:
         if happening.at > self._forgotten + 7 * DAY:
             self._forgotten = happening.at
             memory.forget(happening.at - 3 * DAY)
-        record = Record(happening.content, "year")
+        record = SourceRecord(happening.content, "year")
         read = self._reader.read(record, "year", self._stores, int(happening.at * 1000))
         if isinstance(read, RefusedRecord):
             self._outcome.refused += 1
@@ -149,7 +149,7 @@ class _Taker:
     def _known(self, access: Access) -> Access:
         memory = self._state.memory
         found = attribute(access, memory.histories, self._options.rules)
-        grant = granted(access, found, memory.histories, memory.grants)
+        grant = find_covering_grant(access, found, memory.histories, memory.grants)
         return msgspec.structs.replace(
             access,
             attribution=found.attribution,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from audit.behaviour.acts import Act, Doing
+from audit.behaviour.acts import Act, ActKind
 from core.risk.model import identity_key
 from tests.harness.year_attacks import Attack, plant
 from tests.harness.year_people import (
@@ -24,7 +24,7 @@ from tests.harness.year_people import (
 START: Final = 1_735_516_800.0
 """2024-12-30, a Monday, 00:00 UTC."""
 
-_DOINGS: Final = {"create": Doing.CREATE, "enter": Doing.ENTER, "other": Doing.OTHER}
+_DOINGS: Final = {"create": ActKind.CREATE, "enter": ActKind.ENTER, "other": ActKind.OTHER}
 _CALLED: Final = 0.25
 """On a night of on-call."""
 

@@ -43,7 +43,7 @@ class _Root(msgspec.Struct):
     requester: str = ""
 
 
-class Admitted(msgspec.Struct, rename="camel"):
+class AdmissionDocument(msgspec.Struct, rename="camel"):
     """A decision document, as far as it is read here."""
 
     id: str
@@ -71,7 +71,7 @@ class Admitted(msgspec.Struct, rename="camel"):
         )
 
 
-_DECODER: Final = msgspec.json.Decoder(Admitted)
+_DECODER: Final = msgspec.json.Decoder(AdmissionDocument)
 
 
 class _Container(msgspec.Struct):
@@ -85,7 +85,7 @@ class _Projection(msgspec.Struct):
 _PROJECTION: Final = msgspec.json.Decoder(_Projection)
 
 
-def read_admitted(content: bytes) -> Admitted:
+def read_admitted(content: bytes) -> AdmissionDocument:
     """Read what is needed of a decision document.
 
     Raises:
@@ -111,7 +111,7 @@ class Admissions:
         self._kept: dict[str, tuple[str, Admission]] = {}
         self._waiting: dict[str, tuple[str, Admission]] = {}
 
-    def take(self, admitted: Admitted, images: tuple[str, ...], *, kept: bool) -> None:
+    def take(self, admitted: AdmissionDocument, images: tuple[str, ...], *, kept: bool) -> None:
         """Take in a decision that counts; `kept`: the Pod is one that is kept."""
         root = admitted.root
         admission = _shared(

@@ -1,4 +1,4 @@
-"""Says from which Pods an access can have come. It asks nobody: all is in the histories.
+"""The Pods from which an access can have come. It asks nobody: all is in the histories.
 
 The address is the proof and the identity the claim: a token can be carried elsewhere, an address
 cannot be had by two at once. So nothing is exact unless both say the same Pod (docs/adr/0038).
@@ -13,9 +13,9 @@ import msgspec
 from audit.access.attribution import explanations
 from audit.access.attribution.gaps import IDENTITIES, PODS
 from audit.access.attribution.histories import Histories
-from audit.access.attribution.identities import Claim
+from audit.access.attribution.identities import IdentityClaim
 from audit.access.attribution.lives import Life
-from audit.access.attribution.rules import ORDINARY, Rules
+from audit.access.attribution.rules import ORDINARY, AttributionRules
 from core.decision.document import uuid7_unix_ms
 from core.weights.access import (
     MOST_PODS,
@@ -34,7 +34,7 @@ _TOKENS: Final = (SignedBy.OAUTH, SignedBy.DELEGATION_SAS)
 """No set: the hash of an enumeration's member is a function call, for each of so many accesses."""
 
 
-class Found(msgspec.Struct, frozen=True):
+class PodAttribution(msgspec.Struct, frozen=True):
     """An attribution, with all Pods that it can have been."""
 
     attribution: Attribution
@@ -44,7 +44,9 @@ class Found(msgspec.Struct, frozen=True):
     """Service accounts that sign in as whom the access names; empty: none does."""
 
 
-def attribute(access: Access, histories: Histories, rules: Rules = ORDINARY) -> Found:
+def attribute(
+    access: Access, histories: Histories, rules: AttributionRules = ORDINARY
+) -> PodAttribution:
     """Say from which Pods an access can have come, and why."""
     if access.signed_by not in _TOKENS:
         return _nobody(explanations.of_nobody(access.signed_by))
@@ -56,7 +58,9 @@ def attribute(access: Access, histories: Histories, rules: Rules = ORDINARY) -> 
     return _at_address(access, claim, histories, rules)
 
 
-def _at_address(access: Access, claim: Claim, histories: Histories, rules: Rules) -> Found:
+def _at_address(
+    access: Access, claim: IdentityClaim, histories: Histories, rules: AttributionRules
+) -> PodAttribution:
     near = _near(access.address, claim, histories, rules)
     if claim.of_nodes or not near:
         found = _mounted(access, claim, near, histories, rules)
@@ -70,7 +74,7 @@ def _at_address(access: Access, claim: Claim, histories: Histories, rules: Rules
     return _no_pod(why, claim, histories, rules)
 
 
-def _claim(access: Access, histories: Histories, rules: Rules) -> Claim | None:
+def _claim(access: Access, histories: Histories, rules: AttributionRules) -> IdentityClaim | None:
     delegated = access.signed_by is SignedBy.DELEGATION_SAS
     identities = histories.identities
     if delegated and access.delegator:
@@ -88,10 +92,12 @@ def _claim(access: Access, histories: Histories, rules: Rules) -> Claim | None:
         accounts.update(identities.signing_in(client, begin, unix_s + rules.skew_s))
         accounts.update(histories.pods.claiming(client))
     of_nodes = not rules.node_identities.isdisjoint({client, access.principal, access.delegator})
-    return Claim(who, client, tuple(sorted(accounts)), unix_s, delegated, of_nodes)
+    return IdentityClaim(who, client, tuple(sorted(accounts)), unix_s, delegated, of_nodes)
 
 
-def _near(address: str, claim: Claim, histories: Histories, rules: Rules) -> list[Life]:
+def _near(
+    address: str, claim: IdentityClaim, histories: Histories, rules: AttributionRules
+) -> list[Life]:
     """Give the Pods of the identity that had the address then; its own before its node's."""
     own: list[Life] = []
     hosted: list[Life] = []
@@ -108,7 +114,7 @@ def _near(address: str, claim: Claim, histories: Histories, rules: Rules) -> lis
     return own or hosted
 
 
-def _signs(life: Life, claim: Claim, histories: Histories, rules: Rules) -> bool:
+def _signs(life: Life, claim: IdentityClaim, histories: Histories, rules: AttributionRules) -> bool:
     """Say whether a Pod can sign in as whom the access names."""
     if claim.client in life.clients:
         return True
@@ -118,8 +124,12 @@ def _signs(life: Life, claim: Claim, histories: Histories, rules: Rules) -> bool
 
 
 def _here(
-    lives: list[Life], access: Access, claim: Claim, histories: Histories, rules: Rules
-) -> Found:
+    lives: list[Life],
+    access: Access,
+    claim: IdentityClaim,
+    histories: Histories,
+    rules: AttributionRules,
+) -> PodAttribution:
     lives.sort(key=_name)
     own = access.address in lives[0].addresses
     gap = _gap(claim, histories, rules)
@@ -135,7 +145,9 @@ def _here(
     return _found(confidence, "; ".join([why, *doubts]), lives, claim, histories, gaps=bool(gap))
 
 
-def _anywhere(access: Access, claim: Claim, histories: Histories, rules: Rules) -> Found:
+def _anywhere(
+    access: Access, claim: IdentityClaim, histories: Histories, rules: AttributionRules
+) -> PodAttribution:
     """Attribute where the address tells nothing: to every Pod of the identity that lived then."""
     if not claim.accounts:
         return _no_pod(explanations.of_strangers(access), claim, histories, rules)
@@ -155,8 +167,12 @@ def _anywhere(access: Access, claim: Claim, histories: Histories, rules: Rules) 
 
 
 def _mounted(
-    access: Access, claim: Claim, near: Sequence[Life], histories: Histories, rules: Rules
-) -> Found | None:
+    access: Access,
+    claim: IdentityClaim,
+    near: Sequence[Life],
+    histories: Histories,
+    rules: AttributionRules,
+) -> PodAttribution | None:
     """Attribute what a node read for its Pods: to those of it that mount the container.
 
     `near` are Pods there that can sign in as the nodes' identity themselves.
@@ -181,7 +197,7 @@ def _mounted(
     return _found(Confidence.NODE, "; ".join(parts), lives, claim, histories, gaps=gap is not None)
 
 
-def _alive(claim: Claim, histories: Histories, rules: Rules) -> Iterator[Life]:
+def _alive(claim: IdentityClaim, histories: Histories, rules: AttributionRules) -> Iterator[Life]:
     for account in claim.accounts:
         for life in histories.pods.of(account):
             if life.lived(claim.unix_s, rules.clock_s) and _signs(life, claim, histories, rules):
@@ -189,7 +205,7 @@ def _alive(claim: Claim, histories: Histories, rules: Rules) -> Iterator[Life]:
 
 
 def _elsewhere(
-    access: Access, claim: Claim, histories: Histories, rules: Rules
+    access: Access, claim: IdentityClaim, histories: Histories, rules: AttributionRules
 ) -> tuple[int, Life | None]:
     """Give how many Pods of the identity lived, and the last that had the address before."""
     alive = sum(1 for _ in islice(_alive(claim, histories, rules), MOST_CANDIDATES))
@@ -203,7 +219,9 @@ def _elsewhere(
     return alive, max(before, key=lambda life: (life.ended, life.uid), default=None)
 
 
-def _gap(claim: Claim, histories: Histories, rules: Rules) -> tuple[str, float, float] | None:
+def _gap(
+    claim: IdentityClaim, histories: Histories, rules: AttributionRules
+) -> tuple[str, float, float] | None:
     """Give what may be missing of the record: of Pods then, of identities while a token lives."""
     now, clock = claim.unix_s, rules.clock_s
     if found := histories.gaps.touches(PODS, now - clock, now + clock):
@@ -220,18 +238,18 @@ def _found(  # noqa: PLR0913  All that there is to say.
     confidence: Confidence,
     why: str,
     lives: Sequence[Life],
-    claim: Claim,
+    claim: IdentityClaim,
     histories: Histories,
     *,
     gaps: bool,
-) -> Found:
+) -> PodAttribution:
     pods = [_accessed_by(life, histories) for life in lives[:MOST_PODS]]
     if len(pods) == 1 and not pods[0].decision:
         why += f"; {explanations.UNDECIDED}"
     attribution = Attribution(
         confidence=confidence, why=why, among=len(lives), pods=pods, gaps=gaps
     )
-    return Found(attribution, tuple(lives), claim.accounts)
+    return PodAttribution(attribution, tuple(lives), claim.accounts)
 
 
 def _accessed_by(life: Life, histories: Histories) -> AccessedBy:
@@ -253,14 +271,16 @@ def _name(life: Life) -> tuple[str, str]:
     return life.pod, life.uid
 
 
-def _no_pod(why: str, claim: Claim, histories: Histories, rules: Rules) -> Found:
+def _no_pod(
+    why: str, claim: IdentityClaim, histories: Histories, rules: AttributionRules
+) -> PodAttribution:
     """Attribute to none, which a gap in the record may be the reason of."""
     gap = _gap(claim, histories, rules)
     why = "; ".join([why, *([explanations.of_gap(*gap)] if gap else [])])
     confidence = Confidence.UNATTRIBUTED
     attribution = Attribution(confidence=confidence, why=why, gaps=gap is not None)
-    return Found(attribution, (), claim.accounts)
+    return PodAttribution(attribution, (), claim.accounts)
 
 
-def _nobody(why: str) -> Found:
-    return Found(Attribution(confidence=Confidence.UNATTRIBUTED, why=why))
+def _nobody(why: str) -> PodAttribution:
+    return PodAttribution(Attribution(confidence=Confidence.UNATTRIBUTED, why=why))

@@ -1,10 +1,10 @@
-"""Why an access was attributed as it was, in words for a reviewer. Pure."""
+"""Explains an attribution to a reviewer, in words. Pure."""
 
 import math
 from collections.abc import Sequence
 from typing import Final
 
-from audit.access.attribution.identities import Claim
+from audit.access.attribution.identities import IdentityClaim
 from audit.access.attribution.lives import Life
 from core.base.times import time_text
 from core.weights.access import Access, Caller, SignedBy
@@ -44,7 +44,7 @@ def of_strangers(access: Access) -> str:
     )
 
 
-def of_here(claim: Claim, access: Access, lives: Sequence[Life], *, own: bool) -> str:
+def of_here(claim: IdentityClaim, access: Access, lives: Sequence[Life], *, own: bool) -> str:
     """Say what the address narrowed the Pods of an identity to."""
     accounts = _accounts(claim.accounts)
     if len(lives) > 1:
@@ -58,7 +58,7 @@ def of_here(claim: Claim, access: Access, lives: Sequence[Life], *, own: bool) -
     return f"{claim.who} is {accounts}, of which only {lives[0].pod} {where}"
 
 
-def of_anywhere(claim: Claim, access: Access, count: int) -> str:
+def of_anywhere(claim: IdentityClaim, access: Access, count: int) -> str:
     """Say that the address narrowed nothing."""
     why = (
         f"{access.address} is shared"
@@ -69,14 +69,14 @@ def of_anywhere(claim: Claim, access: Access, count: int) -> str:
     return f"{claim.who} is {_accounts(claim.accounts)}, of which {pods} lived then; {why}"
 
 
-def of_mounted(claim: Claim, access: Access, lives: Sequence[Life]) -> str:
+def of_mounted(claim: IdentityClaim, access: Access, lives: Sequence[Life]) -> str:
     """Say that a node read for those that mount the container."""
     pods = "one Pod mounts" if len(lives) == 1 else f"{len(lives)} Pods mount"
     place = f"{access.account}/{access.container}"
     return f"read as {claim.who} from a node's address, {access.address}, where {pods} {place}"
 
 
-def of_node(claim: Claim, access: Access, *, known: bool) -> str:
+def of_node(claim: IdentityClaim, access: Access, *, known: bool) -> str:
     """Say that a node's identity was used for no Pod that is known to mount the container."""
     where = "where no Pod mounts" if known else "which is no known node's with a Pod that mounts"
     return (
@@ -85,7 +85,7 @@ def of_node(claim: Claim, access: Access, *, known: bool) -> str:
     )
 
 
-def of_elsewhere(claim: Claim, access: Access, alive: int, before: Life | None) -> str:
+def of_elsewhere(claim: IdentityClaim, access: Access, alive: int, before: Life | None) -> str:
     """Say that no Pod of the identity had the address."""
     pods = {0: "no Pod", 1: "one Pod"}.get(alive, f"{alive} Pods")
     said = f"{claim.who} is {_accounts(claim.accounts)}, of which {pods} lived then"

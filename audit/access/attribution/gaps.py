@@ -15,7 +15,7 @@ MOST_GAPS: Final = 1024
 """Of each record; beyond, the two that are nearest to each other become one."""
 
 
-class Gaps:
+class RecordGaps:
     """Gaps of the records that attribution rests on, as spans of Unix seconds."""
 
     def __init__(self) -> None:

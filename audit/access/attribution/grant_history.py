@@ -22,7 +22,7 @@ _ENDS: Final = frozenset({"ended", "deleted"})
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class GrantTerm:
     """A grant as it was from one change to the next. Times are Unix seconds."""
 
     grant: AccessGrant
@@ -47,7 +47,7 @@ class _Event(msgspec.Struct, frozen=True, order=True, array_like=True):
         return self.event == "approved" and len(set(self.approvers)) >= PEOPLE_NEEDED
 
 
-class Grants:
+class GrantHistory:
     """The terms of every AccessGrant, by the WeightStore that it is about.
 
     Documents may come in any order, and again.
@@ -56,9 +56,9 @@ class Grants:
     def __init__(self) -> None:
         self._events: dict[str, list[_Event]] = {}
         """By UID, in the order of their times."""
-        self._terms: dict[str, tuple[Term, ...]] = {}
-        self._about: dict[str, tuple[Term, ...]] = {}
-        self._naming: dict[tuple[str, str, str], tuple[Term, ...]] = {}
+        self._terms: dict[str, tuple[GrantTerm, ...]] = {}
+        self._about: dict[str, tuple[GrantTerm, ...]] = {}
+        self._naming: dict[tuple[str, str, str], tuple[GrantTerm, ...]] = {}
         self.unreadable: dict[str, str] = {}
         """By UID: why a grant cannot be read. It grants nothing."""
 
@@ -87,7 +87,7 @@ class Grants:
         del events[:-MOST_EVENTS]
         self._set_terms(change.uid)
 
-    def about(self, store: str) -> tuple[Term, ...]:
+    def about(self, store: str) -> tuple[GrantTerm, ...]:
         """Give the terms of grants of a store, in the order of their names and times."""
         if store not in self._about:
             of_store = (
@@ -100,7 +100,7 @@ class Grants:
             self._about[store] = tuple(in_order)
         return self._about[store]
 
-    def naming(self, store: str, namespace: str, account: str) -> tuple[Term, ...]:
+    def naming(self, store: str, namespace: str, account: str) -> tuple[GrantTerm, ...]:
         """Give the terms of a store's grants of a namespace that name a service account of it."""
         key = (store, namespace, account)
         if key not in self._naming:
@@ -138,7 +138,7 @@ class Grants:
         self._clear()
         self._terms[uid] = tuple(self._terms_of(uid))
 
-    def _terms_of(self, uid: str) -> Iterator[Term]:
+    def _terms_of(self, uid: str) -> Iterator[GrantTerm]:
         events = self._events[uid]
         grant: AccessGrant | None = None
         approved = ""
@@ -153,7 +153,7 @@ class Grants:
             if grant is None or event.event == "deleted":
                 continue
             counts = bool(approved) and approved == grant.approvable.digest
-            yield Term(grant, event.at, end, counts)
+            yield GrantTerm(grant, event.at, end, counts)
 
     def _read(self, uid: str, event: _Event) -> AccessGrant | None:
         meta = Metadata(name=event.name, namespace=event.namespace, uid=uid)

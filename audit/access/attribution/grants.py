@@ -1,10 +1,13 @@
-"""Which AccessGrant covered an access when it was made. Pure: all is in the history of grants."""
+"""Finds the AccessGrant that covered an access when it was made. Pure.
+
+All is in the history of grants.
+"""
 
 from collections.abc import Callable, Collection
 from typing import Final, NamedTuple
 
-from audit.access.attribution.candidates import Found
-from audit.access.attribution.grant_history import Grants, Term
+from audit.access.attribution.candidates import PodAttribution
+from audit.access.attribution.grant_history import GrantHistory, GrantTerm
 from audit.access.attribution.histories import Histories
 from audit.access.attribution.lives import Life
 from core.decision.document import uuid7_unix_ms
@@ -29,7 +32,7 @@ _SIGNED: Final = {
     SignedBy.ANONYMOUS: "anonymous",
 }
 
-Refuses = Callable[[Term], str]
+GrantRefusal = Callable[[GrantTerm], str]
 """Says why a grant is not for somebody; empty where it is."""
 
 _MOST_TOLD: Final = 50
@@ -38,14 +41,14 @@ _MOST_TOLD: Final = 50
 _BEARER: Final = "no grant is given to whoever holds it"
 
 
-class Granted(NamedTuple):
+class GrantCoverage(NamedTuple):
     """The grant that covered an access, or why none did; both empty where it is of no weights."""
 
     grant: str = ""
     ungranted: str = ""
 
 
-class Behind(NamedTuple):
+class PodAuthority(NamedTuple):
     """One Pod's part in the question: as whom it runs, for whom, and what let it in."""
 
     namespace: str
@@ -55,71 +58,75 @@ class Behind(NamedTuple):
     """Grants that its decision names: they let its requester in by name or by group."""
 
 
-def granted(access: Access, found: Found, histories: Histories, grants: Grants) -> Granted:
+def find_covering_grant(
+    access: Access, found: PodAttribution, histories: Histories, grants: GrantHistory
+) -> GrantCoverage:
     """Say which live, twice-approved grant covered an access.
 
     Where several Pods can have made it, each must be covered: nobody is excused by another's grant.
     """
     if not access.store:
-        return Granted()
+        return GrantCoverage()
     if not found.lives:
         return _unattributed(access, found, grants.about(access.store))
     behind = sorted({_behind(life, histories) for life in found.lives})
     answers = [_of_pod(access, one, grants) for one in behind]
     refused = [answer.ungranted for answer in answers if not answer.grant]
     if not refused:
-        return Granted(min(answer.grant for answer in answers))
+        return GrantCoverage(min(answer.grant for answer in answers))
     if len(refused) < len(answers):
-        return Granted("", f"of those that it can have been, some had no grant: {refused[0]}")
-    return Granted("", refused[0])
+        return GrantCoverage("", f"of those that it can have been, some had no grant: {refused[0]}")
+    return GrantCoverage("", refused[0])
 
 
-def right_of(access: Access) -> Right:
+def needed_right(access: Access) -> Right:
     """Give the right that an access needs."""
     if access.act is Act.POLICY:
         return "read" if access.operation.startswith("Get") else "write"
     return _RIGHTS[access.act]
 
 
-def _behind(life: Life, histories: Histories) -> Behind:
+def _behind(life: Life, histories: Histories) -> PodAuthority:
     _, admission = histories.admission(life)
     namespace, _, account = life.service_account.partition("/")
-    return Behind(namespace, account, admission.requester, admission.grants)
+    return PodAuthority(namespace, account, admission.requester, admission.grants)
 
 
-def _unattributed(access: Access, found: Found, terms: Collection[Term]) -> Granted:
+def _unattributed(
+    access: Access, found: PodAttribution, terms: Collection[GrantTerm]
+) -> GrantCoverage:
     if access.signed_by is not SignedBy.OAUTH:
-        return Granted("", f"{_SIGNED.get(access.signed_by, 'nobody signed in')}: {_BEARER}")
+        return GrantCoverage("", f"{_SIGNED.get(access.signed_by, 'nobody signed in')}: {_BEARER}")
     if found.accounts:
-        return Granted("", f"it comes from no Pod of {', '.join(found.accounts[:3])}")
+        return GrantCoverage("", f"it comes from no Pod of {', '.join(found.accounts[:3])}")
     return _best(access, terms, lambda term: _refuses_person(term, access))
 
 
-def _of_pod(access: Access, behind: Behind, grants: Grants) -> Granted:
+def _of_pod(access: Access, behind: PodAuthority, grants: GrantHistory) -> GrantCoverage:
     """Look at the grants that name its service account; at all others only for what to say."""
     own = grants.naming(access.store, behind.namespace, behind.service_account)
     terms = own or grants.about(access.store)[:_MOST_TOLD]
     return _best(access, terms, lambda term: _refuses_pod(term, behind))
 
 
-def _best(access: Access, terms: Collection[Term], refuses: Refuses) -> Granted:
+def _best(access: Access, terms: Collection[GrantTerm], refuses: GrantRefusal) -> GrantCoverage:
     """Give the first grant that covers; else the reason of the one that came nearest."""
     best = (0, f"there is no AccessGrant of {access.store}")
     for term in terms:
         near, why = _refused(term, access, refuses)
         if not why:
-            return Granted(term.grant.id)
+            return GrantCoverage(term.grant.id)
         if near > best[0]:
             grant = term.grant.meta
             best = (near, f"AccessGrant {grant.namespace}/{grant.name} {why}")
-    return Granted("", best[1])
+    return GrantCoverage("", best[1])
 
 
-def _refused(term: Term, access: Access, refuses: Refuses) -> tuple[int, str]:
+def _refused(term: GrantTerm, access: Access, refuses: GrantRefusal) -> tuple[int, str]:
     """Say why a grant does not cover, and how near it came; empty where it does."""
     if not term.grant.covers_place(access.container, access.blob):
         return 1, "is not about that blob"
-    right = right_of(access)
+    right = needed_right(access)
     if right not in term.grant.spec.rights:
         return 2, f"does not give the right to {right}"
     if why := refuses(term):
@@ -127,7 +134,7 @@ def _refused(term: Term, access: Access, refuses: Refuses) -> tuple[int, str]:
     return _out_of_time(term, uuid7_unix_ms(access.id) / 1000)
 
 
-def _out_of_time(term: Term, unix_s: float) -> tuple[int, str]:
+def _out_of_time(term: GrantTerm, unix_s: float) -> tuple[int, str]:
     grant = term.grant
     if unix_s < grant.begins:
         return 4, f"begins only at {grant.spec.not_before}"
@@ -140,7 +147,7 @@ def _out_of_time(term: Term, unix_s: float) -> tuple[int, str]:
     return 0, ""
 
 
-def _refuses_pod(term: Term, behind: Behind) -> str:
+def _refuses_pod(term: GrantTerm, behind: PodAuthority) -> str:
     meta, spec = term.grant.meta, term.grant.spec
     if behind.namespace != meta.namespace:
         return f"is of another namespace than {behind.namespace}"
@@ -153,7 +160,7 @@ def _refuses_pod(term: Term, behind: Behind) -> str:
     return f"does not name {behind.requester}, who asked for the Pod"
 
 
-def _refuses_person(term: Term, access: Access) -> str:
+def _refuses_person(term: GrantTerm, access: Access) -> str:
     if f"oid:{access.principal}" in (term.grant.spec.people or ()):
         return ""
     if term.grant.spec.groups:

@@ -7,11 +7,11 @@ from typing import Any, Final
 import msgspec
 
 from audit.access.attribution.admissions import Admission, Admissions, images_of, read_admitted
-from audit.access.attribution.gaps import Gaps
+from audit.access.attribution.gaps import RecordGaps
 from audit.access.attribution.identities import KINDS, Identities
-from audit.access.attribution.lives import Life, life_of, merged, unix_seconds
+from audit.access.attribution.lives import Life, life_of, merge_lives, unix_seconds
 from audit.access.attribution.pods import MOST_PODS, Pods
-from audit.access.attribution.roll_calls import Calls
+from audit.access.attribution.roll_calls import RollCalls
 from audit.ledger.records.frames import FrameKind
 from core.weights.events import decode_gap
 from core.weights.pod_lifecycle import decode_change, decode_life
@@ -40,8 +40,8 @@ class Histories:
         self.pods = Pods(most_pods)
         self.identities = Identities()
         self.admissions = Admissions()
-        self.gaps = Gaps()
-        self.calls = Calls()
+        self.gaps = RecordGaps()
+        self.calls = RollCalls()
         self.forgotten_s = -math.inf
         """Unix seconds: Pods that ended before are forgotten."""
         self._nameless: dict[str, Life] = {}
@@ -138,7 +138,7 @@ class Histories:
         known = self.pods.get(life.uid)
         named = self.identities.names_anybody(life.service_account)
         if known or life.clients or life.volumes or named:
-            life = merged(self._nameless.pop(life.uid, None), life)
+            life = merge_lives(self._nameless.pop(life.uid, None), life)
             for uid in self.pods.add(life):
                 self.admissions.drop(uid)
             self.admissions.keep(life.uid)
@@ -147,7 +147,7 @@ class Histories:
 
     def _wait(self, life: Life) -> None:
         """Let a Pod wait that signs in as nobody, as far as is known; the oldest makes room."""
-        self._nameless[life.uid] = merged(self._nameless.pop(life.uid, None), life)
+        self._nameless[life.uid] = merge_lives(self._nameless.pop(life.uid, None), life)
         if len(self._nameless) > MOST_NAMELESS:
             gone = self._nameless.pop(next(iter(self._nameless)))
             if gone.ended != math.inf:

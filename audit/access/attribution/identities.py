@@ -1,4 +1,4 @@
-"""Which service accounts sign in as whom at Entra ID, and since when."""
+"""Which service accounts sign in as which identity at Entra ID, and since when."""
 
 from bisect import bisect_right, insort
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ MOST_CHANGES: Final = 128
 _SUBJECT: Final = "system:serviceaccount:"
 
 
-class Claim(msgspec.Struct, frozen=True, gc=False):
+class IdentityClaim(msgspec.Struct, frozen=True, gc=False):
     """As whom an access was made, and who could sign in so."""
 
     who: str

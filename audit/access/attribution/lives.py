@@ -77,7 +77,7 @@ def life_of(document: PodLife) -> Life:
     )
 
 
-def merged(known: Life | None, new: Life) -> Life:
+def merge_lives(known: Life | None, new: Life) -> Life:
     """Give what is known of a Pod, whichever of its documents came first.
 
     The last event of a Pod says all; but one that is cut short does not take away what was known.

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeVar
 
-from audit.access.attribution.lives import Life, merged
+from audit.access.attribution.lives import Life, merge_lives
 
 K = TypeVar("K", str, tuple[str, str])
 
@@ -52,7 +52,7 @@ class Pods:
     def add(self, new: Life) -> list[str]:
         """Take in what became known of a Pod; give the UIDs of those that had to make room."""
         known = self._by_uid.get(new.uid)
-        life = merged(known, new)
+        life = merge_lives(known, new)
         if life == known:
             return []
         if known is not None:

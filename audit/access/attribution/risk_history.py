@@ -1,4 +1,4 @@
-"""How identities stood when, from what was recorded of risk: accesses of before are judged too."""
+"""Which identities were at risk when, from what was recorded: earlier accesses are judged too."""
 
 import math
 from bisect import bisect_right
@@ -58,7 +58,7 @@ class _Span(msgspec.Struct, array_like=True):
     """When it was last told of."""
 
 
-class Standings:
+class RiskHistory:
     """Who was at risk from when until when.
 
     Documents may come in any order, and again: one that ends a risk, and comes after two tellings

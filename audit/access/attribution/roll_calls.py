@@ -1,4 +1,4 @@
-"""Roll calls of Pods as they come from the ledger: whoever does not answer has ended."""
+"""Roll calls of Pods as they come from the ledger: a Pod that does not answer has ended."""
 
 import math
 import uuid
@@ -12,7 +12,7 @@ from core.weights.pod_lifecycle import ObjectChange, decode_change, encode_chang
 from core.weights.roll_calls import BYTES, RollCall, read_roll_calls
 
 
-class Calls:
+class RollCalls:
     """The last roll call that is whole, and the parts of the one that is still coming."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What an installation says of how its Pods call storage, and how much clocks may differ."""
+"""An installation's rules of attribution: how its Pods call storage, how much clocks may differ."""
 
 import ipaddress
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ LeavesAs = Literal["either", "pod", "node"]
 
 
 @dataclass(frozen=True)
-class Rules:
+class AttributionRules:
     """Of one cluster. Equal for all accesses of an ingest."""
 
     lifetime_s: float = TOKEN_LIFETIME_S
@@ -41,7 +41,7 @@ class Rules:
         return bool(self.shared) and _lies_in(address, self.shared)
 
 
-ORDINARY: Final = Rules()
+ORDINARY: Final = AttributionRules()
 """Those of an installation that says nothing."""
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from audit.access.model.detection import HOUR_S, Known
+from audit.access.model.detection import HOUR_S, EventContext
 from audit.access.model.sightings import digest_of
 from audit.access.parsers.operations import SOURCES
 from core.weights.access import Access, Act
@@ -29,7 +29,7 @@ _CONTENT: Final = frozenset(
 """What brings bytes of a blob. Tags, metadata and lists of blocks have bodies, too."""
 
 
-class Size(msgspec.Struct, gc=False, array_like=True):
+class BlobSize(msgspec.Struct, gc=False, array_like=True):
     """How large a blob is, as far as its records say."""
 
     bytes: int = 0
@@ -43,16 +43,16 @@ class Size(msgspec.Struct, gc=False, array_like=True):
     """What its writer has read of it since."""
 
 
-class Blobs(msgspec.Struct, gc=False):
+class BlobSizes(msgspec.Struct, gc=False):
     """What is remembered of blobs, by their digests."""
 
-    sizes: dict[int, Size] = {}
+    sizes: dict[int, BlobSize] = {}
     """Of those that were written lately."""
     there: dict[int, int] = {}
     """Those that were read and not written, and on which day first."""
 
 
-def note_change(blobs: Blobs, access: Access, known: Known) -> None:
+def note_change(blobs: BlobSizes, access: Access, known: EventContext) -> None:
     """Learn from a write or a copy how large a blob is, and whether all of it is its writer's.
 
     Blocks can be added to what lay there before. So a blob that somebody read or wrote before, or
@@ -65,7 +65,7 @@ def note_change(blobs: Blobs, access: Access, known: Known) -> None:
     size = blobs.sizes.get(digest)
     if size is None:
         make_room(blobs.sizes, MOST_SIZES)
-        size = blobs.sizes[digest] = Size(mixed=digest in blobs.there)
+        size = blobs.sizes[digest] = BlobSize(mixed=digest in blobs.there)
     if copies:
         size.bytes, size.mixed, size.whole = 0, True, False
     elif access.operation in _AT_ONCE:
@@ -76,7 +76,7 @@ def note_change(blobs: Blobs, access: Access, known: Known) -> None:
     size.at, size.writer = known.at, known.who
 
 
-def _add(size: Size, access: Access, known: Known) -> None:
+def _add(size: BlobSize, access: Access, known: EventContext) -> None:
     """Count blocks of a blob: those of another writer lie beside what was there before."""
     size.whole = False
     size.mixed = size.mixed or size.writer not in {"", known.who}
@@ -88,7 +88,7 @@ def _add(size: Size, access: Access, known: Known) -> None:
         size.bytes += access.bytes_in
 
 
-def note_read(blobs: Blobs, digest: int, day: int) -> None:
+def note_read(blobs: BlobSizes, digest: int, day: int) -> None:
     """Remember that a blob lies there that nobody was seen to write."""
     if digest not in blobs.sizes and digest not in blobs.there:
         make_room(blobs.there, MOST_SIZES)
@@ -101,7 +101,9 @@ def make_room(room: dict[int, Any], most: int) -> None:
         del room[next(iter(room))]
 
 
-def of_others(blobs: Blobs, digest: int, access: Access, known: Known, times: float) -> int:
+def bytes_of_others(
+    blobs: BlobSizes, digest: int, access: Access, known: EventContext, times: float
+) -> int:
     """Give the bytes that somebody reads and did not write: 0 where they had them before.
 
     What was put there in blocks may be but a part of the blob: whoever reads so many `times` as
@@ -117,7 +119,7 @@ def of_others(blobs: Blobs, digest: int, access: Access, known: Known, times: fl
     return int(size.read)
 
 
-def size_of(blobs: Blobs, digest: int, access: Access) -> int:
+def size_of(blobs: BlobSizes, digest: int, access: Access) -> int:
     """Give the size of a blob that is read: as it was written, or all of it came; 0 if unknown.
 
     No answer is larger than its blob: one that is shows that what was written was not all of it.

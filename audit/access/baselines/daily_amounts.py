@@ -22,7 +22,7 @@ _MORE: Final = 1.5
 """Times the second largest day: of 60 heavy-tailed days the largest is mostly less."""
 
 
-class Usual(msgspec.Struct, frozen=True, kw_only=True):
+class UsualAmount(msgspec.Struct, frozen=True, kw_only=True):
     """What days came to."""
 
     days: int
@@ -43,14 +43,14 @@ class Usual(msgspec.Struct, frozen=True, kw_only=True):
         return max(math.expm1(math.log1p(self.median) + reach), _MORE * self.second)
 
 
-class Days(msgspec.Struct, gc=False, array_like=True):
+class DailyAmounts(msgspec.Struct, gc=False, array_like=True):
     """What somebody came to on each day."""
 
     totals: dict[int, float] = {}
     """By day since 1970-01-01, those of longest ago first."""
 
 
-def add(days: Days, day: int, amount: float) -> float:
+def add_amount(days: DailyAmounts, day: int, amount: float) -> float:
     """Add to a day; give what it comes to now. A day of before all that is kept is let go."""
     totals = days.totals
     if day in totals:
@@ -68,23 +68,23 @@ def add(days: Days, day: int, amount: float) -> float:
     return amount
 
 
-def raise_to(days: Days, day: int, amount: float) -> None:
+def raise_amount(days: DailyAmounts, day: int, amount: float) -> None:
     """Let a day come to an amount, if it came to less."""
     before = days.totals.get(day, 0.0)
     if amount > before:
-        add(days, day, amount - before)
+        add_amount(days, day, amount - before)
 
 
-def usual_of(amounts: Sequence[float]) -> Usual:
+def usual_of(amounts: Sequence[float]) -> UsualAmount:
     """Say what is usual, of one day at least."""
     logs = sorted(map(math.log1p, amounts))
     median = _middle(logs)
     spread = _middle(sorted(abs(value - median) for value in logs))
     second = math.expm1(logs[-2]) if len(logs) > 1 else 0.0
-    return Usual(days=len(logs), median=math.expm1(median), spread=spread, second=second)
+    return UsualAmount(days=len(logs), median=math.expm1(median), spread=spread, second=second)
 
 
-def usual_before(days: Days, day: int) -> Usual | None:
+def usual_before(days: DailyAmounts, day: int) -> UsualAmount | None:
     """Say what was usual on all days but this one; None where there is none."""
     amounts = [amount for each, amount in days.totals.items() if each != day]
     return usual_of(amounts) if amounts else None

@@ -15,7 +15,7 @@ MOST_BLOBS: Final = 128
 """Of one footprint. The error of what it tells is about 9 % then (1 / sqrt(128))."""
 
 
-class Seen(msgspec.Struct, gc=False, array_like=True):
+class BlobReads(msgspec.Struct, gc=False, array_like=True):
     """What was read of a blob."""
 
     first: int
@@ -33,7 +33,7 @@ class Footprint(msgspec.Struct, gc=False, array_like=True):
 
     shift: int = 0
     """One of 2^shift blobs is in it."""
-    blobs: dict[int, Seen] = {}
+    blobs: dict[int, BlobReads] = {}
 
 
 def add_day(footprint: Footprint, digest: int, day: int, amount: int, size: int) -> tuple[int, int]:
@@ -84,7 +84,7 @@ def forget_before(footprint: Footprint, day: int) -> None:
         footprint.shift = 0
 
 
-def _sampled(footprint: Footprint, digest: int, day: int) -> Seen | None:
+def _sampled(footprint: Footprint, digest: int, day: int) -> BlobReads | None:
     """Give what is known of a blob, if it is in the sample."""
     blobs = footprint.blobs
     seen = blobs.get(digest)
@@ -98,5 +98,5 @@ def _sampled(footprint: Footprint, digest: int, day: int) -> Seen | None:
         footprint.blobs = blobs = {key: kept for key, kept in blobs.items() if not key & mask}
         if digest & mask:
             return None
-    seen = blobs[digest] = Seen(first=day, day=day)
+    seen = blobs[digest] = BlobReads(first=day, day=day)
     return seen

@@ -5,9 +5,9 @@ from typing import Final
 
 import msgspec
 
-from audit.access.model.detection import HOUR_S, Detection, Known, Tuned
-from audit.access.model.findings import day_text, found, size_text, stamp
-from audit.access.model.sightings import is_news, touched
+from audit.access.model.detection import HOUR_S, Detection, EventContext, Tunable
+from audit.access.model.findings import day_text, make_finding, size_text, time_text
+from audit.access.model.sightings import is_news, touch
 from core.weights.access import Access, Act
 from core.weights.events import Finding, Severity
 
@@ -43,7 +43,7 @@ class Identity(msgspec.Struct, gc=False, array_like=True):
     """By store and day."""
 
 
-class State(msgspec.Struct):
+class AccessAtRiskState(msgspec.Struct):
     """What this detection remembers."""
 
     identities: dict[str, Identity] = {}
@@ -54,12 +54,12 @@ class State(msgspec.Struct):
     raised: dict[str, int] = {}
 
 
-def _see(access: Access, state: State, known: Known) -> Sequence[Finding]:
+def _see(access: Access, state: AccessAtRiskState, known: EventContext) -> Sequence[Finding]:
     findings: list[Finding] = []
     if known.done and (access.principal or access.application or access.delegator):
         key = f"{access.store} {known.day}"
         for who in _identities(access, known):
-            identity = touched(state.identities, who, Identity, _MOST)
+            identity = touch(state.identities, who, Identity, _MOST)
             day = _note(access, identity, key, known)
             if known.at >= identity.asked + _ASK_S:
                 identity.asked = known.at
@@ -71,7 +71,7 @@ def _see(access: Access, state: State, known: Known) -> Sequence[Finding]:
     return findings
 
 
-def _identities(access: Access, known: Known) -> list[str]:
+def _identities(access: Access, known: EventContext) -> list[str]:
     """Give who is behind an access: principal, application, and the human of its Pods."""
     names = [known.who]
     if access.principal and access.application:
@@ -83,7 +83,7 @@ def _identities(access: Access, known: Known) -> list[str]:
     return names
 
 
-def _note(access: Access, identity: Identity, key: str, known: Known) -> Day:
+def _note(access: Access, identity: Identity, key: str, known: EventContext) -> Day:
     day = identity.days.get(key)
     if day is None:
         if len(identity.days) >= _MOST_DAYS:
@@ -98,7 +98,7 @@ def _note(access: Access, identity: Identity, key: str, known: Known) -> Day:
     return day
 
 
-def _sweep(access: Access, state: State, known: Known) -> Sequence[Finding]:
+def _sweep(access: Access, state: AccessAtRiskState, known: EventContext) -> Sequence[Finding]:
     """Ask again about what was accessed lately: risk is often found hours or days later."""
     oldest = known.day - known.tuned["at_risk_days"]
     findings: list[Finding] = []
@@ -116,7 +116,7 @@ def _sweep(access: Access, state: State, known: Known) -> Sequence[Finding]:
 
 
 def _judge(  # noqa: PLR0913, PLR0917  what it is judged by
-    access: Access, who: str, day: Day, at: float, state: State, known: Known
+    access: Access, who: str, day: Day, at: float, state: AccessAtRiskState, known: EventContext
 ) -> Sequence[Finding]:
     standing = known.surroundings.at_risk(who, at)
     if not standing:
@@ -126,7 +126,7 @@ def _judge(  # noqa: PLR0913, PLR0917  what it is judged by
     if not is_news(state.raised, name, _LEVELS[severity]):
         return ()
     is_later = at < known.at
-    finding = found(
+    finding = make_finding(
         DETECTION,
         access,
         known,
@@ -134,8 +134,8 @@ def _judge(  # noqa: PLR0913, PLR0917  what it is judged by
         severity,
         f"{who} accessed {day.store or 'an account of weights'} while at risk ({standing})",
         f"{size_text(day.bytes)} in {day.events} requests on {day_text(day.first)}; at "
-        f"{stamp(at)} it was {standing}"
-        + (f", which was known by {stamp(known.at)}." if is_later else "."),
+        f"{time_text(at)} it was {standing}"
+        + (f", which was known by {time_text(known.at)}." if is_later else "."),
         first=day.first,
         events=day.events,
         amount=day.bytes,
@@ -185,18 +185,18 @@ DETECTION: Final = Detection(
     remedy="Revoke the identity's sessions, end its grants, and read the case: what it read since "
     "the risk began.",
     bound=f"{_MOST} identities with {_MOST_DAYS} days each, as many findings",
-    begin=State,
+    begin=AccessAtRiskState,
     see=_see,
     acts=frozenset(Act),
     tuning=(
-        Tuned(
+        Tunable(
             "at_risk_days",
             14,
             "days",
             "risk that is computed offline comes within 48 hours; administrators confirm within "
             "two weeks",
         ),
-        Tuned(
+        Tunable(
             "at_risk_sweep_hours",
             12,
             "hours",

@@ -5,9 +5,9 @@ from typing import Final
 
 import msgspec
 
-from audit.access.model.detection import DAY_S, Detection, Known, Tuned
-from audit.access.model.findings import found
-from audit.access.model.sightings import is_news, touched
+from audit.access.model.detection import DAY_S, Detection, EventContext, Tunable
+from audit.access.model.findings import make_finding
+from audit.access.model.sightings import is_news, touch
 from core.weights.access import Access, Act
 from core.weights.events import Finding, Severity
 
@@ -28,7 +28,7 @@ class Copy(msgspec.Struct, gc=False, array_like=True):
     done: bool = False
 
 
-class State(msgspec.Struct):
+class CopyOutState(msgspec.Struct):
     """What this detection remembers."""
 
     copies: dict[str, Copy] = {}
@@ -40,11 +40,11 @@ class State(msgspec.Struct):
     raised: dict[str, int] = {}
 
 
-def _see(access: Access, state: State, known: Known) -> Sequence[Finding]:
+def _see(access: Access, state: CopyOutState, known: EventContext) -> Sequence[Finding]:
     if not known.done:
         return ()
     key = access.correlation or access.id
-    copy = touched(state.copies, key, lambda: Copy(known.at), _MOST)
+    copy = touch(state.copies, key, lambda: Copy(known.at), _MOST)
     place = f"{access.account}/{access.container}/{access.blob}"
     if access.operation == _SOURCE:
         copy.source = access.copy_source or copy.source or place
@@ -59,7 +59,9 @@ def _see(access: Access, state: State, known: Known) -> Sequence[Finding]:
     return _judge(access, copy, state, known)
 
 
-def _judge(access: Access, copy: Copy, state: State, known: Known) -> Sequence[Finding]:
+def _judge(
+    access: Access, copy: Copy, state: CopyOutState, known: EventContext
+) -> Sequence[Finding]:
     source, target = copy.source.split("/", 2), copy.target.split("/", 2)
     store = _store_of(source, known)
     if not store or source[:2] == target[:2]:
@@ -85,13 +87,13 @@ def _judge(access: Access, copy: Copy, state: State, known: Known) -> Sequence[F
 
 
 def _finding(  # noqa: PLR0913  what it is judged by
-    access: Access, store: str, pair: str, known: Known, *, is_held: bool, is_same: bool
+    access: Access, store: str, pair: str, known: EventContext, *, is_held: bool, is_same: bool
 ) -> Finding:
     severity = Severity.MEDIUM if is_held or is_same else Severity.HIGH
     source, target = pair.split(" ")
     where = "another container" if is_same else "another account"
     whose = ", which a WeightStore holds as well" if is_held else ", which no WeightStore holds"
-    finding = found(
+    finding = make_finding(
         DETECTION,
         access,
         known,
@@ -105,7 +107,7 @@ def _finding(  # noqa: PLR0913  what it is judged by
     return msgspec.structs.replace(finding, store=store)
 
 
-def _store_of(place: Sequence[str], known: Known) -> str:
+def _store_of(place: Sequence[str], known: EventContext) -> str:
     """Name the WeightStore that holds `account, container, blob`."""
     account, container, blob = (*place, "", "", "")[:3]
     for name, store in known.surroundings.stores.items():
@@ -138,12 +140,12 @@ DETECTION: Final = Detection(
     remedy="Delete the copy, look at who can read the target account, and set allowedCopyScope of "
     "the account to private links or its tenant.",
     bound=f"{_MOST} copies, pairs of containers and findings",
-    begin=State,
+    begin=CopyOutState,
     see=_see,
     acts=frozenset({Act.COPY}),
     elsewhere=True,
     tuning=(
-        Tuned(
+        Tunable(
             "copy_learning_days",
             14,
             "days",

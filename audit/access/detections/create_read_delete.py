@@ -5,10 +5,10 @@ from typing import Final
 
 import msgspec
 
-from audit.access.baselines.daily_amounts import Days, add, usual_before
-from audit.access.model.detection import GIB, HOUR_S, Detection, Known, Tuned
-from audit.access.model.findings import day_text, found, size_text
-from audit.access.model.sightings import LISTED, digest_of, is_news, touched
+from audit.access.baselines.daily_amounts import DailyAmounts, add_amount, usual_before
+from audit.access.model.detection import GIB, HOUR_S, Detection, EventContext, Tunable
+from audit.access.model.findings import day_text, make_finding, size_text
+from audit.access.model.sightings import LISTED, digest_of, is_news, touch
 from core.weights.access import Access, Act
 from core.weights.events import Finding, Severity
 
@@ -35,18 +35,18 @@ class Made(msgspec.Struct, gc=False, array_like=True):
     """Whether a read had no grant, or came from a network that nobody listed."""
 
 
-class State(msgspec.Struct):
+class CreateReadDeleteState(msgspec.Struct):
     """What this detection remembers."""
 
     made: dict[int, Made] = {}
-    staged: dict[str, Days] = {}
+    staged: dict[str, DailyAmounts] = {}
     """Bytes that a principal made, read once and deleted in a store, by day."""
-    deleted: dict[str, Days] = {}
+    deleted: dict[str, DailyAmounts] = {}
     """Blobs that a principal deleted in a store, by day."""
     raised: dict[str, int] = {}
 
 
-def _see(access: Access, state: State, known: Known) -> Sequence[Finding]:
+def _see(access: Access, state: CreateReadDeleteState, known: EventContext) -> Sequence[Finding]:
     if access.act is Act.READ:
         if state.made:
             _note_read(access, state, known)
@@ -60,7 +60,7 @@ def _see(access: Access, state: State, known: Known) -> Sequence[Finding]:
     return ()
 
 
-def _note_made(access: Access, state: State, known: Known) -> None:
+def _note_made(access: Access, state: CreateReadDeleteState, known: EventContext) -> None:
     digest = digest_of(access.container, access.blob)
     made = state.made.get(digest)
     if made is not None and made.who == known.who and not made.read:
@@ -73,7 +73,7 @@ def _note_made(access: Access, state: State, known: Known) -> None:
     state.made[digest] = Made(access.store, known.who, known.at, access.bytes_in, copied)
 
 
-def _note_read(access: Access, state: State, known: Known) -> None:
+def _note_read(access: Access, state: CreateReadDeleteState, known: EventContext) -> None:
     made = state.made.get(digest_of(access.container, access.blob))
     if made is None or not known.done:
         return
@@ -83,7 +83,9 @@ def _note_read(access: Access, state: State, known: Known) -> None:
     made.strange |= not access.grant or access.caller not in LISTED
 
 
-def _judge_staged(access: Access, state: State, known: Known) -> Sequence[Finding]:
+def _judge_staged(
+    access: Access, state: CreateReadDeleteState, known: EventContext
+) -> Sequence[Finding]:
     made = state.made.pop(digest_of(access.container, access.blob), None)
     if made is None or not made.read or known.at > made.at + known.tuned["staged_hours"] * HOUR_S:
         return ()
@@ -91,8 +93,8 @@ def _judge_staged(access: Access, state: State, known: Known) -> Sequence[Findin
     is_once = made.read < 2 * size
     if not is_once or (made.who != known.who and not made.strange):
         return ()
-    days = touched(state.staged, known.pair, Days, _MOST)
-    total = add(days, known.day, size)
+    days = touch(state.staged, known.pair, DailyAmounts, _MOST)
+    total = add_amount(days, known.day, size)
     share = known.tuned["staged_share"] * known.checkpoint_bytes(access.store)
     if total < max(share, known.tuned["staged_least_gib"] * GIB):
         return ()
@@ -110,7 +112,7 @@ def _judge_staged(access: Access, state: State, known: Known) -> Sequence[Findin
         return ()
     how = "copied there" if made.copied else "written"
     return [
-        found(
+        make_finding(
             DETECTION,
             access,
             known,
@@ -128,9 +130,11 @@ def _judge_staged(access: Access, state: State, known: Known) -> Sequence[Findin
     ]
 
 
-def _judge_deleted(access: Access, state: State, known: Known) -> Sequence[Finding]:
-    days = touched(state.deleted, known.pair, Days, _MOST)
-    count = add(days, known.day, 1)
+def _judge_deleted(
+    access: Access, state: CreateReadDeleteState, known: EventContext
+) -> Sequence[Finding]:
+    days = touch(state.deleted, known.pair, DailyAmounts, _MOST)
+    count = add_amount(days, known.day, 1)
     least = known.tuned["deleted_least_blobs"]
     if count < least:
         return ()
@@ -148,7 +152,7 @@ def _judge_deleted(access: Access, state: State, known: Known) -> Sequence[Findi
         else "it has deleted nothing on any day before"
     )
     return [
-        found(
+        make_finding(
             DETECTION,
             access,
             known,
@@ -182,30 +186,30 @@ DETECTION: Final = Detection(
     remedy="Undelete what is needed (soft delete, versions), look at who read the blobs, and give "
     "the principal a role without delete.",
     bound=f"{_MOST_BLOBS} blobs made lately; 60 days of {_MOST} pairs of principal and store",
-    begin=State,
+    begin=CreateReadDeleteState,
     see=_see,
     acts=frozenset({Act.READ, Act.WRITE, Act.COPY, Act.DELETE}),
     tuning=(
-        Tuned(
+        Tunable(
             "staged_hours",
             6,
             "hours",
             "a handover needs one to take the file; what lies longer is found by its reads",
         ),
-        Tuned(
+        Tunable(
             "staged_share",
             0.01,
             "of a checkpoint",
             "less is configuration, logs and tests of uploads",
         ),
-        Tuned("staged_least_gib", 1, "GiB", "where no checkpoint's size is said"),
-        Tuned(
+        Tunable("staged_least_gib", 1, "GiB", "where no checkpoint's size is said"),
+        Tunable(
             "deleted_least_blobs",
             100,
             "blobs",
             "old checkpoints go away in dozens of shards",
         ),
-        Tuned(
+        Tunable(
             "deleted_grave_blobs",
             1000,
             "blobs",

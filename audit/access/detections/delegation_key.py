@@ -5,8 +5,8 @@ from typing import Final
 
 import msgspec
 
-from audit.access.model.detection import Detection, Known, Tuned
-from audit.access.model.findings import found, size_text
+from audit.access.model.detection import Detection, EventContext, Tunable
+from audit.access.model.findings import make_finding, size_text
 from audit.access.model.sightings import is_news, origin_of
 from core.weights.access import Access, Act, Caller, SignedBy
 from core.weights.events import Activity, Finding, Severity, Topic
@@ -15,7 +15,7 @@ _MOST: Final = 4096
 _ISSUE: Final = "GetUserDelegationKey"
 
 
-class State(msgspec.Struct):
+class DelegationKeyState(msgspec.Struct):
     """What this detection remembers."""
 
     issued: dict[str, list[int]] = {}
@@ -23,7 +23,9 @@ class State(msgspec.Struct):
     raised: dict[str, int] = {}
 
 
-def _see(event: Access | Activity, state: State, known: Known) -> Sequence[Finding]:
+def _see(
+    event: Access | Activity, state: DelegationKeyState, known: EventContext
+) -> Sequence[Finding]:
     if isinstance(event, Activity):
         return _judge_issue(event, state, known) if known.done else ()
     if event.operation == _ISSUE:
@@ -34,7 +36,9 @@ def _see(event: Access | Activity, state: State, known: Known) -> Sequence[Findi
     return ()
 
 
-def _judge_issue(event: Access | Activity, state: State, known: Known) -> Sequence[Finding]:
+def _judge_issue(
+    event: Access | Activity, state: DelegationKeyState, known: EventContext
+) -> Sequence[Finding]:
     name = f"{event.account} {known.who}"
     days = state.issued.pop(name, [])
     if len(state.issued) >= _MOST:
@@ -50,7 +54,7 @@ def _judge_issue(event: Access | Activity, state: State, known: Known) -> Sequen
     listed |= set(store.client_ids) if store else set()
     is_listed = event.principal in listed or event.application in listed
     return [
-        found(
+        make_finding(
             DETECTION,
             event,
             known,
@@ -68,12 +72,12 @@ def _judge_issue(event: Access | Activity, state: State, known: Known) -> Sequen
     ]
 
 
-def _judge_use(access: Access, state: State, known: Known) -> Sequence[Finding]:
+def _judge_use(access: Access, state: DelegationKeyState, known: EventContext) -> Sequence[Finding]:
     name = f"used {access.store} {known.who} {known.day}"
     if not is_news(state.raised, name):
         return ()
     return [
-        found(
+        make_finding(
             DETECTION,
             access,
             known,
@@ -105,12 +109,12 @@ DETECTION: Final = Detection(
     remedy="Revoke user delegation keys of the account, and take the role Storage Blob Delegator "
     "from who does not need it.",
     bound=f"{_MOST} pairs of account and principal, as many findings",
-    begin=State,
+    begin=DelegationKeyState,
     see=_see,
     acts=frozenset({Act.POLICY, Act.READ, Act.COPY}),
     topics=frozenset({Topic.DELEGATION_KEY_ISSUED}),
     tuning=(
-        Tuned(
+        Tunable(
             "delegation_usual_days",
             3,
             "days",

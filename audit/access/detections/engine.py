@@ -1,7 +1,7 @@
 """Shows events to the detections that want them, and keeps what these remember.
 
-Events should come in the order of their times (`audit.access.ingest.event_order`); what comes later
-is judged by what is left, and its findings say so. Nothing here asks a clock or a network.
+Events should come in the order of their times (`audit.access.ingest.event_order`); what comes
+later is judged by what is left, and its findings say so. Nothing here asks a clock or a network.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,8 +10,15 @@ from typing import Any, Final
 import msgspec
 
 from audit.access.detections.catalogue import DETECTIONS
-from audit.access.model.detection import DAY_S, Detection, Event, Known, Surroundings, Young
-from audit.access.model.findings import failed
+from audit.access.model.detection import (
+    DAY_S,
+    Detection,
+    DetectionSurroundings,
+    Event,
+    EventContext,
+    YoungBaseline,
+)
+from audit.access.model.findings import make_failure_finding
 from core.base.errors import SettingsError
 from core.decision.document import uuid7_unix_ms
 from core.weights.access import Access, Act
@@ -23,10 +30,10 @@ FORMAT: Final = 1
 _MOST_KNOWN: Final = 32_768
 """Ids of events that are known, twice over: what comes again within them is not seen twice."""
 
-Seers = tuple[tuple[Detection, Callable[[Any, Any, Known], Sequence[Finding]], Any], ...]
+Seers = tuple[tuple[Detection, Callable[[Any, Any, EventContext], Sequence[Finding]], Any], ...]
 
 
-class Broken(msgspec.Struct, kw_only=True):
+class BrokenDetection(msgspec.Struct, kw_only=True):
     """How often a detection failed, and on what last."""
 
     times: int = 0
@@ -41,14 +48,14 @@ class _Snapshot(msgspec.Struct, kw_only=True):
     known: list[int]
     known_before: list[int]
     unraised: dict[str, int]
-    broken: dict[str, Broken]
+    broken: dict[str, BrokenDetection]
     states: dict[str, msgspec.Raw]
 
 
 _FORMAT_ONLY: Final = msgspec.msgpack.Decoder(dict[str, msgspec.Raw])
 
 
-class Engine:
+class DetectionEngine:
     """The detections with their states. One at a time may call it."""
 
     def __init__(
@@ -70,7 +77,7 @@ class Engine:
         self.detections = tuple(detections)
         self.unraised: dict[str, int] = {}
         """Findings that were not raised because the operator expects them, by detection."""
-        self.broken: dict[str, Broken] = {}
+        self.broken: dict[str, BrokenDetection] = {}
         self._tuned = _merge(self.detections, tuned or {})
         self._expected = _check_expected(self.detections, expected or {})
         self._on_failure = on_failure
@@ -81,7 +88,7 @@ class Engine:
         """Time of the newest event that was shown. Unix seconds."""
         self._set_tables()
 
-    def see(self, event: Event, surroundings: Surroundings) -> list[Finding]:
+    def see(self, event: Event, surroundings: DetectionSurroundings) -> list[Finding]:
         """Show an event to all that want it; give what they found, in their order.
 
         An event that was seen lately (by id) is not seen again.
@@ -110,7 +117,7 @@ class Engine:
         """Time of the newest event that was shown. Unix seconds; 0 before the first."""
         return self._newest
 
-    def young(self, now: float) -> list[Young]:
+    def young(self, now: float) -> list[YoungBaseline]:
         """List what there is too little history of, as of a time: reports show it."""
         return [
             one
@@ -175,7 +182,7 @@ class Engine:
         }
         self._gaps = of(lambda each: each.gaps)
 
-    def _known_of(self, event: Event, surroundings: Surroundings) -> Known:
+    def _known_of(self, event: Event, surroundings: DetectionSurroundings) -> EventContext:
         at = uuid7_unix_ms(event.id) / 1000
         is_late = at < self._newest
         if not is_late:
@@ -186,7 +193,7 @@ class Engine:
             who, done = event.who, event.succeeded
             pair = f"{event.store} {who}"
         day = int(at // DAY_S)
-        return Known(surroundings, at, day, is_late, self._tuned, who, pair, done)
+        return EventContext(surroundings, at, day, is_late, self._tuned, who, pair, done)
 
     def _is_known(self, event_id: str) -> bool:
         number = int(event_id[-17:-13] + event_id[-12:], 16)
@@ -210,9 +217,9 @@ class Engine:
         return False
 
     def _note_failure(
-        self, detection: Detection, error: Exception, event: Event, known: Known
+        self, detection: Detection, error: Exception, event: Event, known: EventContext
     ) -> Sequence[Finding]:
-        broken = self.broken.setdefault(detection.id, Broken())
+        broken = self.broken.setdefault(detection.id, BrokenDetection())
         broken.times += 1
         broken.error = type(error).__name__
         if self._on_failure:
@@ -220,7 +227,7 @@ class Engine:
         if broken.day >= known.day:
             return ()
         broken.day = known.day
-        return (failed(detection, broken.error, event, known),)
+        return (make_failure_finding(detection, broken.error, event, known),)
 
 
 def _merge(detections: Sequence[Detection], tuned: Mapping[str, float]) -> Mapping[str, float]:

@@ -5,10 +5,10 @@ from typing import Final
 
 import msgspec
 
-from audit.access.baselines.daily_amounts import Days, raise_to, usual_before
-from audit.access.model.detection import Detection, Known, Tuned
-from audit.access.model.findings import found
-from audit.access.model.sightings import is_news, origin_of, touched
+from audit.access.baselines.daily_amounts import DailyAmounts, raise_amount, usual_before
+from audit.access.model.detection import Detection, EventContext, Tunable
+from audit.access.model.findings import make_finding
+from audit.access.model.sightings import is_news, origin_of, touch
 from core.weights.access import Access, Act
 from core.weights.events import Finding, Severity
 
@@ -37,16 +37,16 @@ class Counts(msgspec.Struct, gc=False, array_like=True):
     events: int = 0
 
 
-class State(msgspec.Struct):
+class EnumerationState(msgspec.Struct):
     """What this detection remembers."""
 
     counts: dict[str, Counts] = {}
-    peaks: dict[str, Days] = {}
+    peaks: dict[str, DailyAmounts] = {}
     """Of a principal, store and kind of burst: the largest count of each day."""
     raised: dict[str, int] = {}
 
 
-def _see(access: Access, state: State, known: Known) -> Sequence[Finding]:
+def _see(access: Access, state: EnumerationState, known: EventContext) -> Sequence[Finding]:
     act = access.act
     name = f"{known.pair} {access.address}"
     if act is Act.READ:
@@ -57,7 +57,7 @@ def _see(access: Access, state: State, known: Known) -> Sequence[Finding]:
         return ()
     if access.operation in _NOT_ABOUT_RIGHTS:
         return ()
-    counts = touched(state.counts, name, lambda: Counts(at=known.at, first=known.at), _MOST)
+    counts = touch(state.counts, name, lambda: Counts(at=known.at, first=known.at), _MOST)
     _fade(counts, known.at)
     counts.events += 1
     if act is Act.POLICY:
@@ -88,13 +88,18 @@ def _fade(counts: Counts, at: float) -> None:
 
 
 def _judge(  # noqa: PLR0913, PLR0917  one count of three
-    access: Access, state: State, known: Known, counts: Counts, what: str, count: float
+    access: Access,
+    state: EnumerationState,
+    known: EventContext,
+    counts: Counts,
+    what: str,
+    count: float,
 ) -> Sequence[Finding]:
     least = known.tuned[f"enumeration_least_{what}"]
     if count < least:
         return ()
-    peaks = touched(state.peaks, f"{known.pair} {what}", Days, _MOST)
-    raise_to(peaks, known.day, count)
+    peaks = touch(state.peaks, f"{known.pair} {what}", DailyAmounts, _MOST)
+    raise_amount(peaks, known.day, count)
     name = f"{known.pair} {what} {known.day}"
     if name in state.raised:
         return ()
@@ -110,7 +115,7 @@ def _judge(  # noqa: PLR0913, PLR0917  one count of three
         else "no such burst of it is known"
     )
     return [
-        found(
+        make_finding(
             DETECTION,
             access,
             known,
@@ -157,35 +162,35 @@ DETECTION: Final = Detection(
     remedy="Look at what the Pod or person ran: backup and inventory tools belong in "
     "weights.expected, people should not need to search.",
     bound=f"{_MOST} triples of principal, store and address; the days of {_MOST} kinds of bursts",
-    begin=State,
+    begin=EnumerationState,
     see=_see,
     acts=frozenset({Act.LIST, Act.POLICY, Act.READ}),
     tuning=(
-        Tuned(
+        Tunable(
             "enumeration_least_lists",
             100,
             "listings",
             "a listing gives 5,000 names, so 100 in ten minutes are more than any store's shards",
         ),
-        Tuned(
+        Tunable(
             "enumeration_least_looks",
             500,
             "looks",
             "mounts look at each blob before they read it, some hundred at a start",
         ),
-        Tuned(
+        Tunable(
             "enumeration_looks_to_reads",
             5,
             "looks for each read",
             "whoever reads what it looked at is working: mounts look two or three times",
         ),
-        Tuned(
+        Tunable(
             "enumeration_least_policies",
             10,
             "requests",
             "programs that train ask for access-control lists never, or once at a start",
         ),
-        Tuned(
+        Tunable(
             "enumeration_usual_days",
             3,
             "days",

@@ -5,17 +5,17 @@ from typing import Final
 
 import msgspec
 
-from audit.access.model.detection import Detection, Known
-from audit.access.model.findings import found
+from audit.access.model.detection import Detection, EventContext
+from audit.access.model.findings import make_finding
 from audit.access.model.sightings import is_news
-from audit.access.parsers.facts import by_whom, is_delete, word
+from audit.access.parsers.activity_facts import actor_text, fact_text, is_delete
 from core.weights.events import Activity, Finding, Severity, Topic
 
 _MOST: Final = 4096
 _SERVICE_ACCOUNT: Final = "system:serviceaccount:"
 
 
-class State(msgspec.Struct):
+class FederatedCredentialState(msgspec.Struct):
     """What this detection remembers."""
 
     trust: dict[str, str] = {}
@@ -25,16 +25,20 @@ class State(msgspec.Struct):
     raised: dict[str, int] = {}
 
 
-def _see(event: Activity, state: State, known: Known) -> Sequence[Finding]:
+def _see(
+    event: Activity, state: FederatedCredentialState, known: EventContext
+) -> Sequence[Finding]:
     if not known.done:
         return ()
-    issuer, subject = word(event, "issuer"), word(event, "subject")
-    credential = event.resource or f"{word(event, 'identity')}/{word(event, 'credential')}"
+    issuer, subject = fact_text(event, "issuer"), fact_text(event, "subject")
+    credential = (
+        event.resource or f"{fact_text(event, 'identity')}/{fact_text(event, 'credential')}"
+    )
     if is_delete(event):
         state.trust.pop(credential, None)
         return ()
     now = f"{issuer} {subject}"
-    before = word(event, "before") or state.trust.get(credential, "")
+    before = fact_text(event, "before") or state.trust.get(credential, "")
     _keep(state.trust, credential, now)
     is_known = issuer in state.issuers
     if issuer:
@@ -47,7 +51,7 @@ def _see(event: Activity, state: State, known: Known) -> Sequence[Finding]:
         return ()
     was = f" Before, it was {before.replace(' ', ', ')}." if before.strip() else ""
     return [
-        found(
+        make_finding(
             DETECTION,
             event,
             known,
@@ -55,7 +59,7 @@ def _see(event: Activity, state: State, known: Known) -> Sequence[Finding]:
             severity,
             f"A federated credential was {how}: other workloads can sign in as the identity",
             f"{credential or 'A credential'} trusts issuer {issuer or 'not told'}, subject "
-            f"{subject or 'not told'}.{was} By {by_whom(event)}. The issuer "
+            f"{subject or 'not told'}.{was} By {actor_text(event)}. The issuer "
             + ("is one that other credentials name." if is_known else "was not seen before."),
         )
     ]
@@ -97,7 +101,7 @@ DETECTION: Final = Detection(
     ),
     remedy="Delete the credential if nobody asked for it, and look at what it read since.",
     bound=f"{_MOST} credentials and issuers, as many findings",
-    begin=State,
+    begin=FederatedCredentialState,
     see=_see,
     topics=frozenset({Topic.FEDERATED_CREDENTIAL}),
 )

@@ -5,9 +5,9 @@ from typing import Final
 
 import msgspec
 
-from audit.access.model.detection import Detection, Known, Tuned
-from audit.access.model.findings import found, size_text
-from audit.access.model.sightings import is_news, origin_of, touched
+from audit.access.model.detection import Detection, EventContext, Tunable
+from audit.access.model.findings import make_finding, size_text
+from audit.access.model.sightings import is_news, origin_of, touch
 from core.weights.access import Access, Act, Caller, SignedBy
 from core.weights.events import Finding, Severity
 
@@ -29,19 +29,19 @@ class Reads(msgspec.Struct, gc=False, array_like=True):
     events: int = 0
 
 
-class State(msgspec.Struct):
+class KeyOrAnonymousReadState(msgspec.Struct):
     """What this detection remembers."""
 
     reads: dict[str, Reads] = {}
     raised: dict[str, int] = {}
 
 
-def _see(access: Access, state: State, known: Known) -> Sequence[Finding]:
+def _see(access: Access, state: KeyOrAnonymousReadState, known: EventContext) -> Sequence[Finding]:
     if access.signed_by not in _WORDS or not known.done:
         return ()
     key = (access.store, known.who, str(known.day))
     name = " ".join(key)
-    reads = touched(state.reads, name, lambda: Reads(known.at), _MOST)
+    reads = touch(state.reads, name, lambda: Reads(known.at), _MOST)
     reads.bytes += access.bytes_out
     reads.events += 1
     grave = known.tuned["unsigned_grave_share"] * (known.checkpoint_bytes(access.store) or 1e30)
@@ -56,10 +56,10 @@ def _see(access: Access, state: State, known: Known) -> Sequence[Finding]:
 
 
 def _finding(
-    access: Access, reads: Reads, known: Known, key: tuple[str, ...], *, is_grave: bool
+    access: Access, reads: Reads, known: EventContext, key: tuple[str, ...], *, is_grave: bool
 ) -> Finding:
     word = _WORDS[access.signed_by]
-    return found(
+    return make_finding(
         DETECTION,
         access,
         known,
@@ -94,11 +94,11 @@ DETECTION: Final = Detection(
     remedy="Set allowSharedKeyAccess and allowBlobPublicAccess to false on the account, regenerate "
     "its keys (which ends every SAS of them), and let readers sign in with Entra ID.",
     bound=f"{_MOST} signatures of a day and store, as many findings",
-    begin=State,
+    begin=KeyOrAnonymousReadState,
     see=_see,
     acts=frozenset({Act.READ, Act.COPY}),
     tuning=(
-        Tuned(
+        Tunable(
             "unsigned_grave_share",
             0.1,
             "of a checkpoint",

@@ -5,10 +5,10 @@ from typing import Final
 
 import msgspec
 
-from audit.access.model.detection import Detection, Known
-from audit.access.model.findings import found
+from audit.access.model.detection import Detection, EventContext
+from audit.access.model.findings import make_finding
 from audit.access.model.sightings import is_news
-from audit.access.parsers.facts import by_whom, is_delete
+from audit.access.parsers.activity_facts import actor_text, is_delete
 from core.weights.access import Access, Act
 from core.weights.events import Activity, Finding, Severity, Topic
 
@@ -16,15 +16,17 @@ _SET_ACCESS: Final = "setcontaineracl"
 """An operation of storage's own interface: only its own log tells of it."""
 
 
-class State(msgspec.Struct):
+class KeysAndLoggingState(msgspec.Struct):
     """What this detection remembers."""
 
     raised: dict[str, int] = {}
 
 
-def _see(event: Access | Activity, state: State, known: Known) -> Sequence[Finding]:
+def _see(
+    event: Access | Activity, state: KeysAndLoggingState, known: EventContext
+) -> Sequence[Finding]:
     if isinstance(event, Activity):
-        kind, judged, by = event.topic.value, _JUDGES[event.topic](event), by_whom(event)
+        kind, judged, by = event.topic.value, _JUDGES[event.topic](event), actor_text(event)
         account = event.account or event.resource
     elif event.operation.lower() == _SET_ACCESS:
         why = "The log does not say what was set: stored policies, or public access."
@@ -41,7 +43,7 @@ def _see(event: Access | Activity, state: State, known: Known) -> Sequence[Findi
     if not is_news(state.raised, name, _LEVELS[severity]):
         return ()
     return [
-        found(
+        make_finding(
             DETECTION,
             event,
             known,
@@ -140,7 +142,7 @@ DETECTION: Final = Detection(
     remedy="Ask who did it. Else regenerate both keys, switch allowSharedKeyAccess and public "
     "access off, put the diagnostic settings back, and look at reads by key since.",
     bound="4096 findings",
-    begin=State,
+    begin=KeysAndLoggingState,
     see=_see,
     acts=frozenset({Act.POLICY}),
     topics=frozenset(_JUDGES),

@@ -6,8 +6,8 @@ from typing import Final
 
 import msgspec
 
-from audit.access.model.detection import DAY_S, HOUR_S, Detection, Known, Tuned
-from audit.access.model.findings import found, stamp
+from audit.access.model.detection import DAY_S, HOUR_S, Detection, EventContext, Tunable
+from audit.access.model.findings import make_finding, time_text
 from audit.access.model.sightings import is_news
 from core.weights.access import Access, Act
 from core.weights.events import Activity, Finding, LogGap, Severity, Topic
@@ -29,7 +29,7 @@ class Flow(msgspec.Struct, gc=False, array_like=True):
     """Whether its present silence was found."""
 
 
-class State(msgspec.Struct):
+class LogGapState(msgspec.Struct):
     """What this detection remembers."""
 
     flows: dict[str, Flow] = {}
@@ -39,7 +39,9 @@ class State(msgspec.Struct):
     raised: dict[str, int] = {}
 
 
-def _see(event: Access | Activity | LogGap, state: State, known: Known) -> Sequence[Finding]:
+def _see(
+    event: Access | Activity | LogGap, state: LogGapState, known: EventContext
+) -> Sequence[Finding]:
     if isinstance(event, LogGap):
         return _judge_gap(event, state, known)
     if isinstance(event, Activity):
@@ -58,7 +60,7 @@ def _see(event: Access | Activity | LogGap, state: State, known: Known) -> Seque
     return _judge_silences(event, state, known)
 
 
-def _note(flow: Flow, known: Known) -> None:
+def _note(flow: Flow, known: EventContext) -> None:
     silence = known.at - flow.last
     if silence > 0:
         flow.longest = max(flow.longest, silence)
@@ -70,7 +72,7 @@ def _note(flow: Flow, known: Known) -> None:
     flow.told = False
 
 
-def _judge_gap(gap: LogGap, state: State, known: Known) -> Sequence[Finding]:
+def _judge_gap(gap: LogGap, state: LogGapState, known: EventContext) -> Sequence[Finding]:
     begin, end = _seconds(gap.begin), _seconds(gap.end)
     hours = max(0.0, end - begin) / HOUR_S
     account = gap.subject.split("/", 1)[0].split(" ", 1)[0]
@@ -86,8 +88,8 @@ def _judge_gap(gap: LogGap, state: State, known: Known) -> Sequence[Finding]:
     name = f"{gap.log} {gap.subject} {gap.begin}"
     if not is_news(state.raised, name, _LEVELS[severity]):
         return ()
-    because = f" Diagnostic settings were changed at {stamp(switched)}." if was_switched else ""
-    finding = found(
+    because = f" Diagnostic settings were changed at {time_text(switched)}." if was_switched else ""
+    finding = make_finding(
         DETECTION,
         gap,
         known,
@@ -102,7 +104,7 @@ def _judge_gap(gap: LogGap, state: State, known: Known) -> Sequence[Finding]:
     return [msgspec.structs.replace(finding, account=account if is_account else "")]
 
 
-def _judge_silences(event: Access, state: State, known: Known) -> Sequence[Finding]:
+def _judge_silences(event: Access, state: LogGapState, known: EventContext) -> Sequence[Finding]:
     """Look at accounts that say nothing, while another one speaks."""
     tuned = known.tuned
     findings = []
@@ -114,14 +116,14 @@ def _judge_silences(event: Access, state: State, known: Known) -> Sequence[Findi
         if silence < least:
             continue
         flow.told = True
-        finding = found(
+        finding = make_finding(
             DETECTION,
             event,
             known,
-            ("silence", account, stamp(flow.last)),
+            ("silence", account, time_text(flow.last)),
             Severity.MEDIUM,
             f"The log of account {account} has fallen silent",
-            f"Nothing since {stamp(flow.last)}, {silence / HOUR_S:.1f} hours ago, while other "
+            f"Nothing since {time_text(flow.last)}, {silence / HOUR_S:.1f} hours ago, while other "
             f"accounts' logs go on. Its longest silence lately was {flow.longest / HOUR_S:.1f} "
             "hours.",
             first=flow.last,
@@ -172,21 +174,21 @@ DETECTION: Final = Detection(
     remedy="Look at the diagnostic settings and the source; read what is still there, and treat "
     "the stretch as unknown.",
     bound=f"{_MOST} accounts, 4096 findings",
-    begin=State,
+    begin=LogGapState,
     see=_see,
     acts=frozenset(Act),
     topics=frozenset({Topic.DIAGNOSTICS}),
     gaps=True,
     tuning=(
-        Tuned("gap_medium_hours", 1, "hours", "watches that restart are away for minutes"),
-        Tuned("gap_grave_hours", 6, "hours", "time enough to read several checkpoints"),
-        Tuned("silence_hours", 3, "hours", "storage delivers most records within an hour"),
-        Tuned(
+        Tunable("gap_medium_hours", 1, "hours", "watches that restart are away for minutes"),
+        Tunable("gap_grave_hours", 6, "hours", "time enough to read several checkpoints"),
+        Tunable("silence_hours", 3, "hours", "storage delivers most records within an hour"),
+        Tunable(
             "silence_times",
             3,
             "times its longest silence",
             "a quiet weekend is in the longest silence after the first two weeks",
         ),
-        Tuned("silence_least_days", 14, "days", "two weekends must have been seen"),
+        Tunable("silence_least_days", 14, "days", "two weekends must have been seen"),
     ),
 )

@@ -5,16 +5,9 @@ from typing import Final
 
 import msgspec
 
-from audit.access.model.detection import DAY_S, Detection, Known, Tuned, Young
-from audit.access.model.findings import found, stamp
-from audit.access.model.sightings import (
-    LISTED,
-    agent_family,
-    is_news,
-    network_of,
-    origin_of,
-    touched,
-)
+from audit.access.model.detection import DAY_S, Detection, EventContext, Tunable, YoungBaseline
+from audit.access.model.findings import make_finding, time_text
+from audit.access.model.sightings import LISTED, agent_family, is_news, network_of, origin_of, touch
 from core.weights.access import Access, Act, Caller, Confidence
 from core.weights.events import Finding, Severity
 
@@ -33,7 +26,7 @@ class Container(msgspec.Struct, gc=False, array_like=True):
     networks: dict[str, int] = {}
 
 
-class State(msgspec.Struct):
+class NewCallerState(msgspec.Struct):
     """What this detection remembers."""
 
     containers: dict[str, Container] = {}
@@ -42,7 +35,7 @@ class State(msgspec.Struct):
     raised: dict[str, int] = {}
 
 
-def _see(access: Access, state: State, known: Known) -> Sequence[Finding]:
+def _see(access: Access, state: NewCallerState, known: EventContext) -> Sequence[Finding]:
     if not known.done:
         return ()
     words = (access.account, access.container, known.who, access.address, access.user_agent)
@@ -53,9 +46,7 @@ def _see(access: Access, state: State, known: Known) -> Sequence[Finding]:
         state.today.clear()
     state.today[seen] = known.day
     where = f"{access.account}/{access.container}"
-    container = touched(
-        state.containers, where, lambda: Container(since=known.at), _MOST_CONTAINERS
-    )
+    container = touch(state.containers, where, lambda: Container(since=known.at), _MOST_CONTAINERS)
     is_learning = known.at < container.since + known.tuned["new_caller_learning_days"] * DAY_S
     news = _news(access, container, known.day)
     if not news or is_learning:
@@ -65,7 +56,7 @@ def _see(access: Access, state: State, known: Known) -> Sequence[Finding]:
     if severity is None or not is_news(state.raised, name, _LEVELS[severity]):
         return ()
     return [
-        found(
+        make_finding(
             DETECTION,
             access,
             known,
@@ -74,7 +65,7 @@ def _see(access: Access, state: State, known: Known) -> Sequence[Finding]:
             f"{known.who} reads {where} with something new: {', '.join(news)}",
             "; ".join(f"new {what}: {value}" for what, value in news.items())
             + f". From {origin_of(access)} with {agent_family(access.user_agent) or 'no agent'}. "
-            f"The container is known since {stamp(container.since)}.",
+            f"The container is known since {time_text(container.since)}.",
             amount=access.bytes_out,
         )
     ]
@@ -121,20 +112,21 @@ def _severity(access: Access, news: dict[str, str]) -> Severity | None:
 _LEVELS: Final = {Severity.LOW: 1, Severity.MEDIUM: 2, Severity.HIGH: 3}
 
 
-def _young(state: State, now: float) -> Sequence[Young]:
+def _young(state: NewCallerState, now: float) -> Sequence[YoungBaseline]:
     days = _LEARNING.value
     return [
-        Young(
+        YoungBaseline(
             detection=DETECTION.id,
             subject=where,
-            why=f"known since {stamp(container.since)}; who reads it is learnt for {days:.0f} days",
+            why=f"known since {time_text(container.since)}; "
+            f"who reads it is learnt for {days:.0f} days",
         )
         for where, container in state.containers.items()
         if now < container.since + days * DAY_S
     ]
 
 
-_LEARNING: Final = Tuned(
+_LEARNING: Final = Tunable(
     "new_caller_learning_days",
     14,
     "days",
@@ -164,7 +156,7 @@ DETECTION: Final = Detection(
     "the network, or end the access.",
     bound=f"{_MOST_CONTAINERS} containers with {_MOST_WORDS} principals, tools and networks each; "
     f"{_MOST_COMBINATIONS} combinations of the day",
-    begin=State,
+    begin=NewCallerState,
     see=_see,
     acts=frozenset({Act.READ, Act.COPY}),
     tuning=(_LEARNING,),

@@ -5,9 +5,9 @@ from typing import Final
 
 import msgspec
 
-from audit.access.model.detection import Detection, Known
-from audit.access.model.findings import found, size_text
-from audit.access.model.sightings import is_news, origin_of, touched
+from audit.access.model.detection import Detection, EventContext
+from audit.access.model.findings import make_finding, size_text
+from audit.access.model.sightings import is_news, origin_of, touch
 from core.weights.access import UNATTRIBUTED, Access, Act, Confidence, SignedBy
 from core.weights.events import Finding, Severity
 
@@ -23,14 +23,14 @@ class Reads(msgspec.Struct, gc=False, array_like=True):
     events: int = 0
 
 
-class State(msgspec.Struct):
+class NoLivePodState(msgspec.Struct):
     """What this detection remembers."""
 
     reads: dict[str, Reads] = {}
     raised: dict[str, int] = {}
 
 
-def _see(access: Access, state: State, known: Known) -> Sequence[Finding]:
+def _see(access: Access, state: NoLivePodState, known: EventContext) -> Sequence[Finding]:
     attribution = access.attribution
     if attribution.pods and attribution.pods[0].decision:
         return ()
@@ -45,7 +45,7 @@ def _see(access: Access, state: State, known: Known) -> Sequence[Finding]:
         return ()  # A person whom a grant lets read without a Pod.
     what = "unattributed" if is_unattributed else "unadmitted"
     name = f"{known.pair} {what} {known.day}"
-    reads = touched(state.reads, name, lambda: Reads(known.at), _MOST)
+    reads = touch(state.reads, name, lambda: Reads(known.at), _MOST)
     reads.bytes += access.bytes_out
     reads.events += 1
     severity = _severity(is_unattributed=is_unattributed, gaps=attribution.gaps)
@@ -58,7 +58,7 @@ def _see(access: Access, state: State, known: Known) -> Sequence[Finding]:
     )
     gaps = " The record of Pods has a gap there, so there may have been one." * attribution.gaps
     return [
-        found(
+        make_finding(
             DETECTION,
             access,
             known,
@@ -103,7 +103,7 @@ DETECTION: Final = Detection(
     remedy="Find who can sign in as the identity: federated credentials, secrets, virtual machines "
     "that have it. Take away its role until that is known.",
     bound=f"{_MOST} pairs of principal and store of a day, as many findings",
-    begin=State,
+    begin=NoLivePodState,
     see=_see,
     acts=frozenset({Act.READ, Act.COPY}),
 )

@@ -5,23 +5,23 @@ from typing import Final
 
 import msgspec
 
-from audit.access.model.detection import Detection, Known
-from audit.access.model.findings import found
+from audit.access.model.detection import Detection, EventContext
+from audit.access.model.findings import make_finding
 from audit.access.model.sightings import is_news
-from audit.access.parsers.facts import by_whom, is_delete, word
+from audit.access.parsers.activity_facts import actor_text, fact_text, is_delete
 from core.weights.events import Activity, Finding, Severity, Topic
 
 
-class State(msgspec.Struct):
+class ObjectReplicationState(msgspec.Struct):
     """What this detection remembers."""
 
     raised: dict[str, int] = {}
 
 
-def _see(event: Activity, state: State, known: Known) -> Sequence[Finding]:
+def _see(event: Activity, state: ObjectReplicationState, known: EventContext) -> Sequence[Finding]:
     if not known.done or is_delete(event):
         return ()
-    source, destination = word(event, "source"), word(event, "destination")
+    source, destination = fact_text(event, "source"), fact_text(event, "destination")
     if destination == event.account and source and source != event.account:
         # Into this account: whoever reads the other one is seen there.
         accounts = {store.spec.account for store in known.surroundings.stores.values()}
@@ -34,7 +34,7 @@ def _see(event: Activity, state: State, known: Known) -> Sequence[Finding]:
     severity = Severity.HIGH if destination in held else Severity.CRITICAL
     containers = event.facts.get("containers") or ()
     return [
-        found(
+        make_finding(
             DETECTION,
             event,
             known,
@@ -43,8 +43,8 @@ def _see(event: Activity, state: State, known: Known) -> Sequence[Finding]:
             f"Object replication from {source or event.account} to {destination or 'elsewhere'}",
             f"Containers: {', '.join(map(str, containers)) or 'not told'}. The target "
             + ("has" if destination in held else "has no")
-            + f" WeightStore. Set up by {by_whom(event)}. Storage copies what is written from now "
-            "on, and what is there if told so; no read shows it.",
+            + f" WeightStore. Set up by {actor_text(event)}. Storage copies what is written from "
+            "now on, and what is there if told so; no read shows it.",
         )
     ]
 
@@ -64,7 +64,7 @@ DETECTION: Final = Detection(
     remedy="Delete the policy at the source account, delete the copies, and set "
     "allowCrossTenantReplication to false.",
     bound="4096 findings",
-    begin=State,
+    begin=ObjectReplicationState,
     see=_see,
     topics=frozenset({Topic.REPLICATION}),
 )

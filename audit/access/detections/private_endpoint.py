@@ -5,34 +5,34 @@ from typing import Final
 
 import msgspec
 
-from audit.access.model.detection import Detection, Known
-from audit.access.model.findings import found
+from audit.access.model.detection import Detection, EventContext
+from audit.access.model.findings import make_finding
 from audit.access.model.sightings import is_news
-from audit.access.parsers.facts import by_whom, is_delete, subscription_of, word
+from audit.access.parsers.activity_facts import actor_text, fact_text, is_delete, subscription_of
 from core.weights.events import Activity, Finding, Severity, Topic
 
 
-class State(msgspec.Struct):
+class PrivateEndpointState(msgspec.Struct):
     """What this detection remembers."""
 
     raised: dict[str, int] = {}
 
 
-def _see(event: Activity, state: State, known: Known) -> Sequence[Finding]:
+def _see(event: Activity, state: PrivateEndpointState, known: EventContext) -> Sequence[Finding]:
     if not known.done or is_delete(event) or event.facts.get("approved") is False:
         return ()
-    endpoint = word(event, "endpoint")
-    subscription = word(event, "subscription") or subscription_of(endpoint)
-    tenant = word(event, "tenant")
+    endpoint = fact_text(event, "endpoint")
+    subscription = fact_text(event, "subscription") or subscription_of(endpoint)
+    tenant = fact_text(event, "tenant")
     is_own = _is_own(subscription, tenant, known)
-    name = f"{event.account} {endpoint or word(event, 'connection')} {known.day}"
+    name = f"{event.account} {endpoint or fact_text(event, 'connection')} {known.day}"
     if is_own or not is_news(state.raised, name):
         return ()
     severity, whose = Severity.HIGH, "of another tenant or subscription"
     if is_own is None:
         severity, whose = Severity.MEDIUM, "of which nobody said whose it is"
     return [
-        found(
+        make_finding(
             DETECTION,
             event,
             known,
@@ -40,13 +40,13 @@ def _see(event: Activity, state: State, known: Known) -> Sequence[Finding]:
             severity,
             f"A private endpoint {whose} was connected to {event.account}",
             f"Endpoint {endpoint or 'not told'}, subscription {subscription or 'not told'}, tenant "
-            f"{tenant or 'not told'}; approved by {by_whom(event)}. Through it the account is "
+            f"{tenant or 'not told'}; approved by {actor_text(event)}. Through it the account is "
             "reached from another network, past its firewall and this cluster's egress control.",
         )
     ]
 
 
-def _is_own(subscription: str, tenant: str, known: Known) -> bool | None:
+def _is_own(subscription: str, tenant: str, known: EventContext) -> bool | None:
     """Say whether an endpoint is the operator's; None where nobody can tell."""
     tenants, subscriptions = known.surroundings.tenants, known.surroundings.subscriptions
     if tenant and tenants and tenant not in tenants:
@@ -72,7 +72,7 @@ DETECTION: Final = Detection(
     ),
     remedy="Reject the connection, and look at what reads came through it since.",
     bound="4096 findings",
-    begin=State,
+    begin=PrivateEndpointState,
     see=_see,
     topics=frozenset({Topic.PRIVATE_ENDPOINT}),
 )

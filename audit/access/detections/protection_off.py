@@ -5,23 +5,25 @@ from typing import Final
 
 import msgspec
 
-from audit.access.model.detection import Detection, Known
-from audit.access.model.findings import found
+from audit.access.model.detection import Detection, EventContext
+from audit.access.model.findings import make_finding
 from audit.access.model.sightings import is_news
-from audit.access.parsers.facts import by_whom, is_delete
+from audit.access.parsers.activity_facts import actor_text, is_delete
 from core.weights.access import Access, Act
 from core.weights.events import Activity, Finding, Severity, Topic
 
 _GRAVE: Final = frozenset({"legalhold", "immutabilitypolicies", "locks", "haslegalhold"})
 
 
-class State(msgspec.Struct):
+class ProtectionOffState(msgspec.Struct):
     """What this detection remembers."""
 
     raised: dict[str, int] = {}
 
 
-def _see(event: Access | Activity, state: State, known: Known) -> Sequence[Finding]:
+def _see(
+    event: Access | Activity, state: ProtectionOffState, known: EventContext
+) -> Sequence[Finding]:
     if not known.done:
         return ()
     if isinstance(event, Access):
@@ -30,12 +32,12 @@ def _see(event: Access | Activity, state: State, known: Known) -> Sequence[Findi
         by = known.who
     else:
         what, severity = _of_activity(event)
-        where, by = event.account or event.resource, by_whom(event)
+        where, by = event.account or event.resource, actor_text(event)
     name = f"{where} {event.container} {what} {known.day}"
     if not what or not is_news(state.raised, name):
         return ()
     return [
-        found(
+        make_finding(
             DETECTION,
             event,
             known,
@@ -81,7 +83,7 @@ DETECTION: Final = Detection(
     ),
     remedy="Switch it on again, and look at what was deleted since (detection 6).",
     bound="4096 findings",
-    begin=State,
+    begin=ProtectionOffState,
     see=_see,
     acts=frozenset({Act.POLICY}),
     topics=frozenset({Topic.PROTECTION}),

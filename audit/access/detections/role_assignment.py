@@ -5,10 +5,10 @@ from typing import Final
 
 import msgspec
 
-from audit.access.model.detection import Detection, Known
-from audit.access.model.findings import found
+from audit.access.model.detection import Detection, EventContext
+from audit.access.model.findings import make_finding
 from audit.access.model.sightings import is_news
-from audit.access.parsers.facts import by_whom, is_delete, word
+from audit.access.parsers.activity_facts import actor_text, fact_text, is_delete
 from core.weights.events import Activity, Finding, Severity, Topic
 from core.weights.stores import WeightStore
 
@@ -38,21 +38,21 @@ _HARMLESS: Final = {
 _PART: Final = 36
 
 
-class State(msgspec.Struct):
+class RoleAssignmentState(msgspec.Struct):
     """What this detection remembers."""
 
     raised: dict[str, int] = {}
 
 
-def _see(event: Activity, state: State, known: Known) -> Sequence[Finding]:
-    role = word(event, "roleDefinitionId").rstrip("/")[-_PART:]
+def _see(event: Activity, state: RoleAssignmentState, known: EventContext) -> Sequence[Finding]:
+    role = fact_text(event, "roleDefinitionId").rstrip("/")[-_PART:]
     if not known.done or is_delete(event) or role in _HARMLESS:
         return ()
-    scope = word(event, "scope") or event.resource.partition("/providers/microsoft.auth")[0]
+    scope = fact_text(event, "scope") or event.resource.partition("/providers/microsoft.auth")[0]
     stores = list(_under(scope, event, known))
     if not stores:
         return ()
-    principal = word(event, "principalId")
+    principal = fact_text(event, "principalId")
     name = f"{scope} {role} {principal} {known.day}"
     if not is_news(state.raised, name):
         return ()
@@ -65,7 +65,7 @@ def _see(event: Activity, state: State, known: Known) -> Sequence[Finding]:
         severity = Severity.MEDIUM
     names = ", ".join(store.name for store in stores[:5])
     what = _OPENING.get(role) or f"The role {role or 'that is not told'}"
-    finding = found(
+    finding = make_finding(
         DETECTION,
         event,
         known,
@@ -74,14 +74,14 @@ def _see(event: Activity, state: State, known: Known) -> Sequence[Finding]:
         f"A role was assigned that opens {names}",
         f"{what} at "
         f"{scope or 'a scope that is not told'} for {principal or 'a principal that is not told'}, "
-        f"by {by_whom(event)}. The principal "
+        f"by {actor_text(event)}. The principal "
         + ("is" if listed else "is not")
         + " among the identities of the WeightStore.",
     )
     return [msgspec.structs.replace(finding, store=stores[0].name)]
 
 
-def _under(scope: str, event: Activity, known: Known) -> Iterator[WeightStore]:
+def _under(scope: str, event: Activity, known: EventContext) -> Iterator[WeightStore]:
     """Give the stores that lie at or below a scope; one without a resource id counts by name."""
     subscriptions = scope.count("/") <= 4 and scope.startswith("/subscriptions/")  # noqa: PLR2004
     for name, store in sorted(known.surroundings.stores.items()):
@@ -114,7 +114,7 @@ DETECTION: Final = Detection(
     remedy="Remove the assignment, or add the identity to the WeightStore and have a grant "
     "approved.",
     bound="4096 findings",
-    begin=State,
+    begin=RoleAssignmentState,
     see=_see,
     topics=frozenset({Topic.ROLE_ASSIGNMENT}),
 )

@@ -5,24 +5,24 @@ from typing import Final
 
 import msgspec
 
-from audit.access.model.detection import Detection, Known
-from audit.access.model.findings import found
+from audit.access.model.detection import Detection, EventContext
+from audit.access.model.findings import make_finding
 from audit.access.model.sightings import is_news
-from audit.access.parsers.facts import by_whom, is_delete, word
+from audit.access.parsers.activity_facts import actor_text, fact_text, is_delete
 from core.weights.events import Activity, Finding, Severity, Topic
 
 
-class State(msgspec.Struct):
+class SftpOrLocalUsersState(msgspec.Struct):
     """What this detection remembers."""
 
     raised: dict[str, int] = {}
 
 
-def _see(event: Activity, state: State, known: Known) -> Sequence[Finding]:
+def _see(event: Activity, state: SftpOrLocalUsersState, known: EventContext) -> Sequence[Finding]:
     if not known.done or is_delete(event):
         return ()
     switches = [event.facts.get("sftp"), event.facts.get("localUsers")]
-    user = word(event, "user")
+    user = fact_text(event, "user")
     if not user and True not in switches and False in switches:
         return ()
     name = f"{event.account} {user} {known.day}"
@@ -30,14 +30,14 @@ def _see(event: Activity, state: State, known: Known) -> Sequence[Finding]:
         return ()
     what = "A local user was made or given a password" if user else "SFTP or local users were on"
     return [
-        found(
+        make_finding(
             DETECTION,
             event,
             known,
             (name,),
             Severity.HIGH,
             f"{event.account}: {what.replace('were on', 'were switched on')}",
-            f"By {by_whom(event)}: {event.operation}"
+            f"By {actor_text(event)}: {event.operation}"
             + (f", for the user {user}" if user else "")
             + ". Local users sign in with a password or key of the account's own: no grant, no "
             "identity risk and no attribution covers them.",
@@ -57,7 +57,7 @@ DETECTION: Final = Detection(
     blind=("users that were there before the log", "what an account allows from its beginning"),
     remedy="Set isSftpEnabled and isLocalUserEnabled to false, and delete the local users.",
     bound="4096 findings",
-    begin=State,
+    begin=SftpOrLocalUsersState,
     see=_see,
     topics=frozenset({Topic.SFTP_OR_LOCAL_USERS}),
 )

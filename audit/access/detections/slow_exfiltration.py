@@ -6,11 +6,17 @@ from typing import Final
 
 import msgspec
 
-from audit.access.baselines.blob_sizes import Blobs, note_change, note_read, of_others, size_of
+from audit.access.baselines.blob_sizes import (
+    BlobSizes,
+    bytes_of_others,
+    note_change,
+    note_read,
+    size_of,
+)
 from audit.access.baselines.footprints import Footprint, add_window, forget_before
-from audit.access.model.detection import DAY_S, Detection, Known, Tuned, Young
-from audit.access.model.findings import day_text, found, size_text
-from audit.access.model.sightings import LISTED, digest_of, touched
+from audit.access.model.detection import DAY_S, Detection, EventContext, Tunable, YoungBaseline
+from audit.access.model.findings import day_text, make_finding, size_text
+from audit.access.model.sightings import LISTED, digest_of, touch
 from core.weights.access import Access, Act, Confidence
 from core.weights.events import Finding, Severity
 
@@ -44,16 +50,16 @@ class Reader(msgspec.Struct, gc=False, array_like=True):
     """What it came to at the end of each window before, the last ones."""
 
 
-class State(msgspec.Struct):
+class SlowExfiltrationState(msgspec.Struct):
     """What this detection remembers."""
 
     readers: dict[str, Reader] = {}
-    written: Blobs = msgspec.field(default_factory=Blobs)
+    written: BlobSizes = msgspec.field(default_factory=BlobSizes)
     unsized: dict[str, float] = {}
     """Stores whose `checkpointSize` nobody said, and when they were read last."""
 
 
-def _see(access: Access, state: State, known: Known) -> Sequence[Finding]:
+def _see(access: Access, state: SlowExfiltrationState, known: EventContext) -> Sequence[Finding]:
     if not known.done:
         return ()
     if access.act is not Act.READ:
@@ -69,16 +75,18 @@ def _see(access: Access, state: State, known: Known) -> Sequence[Finding]:
     return ()
 
 
-def _count(access: Access, state: State, known: Known, checkpoint: int) -> Sequence[Finding]:
+def _count(
+    access: Access, state: SlowExfiltrationState, known: EventContext, checkpoint: int
+) -> Sequence[Finding]:
     digest = digest_of(access.container, access.blob)
-    amount = of_others(state.written, digest, access, known, known.tuned["slow_own_times"])
+    amount = bytes_of_others(state.written, digest, access, known, known.tuned["slow_own_times"])
     if not amount:
         return ()
     note_read(state.written, digest, known.day)
     window = int(known.tuned["slow_window_days"])
     is_strange = not _is_accounted(access)
     name = f"{known.pair} strange" if is_strange else known.pair
-    reader = touched(state.readers, name, Reader, _MOST)
+    reader = touch(state.readers, name, Reader, _MOST)
     if known.day > reader.last_day:
         _begin_day(reader, known.day, window, known.tuned["slow_most_share_a_day"] * checkpoint)
     reader.events += 1
@@ -115,7 +123,12 @@ def _begin_day(reader: Reader, day: int, window: int, most: float) -> None:
 
 
 def _judge(
-    access: Access, state: State, reader: Reader, known: Known, *, is_strange: bool
+    access: Access,
+    state: SlowExfiltrationState,
+    reader: Reader,
+    known: EventContext,
+    *,
+    is_strange: bool,
 ) -> Sequence[Finding]:
     tuned, checkpoint = known.tuned, known.checkpoint_bytes(access.store)
     most = tuned["slow_most_share_a_day"] * checkpoint
@@ -143,7 +156,7 @@ def _judge(
     else:
         peers = f" Three of four other readers came to less than {size_text(usual)}." * bool(usual)
     return [
-        found(
+        make_finding(
             DETECTION,
             access,
             known,
@@ -161,7 +174,7 @@ def _judge(
     ]
 
 
-def _accounted_severity(readers: dict[str, Reader], store: str, known: Known) -> Severity:
+def _accounted_severity(readers: dict[str, Reader], store: str, known: EventContext) -> Severity:
     """Say how grave it is where all is granted: where many do so, it is how the store is used."""
     oldest = known.day - known.tuned["slow_window_days"]
     many = sum(
@@ -170,13 +183,13 @@ def _accounted_severity(readers: dict[str, Reader], store: str, known: Known) ->
     return Severity.LOW if many > known.tuned["slow_crowd"] else Severity.MEDIUM
 
 
-def _own(reader: Reader, known: Known) -> float:
+def _own(reader: Reader, known: EventContext) -> float:
     """Give what a reader comes to by its own past; 0 where there is too little of that."""
     before = reader.before
     return median(before) if len(before) >= known.tuned["slow_least_windows"] else 0.0
 
 
-def _usual(readers: dict[str, Reader], store: str, reader: Reader, known: Known) -> float:
+def _usual(readers: dict[str, Reader], store: str, reader: Reader, known: EventContext) -> float:
     """Give what three of four other readers stay below; 0 where there are too few."""
     oldest = known.day - known.tuned["slow_window_days"]
     totals = sorted(
@@ -189,9 +202,9 @@ def _usual(readers: dict[str, Reader], store: str, reader: Reader, known: Known)
     return totals[3 * len(totals) // 4]
 
 
-def _young(state: State, now: float) -> Sequence[Young]:
+def _young(state: SlowExfiltrationState, now: float) -> Sequence[YoungBaseline]:
     return [
-        Young(
+        YoungBaseline(
             detection=DETECTION.id,
             subject=store,
             why="the WeightStore has no checkpointSize: what is read of it is not held against one",
@@ -229,64 +242,64 @@ DETECTION: Final = Detection(
     remedy="Look at what ran under the principal on these days, and where that could connect to: "
     "a slow reader needs a way out. End the grant until it is known.",
     bound=f"{_MOST} pairs of principal and store, 128 blobs and the window's days of each",
-    begin=State,
+    begin=SlowExfiltrationState,
     see=_see,
     acts=frozenset({Act.READ, Act.WRITE, Act.COPY}),
     tuning=(
-        Tuned(
+        Tunable(
             "slow_window_days",
             30,
             "days",
             "a month: at a day's share of 3 % the whole is out; memory grows with it",
         ),
-        Tuned(
+        Tunable(
             "slow_share",
             0.8,
             "of a checkpoint",
             "some of a checkpoint's bytes (optimizer state, logs) are of no use to a thief, and "
             "what is sampled is off by some per cent",
         ),
-        Tuned(
+        Tunable(
             "slow_most_share_a_day",
             0.3,
             "of a checkpoint",
             "whoever takes more in a day is not slow: that is seen at once",
         ),
-        Tuned(
+        Tunable(
             "slow_times_peers",
             1.5,
             "times",
             "who reads half as much again as three of four others is not one of them",
         ),
-        Tuned(
+        Tunable(
             "slow_times_self",
             2.0,
             "times",
             "whoever reads a checkpoint a month in small parts for its work does so each month; "
             "twice its own median is more than seasons make",
         ),
-        Tuned(
+        Tunable(
             "slow_least_windows",
             3,
             "windows",
             "the median of fewer is chance; until then others are what it is held against",
         ),
-        Tuned(
+        Tunable(
             "slow_crowd",
             5,
             "others",
             "where five others of the store were found within the window, reading so is how it is "
             "used; severity is low then",
         ),
-        Tuned("slow_least_peers", 8, "readers", "the upper quarter of fewer is one or two"),
-        Tuned(
+        Tunable("slow_least_peers", 8, "readers", "the upper quarter of fewer is one or two"),
+        Tunable(
             "slow_own_times",
             8.0,
             "times",
             "of what its writer put there in blocks: a trainer reads its checkpoint back some "
             "times; who only adds a block to a blob reads far more than that",
         ),
-        Tuned(
+        Tunable(
             "slow_least_days",
             3,
             "days",

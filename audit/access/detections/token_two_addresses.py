@@ -6,9 +6,9 @@ from typing import Final
 
 import msgspec
 
-from audit.access.model.detection import HOUR_S, Detection, Known, Tuned
-from audit.access.model.findings import found, stamp
-from audit.access.model.sightings import LISTED, is_news, network_of, touched
+from audit.access.model.detection import HOUR_S, Detection, EventContext, Tunable
+from audit.access.model.findings import make_finding, time_text
+from audit.access.model.sightings import LISTED, is_news, network_of, touch
 from core.weights.access import Access, Act, Caller, SignedBy
 from core.weights.events import Finding, Severity
 
@@ -34,17 +34,17 @@ class Token(msgspec.Struct, gc=False, array_like=True):
     uses: dict[str, Use] = {}
 
 
-class State(msgspec.Struct):
+class TokenTwoAddressesState(msgspec.Struct):
     """What this detection remembers."""
 
     tokens: dict[str, Token] = {}
     raised: dict[str, int] = {}
 
 
-def _see(access: Access, state: State, known: Known) -> Sequence[Finding]:
+def _see(access: Access, state: TokenTwoAddressesState, known: EventContext) -> Sequence[Finding]:
     if access.signed_by is not SignedBy.OAUTH or not access.token or not access.address:
         return ()
-    token = touched(state.tokens, access.token, lambda: Token(first=known.at), _MOST)
+    token = touch(state.tokens, access.token, lambda: Token(first=known.at), _MOST)
     if known.at > token.first + known.tuned["token_lives_hours"] * HOUR_S:
         token.first, token.uses = known.at, {}
     use = token.uses.get(access.address)
@@ -68,25 +68,29 @@ def _see(access: Access, state: State, known: Known) -> Sequence[Finding]:
 
 
 def _judge(
-    access: Access, state: State, known: Known, token: Token, other: tuple[str, Use]
+    access: Access,
+    state: TokenTwoAddressesState,
+    known: EventContext,
+    token: Token,
+    other: tuple[str, Use],
 ) -> Sequence[Finding]:
     address, use = other
     is_inside = access.caller in LISTED and Caller(use.caller) in LISTED
-    name = f"{access.token} {stamp(token.first)}"
+    name = f"{access.token} {time_text(token.first)}"
     if not is_news(state.raised, name, 1 if is_inside else 2):
         return ()
     return [
-        found(
+        make_finding(
             DETECTION,
             access,
             known,
             (name, str(is_inside)),
             Severity.MEDIUM if is_inside else Severity.HIGH,
             f"One token of {known.who} is used from two addresses",
-            f"From {address} ({use.caller}), last at {stamp(use.at)}, and now from "
+            f"From {address} ({use.caller}), last at {time_text(use.at)}, and now from "
             f"{access.address} ({access.caller.value}). The token is known since "
-            f"{stamp(token.first)}. One NAT pool, one node with its Pods, and two addresses of one "
-            "Pod were ruled out.",
+            f"{time_text(token.first)}. One NAT pool, one node with its Pods, and two addresses of "
+            "one Pod were ruled out.",
             first=token.first,
             events=2,
             addresses=[address],
@@ -140,11 +144,11 @@ DETECTION: Final = Detection(
     remedy="Revoke the identity's sessions, find where the token was taken (exec, logs, a debug "
     "container), and bind egress to the private endpoint.",
     bound=f"{_MOST} tokens with {_MOST_ADDRESSES} addresses each, as many findings",
-    begin=State,
+    begin=TokenTwoAddressesState,
     see=_see,
     acts=frozenset({Act.READ, Act.COPY, Act.WRITE}),
     tuning=(
-        Tuned(
+        Tunable(
             "token_lives_hours",
             25,
             "hours",

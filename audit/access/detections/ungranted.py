@@ -5,9 +5,9 @@ from typing import Final
 
 import msgspec
 
-from audit.access.model.detection import Detection, Known, Tuned
-from audit.access.model.findings import found, size_text
-from audit.access.model.sightings import is_news, origin_of, touched
+from audit.access.model.detection import Detection, EventContext, Tunable
+from audit.access.model.findings import make_finding, size_text
+from audit.access.model.sightings import is_news, origin_of, touch
 from core.weights.access import Access, Act, SignedBy
 from core.weights.events import Finding, Severity
 
@@ -26,19 +26,19 @@ class Done(msgspec.Struct, gc=False, array_like=True):
     events: int = 0
 
 
-class State(msgspec.Struct):
+class UngrantedState(msgspec.Struct):
     """What this detection remembers."""
 
     done: dict[str, Done] = {}
     raised: dict[str, int] = {}
 
 
-def _see(access: Access, state: State, known: Known) -> Sequence[Finding]:
+def _see(access: Access, state: UngrantedState, known: EventContext) -> Sequence[Finding]:
     if not access.ungranted or not known.done or access.signed_by in _UNSIGNED:
         return ()
     is_listing = access.act in _LISTING
     name = f"{known.pair} {known.day}"
-    done = touched(state.done, name, lambda: Done(known.at), _MOST)
+    done = touch(state.done, name, lambda: Done(known.at), _MOST)
     done.bytes += access.bytes_out if access.act is Act.READ else 0
     done.events += 1
     checkpoint = known.checkpoint_bytes(access.store)
@@ -52,7 +52,7 @@ def _see(access: Access, state: State, known: Known) -> Sequence[Finding]:
         return ()
     did = "looked at" if is_listing else _DID.get(access.act, "accessed")
     return [
-        found(
+        make_finding(
             DETECTION,
             access,
             known,
@@ -89,11 +89,11 @@ DETECTION: Final = Detection(
     remedy="Ask for a grant and have two others approve it, or take the identity's role on the "
     "store away.",
     bound=f"{_MOST} pairs of principal and store of a day, as many findings",
-    begin=State,
+    begin=UngrantedState,
     see=_see,
     acts=frozenset(Act),
     tuning=(
-        Tuned(
+        Tunable(
             "ungranted_grave_share",
             0.1,
             "of a checkpoint",

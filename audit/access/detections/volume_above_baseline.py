@@ -6,12 +6,18 @@ from typing import Final
 
 import msgspec
 
-from audit.access.baselines.blob_sizes import Blobs, note_change, note_read, size_of
-from audit.access.baselines.daily_amounts import Days, Usual, add, raise_to, usual_before
+from audit.access.baselines.blob_sizes import BlobSizes, note_change, note_read, size_of
+from audit.access.baselines.daily_amounts import (
+    DailyAmounts,
+    UsualAmount,
+    add_amount,
+    raise_amount,
+    usual_before,
+)
 from audit.access.baselines.footprints import Footprint, add_day, forget_before
-from audit.access.model.detection import DAY_S, GIB, Detection, Known, Tuned, Young
-from audit.access.model.findings import count_text, day_text, found, size_text
-from audit.access.model.sightings import crowd_of, digest_of, is_news, touched
+from audit.access.model.detection import DAY_S, GIB, Detection, EventContext, Tunable, YoungBaseline
+from audit.access.model.findings import count_text, day_text, make_finding, size_text
+from audit.access.model.sightings import count_crowd, digest_of, is_news, touch
 from core.weights.access import Access, Act
 from core.weights.events import Finding, Severity
 
@@ -29,8 +35,8 @@ class Reader(msgspec.Struct, gc=False, array_like=True):
     """What one principal reads of one store."""
 
     footprint: Footprint = msgspec.field(default_factory=Footprint)
-    bytes: Days = msgspec.field(default_factory=Days)
-    blobs: Days = msgspec.field(default_factory=Days)
+    bytes: DailyAmounts = msgspec.field(default_factory=DailyAmounts)
+    blobs: DailyAmounts = msgspec.field(default_factory=DailyAmounts)
     first: float = 0.0
     """Its first read of the day."""
     events: int = 0
@@ -40,19 +46,19 @@ class Reader(msgspec.Struct, gc=False, array_like=True):
     notable_blobs: float = math.inf
 
 
-class State(msgspec.Struct):
+class VolumeAboveBaselineState(msgspec.Struct):
     """What this detection remembers."""
 
     readers: dict[str, Reader] = {}
-    peers: dict[str, Days] = {}
+    peers: dict[str, DailyAmounts] = {}
     """Of each store: the largest day reader, by day."""
     crowds: dict[str, dict[int, int]] = {}
     """Of each store: how many were found on its last days."""
-    written: Blobs = msgspec.field(default_factory=Blobs)
+    written: BlobSizes = msgspec.field(default_factory=BlobSizes)
     raised: dict[str, int] = {}
 
 
-def _see(access: Access, state: State, known: Known) -> Sequence[Finding]:
+def _see(access: Access, state: VolumeAboveBaselineState, known: EventContext) -> Sequence[Finding]:
     if not known.done:
         return ()
     if access.act is not Act.READ:
@@ -60,7 +66,7 @@ def _see(access: Access, state: State, known: Known) -> Sequence[Finding]:
         return ()
     if not access.bytes_out:
         return ()
-    reader = touched(state.readers, known.pair, Reader, _MOST)
+    reader = touch(state.readers, known.pair, Reader, _MOST)
     if known.day > reader.last_day:
         _begin_day(reader, known, known.checkpoint_bytes(access.store))
     reader.events += 1
@@ -70,12 +76,12 @@ def _see(access: Access, state: State, known: Known) -> Sequence[Finding]:
     gained, fresh = add_day(reader.footprint, digest, known.day, access.bytes_out, size)
     if not gained and not fresh:
         return ()
-    total = add(reader.bytes, known.day, gained)
-    blobs = add(reader.blobs, known.day, fresh) if fresh else 0.0
+    total = add_amount(reader.bytes, known.day, gained)
+    blobs = add_amount(reader.blobs, known.day, fresh) if fresh else 0.0
     peers = state.peers.get(access.store)
     if peers is None:
-        peers = state.peers[access.store] = Days()
-    raise_to(peers, known.day, total)
+        peers = state.peers[access.store] = DailyAmounts()
+    raise_amount(peers, known.day, total)
     if total < reader.notable and blobs < reader.notable_blobs and known.day == reader.last_day:
         return ()
     # Looked at again only where it is notably more: most reads end above.
@@ -84,7 +90,7 @@ def _see(access: Access, state: State, known: Known) -> Sequence[Finding]:
     return _judge(access, state, reader, known)
 
 
-def _begin_day(reader: Reader, known: Known, checkpoint: int) -> None:
+def _begin_day(reader: Reader, known: EventContext, checkpoint: int) -> None:
     """Set from what on the day is looked at."""
     reader.last_day, reader.first, reader.events = known.day, known.at, 0
     forget_before(reader.footprint, known.day - _FORGET_DAYS)
@@ -98,7 +104,9 @@ def _begin_day(reader: Reader, known: Known, checkpoint: int) -> None:
         reader.notable_blobs = max(least_blobs, _limit(blobs, known))
 
 
-def _judge(access: Access, state: State, reader: Reader, known: Known) -> Sequence[Finding]:
+def _judge(
+    access: Access, state: VolumeAboveBaselineState, reader: Reader, known: EventContext
+) -> Sequence[Finding]:
     least, least_blobs = _least(known)
     usual = usual_before(reader.bytes, known.day)
     total = reader.bytes.totals.get(known.day, 0.0)
@@ -119,9 +127,9 @@ def _judge(access: Access, state: State, reader: Reader, known: Known) -> Sequen
     name = f"{known.pair} {known.day}"
     if over < 1.0 or not is_news(state.raised, name, level):
         return ()
-    crowd = crowd_of(state.crowds, access.store, known.day)
+    crowd = count_crowd(state.crowds, access.store, known.day)
     return [
-        found(
+        make_finding(
             DETECTION,
             access,
             known,
@@ -140,7 +148,7 @@ def _judge(access: Access, state: State, reader: Reader, known: Known) -> Sequen
     ]
 
 
-def _severity(level: int, crowd: int, known: Known) -> Severity:
+def _severity(level: int, crowd: int, known: EventContext) -> Severity:
     """Say how grave it is: what many do on the same days has a common cause, mostly a good one."""
     if crowd >= known.tuned["volume_crowd"]:
         return Severity.LOW
@@ -148,7 +156,11 @@ def _severity(level: int, crowd: int, known: Known) -> Severity:
 
 
 def _judge_young(
-    access: Access, state: State, reader: Reader, known: Known, total: float
+    access: Access,
+    state: VolumeAboveBaselineState,
+    reader: Reader,
+    known: EventContext,
+    total: float,
 ) -> Sequence[Finding]:
     """Hold one of whom little is known against the largest days of all others."""
     peers = usual_before(state.peers[access.store], known.day)
@@ -159,7 +171,7 @@ def _judge_young(
     if total < limit or not is_news(state.raised, name):
         return ()
     return [
-        found(
+        make_finding(
             DETECTION,
             access,
             known,
@@ -176,7 +188,7 @@ def _judge_young(
     ]
 
 
-def _limit(usual: Usual, known: Known, checkpoint: int = 0) -> float:
+def _limit(usual: UsualAmount, known: EventContext, checkpoint: int = 0) -> float:
     """Give from where on a day is unusual: a large part of a checkpoint needs less to be."""
     tuned = known.tuned
     limit = usual.limit(tuned["volume_distances"], tuned["volume_least_spread"])
@@ -186,19 +198,19 @@ def _limit(usual: Usual, known: Known, checkpoint: int = 0) -> float:
     return min(limit, max(near, tuned["volume_large_share"] * checkpoint))
 
 
-def _is_young(usual: Usual, known: Known) -> bool:
+def _is_young(usual: UsualAmount, known: EventContext) -> bool:
     return usual.days < known.tuned["volume_least_days"]
 
 
-def _least(known: Known) -> tuple[float, float]:
+def _least(known: EventContext) -> tuple[float, float]:
     return known.tuned["volume_least_gib"] * GIB, known.tuned["volume_least_blobs"]
 
 
-def _young(state: State, now: float) -> Sequence[Young]:
+def _young(state: VolumeAboveBaselineState, now: float) -> Sequence[YoungBaseline]:
     least = int(_LEAST_DAYS.value)
     recent = int(now // DAY_S) - _FORGET_DAYS
     return [
-        Young(
+        YoungBaseline(
             detection=DETECTION.id,
             subject=name,
             why=f"{len(reader.bytes.totals)} days with reads; {least} are needed",
@@ -208,7 +220,7 @@ def _young(state: State, now: float) -> Sequence[Young]:
     ]
 
 
-_LEAST_DAYS: Final = Tuned(
+_LEAST_DAYS: Final = Tunable(
     "volume_least_days",
     10,
     "days with reads",
@@ -240,51 +252,51 @@ DETECTION: Final = Detection(
     remedy="Ask the humans behind the Pods what they ran. If nobody knows, end the grant, and "
     "revoke the identity's sessions or federated credential.",
     bound=f"{_MOST} pairs of principal and store, 60 days and 128 blobs of each; 20,000 sizes",
-    begin=State,
+    begin=VolumeAboveBaselineState,
     see=_see,
     acts=frozenset({Act.READ, Act.WRITE, Act.COPY}),
     tuning=(
         _LEAST_DAYS,
-        Tuned(
+        Tunable(
             "volume_distances",
             5,
             "normal distances",
             "logarithms of daily bytes have heavy tails; three fire weekly among 200 principals, "
             "five are a factor of 7 for the least spread",
         ),
-        Tuned(
+        Tunable(
             "volume_near_distances",
             3,
             "normal distances",
             "for a day that comes to a large part of a checkpoint: missing it costs more than "
             "looking at it",
         ),
-        Tuned(
+        Tunable(
             "volume_large_share",
             0.5,
             "of a checkpoint",
             "half of a model is worth a look wherever it is more than twice what is usual",
         ),
-        Tuned(
+        Tunable(
             "volume_least_spread",
             0.4,
             "of logarithms",
             "whoever reads the same each day must not be found for half as much again",
         ),
-        Tuned(
+        Tunable(
             "volume_crowd",
             4,
             "findings",
             "four principals that go beyond their habits on the same two days are no chance, and "
             "intruders seldom have as many; they stay listed",
         ),
-        Tuned(
+        Tunable(
             "volume_least_gib",
             20,
             "GiB",
             "less is no model that is worth a grant; the weights of 7 billion parameters are 14",
         ),
-        Tuned(
+        Tunable(
             "volume_least_blobs",
             200,
             "blobs",

@@ -1,4 +1,4 @@
-"""Shows what the ledger took to the detections in the order of time; its state outlives a crash."""
+"""Shows events to the detections in the order of time; its state outlives a crash."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -6,10 +6,10 @@ from typing import Final, Protocol
 
 import msgspec
 
-from audit.access.detections.engine import Broken
-from audit.access.ingest.event_order import Ordering, event_seconds
-from audit.access.ingest.memory import Memory
-from audit.access.model.detection import Event, Surroundings
+from audit.access.detections.engine import BrokenDetection
+from audit.access.ingest.event_order import EventOrder, event_seconds
+from audit.access.ingest.memory import IngestMemory
+from audit.access.model.detection import DetectionSurroundings, Event
 from core.weights.events import Finding
 from core.weights.stores import WeightStore
 
@@ -17,13 +17,13 @@ FORMAT: Final = 1
 """Of what `saved` gives."""
 
 
-class Seeing(Protocol):
+class FeedEngine(Protocol):
     """The detections: `audit.access.detections.engine.Engine`."""
 
-    broken: dict[str, Broken]
+    broken: dict[str, BrokenDetection]
     """Those that failed."""
 
-    def see(self, event: Event, surroundings: Surroundings) -> list[Finding]:
+    def see(self, event: Event, surroundings: DetectionSurroundings) -> list[Finding]:
         """Show them an event; give what they found."""
 
     def snapshot(self) -> bytes:
@@ -34,12 +34,12 @@ class Seeing(Protocol):
 
 
 @dataclass
-class Around:
+class MemorySurroundings:
     """What detections may know besides events (`Surroundings`)."""
 
     cluster: str
-    memory: Memory
-    ordering: Ordering
+    memory: IngestMemory
+    ordering: EventOrder
     tenants: frozenset[str] = frozenset()
     subscriptions: frozenset[str] = frozenset()
 
@@ -67,11 +67,11 @@ class _Saved(msgspec.Struct):
 
 
 @dataclass
-class Watch:
+class DetectionFeed:
     """Events on their way to the detections. Positions are of the ledger's log."""
 
-    engine: Seeing
-    around: Around
+    engine: FeedEngine
+    around: MemorySurroundings
     on_problem: Callable[[str], None]
     """Is told what of a checkpoint could not be used."""
     events: int = 0

@@ -31,7 +31,7 @@ _TAGS: Final = {"access": Access, "activity": Activity, "gap": LogGap}
 _KINDS: Final = {kind: tag for tag, kind in _TAGS.items()}
 
 
-class Ordering:
+class EventOrder:
     """Holds events back until the watermark has passed them. Times are Unix seconds."""
 
     def __init__(self, delay_s: float = DELAY_S, most: int = MOST_HELD) -> None:

@@ -1,14 +1,14 @@
-"""What one stretch of a source came to, counted: each record is in it once. Pure."""
+"""Counts what one batch of a source came to: each record is in it once. Pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final
 
-from audit.access.model.batch import Stretch
-from audit.access.parsers.reader import Read
+from audit.access.model.batch import RecordBatch
+from audit.access.parsers.reader import ParsedRecord
 from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
-from audit.ledger.store.delivery import Stored
+from audit.ledger.store.delivery import StoredDelivery
 from core.base.ids import stable_id
 from core.base.times import milli_text
 from core.decision.document import uuid7_unix_ms
@@ -21,10 +21,10 @@ _CLOCKS_MS: Final = 60_000
 
 
 @dataclass
-class Taken:
+class BatchIntake:
     """A stretch whose records were read."""
 
-    stretch: Stretch
+    stretch: RecordBatch
     read: int = 0
     """Records of it."""
     accesses: list[Access] = field(default_factory=list)
@@ -35,7 +35,7 @@ class Taken:
     begun: bytes | None = None
     """What operations of Azure's have begun by its end, where it tells of one."""
 
-    def add(self, read: Read) -> None:
+    def add(self, read: ParsedRecord) -> None:
         """Take what a record is."""
         if isinstance(read, Access):
             self.accesses.append(read)
@@ -83,7 +83,7 @@ class Taken:
 
 
 @dataclass(frozen=True)
-class Counted:
+class BatchCounts:
     """What became of a stretch's records in the ledger."""
 
     stored: int
@@ -94,7 +94,7 @@ class Counted:
     late: int
 
 
-def intake_of(cluster: str, taken: Taken, counted: Counted, now_ms: int) -> Intake:
+def make_intake(cluster: str, taken: BatchIntake, counted: BatchCounts, now_ms: int) -> Intake:
     """Give the document that says what a stretch came to."""
     stretch = taken.stretch
     first, last = taken.times_ms
@@ -133,7 +133,7 @@ def event_frame(kind: FrameKind, event: Activity | LogGap | Finding) -> Frame:
     return Frame(kind, decision_frame_id(event.id), encode_event(event))
 
 
-def _place(stretch: Stretch, place: str) -> str:
+def _place(stretch: RecordBatch, place: str) -> str:
     return f"{stretch.key}@{place}" if place else ""
 
 
@@ -141,7 +141,7 @@ def _text(time_ms: int) -> str:
     return milli_text(time_ms) if time_ms else ""
 
 
-def counted_of(taken: Taken, stored: Stored, late: int) -> Counted:
+def count_batch(taken: BatchIntake, stored: StoredDelivery, late: int) -> BatchCounts:
     """Count what became of the records; one that tells of several activities is one."""
     new = set(stored.ids.get(FrameKind.ACTIVITY, ()))
     told = sum(
@@ -151,4 +151,4 @@ def counted_of(taken: Taken, stored: Stored, late: int) -> Counted:
     records = len(taken.accesses) + len(taken.activities)
     count = len(stored.accesses) + told
     aside = min(stored.quarantined, records - count)
-    return Counted(stored=count, known=records - count - aside, aside=aside, late=late)
+    return BatchCounts(stored=count, known=records - count - aside, aside=aside, late=late)

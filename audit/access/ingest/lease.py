@@ -1,11 +1,11 @@
-"""Whose turn it is to take in a cluster's logs: two at once would each see half of the story."""
+"""The lease of a cluster's ingest: two at once would each see half of the story."""
 
 import time
 from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
-from audit.access.ingest.projections import Reading
-from audit.ledger.store.delivery import Delivery, Stored, Then
+from audit.access.ingest.projections import FollowedLedger
+from audit.ledger.store.delivery import Delivery, FollowUp, StoredDelivery
 from core.base.errors import LedgerError
 from core.base.ids import uuid7
 
@@ -18,20 +18,22 @@ OTHER_S: Final = 60.0
 TAKEN_OVER: Final = "another process takes in this cluster's logs now: one of both must end"
 
 
-class Ledger(Reading, Protocol):
+class IngestLedger(FollowedLedger, Protocol):
     """What is asked of `audit.ledger.store.store.Store`."""
 
-    async def ingest(self, cluster: str, delivery: Delivery, then: Then | None = None) -> Stored:
+    async def ingest(
+        self, cluster: str, delivery: Delivery, then: FollowUp | None = None
+    ) -> StoredDelivery:
         """Keep a delivery, and what is made of what is new in it."""
 
     async def places(self, cluster: str) -> dict[str, bytes]:
         """Give where sources go on."""
 
 
-class Turn:
+class IngestLease:
     """One process's claim. Whoever comes takes over; who was taken over from waits."""
 
-    def __init__(self, ledger: Ledger, cluster: str, clock: Callable[[], float]) -> None:
+    def __init__(self, ledger: IngestLedger, cluster: str, clock: Callable[[], float]) -> None:
         """Draw a name for the process."""
         self._ledger = ledger
         self._cluster = cluster

@@ -1,14 +1,14 @@
-"""What an ingest knows besides the records themselves: from the ledger, as its documents come."""
+"""What an ingest knows besides the records, from the ledger: Pods, identities, grants, stores."""
 
 from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 
-from audit.access.attribution.grant_history import Grants
+from audit.access.attribution.grant_history import GrantHistory
 from audit.access.attribution.histories import Histories
 from audit.access.attribution.pods import MOST_PODS
-from audit.access.attribution.risk_history import Standings
+from audit.access.attribution.risk_history import RiskHistory
 from audit.access.parsers.store_index import WeightStores
 from audit.ledger.records.frames import FrameKind
 from core.base.errors import InvalidObjectError
@@ -33,7 +33,7 @@ KINDS: Final = frozenset(
 """What it is made of."""
 
 
-class Memory:
+class IngestMemory:
     """Histories of Pods and identities, grants, WeightStores, and who was at risk.
 
     WeightStores are known as they are now: what held weights last month and does not any more is
@@ -42,8 +42,8 @@ class Memory:
 
     def __init__(self, most_pods: int = MOST_PODS) -> None:
         self.histories = Histories(most_pods)
-        self.grants = Grants()
-        self.standings = Standings()
+        self.grants = GrantHistory()
+        self.standings = RiskHistory()
         self.by_name: dict[str, WeightStore] = {}
         self.index = WeightStores(())
         self.unreadable: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""What Prometheus sees of the logs of storage on their way into the ledger."""
+"""Prometheus metrics of the ingest of weight logs."""
 
 import math
 import time
@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from audit.access.ingest.counts import CONFIDENCES, Counts
-from audit.access.ingest.pipeline import Ingest
+from audit.access.ingest.pipeline import CONFIDENCES, Ingest, IngestCounts
 from audit.ledger.records.metric_families import counter_of, gauge_of
 
 
@@ -25,7 +24,7 @@ class WeightsCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         """Give the metrics as of now."""
         ingest = self._ingest()
-        counts = Counts() if ingest is None else ingest.counts
+        counts = IngestCounts() if ingest is None else ingest.counts
         failures = {} if ingest is None else ingest.failures
         yield _pairs(
             "sallyport_weight_records",
@@ -56,7 +55,7 @@ class WeightsCollector(Collector):
         yield counter_of("sallyport_weight_failures", text, "detection", failures)
         yield from self._times(counts, -math.inf if ingest is None else ingest.watermark)
 
-    def _times(self, counts: Counts, watermark: float) -> Iterator[Metric]:
+    def _times(self, counts: IngestCounts, watermark: float) -> Iterator[Metric]:
         now = self._clock()
         family = GaugeMetricFamily(
             "sallyport_weight_lag_seconds",

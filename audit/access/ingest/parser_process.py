@@ -1,9 +1,9 @@
-"""Reads records of storage in a second process: where many come, one core is not enough.
+"""The parser process: reads records of storage where many come and one core is not enough.
 
-It is started for a stretch that is worth it, is given the records and gives accesses back, all over
+It is started for a batch that is worth it, is given the records and gives accesses back, all over
 its standard input and output as MessagePack with a length before it; it ends when its input does,
-so also when its parent was killed. What it cannot read, `audit.access.parsers.reader.Reader`
-reads, and says why: so both together read what the reader alone does.
+so also when its parent was killed. What it cannot read, `audit.access.parsers.reader.Reader` reads,
+and says why: so both together read what the reader alone does.
 """
 
 import pickle
@@ -17,13 +17,12 @@ from typing import IO, Final
 
 import msgspec
 
-from audit.access.model.batch import Record
+from audit.access.model.batch import SourceRecord
 from audit.access.parsers.caller_networks import CallerNetworks, Callers
-from audit.access.parsers.shapes import fields_or_object
-from audit.access.parsers.storage_fields import Fields
-from audit.access.parsers.storage_log import Reading, access_of
+from audit.access.parsers.storage_fields import StorageFields, fields_or_object
+from audit.access.parsers.storage_log import StorageContext, access_of
 from audit.access.parsers.store_index import WeightStores
-from audit.access.sources.lines import Lines
+from audit.access.sources.envelopes import LineRecords
 from core.base.errors import UnreadableRecordError
 from core.base.networks import network_of
 from core.weights.access import Access
@@ -58,7 +57,7 @@ _TASK: Final = msgspec.msgpack.Decoder(_Task)
 _READ: Final = msgspec.msgpack.Decoder(list[Access | None])
 
 
-class Beside:
+class ParserProcess:
     """The second process. One thread at a time may use it."""
 
     def __init__(self, cluster: str, networks: CallerNetworks) -> None:
@@ -73,14 +72,14 @@ class Beside:
         """Why it is not used any more."""
 
     def read(
-        self, records: Sequence[Record], source: str, stores: WeightStores
+        self, records: Sequence[SourceRecord], source: str, stores: WeightStores
     ) -> Sequence[Access | None]:
         """Give the access of each record, None where it is to be read otherwise."""
         if self.problem or not _is_worth(records):
             return (None,) * len(records)
         known = self._stores is stores
         new = b"" if known else pickle.dumps(list(stores.by_name.values()))
-        if isinstance(records, Lines):
+        if isinstance(records, LineRecords):
             task = _Task(source, [], records.content, new)
         else:
             raws = [b"" if each.problem else bytes(each.raw) for each in records]
@@ -121,8 +120,8 @@ class Beside:
         return process
 
 
-def _is_worth(records: Sequence[Record]) -> bool:
-    if isinstance(records, Lines):
+def _is_worth(records: Sequence[SourceRecord]) -> bool:
+    if isinstance(records, LineRecords):
         return len(records.content) >= _LEAST_BYTES
     return len(records) >= LEAST
 
@@ -149,13 +148,13 @@ def _receive(pipe: IO[bytes]) -> bytes:
     return content
 
 
-def _access(record: Record, reading: Reading) -> Access | None:
+def _access(record: SourceRecord, reading: StorageContext) -> Access | None:
     if record.problem:
         return None
     raw = record.raw
     try:
         fields = fields_or_object(raw)
-        return access_of(fields, {}, raw, reading) if isinstance(fields, Fields) else None
+        return access_of(fields, {}, raw, reading) if isinstance(fields, StorageFields) else None
     except UnreadableRecordError:
         return None
 
@@ -169,8 +168,10 @@ def _serve(given: IO[bytes], told: IO[bytes]) -> None:
         task = _TASK.decode(_receive(given))
         if task.stores:
             stores = WeightStores(pickle.loads(task.stores))  # noqa: S301  Of its own parent.
-        reading = Reading(begin.cluster, task.source, stores, callers)
-        records = Lines(task.lines) if task.lines else (Record(raw, "") for raw in task.raws)
+        reading = StorageContext(begin.cluster, task.source, stores, callers)
+        records = (
+            LineRecords(task.lines) if task.lines else (SourceRecord(raw, "") for raw in task.raws)
+        )
         _send(told, msgspec.msgpack.encode([_access(each, reading) for each in records]))
 
 

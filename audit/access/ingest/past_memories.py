@@ -1,4 +1,4 @@
-"""What was known on days that are past: so accesses of last month are attributed like today's.
+"""Memories of past days: so accesses of last month are attributed like today's.
 
 A memory forgets Pods whose end is long ago. Before it does, at the end of each day of what the
 ledger is told, it is kept as it is; of a day that is past it is taken back, and what the ledger was
@@ -8,15 +8,107 @@ told too late to be in it is read from the log. So the order of the log does not
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from operator import attrgetter
 from typing import Final
 
-from audit.access.ingest.memory import KINDS, Memory
-from audit.access.ingest.past_days import Days, KeptDay, Late, read_days
-from audit.access.ingest.projections import PAGE, Projections, Reading
-from audit.access.ingest.state import Options, restore_memory, save_memory
+import msgspec
+
+from audit.access.ingest.memory import KINDS, IngestMemory
+from audit.access.ingest.projections import PAGE, FollowedLedger, Projections
+from audit.access.ingest.state import IngestOptions, restore_memory, save_memory
 from core.decision.document import uuid7_unix_ms
 from core.weights.access import Access
+
+FORMAT: Final = 2
+"""Of what `saved` gives."""
+
+MOST_LATE: Final = 256
+"""Spans of what came late; beyond, the two that are nearest to each other become one."""
+
+_NEAR: Final = 1000
+"""Positions: what came late and is no farther from each other is one span."""
+
+
+class KeptDay(msgspec.Struct, frozen=True, array_like=True):
+    """A memory as it was when the first document of a day came."""
+
+    day: int
+    """Since 1970-01-01."""
+    position: int
+    """All before this position of the log was in it."""
+    forgotten_s: float
+    """Unix seconds: it had forgotten what ended before."""
+
+
+class LateEntries(msgspec.Struct, array_like=True):
+    """A stretch of the log with documents that came days late."""
+
+    first: int
+    last: int
+    earliest: int
+    """Day of the earliest."""
+
+
+class KeptDays(msgspec.Struct, array_like=True):
+    """All that are kept, in the order of the log, which is that of the days."""
+
+    format: int = FORMAT
+    kept: list[KeptDay] = []
+    late: list[LateEntries] = []
+    changed: bool = False
+
+    def newest(self, position: int) -> int | None:
+        """Give the newest day that the log had come to before a position; None before the first."""
+        for each in reversed(self.kept):
+            if each.position < position:
+                return each.day
+        return None
+
+    def last_with(self, unix_s: float) -> KeptDay | None:
+        """Give the last that had not forgotten what ended at a time."""
+        for each in reversed(self.kept):
+            if each.forgotten_s <= unix_s:
+                return each
+        return None
+
+    def note_late(self, position: int, day: int) -> bool:
+        """Note a document of a day that came late; say whether that is new."""
+        for span in self.late:
+            if span.first <= position <= span.last and span.earliest <= day:
+                return False
+        self.changed = True
+        last = self.late[-1] if self.late else None
+        if last is None or not last.first <= position <= last.last + _NEAR:
+            self.late.append(LateEntries(position, position, day))
+            self.late.sort(key=lambda span: span.first)
+            if len(self.late) > MOST_LATE:
+                self._join_nearest()
+            return True
+        last.last = max(last.last, position)
+        last.earliest = min(last.earliest, day)
+        return True
+
+    def saved(self) -> bytes:
+        """Give all of it as MessagePack."""
+        return msgspec.msgpack.encode(self)
+
+    def _join_nearest(self) -> None:
+        apart = [after.first - before.last for before, after in pairwise(self.late)]
+        place = apart.index(min(apart))
+        one, other = self.late[place : place + 2]
+        one.last, one.earliest = max(one.last, other.last), min(one.earliest, other.earliest)
+        del self.late[place + 1]
+
+
+def read_days(content: bytes) -> KeptDays:
+    """Read what `Days.saved` gave; of another format none are known, and they are kept anew."""
+    try:
+        days = msgspec.msgpack.decode(content, type=KeptDays)
+    except msgspec.MsgspecError:
+        return KeptDays()
+    return days if days.format == FORMAT else KeptDays()
+
 
 DAY_S: Final = 86_400
 
@@ -30,17 +122,17 @@ _LIST: Final = "weights/memory-days"
 _BY_ID: Final = attrgetter("id")
 
 
-class Past:
+class PastMemories:
     """Memories of days that are past, and the keeping of those that are about to be."""
 
-    def __init__(self, ledger: Reading, cluster: str, options: Options) -> None:
+    def __init__(self, ledger: FollowedLedger, cluster: str, options: IngestOptions) -> None:
         self._ledger = ledger
         self._cluster = cluster
         self._options = options
-        self._days: Days | None = None
-        self._held: dict[int, Memory] = {}
+        self._days: KeptDays | None = None
+        self._held: dict[int, IngestMemory] = {}
 
-    async def note(self, memory: Memory, position: int, at_ms: int) -> None:
+    async def note(self, memory: IngestMemory, position: int, at_ms: int) -> None:
         """Note that a memory has come to a position, with a document of a time.
 
         Where a new day begins with it, what was known before is kept, and what no access of the
@@ -78,7 +170,7 @@ class Past:
 
     async def begin_anew(self) -> None:
         """Forget all days: the log is read from its first record, and they are kept again."""
-        self._days = Days()
+        self._days = KeptDays()
         self._held.clear()
 
     async def position_before(self, days: int) -> int:
@@ -88,8 +180,8 @@ class Past:
         return since[0] if len(since) < len(kept) else 0
 
     async def sorted(
-        self, accesses: Sequence[Access], live: Memory
-    ) -> list[tuple[Memory, list[Access]]]:
+        self, accesses: Sequence[Access], live: IngestMemory
+    ) -> list[tuple[IngestMemory, list[Access]]]:
         """Give the memory that knows most of each access's time, and the accesses."""
         first = live.forgotten_s + self._reach_s
         if accesses and uuid7_unix_ms(min(map(_BY_ID, accesses))) / 1000 >= first:
@@ -105,7 +197,7 @@ class Past:
         found = [(live, recent)] if recent else []
         return [*found, *[(await self.of(day), some) for day, some in sorted(older.items())]]
 
-    async def of(self, day: int) -> Memory:
+    async def of(self, day: int) -> IngestMemory:
         """Give what was known on a day, with all that the log was told of it, early or late.
 
         That is the last memory that was kept before it forgot anything of the day, and what came
@@ -114,7 +206,7 @@ class Past:
         if day in self._held:
             return self._held[day]
         days = await self._known_days()
-        memory = Memory(self._options.most_pods)
+        memory = IngestMemory(self._options.most_pods)
         kept = days.last_with(day * DAY_S - self._reach_s)
         if kept is not None and (content := await self._content(kept)):
             restore_memory(memory, content)
@@ -131,7 +223,7 @@ class Past:
         """How long before an access a Pod can have ended and matter to it."""
         return self._options.rules.lifetime_s + self._options.rules.skew_s
 
-    async def _read(self, memory: Memory, span: Late, day: int) -> None:
+    async def _read(self, memory: IngestMemory, span: LateEntries, day: int) -> None:
         """Take in what stands in a span and is of a day, or of before."""
         projections = Projections(self._ledger, self._cluster)
         position = span.first
@@ -153,8 +245,8 @@ class Past:
         found = await self._ledger.load_checkpoint(self._cluster, name)
         return found[1] if found else None
 
-    async def _known_days(self) -> Days:
+    async def _known_days(self) -> KeptDays:
         if self._days is None:
             found = await self._ledger.load_checkpoint(self._cluster, _LIST)
-            self._days = read_days(found[1]) if found else Days()
+            self._days = read_days(found[1]) if found else KeptDays()
         return self._days

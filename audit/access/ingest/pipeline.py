@@ -1,37 +1,105 @@
 """Takes logs into the ledger: reads, attributes, binds to grants, shows to detections, stores.
 
-A stretch of a source, what is found in it, and the place from which the source goes on are stored
+A batch of a source, what is found in it, and the place from which the source goes on are stored
 in one transaction: after a crash nothing is lost and nothing is there twice (docs/adr/0038).
 """
 
 import asyncio
+import gc
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 import msgspec
 
 from audit.access.attribution.candidates import attribute
-from audit.access.attribution.grants import granted
-from audit.access.ingest.counts import Counts
-from audit.access.ingest.detection_feed import Seeing
-from audit.access.ingest.intake import Taken, counted_of, finding_frames, intake_frame, intake_of
-from audit.access.ingest.lease import INGESTER, TAKEN_OVER, Ledger, Turn
-from audit.access.ingest.ledger_follower import Following
-from audit.access.ingest.memory import Memory
-from audit.access.ingest.parser_process import Beside
-from audit.access.ingest.past_memories import Past
-from audit.access.ingest.resuming import BEGUN, Resuming
-from audit.access.ingest.state import MEMORY, Options, State
-from audit.access.model.batch import Stretch
-from audit.access.parsers.reader import Reader
+from audit.access.attribution.grants import find_covering_grant
+from audit.access.attribution.lives import unix_seconds
+from audit.access.ingest.detection_feed import FeedEngine
+from audit.access.ingest.intake import (
+    BatchIntake,
+    count_batch,
+    finding_frames,
+    intake_frame,
+    make_intake,
+)
+from audit.access.ingest.lease import INGESTER, TAKEN_OVER, IngestLease, IngestLedger
+from audit.access.ingest.ledger_follower import BEGUN, IngestResumption, LedgerFollower
+from audit.access.ingest.memory import IngestMemory
+from audit.access.ingest.parser_process import ParserProcess
+from audit.access.ingest.past_memories import PastMemories
+from audit.access.ingest.state import MEMORY, IngestOptions, IngestState
+from audit.access.model.batch import RecordBatch
+from audit.access.parsers.reader import RecordReader
 from audit.access.parsers.store_index import WeightStores
 from audit.ledger.records.frames import Frame
-from audit.ledger.store.delivery import Delivery, Stored, Then
+from audit.ledger.store.delivery import Delivery, FollowUp, StoredDelivery
 from core.base.errors import LedgerError
-from core.weights.access import Access
+from core.weights.access import Access, Confidence
 from core.weights.events import Finding
+from core.weights.intake import Intake
+
+_AFTER: Final = (10_000, 10, 10)
+"""Objects before the youngest are looked at, and passes before older ones are: all of them after a
+million more. Each look at all of them passes over everything known of Pods, while nothing is taken
+in; and next to nothing of what is taken in is in cycles."""
+
+
+def slow_garbage_collection() -> None:
+    """Look for cycles more seldom, in the whole process, from now on."""
+    gc.set_threshold(*_AFTER)
+
+
+@dataclass
+class IngestCounts:
+    """Totals since the process began."""
+
+    records: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """By source and outcome: `stored`, `known`, `refused`, `skipped`, `late`."""
+    findings: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """By detection and severity. After a crash some are found again, and stored once."""
+    confidence: Counter[str] = field(default_factory=Counter)
+    """New accesses to weights, by how sure it is whose they were."""
+    ungranted: int = 0
+    """New accesses to weights that no grant covered."""
+    gaps: int = 0
+    """New accesses whose attribution a gap in the record made less sure."""
+    aside: int = 0
+    """Of the refused: could be read, and are older than what is kept, or too far ahead."""
+    newest: dict[str, float] = field(default_factory=dict)
+    """Unix seconds of the latest record, by source."""
+    taken: dict[str, float] = field(default_factory=dict)
+    """Unix seconds at which a source last brought something."""
+    problems: list[str] = field(default_factory=list)
+    """What could not be used, for the log; whoever logs it empties it."""
+
+    def note(
+        self, intake: Intake, accesses: Sequence[Access], findings: Sequence[Finding], now: float
+    ) -> None:
+        """Count a stretch that was stored now, in Unix seconds."""
+        for outcome in ("stored", "known", "refused", "skipped", "late"):
+            self.records[intake.source, outcome] += getattr(intake, outcome)
+        self.note_findings(findings)
+        weights = [access for access in accesses if access.store]
+        self.confidence.update(each.attribution.confidence._value_ for each in weights)
+        self.ungranted += sum(bool(each.ungranted) for each in weights)
+        self.gaps += sum(each.attribution.gaps for each in weights)
+        if intake.last:
+            newest = unix_seconds(intake.last)
+            self.newest[intake.source] = max(self.newest.get(intake.source, 0.0), newest)
+        self.taken[intake.source] = now
+
+    def note_findings(self, findings: Iterable[Finding]) -> None:
+        """Count findings."""
+        self.findings.update((each.detection, each.severity.value) for each in findings)
+
+
+CONFIDENCES = tuple(each.value for each in Confidence)
+"""All there are: each has a count, also of none."""
+
 
 T = TypeVar("T")
 
@@ -47,27 +115,27 @@ class Ingest:
 
     def __init__(  # noqa: PLR0913  What it is put together from.
         self,
-        ledger: Ledger,
+        ledger: IngestLedger,
         cluster: str,
-        reader: Reader,
-        engine: Callable[[], Seeing],
-        options: Options,
+        reader: RecordReader,
+        engine: Callable[[], FeedEngine],
+        options: IngestOptions,
         *,
-        beside: Beside | None = None,
+        beside: ParserProcess | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         """Note what it works with; `engine` gives the detections with nothing seen."""
         self._beside = beside
-        self.counts = Counts()
+        self.counts = IngestCounts()
         self._ledger = ledger
         self._cluster = cluster
         self._reader = reader
         self._engine = engine
         self._options = options
         self._clock = clock
-        self._turn = Turn(ledger, cluster, clock)
-        self._state = State(cluster, options, engine())
-        self._past = Past(ledger, cluster, options)
+        self._turn = IngestLease(ledger, cluster, clock)
+        self._state = IngestState(cluster, options, engine())
+        self._past = PastMemories(ledger, cluster, options)
         self._pending: list[Finding] = []
         self._worker = ThreadPoolExecutor(1, "weights")
         self._ready = False
@@ -100,14 +168,14 @@ class Ingest:
         self._ready = False
         self._pending.clear()
         self._shown = 0
-        self._state = state = State(self._cluster, self._options, self._engine())
-        await Resuming(self._ledger, self._cluster, self._past, self._reader).resume(state)
+        self._state = state = IngestState(self._cluster, self._options, self._engine())
+        await IngestResumption(self._ledger, self._cluster, self._past, self._reader).resume(state)
         await self._follow(accesses=True)
         self.counts.problems += state.problems
         self._ready = True
         await self._deliver_pending()
 
-    async def run(self, stretches: AsyncIterator[Stretch | None]) -> None:
+    async def run(self, stretches: AsyncIterator[RecordBatch | None]) -> None:
         """Take stretches into the ledger, each whole; the next is read while one is stored.
 
         Where nothing came for a while, None stands for it.
@@ -166,11 +234,11 @@ class Ingest:
             await self._deliver_pending()
             await self._save_memory()
 
-    async def _read_aside(self, stretch: Stretch) -> Taken:
+    async def _read_aside(self, stretch: RecordBatch) -> BatchIntake:
         return await self._aside(self._read, stretch, int(self._clock() * 1000))
 
-    def _read(self, stretch: Stretch, now_ms: int) -> Taken:
-        taken = Taken(stretch)
+    def _read(self, stretch: RecordBatch, now_ms: int) -> BatchIntake:
+        taken = BatchIntake(stretch)
         stores, begun = self._state.memory.index, self._reader.begun
         made = self._read_beside(stretch, stores)
         taken.read = len(made)
@@ -183,7 +251,7 @@ class Ingest:
             taken.begun = self._reader.saved()
         return taken
 
-    def _read_beside(self, stretch: Stretch, stores: WeightStores) -> Sequence[Access | None]:
+    def _read_beside(self, stretch: RecordBatch, stores: WeightStores) -> Sequence[Access | None]:
         if self._beside is None:
             return (None,) * len(stretch.records)
         found = self._beside.read(stretch.records, stretch.source, stores)
@@ -196,7 +264,7 @@ class Ingest:
         """Work on the one thread beside the loop and the store's."""
         return await asyncio.get_running_loop().run_in_executor(self._worker, work, *arguments)
 
-    def _wait_s(self, taken: Taken) -> float:
+    def _wait_s(self, taken: BatchIntake) -> float:
         """Give how long what is recorded of Pods may need until it is here; 0 for old records."""
         patience, now = self._options.patience_s, self._clock()
         return min(taken.latest_ms(int(now * 1000)) / 1000 + patience - now, patience)
@@ -210,7 +278,7 @@ class Ingest:
         if not await self._turn.is_own():
             self._ready = False
             raise LedgerError(TAKEN_OVER)
-        following = Following(self._ledger, self._cluster, self._state, self._past)
+        following = LedgerFollower(self._ledger, self._cluster, self._state, self._past)
         async for found in following.events(accesses=accesses):
             self._pending += found
         self.counts.problems += following.problems
@@ -229,11 +297,11 @@ class Ingest:
             made += await self._aside(self._attribute, some, memory)
         return made
 
-    def _attribute(self, accesses: Sequence[Access], memory: Memory) -> list[Access]:
+    def _attribute(self, accesses: Sequence[Access], memory: IngestMemory) -> list[Access]:
         rules, made = self._options.rules, []
         for access in accesses:
             found = attribute(access, memory.histories, rules)
-            grant, ungranted = granted(access, found, memory.histories, memory.grants)
+            grant, ungranted = find_covering_grant(access, found, memory.histories, memory.grants)
             made.append(
                 msgspec.structs.replace(
                     access, attribution=found.attribution, grant=grant, ungranted=ungranted
@@ -241,7 +309,7 @@ class Ingest:
             )
         return made
 
-    async def _ingest(self, taken: Taken, accesses: list[Access]) -> None:
+    async def _ingest(self, taken: BatchIntake, accesses: list[Access]) -> None:
         stretch = taken.stretch
         delivery = Delivery(
             accesses=accesses,
@@ -251,16 +319,16 @@ class Ingest:
         )
         await self._store(delivery, lambda stored: self._then(taken, stored))
 
-    def _then(self, taken: Taken, stored: Stored) -> Delivery:
+    def _then(self, taken: BatchIntake, stored: StoredDelivery) -> Delivery:
         """Show what is new to the detections. In the store's transaction, on its thread."""
         watch = self._state.watch
         late = watch.late
         found = [*self._pending, *watch.show(stored.accesses)]
         watch.accesses = stored.log_size
         self._shown += len(stored.accesses)
-        counted = counted_of(taken, stored, watch.late - late)
+        counted = count_batch(taken, stored, watch.late - late)
         now = self._clock()
-        intake = intake_of(self._cluster, taken, counted, int(now * 1000))
+        intake = make_intake(self._cluster, taken, counted, int(now * 1000))
         self.counts.note(intake, stored.accesses, found, now)
         self.counts.aside += counted.aside
         due = self._shown >= self._options.checkpoint_every
@@ -276,7 +344,7 @@ class Ingest:
         delivery = Delivery(frames=frames, places=self._turn.beat(), checkpoints=self._checkpoint())
         await self._store(delivery, None)
 
-    async def _store(self, delivery: Delivery, then: Then | None) -> None:
+    async def _store(self, delivery: Delivery, then: FollowUp | None) -> None:
         self._ready = False  # What `then` changed is of no use where the transaction fails.
         await self._ledger.ingest(self._cluster, delivery, then)
         self._pending.clear()

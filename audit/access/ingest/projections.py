@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from audit.access.attribution.admissions import read_admitted
-from audit.ledger.log.entries import Entry, LogState
+from audit.ledger.log.entries import LogEntry, LogState
 from audit.ledger.records.frames import FrameKind
 
 PAGE: Final = 5000
@@ -14,12 +14,12 @@ MOST_PROJECTIONS: Final = 512
 """That are remembered: those of a gang are one."""
 
 
-class Reading(Protocol):
+class FollowedLedger(Protocol):
     """What is asked of a store to follow it."""
 
     async def entries(
         self, after: int = -1, kinds: frozenset[FrameKind] | None = None, limit: int = 1000
-    ) -> list[Entry]:
+    ) -> list[LogEntry]:
         """Give entries of the log after a position."""
 
     async def log_state(self) -> LogState:
@@ -38,12 +38,12 @@ class Reading(Protocol):
 class Projections:
     """Projections of decisions that admitted Pods, fetched before the decisions are taken in."""
 
-    def __init__(self, ledger: Reading, cluster: str) -> None:
+    def __init__(self, ledger: FollowedLedger, cluster: str) -> None:
         self._ledger = ledger
         self._cluster = cluster
         self._by_digest: dict[str, bytes | None] = {}
 
-    async def fetch(self, page: Sequence[Entry]) -> None:
+    async def fetch(self, page: Sequence[LogEntry]) -> None:
         """Fetch what the decisions of a page name and is not known yet."""
         for entry in page:
             digest = _digest_of(entry) if entry.cluster == self._cluster else ""
@@ -53,12 +53,12 @@ class Projections:
                 found = await self._ledger.projection(self._cluster, digest)
                 self._by_digest[digest] = found
 
-    def known(self, entry: Entry) -> bytes | None:
+    def known(self, entry: LogEntry) -> bytes | None:
         """Give the projection of a decision of the page, if it was fetched."""
         return self._by_digest.get(_digest_of(entry))
 
 
-def _digest_of(entry: Entry) -> str:
+def _digest_of(entry: LogEntry) -> str:
     """Give the digest of the projection of a decision that admitted a Pod; empty for others."""
     if entry.kind != FrameKind.DECISION or entry.payload is None:
         return ""

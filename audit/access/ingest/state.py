@@ -8,10 +8,10 @@ from typing import Final
 import msgspec
 
 from audit.access.attribution.pods import MOST_PODS
-from audit.access.attribution.rules import ORDINARY, Rules
-from audit.access.ingest.detection_feed import Around, Seeing, Watch
-from audit.access.ingest.event_order import DELAY_S, MOST_HELD, Ordering
-from audit.access.ingest.memory import Memory
+from audit.access.attribution.rules import ORDINARY, AttributionRules
+from audit.access.ingest.detection_feed import DetectionFeed, FeedEngine, MemorySurroundings
+from audit.access.ingest.event_order import DELAY_S, MOST_HELD, EventOrder
+from audit.access.ingest.memory import IngestMemory
 
 MEMORY: Final = "weights/memory"
 """Checkpoint of the memory."""
@@ -23,10 +23,10 @@ _FAST: Final = 1
 
 
 @dataclass(frozen=True)
-class Options:
+class IngestOptions:
     """What an operator says of an ingest."""
 
-    rules: Rules = ORDINARY
+    rules: AttributionRules = ORDINARY
     patience_s: float = 120.0
     """How long records are left lying before they are attributed: so long may what `control`
     records of Pods need until it is here."""
@@ -39,27 +39,27 @@ class Options:
     subscriptions: frozenset[str] = frozenset()
 
 
-class State:
+class IngestState:
     """Memory and detections of one ingest. `memory_at` is a position of the ledger's log."""
 
-    def __init__(self, cluster: str, options: Options, engine: Seeing) -> None:
+    def __init__(self, cluster: str, options: IngestOptions, engine: FeedEngine) -> None:
         """Begin with nothing known."""
         self._most_pods = options.most_pods
-        self.memory = Memory(options.most_pods)
+        self.memory = IngestMemory(options.most_pods)
         self.memory_at = 0
-        around = Around(
+        around = MemorySurroundings(
             cluster,
             self.memory,
-            Ordering(options.delay_s, options.most_held),
+            EventOrder(options.delay_s, options.most_held),
             options.tenants,
             options.subscriptions,
         )
         self.problems: list[str] = []
-        self.watch = Watch(engine, around, self.problems.append)
+        self.watch = DetectionFeed(engine, around, self.problems.append)
 
     def restore_memory(self, content: bytes) -> bool:
         """Take back a memory; what cannot be used changes nothing, and `problems` says so."""
-        memory = Memory(self._most_pods)
+        memory = IngestMemory(self._most_pods)
         try:
             self.memory_at = restore_memory(memory, content)
         except (ValueError, KeyError, TypeError, zlib.error) as error:
@@ -94,13 +94,13 @@ class _Saved(msgspec.Struct, array_like=True):
     memory: bytes
 
 
-def save_memory(memory: Memory, position: int) -> bytes:
+def save_memory(memory: IngestMemory, position: int) -> bytes:
     """Give a memory, and up to where in the log it was read."""
     content = msgspec.msgpack.encode(_Saved(position, memory.saved()))
     return zlib.compress(content, _FAST)
 
 
-def restore_memory(memory: Memory, content: bytes) -> int:
+def restore_memory(memory: IngestMemory, content: bytes) -> int:
     """Take back what `save_memory` gave; give up to where in the log it was read.
 
     Raises:

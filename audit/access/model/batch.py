@@ -1,4 +1,4 @@
-"""What every source of logs gives: stretches of records, and the place from which to go on."""
+"""What every source of logs gives: batches of records, and the place from which to go on."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,17 +6,17 @@ from typing import Final, NamedTuple, Protocol
 
 from core.weights.events import LogGap
 
-MOST_STRETCH: Final = 4 * 1024 * 1024
+MOST_BATCH: Final = 4 * 1024 * 1024
 """Bytes of records in one stretch, but for a single record that is larger."""
 
 MOST_RECORD: Final = 1024 * 1024
 """Bytes of one record: a line that is longer is none (Azure's own limit is 1 MB a message)."""
 
-Places = Mapping[str, str]
+SourcePlaces = Mapping[str, str]
 """By `Stretch.name`, where each part of a source was read to, as the ledger keeps it."""
 
 
-class Record(NamedTuple):
+class SourceRecord(NamedTuple):
     """One record as it came, or what came in its place."""
 
     raw: bytes
@@ -27,7 +27,7 @@ class Record(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class RecordBatch:
     """Records that stand together in one part of a source.
 
     They and `end` are stored in one transaction, or neither is.
@@ -41,7 +41,7 @@ class Stretch:
     """Place before the first record; empty at the part's beginning."""
     end: str
     """Place after the last: what the source goes on from."""
-    records: Sequence[Record]
+    records: Sequence[SourceRecord]
     gaps: Sequence[LogGap] = ()
     """What the source saw missing around them."""
 
@@ -51,14 +51,14 @@ class Stretch:
         return f"{self.source}:{self.key}"
 
 
-class Source(Protocol):
+class LogSource(Protocol):
     """Somewhere logs come from."""
 
     @property
     def name(self) -> str:
         """The name that the operator gave it."""
 
-    def stretches(self, places: Places) -> AsyncGenerator[Stretch, None]:
+    def stretches(self, places: SourcePlaces) -> AsyncGenerator[RecordBatch, None]:
         """Give what came after these places, part by part in its order.
 
         A source that is followed never ends; one that is not ends where there is no more.

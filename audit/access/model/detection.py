@@ -24,7 +24,7 @@ HOUR_S: Final = 3_600
 GIB: Final = 1 << 30
 
 
-class Surroundings(Protocol):
+class DetectionSurroundings(Protocol):
     """What a detection may know besides events: from memory, as of the event's time."""
 
     @property
@@ -52,7 +52,7 @@ class Surroundings(Protocol):
 
 
 @dataclass(frozen=True)
-class Tuned:
+class Tunable:
     """A number that an operator may set, and why it is what it is."""
 
     name: str
@@ -62,10 +62,10 @@ class Tuned:
     reason: str
 
 
-class Known(msgspec.Struct, frozen=True, gc=False):
+class EventContext(msgspec.Struct, frozen=True, gc=False):
     """What `see` gets besides the event and the state; made once for one event."""
 
-    surroundings: Surroundings
+    surroundings: DetectionSurroundings
     at: float
     """Unix seconds of the event, of its end for a gap."""
     day: int
@@ -87,7 +87,7 @@ class Known(msgspec.Struct, frozen=True, gc=False):
         return held.checkpoint_bytes if held else 0
 
 
-class Young(msgspec.Struct, frozen=True, kw_only=True):
+class YoungBaseline(msgspec.Struct, frozen=True, kw_only=True):
     """Something that a detection has seen too little of to judge by."""
 
     detection: str
@@ -121,7 +121,7 @@ class Detection:
     """What its state holds at most, for a person."""
     begin: Callable[[], Any]
     """Gives the state of one that has seen nothing: a msgspec Struct, saved as MessagePack."""
-    see: Callable[[Any, Any, Known], Sequence[Finding]]
+    see: Callable[[Any, Any, EventContext], Sequence[Finding]]
     """Looks at one event (first) with its state (second), changes the state, gives what it found.
     """
     acts: frozenset[Act] = frozenset()
@@ -132,6 +132,6 @@ class Detection:
     """Whether it is shown gaps."""
     elsewhere: bool = False
     """Whether it is shown accesses to what no WeightStore holds as well."""
-    tuning: tuple[Tuned, ...] = ()
-    young: Callable[[Any, float], Sequence[Young]] | None = None
+    tuning: tuple[Tunable, ...] = ()
+    young: Callable[[Any, float], Sequence[YoungBaseline]] | None = None
     """Lists what its state (first) knows too little of, as of a time (second)."""

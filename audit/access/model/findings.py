@@ -1,9 +1,9 @@
-"""How detections write down what they found. Pure."""
+"""Makes findings of what detections see, with texts for people. Pure."""
 
 from collections.abc import Sequence
 from typing import Final
 
-from audit.access.model.detection import GIB, Detection, Event, Known
+from audit.access.model.detection import GIB, Detection, Event, EventContext
 from core.base.ids import stable_id
 from core.base.times import milli_text, second_text
 from core.weights.access import Access
@@ -15,7 +15,7 @@ _MOST_PODS: Final = 8
 _UNITS: Final = (("TiB", 1 << 40), ("GiB", GIB), ("MiB", 1 << 20), ("KiB", 1 << 10))
 
 
-def stamp(at: float) -> str:
+def time_text(at: float) -> str:
     """Give a time as RFC 3339 with milliseconds."""
     return milli_text(round(at * 1000))
 
@@ -38,10 +38,10 @@ def count_text(amount: float) -> str:
     return f"{amount:.0f}"
 
 
-def found(  # noqa: PLR0913, PLR0917  fields of a document
+def make_finding(  # noqa: PLR0913, PLR0917  fields of a document
     detection: Detection,
     event: Event,
-    known: Known,
+    known: EventContext,
     key: Sequence[str],
     severity: Severity,
     title: str,
@@ -65,8 +65,8 @@ def found(  # noqa: PLR0913, PLR0917  fields of a document
         format=FORMAT,
         id=stable_id(round(known.at * 1000), "finding", detection.id, *key),
         detection=detection.id,
-        time=stamp(known.at),
-        first=stamp(first or known.at),
+        time=time_text(known.at),
+        first=time_text(first or known.at),
         cluster=known.surroundings.cluster,
         severity=severity,
         store=where[0],
@@ -87,9 +87,11 @@ def found(  # noqa: PLR0913, PLR0917  fields of a document
     )
 
 
-def failed(detection: Detection, error: str, event: Event, known: Known) -> Finding:
+def make_failure_finding(
+    detection: Detection, error: str, event: Event, known: EventContext
+) -> Finding:
     """Give the finding that a detection itself does not work."""
-    return found(
+    return make_finding(
         detection,
         event,
         known,

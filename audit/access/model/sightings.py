@@ -1,4 +1,4 @@
-"""What detections remember things by: rooms of bounded size, networks, families of user agents."""
+"""What detections remember by: bounded maps, networks, families of user agents."""
 
 import hashlib
 import re
@@ -23,7 +23,7 @@ _V4: Final = 24
 _V6: Final = 48
 
 
-def touched(room: dict[str, T], key: str, make: Callable[[], T], most: int) -> T:
+def touch(room: dict[str, T], key: str, make: Callable[[], T], most: int) -> T:
     """Give what is kept under a key, and make it the last that was used.
 
     Where the room is full, what was used longest ago is forgotten for a new one.
@@ -47,7 +47,7 @@ def is_news(raised: dict[str, int], key: str, level: int = 1) -> bool:
     return True
 
 
-def crowd_of(crowds: dict[str, dict[int, int]], store: str, day: int) -> int:
+def count_crowd(crowds: dict[str, dict[int, int]], store: str, day: int) -> int:
     """Count one more at a store; give how many others there were on this day and the one before."""
     days = crowds.setdefault(store, {})
     for old in [each for each in days if each < day - 1]:

@@ -1,4 +1,4 @@
-"""What operations of Azure Resource Manager concern weights, and what each one did. Pure.
+"""Which operations of Azure Resource Manager concern weights, and the facts that each tells. Pure.
 
 `facts` of every topic: `change` (`write`, `delete`, `action`), `body` (whether the record, or the
 one of its beginning, said what was asked for; without it what was set is not known),
@@ -14,7 +14,7 @@ one of its beginning, said what was asked for; without it what was set is not kn
 |               | `publicNetworkAccess`, `addresses`, `networks` (how many of each) |
 | DIAGNOSTICS | `setting`; `categories` that are on; `off`: those switched off |
 | FEDERATED_CREDENTIAL | `identity` (resource id), `credential`, `issuer`, `subject`,
-|                      | `audiences`; `before` where it is known (`records.entra_audit`) |
+|                      | `audiences`; `before` where it is known (`parsers.entra_audit`) |
 | ROLE_ASSIGNMENT | `assignment`, `principalId`, `principalType`, `roleDefinitionId`, `scope`,
 |                 | `condition` |
 | PRIVATE_ENDPOINT | `connection`, `endpoint` (resource id), `subscription` of it, `tenant` if told,
@@ -28,10 +28,39 @@ one of its beginning, said what was asked for; without it what was set is not kn
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from audit.access.parsers.redaction import kept
+from audit.access.parsers.redaction import scrub_fields
 from audit.access.parsers.storage_paths import account_of
 from core.people.subject import pseudonymous_user
-from core.weights.events import Topic
+from core.weights.events import Activity, Topic
+
+_DELETE: Final = "/delete"
+
+
+def fact_text(event: Activity, *names: str) -> str:
+    """Give the first of these facts that is there, in lower case; empty where none is."""
+    for name in names:
+        value = event.facts.get(name)
+        if value is not None and value != "":
+            return str(value).lower()
+    return ""
+
+
+def is_delete(event: Activity) -> bool:
+    """Say whether an entry of Azure's activity log took something away."""
+    return event.facts.get("change") == "delete" or event.operation.lower().endswith(_DELETE)
+
+
+def subscription_of(resource: str) -> str:
+    """Give the subscription in a resource id, lower case; empty where it has none."""
+    parts = resource.lower().split("/")
+    return parts[2] if len(parts) > 2 and parts[1] == "subscriptions" else ""  # noqa: PLR2004
+
+
+def actor_text(event: Activity) -> str:
+    """Say who did it, for a person."""
+    who = event.who or "nobody whom the log names"
+    return f"{who} from {event.address}" if event.address else who
+
 
 Body = Mapping[str, Any]
 """What was asked for: its keys are in lower case, `properties` taken out."""
@@ -128,7 +157,7 @@ def facts_of(topic: Topic, operation: str, resource: str, body: Body) -> dict[st
     found = {"change": last if last in {"write", "delete"} else "action", "body": bool(body)}
     told = _TOLD.get(topic)
     said = told(operation, resource, body) if told else {}
-    return found | kept({name: value for name, value in said.items() if value is not None})
+    return found | scrub_fields({name: value for name, value in said.items() if value is not None})
 
 
 def _key(_operation: str, _resource: str, body: Body) -> dict[str, Any]:

@@ -15,8 +15,8 @@ import msgspec
 
 from audit.access.parsers.activity_facts import facts_of, topics_of
 from audit.access.parsers.caller_networks import Callers
-from audit.access.parsers.log_times import log_time
-from audit.access.parsers.redaction import scrubbed, scrubbed_document
+from audit.access.parsers.log_times import parse_log_time
+from audit.access.parsers.redaction import scrub, scrub_document
 from audit.access.parsers.storage_paths import account_of
 from audit.access.parsers.store_index import WeightStores
 from core.base.errors import UnreadableRecordError
@@ -46,7 +46,7 @@ _CLAIMS: Final = "http://schemas.microsoft.com/identity/claims/"
 _NO_BODY: Final[dict[str, Any]] = {}
 
 
-class Begun:
+class BegunOperations:
     """What operations asked for that have begun and not ended; the oldest are forgotten first."""
 
     def __init__(self, most: int = _MOST_BEGUN) -> None:
@@ -96,7 +96,7 @@ def activities_of(  # noqa: PLR0913, PLR0917  As other logs, and what has begun.
     source: str,
     stores: WeightStores,
     callers: Callers,
-    begun: Begun,
+    begun: BegunOperations,
 ) -> tuple[Activity, ...]:
     """Give the activities of a record; nothing where it is of no concern here, or of no end.
 
@@ -121,7 +121,7 @@ def activities_of(  # noqa: PLR0913, PLR0917  As other logs, and what has begun.
     topics = topics_of(operation, body)
     if not topics:
         return ()
-    unix_ms, time = log_time(_word(record, "time", "eventtimestamp", "timegenerated"))
+    unix_ms, time = parse_log_time(_word(record, "time", "eventtimestamp", "timegenerated"))
     asked = _Asker(record, callers)
     account, container = (
         account_of(resource),
@@ -152,7 +152,7 @@ def activities_of(  # noqa: PLR0913, PLR0917  As other logs, and what has begun.
             facts=facts,
             source=source,
         )
-        return scrubbed_document(activity)
+        return scrub_document(activity)
 
     return tuple(map(of, topics))
 
@@ -198,7 +198,7 @@ def _word(record: dict[str, Any], *names: str) -> str:
         if isinstance(value, dict):
             value = value.get("value")
         if isinstance(value, str) and value:
-            return scrubbed(value) if name != "caller" else value
+            return scrub(value) if name != "caller" else value
     return ""
 
 

@@ -12,8 +12,8 @@ from typing import Any, Final
 import msgspec
 
 from audit.access.parsers.caller_networks import Callers
-from audit.access.parsers.log_times import log_time
-from audit.access.parsers.redaction import kept, scrubbed_document
+from audit.access.parsers.log_times import parse_log_time
+from audit.access.parsers.redaction import scrub_document, scrub_fields
 from core.base.errors import UnreadableRecordError
 from core.base.ids import stable_id
 from core.weights.events import FORMAT, Activity, Log, Topic
@@ -39,12 +39,14 @@ def parse_entra(
     changes = list(_changes(properties))
     if not changes:
         return ()
-    unix_ms, time = log_time(str(found.get("time") or properties.get("activityDateTime") or ""))
+    unix_ms, time = parse_log_time(
+        str(found.get("time") or properties.get("activityDateTime") or "")
+    )
     succeeded = str(properties.get("result", "success")).lower() == "success"
     record = str(properties.get("id") or properties.get("correlationId") or "")
     principal, application, address = _asker(properties)
     return tuple(
-        scrubbed_document(
+        scrub_document(
             Activity(
                 format=FORMAT,
                 id=stable_id(unix_ms, "activity", "entra", record, target, str(facts)),
@@ -97,7 +99,7 @@ def _facts(
             facts[field] = told[field]
     if before and after:
         facts["before"] = f"{before.get('issuer', '')} {before.get('subject', '')}"
-    return kept(facts)
+    return scrub_fields(facts)
 
 
 def _credentials(text: Any) -> dict[str, dict[str, Any]]:

@@ -13,8 +13,8 @@ from urllib.parse import parse_qs
 import msgspec
 
 from audit.access.parsers.caller_networks import Callers
-from audit.access.parsers.log_times import log_time
-from audit.access.parsers.redaction import kept, scrubbed, scrubbed_document
+from audit.access.parsers.log_times import parse_log_time
+from audit.access.parsers.redaction import scrub, scrub_document, scrub_fields
 from core.base.errors import UnreadableRecordError
 from core.base.ids import stable_id
 from core.base.names import GROUP
@@ -116,7 +116,7 @@ def parse_kubernetes(
     topic = _topic(event, decisions)
     if topic is None or event.stage not in (_LONG if topic is not Topic.DECISION_SEEN else _ENDED):
         return None
-    unix_ms, time = log_time(
+    unix_ms, time = parse_log_time(
         event.request_received_timestamp or event.stage_timestamp, "requestReceivedTimestamp"
     )
     where, code = event.object_ref, event.response_status.code
@@ -138,7 +138,7 @@ def parse_kubernetes(
         facts=_facts(event, topic, decisions, name),
         source=source,
     )
-    return scrubbed_document(activity)
+    return scrub_document(activity)
 
 
 def _topic(event: _Event, decisions: dict[str, str]) -> Topic | None:
@@ -180,12 +180,12 @@ def _facts(event: _Event, topic: Topic, decisions: dict[str, str], name: str) ->
         asked = _asked(event.request_uri)
         command = asked.get("command", [""])[0].split(" ", 1)[0]
         said = {"subresource": where.subresource, "container": asked.get("container", [""])[0]}
-        return found | said | ({"command": scrubbed(command)[:_MOST_WORD]} if command else {})
+        return found | said | ({"command": scrub(command)[:_MOST_WORD]} if command else {})
     if topic is Topic.SECRET_READ:
         return found | {"verb": event.verb, "namespace": where.namespace[:_MOST_WORD]}
     verdicts = (v for key, v in event.annotations.items() if key.endswith(_VERDICT))
     return found | {
-        "decisions": kept(decisions),
+        "decisions": scrub_fields(decisions),
         "verdict": next(verdicts, "")[:_MOST_WORD],
         "kind": where.resource[:_MOST_WORD],
         "namespace": where.namespace[:_MOST_WORD],

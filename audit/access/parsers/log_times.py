@@ -34,7 +34,7 @@ _FULL: Final = 23
 """Characters of `2026-05-01T09:00:00.000`."""
 
 
-def log_time(text: str, field: str = "time") -> tuple[int, str]:
+def parse_log_time(text: str, field: str = "time") -> tuple[int, str]:
     """Give a record's time in ms since the epoch, and as RFC 3339 with milliseconds.
 
     Raises:
@@ -52,7 +52,7 @@ def log_time(text: str, field: str = "time") -> tuple[int, str]:
 
 
 @lru_cache(maxsize=16_384)
-def known_time(text: str) -> str:
+def normalize_time(text: str) -> str:
     """Give a time of whatever form as RFC 3339 with seconds; as it is where it is of none."""
     unix_ms = _any(text)
     if unix_ms is None or not 0 <= unix_ms < LATEST_MS:

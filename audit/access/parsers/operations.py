@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from core.weights.access import Act
 
 
-class Level(enum.Enum):
+class OperationLevel(enum.Enum):
     """What an operation is about."""
 
     ACCOUNT = "account"
@@ -20,40 +20,43 @@ class Level(enum.Enum):
     """A directory, and all that lies below it."""
 
 
-class Operation(NamedTuple):
+class StorageOperation(NamedTuple):
     """One row of the table."""
 
     act: Act
-    level: Level
+    level: OperationLevel
 
 
 _ROWS: Final = {
-    (Act.READ, Level.BLOB): (
+    (Act.READ, OperationLevel.BLOB): (
         "GetBlob QueryBlobContents ReadFile SftpRead SftpOpen Read "
         "GetPageRegions GetPageRegionsDiff"
     ),
-    (Act.LIST, Level.ACCOUNT): (
+    (Act.LIST, OperationLevel.ACCOUNT): (
         "ListContainers ListFilesystems FindBlobsByTags GetAccountInformation "
         "GetBlobServiceProperties GetBlobServiceStats SftpConnect SftpDisconnect Mount Umount"
     ),
-    (Act.LIST, Level.CONTAINER): (
+    (Act.LIST, OperationLevel.CONTAINER): (
         "ListBlobs GetContainerMetadata GetContainerProperties GetFilesystemProperties "
         "GetContainerServiceMetadata ListPaths ListDeletedPaths"
     ),
-    (Act.LIST, Level.FOLDER): "ListFilesystemDir ListFilesystemFile SftpList ReadDir ReadDirPlus",
-    (Act.LIST, Level.BLOB): (
+    (
+        Act.LIST,
+        OperationLevel.FOLDER,
+    ): "ListFilesystemDir ListFilesystemFile SftpList ReadDir ReadDirPlus",
+    (Act.LIST, OperationLevel.BLOB): (
         "GetBlobMetadata GetBlobProperties GetBlobTags GetBlockList GetBlobLeaseInfo GetLeaseInfo "
         "GetFileProperties GetPathProperties GetPathStatus GetPathStatusOnly "
         "SftpGetAttributes SftpStat SftpResolvePath GetAttr Lookup Access "
         "FsInfo FsStat PathConf"
     ),
-    (Act.WRITE, Level.ACCOUNT): "SubmitBatch BlobBatch BlobPreflightRequest",
-    (Act.WRITE, Level.CONTAINER): (
+    (Act.WRITE, OperationLevel.ACCOUNT): "SubmitBatch BlobBatch BlobPreflightRequest",
+    (Act.WRITE, OperationLevel.CONTAINER): (
         "CreateContainer CreateFilesystem SetContainerMetadata SetFilesystemProperties "
         "RestoreContainer UndeleteContainer AcquireContainerLease ReleaseContainerLease "
         "RenewContainerLease BreakContainerLease ChangeContainerLease"
     ),
-    (Act.WRITE, Level.BLOB): (
+    (Act.WRITE, OperationLevel.BLOB): (
         "PutBlob PutBlock PutBlockList PutPage ClearPage AppendBlock SealBlob SnapshotBlob "
         "SetBlobMetadata SetBlobProperties SetBlobTags SetBlobTier SetBlobExpiry UndeleteBlob "
         "AbortCopyBlob AcquireBlobLease ReleaseBlobLease RenewBlobLease BreakBlobLease "
@@ -62,20 +65,22 @@ _ROWS: Final = {
         "SftpWrite SftpCreate SftpMakeDirectory SftpCommit Write Create MkDir SymLink MkNod "
         "SetAttr Commit"
     ),
-    (Act.DELETE, Level.CONTAINER): "DeleteContainer DeleteFilesystem",
-    (Act.DELETE, Level.FOLDER): "DeleteDirectory SftpRemoveDirectory RmDir",
-    (Act.DELETE, Level.BLOB): "DeleteBlob DeleteFile DeletePath SftpRemove Remove",
-    (Act.COPY, Level.BLOB): (
+    (Act.DELETE, OperationLevel.CONTAINER): "DeleteContainer DeleteFilesystem",
+    (Act.DELETE, OperationLevel.FOLDER): "DeleteDirectory SftpRemoveDirectory RmDir",
+    (Act.DELETE, OperationLevel.BLOB): "DeleteBlob DeleteFile DeletePath SftpRemove Remove",
+    (Act.COPY, OperationLevel.BLOB): (
         "CopyBlob CopyBlobSource CopyBlobDestination CopyBlobFromURL PutBlobFromURL "
         "PutBlockFromURL PutPageFromURL AppendBlockThroughCopy AppendBlockFromURL "
         "IncrementalCopyBlob RenameFile RenamePathFile RenameBlob Link"
     ),
-    (Act.COPY, Level.FOLDER): "RenamePathDir RenamePath RenameDirectory SftpRename Rename",
-    (Act.COPY, Level.CONTAINER): "RenameContainer",
-    (Act.POLICY, Level.ACCOUNT): "GetUserDelegationKey SetBlobServiceProperties",
-    (Act.POLICY, Level.CONTAINER): ("GetContainerACL SetContainerACL SetContainerServiceMetadata"),
-    (Act.POLICY, Level.FOLDER): "SetPathAccessControlRecursive",
-    (Act.POLICY, Level.BLOB): (
+    (Act.COPY, OperationLevel.FOLDER): "RenamePathDir RenamePath RenameDirectory SftpRename Rename",
+    (Act.COPY, OperationLevel.CONTAINER): "RenameContainer",
+    (Act.POLICY, OperationLevel.ACCOUNT): "GetUserDelegationKey SetBlobServiceProperties",
+    (Act.POLICY, OperationLevel.CONTAINER): (
+        "GetContainerACL SetContainerACL SetContainerServiceMetadata"
+    ),
+    (Act.POLICY, OperationLevel.FOLDER): "SetPathAccessControlRecursive",
+    (Act.POLICY, OperationLevel.BLOB): (
         "GetPathAccessControl SetPathAccessControl CheckPathAccess "
         "SetBlobImmutabilityPolicy SetImmutabilityPolicy DeleteBlobImmutabilityPolicy "
         "DeleteImmutabilityPolicy SetBlobLegalHold SetLegalHold"
@@ -83,13 +88,15 @@ _ROWS: Final = {
 }
 
 OPERATIONS: Final = {
-    name: Operation(act, level) for (act, level), names in _ROWS.items() for name in names.split()
+    name: StorageOperation(act, level)
+    for (act, level), names in _ROWS.items()
+    for name in names.split()
 }
 """By `operationName`. `SetContainerServiceMetadata` is how immutability and legal holds are logged.
 
 Leases count as writes: whoever holds one can keep others from writing."""
 
-UNKNOWN: Final = Operation(Act.OTHER, Level.BLOB)
+UNKNOWN: Final = StorageOperation(Act.OTHER, OperationLevel.BLOB)
 """One that no release knew: kept, and no act is guessed."""
 
 SOURCES: Final = frozenset({"CopyBlobSource"})
@@ -98,6 +105,6 @@ SOURCES: Final = frozenset({"CopyBlobSource"})
 _BY_LOWER: Final = {name.lower(): row for name, row in OPERATIONS.items()}
 
 
-def operation(name: str) -> Operation:
+def find_operation(name: str) -> StorageOperation:
     """Give the row of an operation, whatever its case."""
     return OPERATIONS.get(name) or _BY_LOWER.get(name.lower(), UNKNOWN)

@@ -1,42 +1,68 @@
-"""Reads what stands in a log, whichever log it is: each record tells by its own fields.
+"""Reads a record of any log: each tells by its own fields which log it is of.
 
-Pure, but for what it remembers of operations of Azure's that have begun.
+Pure, but for what it remembers of operations of Azure's that have begun. What cannot be read goes
+into quarantine with its reason and place, without people or secrets.
 """
 
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import Any, Final
 
 import msgspec
 
-from audit.access.model.batch import Record
-from audit.access.parsers.activity_log import Begun, activities_of
+from audit.access.model.batch import SourceRecord
+from audit.access.parsers.activity_log import BegunOperations, activities_of
 from audit.access.parsers.caller_networks import Callers
 from audit.access.parsers.entra_audit import CATEGORY, parse_entra
 from audit.access.parsers.kubernetes_audit import GROUP_OF_EVENTS, parse_kubernetes
-from audit.access.parsers.refusing import refused
-from audit.access.parsers.shapes import fields_from, fields_or_object
-from audit.access.parsers.storage_fields import CATEGORIES, Fields
-from audit.access.parsers.storage_log import Reading, access_of
+from audit.access.parsers.redaction import scrub_record
+from audit.access.parsers.storage_fields import (
+    CATEGORIES,
+    StorageFields,
+    fields_from,
+    fields_or_object,
+)
+from audit.access.parsers.storage_log import StorageContext, access_of
 from audit.access.parsers.store_index import WeightStores
 from core.base.errors import UnreadableRecordError
+from core.base.ids import stable_id
 from core.weights.access import Access
 from core.weights.events import Activity
-from core.weights.intake import RefusedRecord
+from core.weights.intake import FORMAT, MOST_RECORD, RefusedRecord
+
+
+def make_refused_record(  # noqa: PLR0913  What the document says.
+    raw: bytes, *, cluster: str, source: str, place: str, reason: str, unix_ms: int
+) -> RefusedRecord:
+    """Give the document of a record that was refused when it came, at `unix_ms`."""
+    digest = sha256(raw).hexdigest()
+    return RefusedRecord(
+        format=FORMAT,
+        id=stable_id(unix_ms, "refused", cluster, source, place, digest),
+        cluster=cluster,
+        source=source,
+        place=place,
+        reason=reason,
+        size=len(raw),
+        digest=f"sha256:{digest}",
+        record=scrub_record(raw, MOST_RECORD),
+    )
+
 
 _AUDITS: Final = frozenset({"kube-audit", "kube-audit-admin"})
 """Categories under which AKS exports the audit log: the event is a text in `properties.log`."""
 
-Read = Access | Sequence[Activity] | RefusedRecord
+ParsedRecord = Access | Sequence[Activity] | RefusedRecord
 """What a record is; no activity at all where it is of no concern, or of no end."""
 
 
-class Reader:
+class RecordReader:
     """Reads records for one cluster. What operations of Azure's began is remembered for a while."""
 
     def __init__(self, cluster: str, callers: Callers) -> None:
         self._cluster = cluster
         self._callers = callers
-        self._begun = Begun()
+        self._begun = BegunOperations()
 
     @property
     def begun(self) -> int:
@@ -55,14 +81,16 @@ class Reader:
         """
         self._begun.restore(content)
 
-    def read(self, record: Record, source: str, stores: WeightStores, now_ms: int) -> Read:
+    def read(
+        self, record: SourceRecord, source: str, stores: WeightStores, now_ms: int
+    ) -> ParsedRecord:
         """Read a record; what cannot be read is given with its reason and its place."""
         if record.problem:
             return self._refused(record, source, record.problem, now_ms)
         try:
             found = fields_or_object(record.raw)
-            if isinstance(found, Fields):
-                reading = Reading(self._cluster, source, stores, self._callers)
+            if isinstance(found, StorageFields):
+                reading = StorageContext(self._cluster, source, stores, self._callers)
                 return access_of(found, {}, record.raw, reading)
             return self._object(found, record.raw, source, stores)
         except UnreadableRecordError as error:
@@ -79,7 +107,7 @@ class Reader:
         category = category if isinstance(category, str) else ""
         if category in CATEGORIES:
             fields, extra = fields_from(found)
-            reading = Reading(self._cluster, source, stores, self._callers)
+            reading = StorageContext(self._cluster, source, stores, self._callers)
             return access_of(fields, extra, raw, reading)
         if category in _AUDITS:
             return self._kubernetes(_logged(low), source)
@@ -95,8 +123,10 @@ class Reader:
         activity = parse_kubernetes(raw, self._cluster, source, self._callers)
         return () if activity is None else (activity,)
 
-    def _refused(self, record: Record, source: str, reason: str, now_ms: int) -> RefusedRecord:
-        return refused(
+    def _refused(
+        self, record: SourceRecord, source: str, reason: str, now_ms: int
+    ) -> RefusedRecord:
+        return make_refused_record(
             record.raw,
             cluster=self._cluster,
             source=source,

@@ -1,4 +1,4 @@
-"""Takes out of texts of logs what must never be kept: signatures, and names of people. Pure."""
+"""Redacts texts of logs: signatures and names of people are never kept. Pure."""
 
 import re
 from typing import Any, Final, TypeVar
@@ -49,7 +49,7 @@ CUT: Final = "(cut)"
 PERSON: Final = "(person)"
 
 
-def scrubbed(text: str) -> str:
+def scrub(text: str) -> str:
     """Give a text without signatures and without what looks like the name of an account.
 
     Nor has it a NUL, which no database takes in a text.
@@ -61,14 +61,14 @@ def scrubbed(text: str) -> str:
     return _ADDRESSED.sub(PERSON, text) if "@" in text else text
 
 
-def unsigned(text: str) -> str:
+def strip_signatures(text: str) -> str:
     """Give a path without signatures: it may have been written where a query belongs. No NULs."""
     if NUL in text:
         text = text.replace(NUL, _UNREADABLE)
     return _SIGNATURE.sub(rf"\1={CUT}", text) if "=" in text or "%" in text else text
 
 
-def scrubbed_document(document: _T, *but: str) -> _T:
+def scrub_document(document: _T, *but: str) -> _T:
     """Give a document whose every text is scrubbed, but for those of the fields named."""
     changed = {
         field.name: _scrubbed(value)
@@ -81,17 +81,17 @@ def scrubbed_document(document: _T, *but: str) -> _T:
 
 def _scrubbed(value: Any) -> Any:
     if isinstance(value, str):
-        return scrubbed(value)
+        return scrub(value)
     if isinstance(value, dict):
-        return {scrubbed(name): _scrubbed(item) for name, item in value.items()}
+        return {scrub(name): _scrubbed(item) for name, item in value.items()}
     return [_scrubbed(item) for item in value] if isinstance(value, list) else value
 
 
-def scrubbed_record(content: bytes, most: int) -> str:
+def scrub_record(content: bytes, most: int) -> str:
     """Give the first characters of a record that cannot be read, without people and secrets."""
     text = content[: 4 * most].decode(errors="replace").replace(NUL, _UNREADABLE)
     text = _FIELD.sub(lambda found: f'"{PERSON}"{found[1]}"{PERSON}"', text)
-    return scrubbed(text)[:most]
+    return scrub(text)[:most]
 
 
 def is_personal(name: str) -> bool:
@@ -99,7 +99,7 @@ def is_personal(name: str) -> bool:
     return bool(_PERSONAL.search(name) or _SECRET.search(name))
 
 
-def kept(fields: dict[str, Any], people: frozenset[str] = frozenset()) -> dict[str, Any]:
+def scrub_fields(fields: dict[str, Any], people: frozenset[str] = frozenset()) -> dict[str, Any]:
     """Give unknown fields as they may be kept: few, short, nobody's name, no secret.
 
     `people` are the names that the record itself gives; a text that has one is cut.
@@ -140,7 +140,7 @@ def _plain(value: Any, people: frozenset[str], depth: int) -> Any:
 
 
 def _text(text: str, people: frozenset[str]) -> str:
-    cleaned = scrubbed(text)
+    cleaned = scrub(text)
     for name in people:
         if name and name in cleaned:
             cleaned = cleaned.replace(name, PERSON)

@@ -1,27 +1,107 @@
-"""Reads a record of Azure Storage's resource logs into an `Access`. Pure.
+"""Reads a record of Azure Storage's resource logs into an `Access`, and who signed it. Pure.
 
 What a record says and an `Access` has no field for is in `extra`: what this release does not know,
 and of what it knows `lastModified`, `range`, `conditions`, `denied`, `through`, `protocol`,
 `referrer`, `identityType`, `statusCode`, `copyTarget`, `onBehalfOf`, `audience`, and the names that
-`record_places.QUERY` gives to parts of a query. Known and left are digests, ETags, sizes of
+`storage_paths.QUERY` gives to parts of a query. Known and left are digests, ETags, sizes of
 headers, latencies and versions. Names of people and signatures are never kept.
 """
 
+import re
 from hashlib import sha256
 from typing import Any, Final
 
 import msgspec
 
 from audit.access.parsers.caller_networks import Callers
-from audit.access.parsers.log_times import known_time, log_time
-from audit.access.parsers.operations import SOURCES, Level, operation
-from audit.access.parsers.redaction import NUL, PERSON, scrubbed, scrubbed_document
-from audit.access.parsers.signatures import credential, signed_by, signer
-from audit.access.parsers.storage_fields import CATEGORIES, Fields, Identity
-from audit.access.parsers.storage_paths import Place, account_of, place_of, query_of, uri_place
+from audit.access.parsers.log_times import normalize_time, parse_log_time
+from audit.access.parsers.operations import SOURCES, OperationLevel, find_operation
+from audit.access.parsers.redaction import NUL, PERSON, scrub, scrub_document
+from audit.access.parsers.storage_fields import CATEGORIES, Identity, StorageFields
+from audit.access.parsers.storage_paths import (
+    StoragePlace,
+    account_of,
+    place_of,
+    query_of,
+    uri_place,
+)
 from audit.access.parsers.store_index import WeightStores
 from core.base.errors import UnreadableRecordError
 from core.weights.access import FORMAT, Access, SignedBy, access_id
+
+_TYPES: Final = {
+    "oauth": SignedBy.OAUTH,
+    "bearer": SignedBy.OAUTH,
+    "accountkey": SignedBy.ACCOUNT_KEY,
+    "sharedkey": SignedBy.ACCOUNT_KEY,
+    "authenticated": SignedBy.ACCOUNT_KEY,
+    "sas": SignedBy.SAS,
+    "saskey": SignedBy.SAS,
+    "delegationsas": SignedBy.DELEGATION_SAS,
+    "userdelegationsas": SignedBy.DELEGATION_SAS,
+    "sasuserdelegation": SignedBy.DELEGATION_SAS,
+    "anonymous": SignedBy.ANONYMOUS,
+    "kerberos": SignedBy.KERBEROS,
+}
+"""`identity.type` in lower case and without what stands between its words. `authenticated` and
+`bearer` are those of Storage Analytics."""
+
+_BETWEEN: Final = re.compile(r"[^a-z0-9]")
+
+_HASHES: Final = re.compile(r"(key[12]|SasSignature)\(([0-9A-Za-z]{8,128})\)", re.IGNORECASE)
+
+_FULL: Final = 32
+_SHORT: Final = 16
+_ID: Final = 36
+
+
+def find_signature_kind(fields: StorageFields, query: dict[str, str]) -> SignedBy:
+    """Say what signed a request.
+
+    A SAS whose query names a delegator (`skoid` is part of what is signed) is a delegation SAS,
+    unless its hash says that an account's key signed it. Older records have no type: the word of
+    success tells it.
+    """
+    word = fields.identity.type
+    kind = _TYPES.get(word.lower()) or _TYPES.get(_BETWEEN.sub("", word.lower()))
+    if kind is None:
+        text = f"{fields.properties.metric_response_type or fields.status_text}"
+        kind = SignedBy.UNKNOWN
+        if not word and text.startswith("Anonymous"):
+            kind = SignedBy.ANONYMOUS
+        elif not word and text.upper().startswith("SAS"):
+            kind = SignedBy.SAS
+        elif not word and text.startswith("OAuth"):
+            kind = SignedBy.OAUTH
+    if kind is SignedBy.SAS and "delegator" in query and not _keyed(fields.identity.token_hash):
+        return SignedBy.DELEGATION_SAS
+    return kind
+
+
+def find_signer(kind: SignedBy, query: dict[str, str], principal: str) -> str:
+    """Name who had the key of a delegation SAS issued: nobody proved to be them now."""
+    if kind is not SignedBy.DELEGATION_SAS:
+        return ""
+    return (query.get("delegator") or principal).lower()[:_ID]
+
+
+def credential_text(token_hash: str) -> str:
+    """Shorten `tokenHash` to what tells tokens, keys and SAS apart, lower case.
+
+    Of a token its first 32 digits; of a key `key1:` and 16; of a SAS 16 of its own, `:key1:`, and
+    16 of the key that signed it.
+    """
+    if "(" not in token_hash:
+        return token_hash[:_FULL].lower()
+    found = {name.lower(): digest.lower()[:_SHORT] for name, digest in _HASHES.findall(token_hash)}
+    own = found.pop("sassignature", "")
+    keys = [f"{name}:{digest}" for name, digest in found.items()]
+    return ":".join([own, *keys] if own else keys)
+
+
+def _keyed(token_hash: str) -> bool:
+    return token_hash[:4].lower() in {"key1", "key2"}
+
 
 _MOST_WORD: Final = 128
 _MOST_AGENT: Final = 512
@@ -32,7 +112,7 @@ _STATUSES: Final = 1000
 Raw = bytes | bytearray | memoryview | msgspec.Raw
 
 
-class Reading(msgspec.Struct, frozen=True, gc=False):
+class StorageContext(msgspec.Struct, frozen=True, gc=False):
     """What is the same for every record of a source."""
 
     cluster: str
@@ -41,7 +121,9 @@ class Reading(msgspec.Struct, frozen=True, gc=False):
     callers: Callers
 
 
-def access_of(fields: Fields, extra: dict[str, Any], raw: Raw, reading: Reading) -> Access:
+def access_of(
+    fields: StorageFields, extra: dict[str, Any], raw: Raw, reading: StorageContext
+) -> Access:
     """Give the access of a record that was read; `extra` is what it has besides, and is taken.
 
     Raises:
@@ -51,19 +133,19 @@ def access_of(fields: Fields, extra: dict[str, Any], raw: Raw, reading: Reading)
         raise UnreadableRecordError(
             "is not of StorageRead, StorageWrite, StorageDelete", "category"
         )
-    unix_ms, time = log_time(fields.time)
+    unix_ms, time = parse_log_time(fields.time)
     properties, identity = fields.properties, fields.identity
     account = properties.account_name.lower() or account_of(fields.resource_id)
     if not account:
         raise UnreadableRecordError("names no storage account", "properties.accountName")
     name = fields.operation_name
-    row = operation(name)
+    row = find_operation(name)
     place, copied = _places(fields, account, row.level, extra)
     query = query_of(fields.uri) if "?" in fields.uri else {}
-    kind = signed_by(fields, query)
+    kind = find_signature_kind(fields, query)
     asked = identity.requester
     principal = asked.object_id.lower() if asked else ""
-    delegator = signer(kind, query, principal)
+    delegator = find_signer(kind, query, principal)
     address, caller = reading.callers.of(fields.caller_ip_address)
     _note(fields, extra, query, kind=kind, address=address)
     service = properties.service_type.lower() or "blob"
@@ -82,13 +164,13 @@ def access_of(fields: Fields, extra: dict[str, Any], raw: Raw, reading: Reading)
         operation=name[:_MOST_WORD],
         act=row.act,
         status=_status(fields.status_code),
-        status_text=scrubbed(fields.status_text)[:_MOST_WORD],
+        status_text=scrub(fields.status_text)[:_MOST_WORD],
         signed_by=kind,
         principal="" if principal == delegator else principal[:_MOST_WORD],
         application=asked.app_id.lower()[:_MOST_WORD] if asked else "",
         tenant=asked.tenant_id.lower()[:_MOST_WORD] if asked else "",
         delegator=delegator,
-        token=credential(identity.token_hash),
+        token=credential_text(identity.token_hash),
         grants=_grants(identity),
         address=address,
         caller=caller,
@@ -107,7 +189,7 @@ def access_of(fields: Fields, extra: dict[str, Any], raw: Raw, reading: Reading)
         extra=extra,
         source=reading.source,
     )
-    return scrubbed_document(access, "blob", "copy_source") if _is_odd(access) else access
+    return scrub_document(access, "blob", "copy_source") if _is_odd(access) else access
 
 
 def _is_odd(access: Access) -> bool:
@@ -121,8 +203,8 @@ def _is_odd(access: Access) -> bool:
 
 
 def _places(
-    fields: Fields, account: str, level: Level, extra: dict[str, Any]
-) -> tuple[Place, Place | None]:
+    fields: StorageFields, account: str, level: OperationLevel, extra: dict[str, Any]
+) -> tuple[StoragePlace, StoragePlace | None]:
     """Give where the request went, and what a copy read.
 
     The uri of a CopyBlobSource is of what is copied, in whatever account: where it is another one,
@@ -133,21 +215,23 @@ def _places(
         extra["copyTarget"] = uri_place(properties.destination_uri).text
     if fields.operation_name in SOURCES and fields.uri:
         source = uri_place(fields.uri, account)
-        return source if source.account == account else Place(account), source
+        return source if source.account == account else StoragePlace(account), source
     copied = uri_place(properties.source_uri) if properties.source_uri else None
     return place_of(account, properties.object_key, fields.uri, level), copied
 
 
-def _store(stores: WeightStores, place: Place, copied: Place | None, level: Level) -> str:
-    find = stores.find_below if level is Level.FOLDER else stores.find
+def _store(
+    stores: WeightStores, place: StoragePlace, copied: StoragePlace | None, level: OperationLevel
+) -> str:
+    find = stores.find_below if level is OperationLevel.FOLDER else stores.find
     if copied is None:
         return find(place.account, place.container, place.blob)
     return (find(*place) if place.container else "") or find(*copied)
 
 
-def _key(key: str, place: Place) -> str:
+def _key(key: str, place: StoragePlace) -> str:
     """Give `objectKey` where it says more than the place."""
-    return "" if key == f"/{place.text}" else scrubbed(key)[:_MOST_AGENT]
+    return "" if key == f"/{place.text}" else scrub(key)[:_MOST_AGENT]
 
 
 def _status(value: int | str) -> int:
@@ -172,18 +256,23 @@ def _unnamed(text: str, identity: Identity) -> str:
         for name in (asked.upn, asked.user_name, asked.unique_name):
             if name:
                 text = text.replace(name, PERSON)
-    return scrubbed(text)
+    return scrub(text)
 
 
 def _note(
-    fields: Fields, extra: dict[str, Any], query: dict[str, str], *, kind: SignedBy, address: str
+    fields: StorageFields,
+    extra: dict[str, Any],
+    query: dict[str, str],
+    *,
+    kind: SignedBy,
+    address: str,
 ) -> None:
     """Put into `extra` what the document has no field for."""
     properties, identity = fields.properties, fields.identity
     if query:
         extra.update(query)
     if properties.last_modified_time:
-        extra["lastModified"] = known_time(properties.last_modified_time)
+        extra["lastModified"] = normalize_time(properties.last_modified_time)
     if properties.referrer_header:
         extra["referrer"] = uri_place(properties.referrer_header).account
     if identity.delegated_resource is not None:
@@ -200,7 +289,7 @@ def _note(
     )
     for name, value in odd:
         if value:
-            extra[name] = scrubbed(str(value))[:_MOST_AGENT]
+            extra[name] = scrub(str(value))[:_MOST_AGENT]
     if identity.authorization:
         _note_authorization(identity, extra)
 

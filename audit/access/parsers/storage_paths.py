@@ -7,8 +7,8 @@ out, and it may be encoded: then `uri` counts, which always is.
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from audit.access.parsers.operations import Level
-from audit.access.parsers.redaction import scrubbed, unsigned
+from audit.access.parsers.operations import OperationLevel
+from audit.access.parsers.redaction import scrub, strip_signatures
 
 MOST_PATH: Final = 2048
 """Characters kept of a blob's path; storage allows 1,024."""
@@ -44,7 +44,7 @@ QUERY: Final = {
 """What is kept of a query, and under which name; all else, `sig` first of all, is left."""
 
 
-class Place(NamedTuple):
+class StoragePlace(NamedTuple):
     """Somewhere in storage."""
 
     account: str
@@ -64,7 +64,7 @@ def account_of(resource: str) -> str:
     return low[at + len(_ACCOUNTS) :].partition("/")[0][:_MOST_WORD] if at >= 0 else ""
 
 
-def place_of(account: str, key: str, uri: str, level: Level) -> Place:
+def place_of(account: str, key: str, uri: str, level: OperationLevel) -> StoragePlace:
     """Give the place of a request in the log of an account."""
     head = f"/{account}/"
     if key.startswith(head) and "%" not in key:
@@ -75,12 +75,12 @@ def place_of(account: str, key: str, uri: str, level: Level) -> Place:
     else:
         place = uri_place(key, account) if "://" in key else _pathed(account, unquote(key))
         container, blob = place.container, place.blob
-    if container and not blob and level is Level.BLOB and ".dfs." not in uri:
+    if container and not blob and level is OperationLevel.BLOB and ".dfs." not in uri:
         container, blob = ROOT, container
-    return Place(account, container[:_MOST_WORD], unsigned(blob)[:MOST_PATH])
+    return StoragePlace(account, container[:_MOST_WORD], strip_signatures(blob)[:MOST_PATH])
 
 
-def uri_place(uri: str, account: str = "") -> Place:
+def uri_place(uri: str, account: str = "") -> StoragePlace:
     """Give the place of a URL, in whatever account; `account` is whose log it stands in."""
     _, _, rest = uri.partition("://")
     rest = rest.partition("?")[0]
@@ -90,16 +90,20 @@ def uri_place(uri: str, account: str = "") -> Place:
     if name.isdigit() or name == "localhost" or host.startswith("["):  # An emulator, an address.
         return _pathed(account, f"/{path}")
     container, _, blob = path.partition("/")
-    return Place((name or account)[:_MOST_WORD], container[:_MOST_WORD], unsigned(blob)[:MOST_PATH])
+    return StoragePlace(
+        (name or account)[:_MOST_WORD], container[:_MOST_WORD], strip_signatures(blob)[:MOST_PATH]
+    )
 
 
-def _pathed(account: str, path: str) -> Place:
+def _pathed(account: str, path: str) -> StoragePlace:
     """Give the place of `/account/container/blob`."""
     first, _, rest = path.strip('"').removeprefix("/").partition("/")
     if account and first.lower() != account:
-        return Place(account)
+        return StoragePlace(account)
     container, _, blob = rest.partition("/")
-    return Place(first.lower()[:_MOST_WORD], container[:_MOST_WORD], unsigned(blob)[:MOST_PATH])
+    return StoragePlace(
+        first.lower()[:_MOST_WORD], container[:_MOST_WORD], strip_signatures(blob)[:MOST_PATH]
+    )
 
 
 def query_of(uri: str) -> dict[str, str]:
@@ -109,5 +113,5 @@ def query_of(uri: str) -> dict[str, str]:
         key, _, value = part.partition("=")
         name = QUERY.get(key.lower())
         if name and value:
-            found[name] = scrubbed(unquote(value))[:_MOST_WORD]
+            found[name] = scrub(unquote(value))[:_MOST_WORD]
     return found

@@ -88,7 +88,7 @@ def hour_blob(name: str, size: int) -> HourBlob | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ReadMark:
     """How far a blob was read."""
 
     at: int = 0
@@ -107,15 +107,15 @@ def digest_of(content: bytes) -> str:
     return sha256(content[-OVERLAP:]).hexdigest()[:8] if content else "0" * 8
 
 
-def read_marks(place: str) -> dict[str, Mark]:
+def read_marks(place: str) -> dict[str, ReadMark]:
     """Read the place of a day: each hour's blob and how far it was read."""
     return {
-        slot: Mark(int(at), digest, listed=unit == "r", size=int(size or 0))
+        slot: ReadMark(int(at), digest, listed=unit == "r", size=int(size or 0))
         for slot, unit, at, digest, size in _MARK.findall(place)
     }
 
 
-def write_marks(marks: Mapping[str, Mark]) -> str:
+def write_marks(marks: Mapping[str, ReadMark]) -> str:
     """Write the place of a day."""
     return " ".join(
         f"{slot}={'r' if mark.listed else 'b'}{mark.at}~{mark.digest or '0' * 8}"
@@ -124,7 +124,9 @@ def write_marks(marks: Mapping[str, Mark]) -> str:
     )
 
 
-def missing(present: Collection[int], newest: int, judged: int, until: int) -> list[range]:
+def find_missing_hours(
+    present: Collection[int], newest: int, judged: int, until: int
+) -> list[range]:
     """Give the hours that are missing and were not judged before.
 
     Args:
@@ -169,7 +171,7 @@ def subject_of(folder: str) -> str:
     return f"{account} {container}".strip()
 
 
-def gap(cluster: str, folder: str, *, begin_s: int, end_s: int, why: str) -> LogGap:
+def make_gap(cluster: str, folder: str, *, begin_s: int, end_s: int, why: str) -> LogGap:
     """Give the document of a gap in a folder."""
     subject, log = subject_of(folder), log_of(folder)
     words = (cluster, log, subject, str(begin_s), why)

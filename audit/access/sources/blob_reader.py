@@ -1,4 +1,4 @@
-"""Reads one blob of an hour on from where it was read to, in pieces of whole records."""
+"""Reads a blob of an hour on from where it was read to, in pieces of whole records."""
 
 import re
 import zlib
@@ -7,10 +7,9 @@ from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
-from audit.access.model.batch import MOST_STRETCH, Record
-from audit.access.sources.blob_hours import OVERLAP, HourBlob, Mark, digest_of
-from audit.access.sources.envelopes import parts_of, too_long
-from audit.access.sources.lines import Lines, records_of
+from audit.access.model.batch import MOST_BATCH, SourceRecord
+from audit.access.sources.blob_hours import OVERLAP, HourBlob, ReadMark, digest_of
+from audit.access.sources.envelopes import LineRecords, parts_of, records_of, too_long_problem
 
 PIECE: Final = 4 * 1024 * 1024
 """Bytes of one piece, but for longer lines."""
@@ -22,7 +21,7 @@ _LIST_HEAD: Final = re.compile(rb'\s*(\[|\{\s*"records"\s*:)')
 _BOM: Final = b"\xef\xbb\xbf"
 
 
-class Blobs(Protocol):
+class BlobStore(Protocol):
     """Where blobs lie: a folder, or a container."""
 
     def names(self, prefix: str) -> AsyncIterator[tuple[str, int]]:
@@ -40,18 +39,18 @@ class Blobs(Protocol):
         """
 
 
-class Piece(NamedTuple):
+class BlobPiece(NamedTuple):
     """Whole records of a blob, and how far it is read with them."""
 
-    records: Sequence[Record]
-    mark: Mark
+    records: Sequence[SourceRecord]
+    mark: ReadMark
     replaced: str = ""
     """Why what was read of it before is no longer in it; it is read from its beginning."""
 
 
-async def pieces(
-    blobs: Blobs, blob: HourBlob, mark: Mark, *, settled: bool
-) -> AsyncIterator[Piece]:
+async def read_pieces(
+    blobs: BlobStore, blob: HourBlob, mark: ReadMark, *, settled: bool
+) -> AsyncIterator[BlobPiece]:
     """Give what a blob has after a mark.
 
     `settled` says that it grows no more: an end that is no whole record is refused, not waited for.
@@ -65,10 +64,10 @@ async def pieces(
             yield piece
     except zlib.error:
         problem = "is no gzip, or is damaged from there on"
-        yield Piece([Record(b"", f"{blob.name}@{mark.at}", problem)], mark)
+        yield BlobPiece([SourceRecord(b"", f"{blob.name}@{mark.at}", problem)], mark)
 
 
-async def _replaced(content: "_Content", blob: HourBlob, mark: Mark) -> str:
+async def _replaced(content: "_Content", blob: HourBlob, mark: ReadMark) -> str:
     """Say why what was read is no longer in a blob; nothing where it is."""
     if not mark.at:
         return ""
@@ -99,22 +98,22 @@ def _is_json(content: bytes) -> bool:
 
 
 async def _of_lines(
-    content: "_Content", blob: HourBlob, mark: Mark, *, settled: bool
-) -> AsyncIterator[Piece]:
+    content: "_Content", blob: HourBlob, mark: ReadMark, *, settled: bool
+) -> AsyncIterator[BlobPiece]:
     if replaced := await _replaced(content, blob, mark):
-        mark = Mark()
-        yield Piece([], mark, replaced)
+        mark = ReadMark()
+        yield BlobPiece([], mark, replaced)
     at, size = mark.at, PIECE
     problem: str | None
     while window := await content.read(at, size):
         ended = len(window) < size
         cut = window.rfind(b"\n") + 1
-        if not cut and not ended and size < MOST_STRETCH:
-            size = MOST_STRETCH
+        if not cut and not ended and size < MOST_BATCH:
+            size = MOST_BATCH
             continue
         whole, rest = window[:cut], window[cut:]
-        records: Sequence[Record] = Lines(whole, blob.name, at)
-        problem = too_long(len(window)) if not cut and not ended else None
+        records: Sequence[SourceRecord] = LineRecords(whole, blob.name, at)
+        problem = too_long_problem(len(window)) if not cut and not ended else None
         if ended and rest:
             problem = _end(rest, settled=settled)
         if problem is not None:
@@ -124,7 +123,7 @@ async def _of_lines(
             at += len(whole)
             begin = max(at - OVERLAP, 0)
             before = whole if len(whole) >= OVERLAP else await content.read(begin, at - begin)
-            yield Piece(records, Mark(at, digest_of(before)))
+            yield BlobPiece(records, ReadMark(at, digest_of(before)))
         if ended:
             return
         size = PIECE
@@ -143,36 +142,40 @@ def _end(rest: bytes, *, settled: bool) -> str | None:
 
 
 async def _of_list(
-    content: "_Content", blob: HourBlob, mark: Mark, *, settled: bool
-) -> AsyncIterator[Piece]:
+    content: "_Content", blob: HourBlob, mark: ReadMark, *, settled: bool
+) -> AsyncIterator[BlobPiece]:
     whole = await content.read(0, MOST_LIST + 1)
     if len(whole) > MOST_LIST:
         text = f"is one JSON list of more than {MOST_LIST} bytes: export it as lines"
-        yield Piece(
-            [Record(whole[:PIECE], blob.name, text)], Mark(mark.at, mark.digest, listed=True)
+        yield BlobPiece(
+            [SourceRecord(whole[:PIECE], blob.name, text)],
+            ReadMark(mark.at, mark.digest, listed=True),
         )
         return
     whole = whole.removeprefix(_BOM)
     if not _is_json(whole):
         if settled:
             text = "is a JSON list that ends in its middle, or is damaged"
-            yield Piece(
-                [Record(whole[:PIECE], blob.name, text)], Mark(mark.at, mark.digest, listed=True)
+            yield BlobPiece(
+                [SourceRecord(whole[:PIECE], blob.name, text)],
+                ReadMark(mark.at, mark.digest, listed=True),
             )
         return
     parts = list(parts_of(whole))
     done = mark.at if mark.listed else 0
     if done and (done > len(parts) or digest_of(parts[done - 1].raw) != mark.digest):
         done = 0
-        yield Piece([], Mark(listed=True), "the blob was replaced: it lists other records")
+        yield BlobPiece([], ReadMark(listed=True), "the blob was replaced: it lists other records")
     while done < len(parts):
-        records: list[Record] = []
+        records: list[SourceRecord] = []
         size = 0
         while done < len(parts) and size < PIECE:
-            records.append(Record(parts[done].raw, f"{blob.name}#{done}", parts[done].problem))
+            records.append(
+                SourceRecord(parts[done].raw, f"{blob.name}#{done}", parts[done].problem)
+            )
             size += len(parts[done].raw)
             done += 1
-        yield Piece(records, Mark(done, digest_of(parts[done - 1].raw), listed=True))
+        yield BlobPiece(records, ReadMark(done, digest_of(parts[done - 1].raw), listed=True))
 
 
 class _Content(Protocol):
@@ -181,7 +184,7 @@ class _Content(Protocol):
 
 
 class _Plain:
-    def __init__(self, blobs: Blobs, name: str) -> None:
+    def __init__(self, blobs: BlobStore, name: str) -> None:
         self._blobs, self._name = blobs, name
 
     async def read(self, begin: int, length: int) -> bytes:
@@ -191,7 +194,7 @@ class _Plain:
 class _Zipped:
     """A blob under gzip; it is read from its beginning, and remembers the last bytes it gave."""
 
-    def __init__(self, blobs: Blobs, name: str) -> None:
+    def __init__(self, blobs: BlobStore, name: str) -> None:
         self._blobs, self._name = blobs, name
         self._again()
 

@@ -1,52 +1,133 @@
-"""Files and standard input: logs that somebody has already fetched."""
+"""Files, folders of blobs and standard input: logs that somebody has already fetched."""
 
 import asyncio
+import os
+import stat
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from audit.access.model.batch import MOST_RECORD, MOST_STRETCH, Places, Record, Stretch
-from audit.access.sources.blob_hours import HourBlob, Mark, read_marks, write_marks
-from audit.access.sources.blob_reader import pieces
-from audit.access.sources.envelopes import parts_of, too_long, wraps
-from audit.access.sources.folder import Folder
+from audit.access.model.batch import (
+    MOST_BATCH,
+    MOST_RECORD,
+    RecordBatch,
+    SourcePlaces,
+    SourceRecord,
+)
+from audit.access.sources.blob_hours import HourBlob, ReadMark, read_marks, write_marks
+from audit.access.sources.blob_reader import read_pieces
+from audit.access.sources.envelopes import is_envelope, parts_of, too_long_problem
 from core.base.errors import SourceError
+
+
+class BlobFolder:
+    """A folder of blobs; names are paths below it. Links out of it are not followed."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.resolve()
+
+    async def names(self, prefix: str) -> AsyncIterator[tuple[str, int]]:
+        """Give the names below a prefix that ends a folder's name, and their sizes.
+
+        Raises:
+            SourceError: the folder is not there, or cannot be read.
+        """
+        for name, size in await asyncio.to_thread(self._listed, prefix):
+            yield name, size
+
+    def _listed(self, prefix: str) -> list[tuple[str, int]]:
+        top = self._path / prefix
+        if not self._path.is_dir():
+            raise SourceError(f"{self._path} is no folder: name the one that the logs lie in")
+        found: list[tuple[str, int]] = []
+        for folder, folders, files in os.walk(top, onerror=_refuse):
+            folders.sort()
+            for file in sorted(files):
+                path = Path(folder, file)
+                if (size := self._size_of(path)) is not None:
+                    found.append((str(path.relative_to(self._path)), size))
+        return found
+
+    def _size_of(self, path: Path) -> int | None:
+        """Give a file's size; None where it is gone, no file, or a link that leads out of here.
+
+        Whoever may write the folder must not stop all of it with a pipe, or a link to itself.
+        """
+        try:
+            real = path.resolve(strict=True)
+            about = real.stat()
+        except (FileNotFoundError, RuntimeError):  # The latter is of links in a circle.
+            return None
+        except OSError as error:
+            raise _unreadable(str(path.relative_to(self._path)), error) from error
+        here = stat.S_ISREG(about.st_mode) and real.is_relative_to(self._path)
+        return about.st_size if here else None
+
+    async def read(self, name: str, begin: int, length: int) -> bytes:
+        """Give bytes of a file, fewer only at its end; none where it is gone.
+
+        Raises:
+            SourceError: it cannot be read.
+        """
+        return await asyncio.to_thread(self._read, name, begin, length)
+
+    def _read(self, name: str, begin: int, length: int) -> bytes:
+        if self._size_of(self._path / name) is None:  # It may have become a link meanwhile.
+            return b""
+        try:
+            with (self._path / name).open("rb") as file:
+                file.seek(begin)
+                return file.read(length)
+        except FileNotFoundError:
+            return b""
+        except OSError as error:
+            raise _unreadable(name, error) from error
+
+
+def _refuse(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):
+        raise _unreadable(str(error.filename), error) from error
+
+
+def _unreadable(name: str, error: OSError) -> SourceError:
+    return SourceError(f"{name} cannot be read ({error.strerror}): check its owner and mode")
+
 
 _SLOT: Final = "00/00"
 _WINDOW: Final = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class LogFiles:
     """Files of JSON lines or of one JSON list, also under gzip; read on where they have grown."""
 
     name: str
     cluster: str
     paths: Sequence[Path]
 
-    async def stretches(self, places: Places) -> AsyncGenerator[Stretch, None]:
+    async def stretches(self, places: SourcePlaces) -> AsyncGenerator[RecordBatch, None]:
         """Give what came after these places, file by file, as `Source` says."""
         for path in self.paths:
             async for stretch in self._file(path.absolute(), places):
                 yield stretch
 
-    async def _file(self, path: Path, places: Places) -> AsyncIterator[Stretch]:
+    async def _file(self, path: Path, places: SourcePlaces) -> AsyncIterator[RecordBatch]:
         size, real = _size(path), _real(path)
         blob = HourBlob(real.name, "", str(path), _SLOT, 0, size, path.suffix == ".gz")
-        mark = read_marks(places.get(f"{self.name}:{path}", "")).get(_SLOT, Mark())
+        mark = read_marks(places.get(f"{self.name}:{path}", "")).get(_SLOT, ReadMark())
         begin = write_marks({_SLOT: mark}) if mark.at else ""
-        async for piece in pieces(Folder(real.parent), blob, mark, settled=True):
+        async for piece in read_pieces(BlobFolder(real.parent), blob, mark, settled=True):
             end = write_marks({_SLOT: piece.mark})
             records = piece.records
             if piece.replaced:  # Nobody promised that a file stays: it is read anew, and said.
-                records = [Record(b"", str(path), piece.replaced), *records]
-            yield Stretch(self.name, str(path), begin, end, records)
+                records = [SourceRecord(b"", str(path), piece.replaced), *records]
+            yield RecordBatch(self.name, str(path), begin, end, records)
             begin, mark = end, piece.mark
         if mark.listed or blob.zipped:
             end = write_marks({_SLOT: replace(mark, size=size)})
-            yield Stretch(self.name, str(path), begin, end, ())
+            yield RecordBatch(self.name, str(path), begin, end, ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,34 +138,38 @@ class StandardInput:
     cluster: str
     stream: BinaryIO = field(default_factory=lambda: sys.stdin.buffer)
 
-    async def stretches(self, places: Places) -> AsyncGenerator[Stretch, None]:  # noqa: ARG002  No place.
+    async def stretches(self, places: SourcePlaces) -> AsyncGenerator[RecordBatch, None]:  # noqa: ARG002  No place.
         """Give its lines; a line can wrap several records."""
-        rest, number, records, size = b"", 0, list[Record](), 0
+        rest, number, records, size = b"", 0, list[SourceRecord](), 0
         begin = 0
         while window := await asyncio.to_thread(self.stream.read1, _WINDOW):  # type: ignore[attr-defined]
             *lines, rest = (rest + window).split(b"\n")
-            if len(rest) > MOST_STRETCH:
+            if len(rest) > MOST_BATCH:
                 lines, rest = [*lines, rest], b""
             for line in lines:
                 number += 1
                 records.extend(self._line(line, number))
                 size += len(line)
             if size >= _WINDOW:
-                yield Stretch(self.name, "stdin", str(begin or ""), str(number), records)
+                yield RecordBatch(self.name, "stdin", str(begin or ""), str(number), records)
                 records, size, begin = [], 0, number
         if rest.strip():
             number += 1
             records.extend(self._line(rest, number))
         if records:
-            yield Stretch(self.name, "stdin", str(begin or ""), str(number), records)
+            yield RecordBatch(self.name, "stdin", str(begin or ""), str(number), records)
 
-    def _line(self, line: bytes, number: int) -> list[Record]:
+    def _line(self, line: bytes, number: int) -> list[SourceRecord]:
         line, place = line.strip(), f"{self.name} line {number}"
         if not line:
             return []
-        if wraps(line):
-            return [Record(part.raw, place, part.problem) for part in parts_of(line)]
-        return [Record(line, place, too_long(len(line)) if len(line) > MOST_RECORD else "")]
+        if is_envelope(line):
+            return [SourceRecord(part.raw, place, part.problem) for part in parts_of(line)]
+        return [
+            SourceRecord(
+                line, place, too_long_problem(len(line)) if len(line) > MOST_RECORD else ""
+            )
+        ]
 
 
 def _size(path: Path) -> int:

@@ -12,18 +12,18 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from audit.access.model.batch import Places, Stretch
+from audit.access.model.batch import RecordBatch, SourcePlaces
 from audit.access.sources.blob_hours import (
     HOUR_S,
     HourBlob,
-    Mark,
-    gap,
+    ReadMark,
+    find_missing_hours,
     hour_blob,
-    missing,
+    make_gap,
     read_marks,
     write_marks,
 )
-from audit.access.sources.blob_reader import Blobs, Piece, pieces
+from audit.access.sources.blob_reader import BlobPiece, BlobStore, read_pieces
 from core.weights.events import LogGap
 
 _TIME: Final = re.compile(
@@ -55,15 +55,15 @@ class HourlyBlobs:
 
     name: str
     cluster: str
-    blobs: Blobs
+    blobs: BlobStore
     settings: HourlySettings = HourlySettings()
     clock: Callable[[], float] = time.time
-    _days: dict[str, dict[str, Mark]] = field(default_factory=dict)
+    _days: dict[str, dict[str, ReadMark]] = field(default_factory=dict)
     _judged: dict[str, int] = field(default_factory=dict)
     _sizes: dict[str, tuple[int, bool]] = field(default_factory=dict)
     """Of blobs that were read as far as they go, and whether they had settled."""
 
-    async def stretches(self, places: Places) -> AsyncGenerator[Stretch, None]:
+    async def stretches(self, places: SourcePlaces) -> AsyncGenerator[RecordBatch, None]:
         """Give what came after these places, as `Source` says."""
         self._take_up(places)
         looked = -self.settings.all_s
@@ -83,7 +83,7 @@ class HourlyBlobs:
                 return
             await asyncio.sleep(self.settings.poll_s)
 
-    def _take_up(self, places: Places) -> None:
+    def _take_up(self, places: SourcePlaces) -> None:
         head = f"{self.name}:"
         self._days, self._judged, self._sizes = {}, {}, {}
         for name, place in places.items():
@@ -109,7 +109,7 @@ class HourlyBlobs:
         ]
         return sorted(found, key=lambda blob: (blob.begin_s, blob.name))
 
-    async def _read(self, seen: list[HourBlob]) -> AsyncIterator[Stretch]:
+    async def _read(self, seen: list[HourBlob]) -> AsyncIterator[RecordBatch]:
         hours: defaultdict[int, list[HourBlob]] = defaultdict(list)
         for blob in seen:
             if not self._is_done(blob):
@@ -120,7 +120,7 @@ class HourlyBlobs:
 
     def _is_done(self, blob: HourBlob) -> bool:
         """Say whether there is nothing in a blob that was not read."""
-        mark = self._marks(blob).get(blob.slot, Mark())
+        mark = self._marks(blob).get(blob.slot, ReadMark())
         if self._sizes.get(blob.name) == (blob.size, self._is_settled(blob)):
             return True
         return blob.size == (mark.size if mark.listed or blob.zipped else mark.at)
@@ -128,10 +128,10 @@ class HourlyBlobs:
     def _is_settled(self, blob: HourBlob) -> bool:
         return self.clock() > blob.begin_s + HOUR_S + self.settings.settled_s
 
-    async def _merged(self, blobs: list[HourBlob]) -> AsyncIterator[Stretch]:
+    async def _merged(self, blobs: list[HourBlob]) -> AsyncIterator[RecordBatch]:
         """Read blobs side by side: of each one piece is held."""
         cursors = [(blob, self._pieces(blob)) for blob in blobs]
-        held: dict[int, Piece] = {}
+        held: dict[int, BlobPiece] = {}
         for at, (_, cursor) in enumerate(cursors):
             if (piece := await anext(cursor, None)) is not None:
                 held[at] = piece
@@ -142,29 +142,29 @@ class HourlyBlobs:
             if (piece := await anext(cursor, None)) is not None:
                 held[at] = piece
 
-    async def _pieces(self, blob: HourBlob) -> AsyncIterator[Piece]:
-        mark, settled = self._marks(blob).get(blob.slot, Mark()), self._is_settled(blob)
-        async for piece in pieces(self.blobs, blob, mark, settled=settled):
+    async def _pieces(self, blob: HourBlob) -> AsyncIterator[BlobPiece]:
+        mark, settled = self._marks(blob).get(blob.slot, ReadMark()), self._is_settled(blob)
+        async for piece in read_pieces(self.blobs, blob, mark, settled=settled):
             mark = piece.mark
             yield piece
         if settled and (mark.listed or blob.zipped):
-            yield Piece([], replace(mark, size=blob.size))
+            yield BlobPiece([], replace(mark, size=blob.size))
         self._sizes[blob.name] = (blob.size, settled)
 
-    def _stretch(self, blob: HourBlob, piece: Piece) -> Stretch:
+    def _stretch(self, blob: HourBlob, piece: BlobPiece) -> RecordBatch:
         marks = self._marks(blob)
         begin = write_marks(marks)
         marks[blob.slot] = piece.mark
         gaps: list[LogGap] = []
         if piece.replaced:
             where = {"begin_s": blob.begin_s, "end_s": blob.begin_s + HOUR_S}
-            gaps = [gap(self.cluster, blob.folder, why=piece.replaced, **where)]
-        return Stretch(self.name, blob.key, begin, write_marks(marks), piece.records, gaps)
+            gaps = [make_gap(self.cluster, blob.folder, why=piece.replaced, **where)]
+        return RecordBatch(self.name, blob.key, begin, write_marks(marks), piece.records, gaps)
 
-    def _marks(self, blob: HourBlob) -> dict[str, Mark]:
+    def _marks(self, blob: HourBlob) -> dict[str, ReadMark]:
         return self._days.setdefault(blob.key, {})
 
-    def _miss(self, seen: list[HourBlob]) -> Iterable[Stretch]:
+    def _miss(self, seen: list[HourBlob]) -> Iterable[RecordBatch]:
         """Say which blobs are gone that could still have grown, by all that there are."""
         there = {(blob.key, blob.slot) for blob in seen}
         for key, marks in sorted(self._days.items()):
@@ -177,11 +177,11 @@ class HourlyBlobs:
                 if blob is not None and not self._is_settled(blob):
                     where = {"begin_s": blob.begin_s, "end_s": blob.begin_s + HOUR_S}
                     why = "the blob was removed within two days of its hour"
-                    gaps.append(gap(self.cluster, blob.folder, why=why, **where))
+                    gaps.append(make_gap(self.cluster, blob.folder, why=why, **where))
             if gaps:
-                yield Stretch(self.name, key, begin, write_marks(marks), (), gaps)
+                yield RecordBatch(self.name, key, begin, write_marks(marks), (), gaps)
 
-    def _judge(self, seen: list[HourBlob]) -> Iterable[Stretch]:
+    def _judge(self, seen: list[HourBlob]) -> Iterable[RecordBatch]:
         """Say which hours are missing, by all blobs that there are."""
         folders: defaultdict[str, set[int]] = defaultdict(set)
         for blob in seen:
@@ -191,19 +191,21 @@ class HourlyBlobs:
         for folder, hours in sorted(folders.items()):
             key = f"gaps:{folder}"
             judged = self._judged.get(key, 0)
-            found = missing(hours, newest, judged, until)
+            found = find_missing_hours(hours, newest, judged, until)
             if not found:
                 continue
             self._judged[key] = found[-1].stop
             why = "no blob, though the hours before and after have one, and each hour has had"
             gaps = [
-                gap(self.cluster, folder, begin_s=h.start * HOUR_S, end_s=h.stop * HOUR_S, why=why)
+                make_gap(
+                    self.cluster, folder, begin_s=h.start * HOUR_S, end_s=h.stop * HOUR_S, why=why
+                )
                 for h in found
             ]
-            yield Stretch(self.name, key, str(judged or ""), str(self._judged[key]), (), gaps)
+            yield RecordBatch(self.name, key, str(judged or ""), str(self._judged[key]), (), gaps)
 
 
-def _first(piece: Piece) -> bytes:
+def _first(piece: BlobPiece) -> bytes:
     """Give the time of the first record of a piece, as it is written."""
     first = next(iter(piece.records), None)
     found = _TIME.search(first.raw[:65_536]) if first else None

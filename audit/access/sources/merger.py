@@ -1,11 +1,11 @@
-"""Puts several sources into one row; one that fails is begun anew, and the others go on."""
+"""Merges several sources into one; a source that fails is begun anew, and the others go on."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Final
 
-from audit.access.model.batch import Source, Stretch
+from audit.access.model.batch import LogSource, RecordBatch
 from core.base.errors import SourceError
 
 AGAIN_S: Final = 10.0
@@ -18,12 +18,12 @@ _AHEAD: Final = 2
 """Stretches that are read ahead."""
 
 
-class Merging:
+class SourceMerger:
     """Sources, and how they are doing."""
 
     def __init__(
         self,
-        sources: Sequence[Source],
+        sources: Sequence[LogSource],
         places: Callable[[], Awaitable[Mapping[str, str]]],
         *,
         again_s: float | None = AGAIN_S,
@@ -37,13 +37,13 @@ class Merging:
         self._again_s = again_s
         self._idle_s = idle_s
 
-    async def stretches(self) -> AsyncGenerator[Stretch | None, None]:
+    async def stretches(self) -> AsyncGenerator[RecordBatch | None, None]:
         """Give what they bring, until all have ended.
 
         Raises:
             SourceError: one cannot be read, and is not begun anew.
         """
-        queue: asyncio.Queue[Stretch | None] = asyncio.Queue(_AHEAD)
+        queue: asyncio.Queue[RecordBatch | None] = asyncio.Queue(_AHEAD)
         tasks = [asyncio.create_task(self._pump(source, queue)) for source in self._sources]
         try:
             while not queue.empty() or not all(task.done() for task in tasks):
@@ -56,8 +56,8 @@ class Merging:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _next(
-        self, queue: "asyncio.Queue[Stretch | None]", tasks: "Sequence[asyncio.Task[None]]"
-    ) -> Stretch | None:
+        self, queue: "asyncio.Queue[RecordBatch | None]", tasks: "Sequence[asyncio.Task[None]]"
+    ) -> RecordBatch | None:
         for task in tasks:
             if task.done():
                 task.result()
@@ -66,7 +66,7 @@ class Merging:
         except TimeoutError:
             return None
 
-    async def _pump(self, source: Source, queue: "asyncio.Queue[Stretch | None]") -> None:
+    async def _pump(self, source: LogSource, queue: "asyncio.Queue[RecordBatch | None]") -> None:
         while True:
             try:
                 async with aclosing(source.stretches(await self._places())) as stretches:

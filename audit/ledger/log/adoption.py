@@ -1,4 +1,4 @@
-"""The record of what was taken into the log that had been stored without one. Pure.
+"""The record of what an upgrade took into the log, and the check that it came rightly.
 
 An earlier release had no log. Once, after the upgrade, its rows get their leaves: in each step such
 a record comes first, and so many leaves follow it. The last one says that it is done. A verifier
@@ -9,6 +9,8 @@ from typing import Final
 
 import msgspec
 
+from audit.ledger.log.problems import Flaw, Problem, RecordPlace, id_ms, make_problem, ms_text
+from audit.ledger.records.frames import FrameKind
 from core.base.times import milli_text
 
 FORMAT: Final = 1
@@ -68,3 +70,77 @@ def decode_adoption(content: bytes) -> Adoption:
     if adoption.records < 0:
         raise ValueError("records: there are no fewer than 0")
     return adoption
+
+
+_FORMER: Final = frozenset({FrameKind.DECISION, FrameKind.SWEEP, FrameKind.LOOK_BACK})
+"""Kinds that the release without a log stored; and what it could not read."""
+
+_DAY_MS: Final = 86_400_000
+_MOST_PROBLEMS: Final = 20
+
+
+class AdoptionCheck:
+    """What a log took in, and when it was done."""
+
+    def __init__(self) -> None:
+        self.records = 0
+        """Leaves that were taken in."""
+        self.is_done = False
+        """Whether a record says that nothing is taken in any more."""
+        self.problems: list[Problem] = []
+        self._rest = 0
+        self._begun_ms = 0
+        self._stored_ms = 0
+
+    def head(self, time_ms: int) -> None:
+        """Note a head that the log has here."""
+        self.begun(time_ms)
+        self._stored_ms = max(self._stored_ms, time_ms)
+
+    def begun(self, time_ms: int) -> None:
+        """Note a time at which there was a log."""
+        self._begun_ms = min(self._begun_ms or time_ms, time_ms)
+
+    def record(self, where: RecordPlace, payload: bytes) -> None:
+        """Judge a record by itself, and expect its leaves."""
+        try:
+            read = decode_adoption(payload)
+        except ValueError as error:
+            self._say(f"it cannot be read: {error}", where)
+            return
+        if self._rest:
+            self._say(f"{self._rest:,} leaves of the one before it are missing", where)
+        says = self._wrong_with(read, where)
+        if says:
+            self._say(says, where)
+        self._rest = 0 if says else read.records
+        self.is_done = self.is_done or read.last
+
+    def takes(self, where: RecordPlace, *, aside: bool) -> bool:
+        """Say whether the next leaf was taken in."""
+        if not self._rest:
+            return False
+        self._rest -= 1
+        if where.kind not in _FORMER and not aside:
+            self._say("it was taken in, and an earlier release had no such records", where)
+        self.records += 1
+        return True
+
+    def is_open(self, now_ms: int) -> bool:
+        """Say whether an upgrade may still be going on."""
+        return not self.is_done and not self._is_late(now_ms)
+
+    def _wrong_with(self, read: Adoption, where: RecordPlace) -> str:
+        said = f"it took in {read.records:,} records that were not recorded here"
+        if self.is_done:
+            return f"{said}, and one before it says that this is done"
+        if read.records and self._is_late(max(id_ms(where.id), self._stored_ms)):
+            return f"{said}, over {FIRST_DAYS} days after {ms_text(self._begun_ms)}"
+        return ""
+
+    def _is_late(self, time_ms: int) -> bool:
+        return bool(self._begun_ms) and time_ms > self._begun_ms + FIRST_DAYS * _DAY_MS
+
+    def _say(self, says: str, where: RecordPlace) -> None:
+        if len(self.problems) < _MOST_PROBLEMS:
+            self.problems.append(make_problem(Flaw.ADOPTED, says, where))

@@ -23,7 +23,7 @@ _BLOCK: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class AnchorEnd:
     """Where an anchor ends."""
 
     reached: int = 0
@@ -35,7 +35,7 @@ class End:
     """Digest of the last line."""
 
 
-def end_of(line: bytes) -> End:
+def end_of(line: bytes) -> AnchorEnd:
     """Give where an anchor ends whose last line this is, without its end.
 
     Raises:
@@ -45,10 +45,10 @@ def end_of(line: bytes) -> End:
     head = read.head
     reached = head.size if head else read.reached
     size, log = (head.size, head.log) if head else (0, "")
-    return End(reached, size, log, line_digest(line))
+    return AnchorEnd(reached, size, log, line_digest(line))
 
 
-def demand_same_log(end: End, head: TreeHead) -> None:
+def demand_same_log(end: AnchorEnd, head: TreeHead) -> None:
     """Demand that an anchor is of the head's log.
 
     Raises:
@@ -119,7 +119,7 @@ class FileAnchor:
             torn = False
         os.fsync(file)
 
-    def _end(self, file: int) -> End:
+    def _end(self, file: int) -> AnchorEnd:
         """Read the last whole line; one that a crash cut short does not count."""
         size = os.fstat(file).st_size
         read = b""
@@ -131,14 +131,14 @@ class FileAnchor:
                     return end
         if read.count(b"\n"):
             raise ValueError("its last line is not one of an anchor")
-        return End()
+        return AnchorEnd()
 
     def _failed(self, error: Exception) -> LedgerError:
         problem = error.strerror if isinstance(error, OSError) else str(error)
         return LedgerError(f"the anchor {self.name}: {problem}")
 
 
-def _end_or_none(line: bytes) -> End | None:
+def _end_or_none(line: bytes) -> AnchorEnd | None:
     try:
         return end_of(line)
     except ValueError:

@@ -1,16 +1,16 @@
-"""What the store gives to whoever reads it by its log, or by time."""
+"""What is read of the log: its entries and its state, and documents by their time."""
 
 from dataclasses import dataclass
 
 from audit.ledger.log.leaves import Leaf
 from audit.ledger.log.merkle import Frontier
 
-Key = tuple[bytes, str]
+DocumentKey = tuple[bytes, str]
 """Id and cluster: the order of documents of one kind, which begins with the time."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LogEntry:
     """One entry of the log."""
 
     position: int
@@ -45,7 +45,7 @@ class Document:
     """In the log; None until what an earlier release stored is taken into it."""
 
     @property
-    def key(self) -> Key:
+    def key(self) -> DocumentKey:
         """After which the next page begins."""
         return self.id, self.cluster
 

@@ -17,7 +17,7 @@ import msgspec
 from audit.ledger.log.heads import TreeHead, encode_head
 from audit.ledger.log.heads import decode_head as _decode_head
 from audit.ledger.log.merkle import Frontier
-from audit.ledger.log.problems import Where
+from audit.ledger.log.problems import RecordPlace
 
 FORMAT: Final = 1
 """Version of an export. Readers of release N read FORMAT - 1 and FORMAT + 1 as well."""
@@ -143,7 +143,7 @@ def decode_line(content: bytes) -> Line:
     return line
 
 
-def leaf_line(where: Where, digest: bytes, payload: bytes | None, *, aside: bool) -> LeafLine:
+def leaf_line(where: RecordPlace, digest: bytes, payload: bytes | None, *, aside: bool) -> LeafLine:
     """Give the line of a leaf."""
     text = coded = removed = None
     if payload is None:

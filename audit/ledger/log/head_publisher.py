@@ -1,6 +1,6 @@
-"""Signs a head of the log at a steady beat, and brings it to the anchors with the marks of leaves.
+"""Signs a head of the log at a steady beat, and brings it to the anchors with leaves' marks.
 
-What cannot be signed or brought is said loudly, counted, and tried again with the next beat.
+What cannot be signed or brought is logged loudly, counted, and tried again with the next beat.
 """
 
 import time
@@ -15,15 +15,15 @@ from structlog.typing import FilteringBoundLogger
 from audit.ledger.log.anchors import Anchor
 from audit.ledger.log.entries import LogState
 from audit.ledger.log.heads import TreeHead, key_id, sign_head
+from audit.ledger.log.keys import make_key, read_key
 from audit.ledger.log.leaves import MARK_BYTES, mark_of
-from audit.ledger.log.signing import make_key, read_key
 from core.base.errors import LedgerError
 
 _AT_ONCE: Final = 10_000
 """Leaves whose marks are asked for together; others use the ledger in between."""
 
 
-class Log(Protocol):
+class SignableLog(Protocol):
     """What is asked of the ledger."""
 
     async def log_state(self) -> LogState:
@@ -39,12 +39,12 @@ class Log(Protocol):
         """Give the hashes of leaves from a position to before another."""
 
 
-class Publishing:
+class HeadPublisher:
     """The heads of one ledger. One task at a time may use it."""
 
     def __init__(
         self,
-        ledger: Log,
+        ledger: SignableLog,
         key: Path,
         anchors: Sequence[Anchor],
         logger: FilteringBoundLogger,

@@ -62,7 +62,7 @@ class Frontier:
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class WholeSubtree:
     """A subtree that became whole when its tree grew."""
 
     level: int
@@ -72,7 +72,7 @@ class Whole:
 
 def grow(
     frontier: Frontier, leaves: Sequence[bytes], every: int = 0
-) -> tuple[Frontier, list[Whole]]:
+) -> tuple[Frontier, list[WholeSubtree]]:
     """Append hashes of leaves; give the tree after it, and the subtrees that became whole.
 
     Of those only the ones whose level is a multiple of `every` (and no leaf) are given.
@@ -81,10 +81,10 @@ def grow(
     hashes = list(frontier.hashes)
     start, row, level = frontier.size, list(leaves), 0
     after: list[bytes] = []
-    whole: list[Whole] = []
+    whole: list[WholeSubtree] = []
     while size >> level:
         if every and level and level % every == 0:
-            whole += [Whole(level, start + at, each) for at, each in enumerate(row)]
+            whole += [WholeSubtree(level, start + at, each) for at, each in enumerate(row)]
         if start & 1:
             row.insert(0, hashes.pop())
         if len(row) & 1:

@@ -1,4 +1,4 @@
-"""What Prometheus sees of the ledger's log, its heads and its anchors."""
+"""Prometheus metrics of the ledger's log, its heads and its anchors."""
 
 import datetime as dt
 from collections.abc import Callable, Iterator
@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from audit.ledger.log.head_publisher import Publishing
-from audit.ledger.records.metric_families import by_anchor, counter_of
+from audit.ledger.log.head_publisher import HeadPublisher
+from audit.ledger.records.metric_families import counter_of, gauge_by_anchor
 
 
 class LogCollector(Collector):
     """Asks who signs the ledger's heads, where somebody does."""
 
     def __init__(
-        self, publishing: Callable[[], Publishing | None], outside: Callable[[], int | None]
+        self, publishing: Callable[[], HeadPublisher | None], outside: Callable[[], int | None]
     ) -> None:
         """Take who gives the signer, and how many rows are not in the log."""
         self._publishing = publishing
@@ -45,12 +45,12 @@ class LogCollector(Collector):
             "Rows that are not in the ledger's log: somebody wrote them past the ledger.",
             self._outside(),
         )
-        yield by_anchor(
+        yield gauge_by_anchor(
             "sallyport_ledger_anchored_records",
             "Entries that each anchor vouches for.",
             publishing.anchored if publishing else {},
         )
-        yield by_anchor(
+        yield gauge_by_anchor(
             "sallyport_ledger_anchored_timestamp_seconds",
             "Unix time at which each anchor last had the last head.",
             publishing.anchored_at if publishing else {},

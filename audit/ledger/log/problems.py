@@ -12,7 +12,7 @@ MOST_PROBLEMS: Final = 100
 """Problems that are listed; the rest is counted."""
 
 
-class Wrong(enum.Enum):
+class Flaw(enum.Enum):
     """Kinds of problems."""
 
     CHANGED = "changed"
@@ -40,42 +40,42 @@ class Wrong(enum.Enum):
     COLUMN = "column"
 
 
-REMEDIES: Final[dict[Wrong, str]] = {
-    Wrong.CHANGED: "compare it with a copy or a backup: what it says now was not recorded",
-    Wrong.REMOVED: "look for it in a backup or an older export: it was recorded and is gone",
-    Wrong.INSERTED: "believe nothing that it says: it was not recorded then",
-    Wrong.MOVED: "the records are there in another order: believe the anchor's",
-    Wrong.REWRITTEN: "restore the ledger from a backup that verifies; treat its host and its key "
+REMEDIES: Final[dict[Flaw, str]] = {
+    Flaw.CHANGED: "compare it with a copy or a backup: what it says now was not recorded",
+    Flaw.REMOVED: "look for it in a backup or an older export: it was recorded and is gone",
+    Flaw.INSERTED: "believe nothing that it says: it was not recorded then",
+    Flaw.MOVED: "the records are there in another order: believe the anchor's",
+    Flaw.REWRITTEN: "restore the ledger from a backup that verifies; treat its host and its key "
     "as taken",
-    Wrong.TRUNCATED: "look for what is missing in a backup or an older export, and make a new "
+    Flaw.TRUNCATED: "look for what is missing in a backup or an older export, and make a new "
     "export",
-    Wrong.DIFFERS: "verify with an anchor that keeps marks (file or blob): it names the record",
-    Wrong.POSITION: "make a new export; if it is so there too, records were taken out or put in",
-    Wrong.DUPLICATE: "the ledger stores each record once: find out who wrote into it",
-    Wrong.DOCUMENT: "the ledger would have put it aside: find out who wrote into it",
-    Wrong.BACK_DATED: "if a spool was away for so long say so with --late-days; else ask who "
+    Flaw.DIFFERS: "verify with an anchor that keeps marks (file or blob): it names the record",
+    Flaw.POSITION: "make a new export; if it is so there too, records were taken out or put in",
+    Flaw.DUPLICATE: "the ledger stores each record once: find out who wrote into it",
+    Flaw.DOCUMENT: "the ledger would have put it aside: find out who wrote into it",
+    Flaw.BACK_DATED: "if a spool was away for so long say so with --late-days; else ask who "
     "wrote it",
-    Wrong.AHEAD: "check the clocks of its cluster and of the auditor at that time",
-    Wrong.REMOVAL: "no policy removed it: look for it in a backup or an older export",
-    Wrong.RETENTION: "if that is what you keep say so with --keep-days; else restore what it "
+    Flaw.AHEAD: "check the clocks of its cluster and of the auditor at that time",
+    Flaw.REMOVAL: "no policy removed it: look for it in a backup or an older export",
+    Flaw.RETENTION: "if that is what you keep say so with --keep-days; else restore what it "
     "removed",
-    Wrong.ADOPTED: "rows were written past the ledger, and then taken into its log: find out who "
+    Flaw.ADOPTED: "rows were written past the ledger, and then taken into its log: find out who "
     "wrote them, and believe nothing that they say",
-    Wrong.HEAD: "a head that its key did not sign proves nothing: ask who changed it",
-    Wrong.FORK: "the key signed two logs: treat it as taken, and believe the anchor",
-    Wrong.KEY: "if you changed the key give both with --key; else treat the ledger as taken over",
-    Wrong.RANGE: "say which range you asked for with --since and --until, or export all",
-    Wrong.FILE: "make a new export, or copy it again",
-    Wrong.ANCHOR: "compare the anchor with another one, or with heads that you noted elsewhere",
-    Wrong.ROW: "find out who wrote into the database; restore it from a backup",
-    Wrong.COLUMN: "lists and reports go by the column: believe the document",
+    Flaw.HEAD: "a head that its key did not sign proves nothing: ask who changed it",
+    Flaw.FORK: "the key signed two logs: treat it as taken, and believe the anchor",
+    Flaw.KEY: "if you changed the key give both with --key; else treat the ledger as taken over",
+    Flaw.RANGE: "say which range you asked for with --since and --until, or export all",
+    Flaw.FILE: "make a new export, or copy it again",
+    Flaw.ANCHOR: "compare the anchor with another one, or with heads that you noted elsewhere",
+    Flaw.ROW: "find out who wrote into the database; restore it from a backup",
+    Flaw.COLUMN: "lists and reports go by the column: believe the document",
 }
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     """One thing that is wrong, where, and what to do."""
 
-    wrong: Wrong
+    wrong: Flaw
     says: str
     position: int | None = None
     """Of the first record that it is about; None where it is about none."""
@@ -89,7 +89,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ren
     remedy: str
 
 
-class Where(msgspec.Struct, frozen=True):
+class RecordPlace(msgspec.Struct, frozen=True):
     """A record of the log, for those who must name it."""
 
     at: int
@@ -104,7 +104,7 @@ class Where(msgspec.Struct, frozen=True):
         return self.kind, self.cluster, self.id
 
 
-def problem(wrong: Wrong, says: str, where: Where | None = None) -> Problem:
+def make_problem(wrong: Flaw, says: str, where: RecordPlace | None = None) -> Problem:
     """Make a problem, about a record if one is given."""
     if where is None:
         return Problem(wrong=wrong, says=says, remedy=REMEDIES[wrong])
@@ -120,7 +120,7 @@ def problem(wrong: Wrong, says: str, where: Where | None = None) -> Problem:
     )
 
 
-def stretch(wrong: Wrong, says: str, begin: int, end: int | None = None) -> Problem:
+def make_place_problem(wrong: Flaw, says: str, begin: int, end: int | None = None) -> Problem:
     """Make a problem of a place at which no record can be named."""
     return Problem(wrong=wrong, says=says, position=begin, end=end, remedy=REMEDIES[wrong])
 

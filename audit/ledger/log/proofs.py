@@ -75,7 +75,7 @@ def heads_of(proof: Proof) -> list[TreeHead]:
     return [proof.head] if isinstance(proof, InclusionProof) else [proof.first, proof.second]
 
 
-def wrong_with(proof: Proof, keys: Keys, anchored: Iterable[TreeHead] | None) -> list[str]:
+def find_fault(proof: Proof, keys: Keys, anchored: Iterable[TreeHead] | None) -> list[str]:
     """Say what is wrong with a proof; with anchored heads, the last of its heads must be there.
 
     Raises:

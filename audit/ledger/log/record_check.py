@@ -1,4 +1,4 @@
-"""Whether records say what their leaves say: whose they are, and when they were made."""
+"""Checks that records say what their leaves say: whose they are, and when they were made."""
 
 import datetime as dt
 from collections import Counter, deque
@@ -7,14 +7,14 @@ from typing import Final
 import msgspec
 
 from audit.ledger.log.problems import (
+    Flaw,
     Problem,
-    Where,
-    Wrong,
+    RecordPlace,
     id_ms,
     id_text,
     is_uuid7,
+    make_problem,
     ms_text,
-    problem,
 )
 from audit.ledger.records.frames import FrameKind
 from core.base.times import second_text
@@ -59,7 +59,7 @@ class _Own(msgspec.Struct, gc=False):
 _DECODER: Final = msgspec.json.Decoder(_Own)
 
 
-class Contents:
+class RecordCheck:
     """What the records that went by say, and which of them contradict their leaves."""
 
     def __init__(self, most_late_ms: int) -> None:
@@ -69,18 +69,18 @@ class Contents:
         self.clusters: Counter[str] = Counter()
         self.late = 0
         """Records of kinds that are recorded at once that came over an hour late."""
-        self.examples: list[Where] = []
+        self.examples: list[RecordPlace] = []
         """The first of them."""
         self.aside = 0
         """Records that cannot be read: the ledger's quarantine."""
         self._most_late_ms = most_late_ms
         self._stored_after = 0
-        self._newest: tuple[int, Where] | None = None
+        self._newest: tuple[int, RecordPlace] | None = None
         self._near: set[tuple[int, str, bytes]] = set()
         self._order: deque[tuple[int, str, bytes]] = deque()
 
     def leaf(
-        self, where: Where, payload: bytes | None, *, aside: bool, adopted: bool = False
+        self, where: RecordPlace, payload: bytes | None, *, aside: bool, adopted: bool = False
     ) -> None:
         """Judge a record; one that was removed has only its leaf, and what is aside may be any.
 
@@ -93,7 +93,7 @@ class Contents:
             return
         self._demand_new(where)
         if not is_uuid7(where.id):
-            self._say(problem(Wrong.DOCUMENT, "its id is no UUID of version 7", where))
+            self._say(make_problem(Flaw.DOCUMENT, "its id is no UUID of version 7", where))
             return
         made = id_ms(where.id)
         if self._newest is None or made > self._newest[0]:
@@ -108,10 +108,10 @@ class Contents:
         newest, self._newest = self._newest, None
         if newest and newest[0] > time_ms + AHEAD_MS:
             says = f"its time lies over a day after {ms_text(time_ms)}, when it was there"
-            self._say(problem(Wrong.AHEAD, says, newest[1]))
+            self._say(make_problem(Flaw.AHEAD, says, newest[1]))
         self._stored_after = max(self._stored_after, time_ms)
 
-    def _judge_late(self, where: Where, by_ms: int) -> None:
+    def _judge_late(self, where: RecordPlace, by_ms: int) -> None:
         if where.kind not in _AT_ONCE:
             return
         self.late += 1
@@ -120,13 +120,13 @@ class Contents:
         if by_ms > self._most_late_ms:
             hours = by_ms // 3_600_000
             says = f"it was stored after {ms_text(self._stored_after)}, {hours:,} hours after its"
-            self._say(problem(Wrong.BACK_DATED, f"{says} own time", where))
+            self._say(make_problem(Flaw.BACK_DATED, f"{says} own time", where))
 
-    def _judge_document(self, where: Where, payload: bytes, made: int) -> None:
+    def _judge_document(self, where: RecordPlace, payload: bytes, made: int) -> None:
         try:
             own = _DECODER.decode(payload)
         except (ValueError, RecursionError):
-            self._say(problem(Wrong.DOCUMENT, "its document cannot be read", where))
+            self._say(make_problem(Flaw.DOCUMENT, "its document cannot be read", where))
             return
         if own.id != id_text(where.id):
             says = f"its document says that its id is {own.id[:64]!r}"
@@ -136,13 +136,13 @@ class Contents:
             says = f"its document says that it is of {own.time[:64]!r}"
         else:
             return
-        self._say(problem(Wrong.DOCUMENT, says, where))
+        self._say(make_problem(Flaw.DOCUMENT, says, where))
 
-    def _demand_new(self, where: Where) -> None:
+    def _demand_new(self, where: RecordPlace) -> None:
         """Demand that none of the records just before has the same id."""
         key = (where.kind, where.cluster, where.id)
         if key in self._near:
-            self._say(problem(Wrong.DUPLICATE, "it stands in the log a second time", where))
+            self._say(make_problem(Flaw.DUPLICATE, "it stands in the log a second time", where))
             return
         self._near.add(key)
         self._order.append(key)

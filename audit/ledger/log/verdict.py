@@ -6,9 +6,9 @@ import msgspec
 
 from audit.ledger.log.problems import (
     MOST_PROBLEMS,
+    Flaw,
     Problem,
-    Where,
-    Wrong,
+    RecordPlace,
     id_text,
     kind_name,
     time_text,
@@ -17,14 +17,14 @@ from audit.ledger.log.verifier import Verifier
 
 FORMAT: Final = 1
 
-_LATER: Final = {Wrong.HEAD: 1, Wrong.FORK: 1, Wrong.REMOVAL: 2}
+_LATER: Final = {Flaw.HEAD: 1, Flaw.FORK: 1, Flaw.REMOVAL: 2}
 
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Frozen, camelCase."""
 
 
-class AnchorSaid(_Part, frozen=True, kw_only=True):
+class AnchorVerdict(_Part, frozen=True, kw_only=True):
     """What one anchor knows, and how much of it the log has."""
 
     name: str
@@ -40,7 +40,7 @@ class AnchorSaid(_Part, frozen=True, kw_only=True):
     """Lines that a crash cut short."""
 
 
-class Late(_Part, frozen=True, kw_only=True):
+class LateRecord(_Part, frozen=True, kw_only=True):
     """A record that came over an hour late, though only a spool can have kept it."""
 
     position: int
@@ -67,7 +67,7 @@ class Verdict(_Part, frozen=True, kw_only=True):
     """Ids of the keys that anchored heads are signed with."""
     clusters: dict[str, int]
     kinds: dict[str, int]
-    anchors: list[AnchorSaid]
+    anchors: list[AnchorVerdict]
     anchored: int
     """Records up to which an anchor proves them."""
     not_anchored: int
@@ -84,7 +84,7 @@ class Verdict(_Part, frozen=True, kw_only=True):
     waiting: int
     """Of a ledger: rows of an earlier release that the upgrade is yet to take in."""
     late: int
-    late_examples: list[Late]
+    late_examples: list[LateRecord]
     first_bad: Problem | None
     """The problem of the first record; of a head, or an unexplained removal, only without one."""
     problems: list[Problem]
@@ -135,9 +135,9 @@ def _rank(each: Problem) -> tuple[bool, int, int, bool]:
     return each.position is None, of, each.position or 0, each.end is not None
 
 
-def _anchors(verifier: Verifier) -> list[AnchorSaid]:
+def _anchors(verifier: Verifier) -> list[AnchorVerdict]:
     return [
-        AnchorSaid(
+        AnchorVerdict(
             name=anchor.name,
             reached=anchor.reached,
             proven=anchor.proven,
@@ -149,8 +149,8 @@ def _anchors(verifier: Verifier) -> list[AnchorSaid]:
     ]
 
 
-def _late(where: Where) -> Late:
-    return Late(
+def _late(where: RecordPlace) -> LateRecord:
+    return LateRecord(
         position=where.at,
         kind=kind_name(where.kind),
         cluster=where.cluster,

@@ -1,27 +1,40 @@
 """Verifies a log that goes by leaf by leaf: an export's, or a ledger's. Nothing else is needed.
 
 It imports the standard library, msgspec, cryptography and the modules beside it, so that whoever
-doubts the ledger can verify without it. Memory stays flat, however long the log is.
+doubts the ledger can verify without it. Memory stays flat, however long the log is. An export may
+be packed with gzip.
 """
 
-from collections.abc import Sequence
+import gzip
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from pathlib import Path
+from typing import BinaryIO, Final, cast
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from audit.ledger.log.adoptions import Adoptions
-from audit.ledger.log.anchor_check import Comparison
-from audit.ledger.log.anchor_reading import AnchorReading
-from audit.ledger.log.export import ExportLine
+from audit.ledger.log.adoption import AdoptionCheck
+from audit.ledger.log.anchor_check import AnchorComparison, AnchorReading
+from audit.ledger.log.export import (
+    MOST_LINE,
+    EndLine,
+    ExportLine,
+    HeadLine,
+    LeafLine,
+    Line,
+    decode_line,
+)
 from audit.ledger.log.heads import TreeHead
 from audit.ledger.log.keys import Keys, public_key
 from audit.ledger.log.leaves import leaf_hash, leaf_header, payload_digest
-from audit.ledger.log.merkle import Frontier, Whole, grow
-from audit.ledger.log.problems import Problem, Where, Wrong, problem, stretch
-from audit.ledger.log.record_check import AHEAD_MS, Contents
-from audit.ledger.log.removals import Removals
+from audit.ledger.log.merkle import Frontier, WholeSubtree, grow
+from audit.ledger.log.problems import Flaw, Problem, RecordPlace, make_place_problem, make_problem
+from audit.ledger.log.record_check import AHEAD_MS, RecordCheck
+from audit.ledger.log.retention import RemovalCheck
 from audit.ledger.records.frames import FrameKind
+from core.base.errors import InvalidObjectError
 from core.base.times import milliseconds_of
 
 _BATCH: Final = 4096
@@ -59,10 +72,10 @@ class Trust:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class PassingLeaf:
     """One leaf as it goes by."""
 
-    where: Where
+    where: RecordPlace
     payload: bytes | None
     digest: bytes | None
     """What is said of the payload, where anything is."""
@@ -85,16 +98,16 @@ class Verifier:
         self.problems: list[Problem] = []
         self.heads = 0
         self.last_head: TreeHead | None = None
-        self.contents = Contents(terms.most_late_h * _HOUR_MS)
-        self.removals = Removals(opening, self.keys, terms.keep_days)
-        self.adoptions = Adoptions()
+        self.contents = RecordCheck(terms.most_late_h * _HOUR_MS)
+        self.removals = RemovalCheck(opening, self.keys, terms.keep_days)
+        self.adoptions = AdoptionCheck()
         self.waiting = 0
         """Rows of an earlier release that are yet to be taken in, where a ledger is verified."""
         self.anchors = [
-            Comparison(each.name, iter(each), opening.log, self.keys.judge_anchored)
+            AnchorComparison(each.name, iter(each), opening.log, self.keys.judge_anchored)
             for each in trust.anchors
         ]
-        self.whole: list[Whole] = []
+        self.whole: list[WholeSubtree] = []
         """Subtrees that became whole, once `keep_whole` was called; whoever reads it empties it."""
         self._tile_levels = 0
         self._terms = terms
@@ -119,7 +132,7 @@ class Verifier:
         """How many leaves the log has so far."""
         return self._tree.size + len(self._leaves)
 
-    def leaf(self, seen: Seen) -> None:
+    def leaf(self, seen: PassingLeaf) -> None:
         """Take the next leaf."""
         self._demand_owed()
         where = self._placed(seen.where)
@@ -147,8 +160,8 @@ class Verifier:
         self._used[head.key] = None
         says = self._judge_head(head)
         if says:
-            wrong = Wrong.FORK if self._is_fork(head) else Wrong.HEAD
-            self._say(stretch(wrong, f"{says} ({head.time})", head.size))
+            wrong = Flaw.FORK if self._is_fork(head) else Flaw.HEAD
+            self._say(make_place_problem(wrong, f"{says} ({head.time})", head.size))
             return
         self._owed = [each for each in self._owed if each != head]
         self._note_head(head)
@@ -161,16 +174,20 @@ class Verifier:
         if leaves is not None and (leaves, heads) != counted:
             says = f"its last line counts {leaves:,} records and {heads:,} heads"
             says += f", and there are {counted[0]:,} and {counted[1]:,}"
-            self._say(problem(Wrong.FILE, says))
+            self._say(make_problem(Flaw.FILE, says))
         if self.size != self.opening.size:
             says = f"its first line says that it ends before {self.opening.size:,}"
-            self._say(stretch(Wrong.RANGE, f"{says}, and it ends before {self.size:,}", self.size))
+            self._say(
+                make_place_problem(
+                    Flaw.RANGE, f"{says}, and it ends before {self.size:,}", self.size
+                )
+            )
         for anchor, reading in zip(self.anchors, self.readings, strict=True):
             anchor.finish(self.size, whole=self._is_to_the_end(anchor))
             self.problems += reading.problems + anchor.problems
         for key in self.keys.untrusted(self._used):
             says = f"heads are signed with the key {key}, which no anchor has: it was replaced"
-            self._say(problem(Wrong.KEY, says))
+            self._say(make_problem(Flaw.KEY, says))
         self.problems += self.removals.judged() + self.contents.problems + self.adoptions.problems
 
     def keep_whole(self, levels: int) -> None:
@@ -188,7 +205,7 @@ class Verifier:
         """The size of the largest head that an anchor has and this log agrees with."""
         return max((anchor.proven for anchor in self.anchors), default=0)
 
-    def _is_to_the_end(self, anchor: Comparison) -> bool:
+    def _is_to_the_end(self, anchor: AnchorComparison) -> bool:
         """Say whether the log must hold all that the anchor knows of."""
         until = self.opening.until
         return not until or (anchor.last is not None and 0 < _ms(anchor.last.time) <= _ms(until))
@@ -201,25 +218,25 @@ class Verifier:
             if narrower:
                 whole = f"you asked for {asked}" if asked else "all was asked for"
                 says = f"it was made for {name} {made}, and {whole}"
-                self._say(problem(Wrong.RANGE, says))
+                self._say(make_problem(Flaw.RANGE, says))
 
-    def _placed(self, where: Where) -> Where:
+    def _placed(self, where: RecordPlace) -> RecordPlace:
         """Give the leaf by the place that it has, which must be the one that it says."""
         if where.at == self.size + self._off:
-            return where if not self._off else Where(self.size, *where.named)
+            return where if not self._off else RecordPlace(self.size, *where.named)
         says = f"it says that it is at {where.at:,}, and stands at {self.size:,}"
-        placed = Where(self.size, *where.named)
-        self._say(problem(Wrong.POSITION, says, placed))
+        placed = RecordPlace(self.size, *where.named)
+        self._say(make_problem(Flaw.POSITION, says, placed))
         self._off = where.at - self.size
         return placed
 
-    def _digest(self, seen: Seen, where: Where) -> bytes:
+    def _digest(self, seen: PassingLeaf, where: RecordPlace) -> bytes:
         if seen.payload is None:
             return seen.digest or b""
         digest = payload_digest(seen.payload)
         if seen.digest is not None and digest != seen.digest:
             says = "its document is not the one that its leaf was made of"
-            self._say(problem(Wrong.CHANGED, says, where))
+            self._say(make_problem(Flaw.CHANGED, says, where))
         return digest
 
     def _judge_head(self, head: TreeHead) -> str:
@@ -259,7 +276,7 @@ class Verifier:
         """Demand that the log had each head that an anchor has: it is kept before it is sent."""
         for head in {each.size: each for each in self._owed}.values():
             says = f"its head of {head.size:,} records, of {head.time}, is gone, or is another"
-            self._say(stretch(Wrong.HEAD, says, head.size))
+            self._say(make_place_problem(Flaw.HEAD, says, head.size))
         self._owed = []
 
     def _root(self) -> bytes:
@@ -283,3 +300,117 @@ def _ms(time: str) -> int:
 
 def _is_narrower(name: str, asked: str, made: str) -> bool:
     return _ms(made) > _ms(asked) if name == "since" else _ms(made) < _ms(asked)
+
+
+_GZIP: Final = b"\x1f\x8b"
+_BUFFER: Final = 1024 * 1024
+_EVERY: Final = 65_536
+"""Lines between two calls of `progress`."""
+
+Progress = Callable[[int, int], None]
+"""Told how many of how many records are verified."""
+
+
+class DamagedExportError(ValueError):
+    """Bytes are no export; `line` says where they cease to be one."""
+
+    def __init__(self, line: int, problem: str) -> None:
+        self.line = line
+        super().__init__(f"line {line}: {problem}")
+
+
+def verify_export(path: Path, trust: Trust, progress: Progress) -> Verifier:
+    """Verify the export in a file.
+
+    Raises:
+        InvalidObjectError: it is no export at all.
+        OSError: it cannot be read.
+    """
+    with _opened(path) as file:
+        lines = _lines(file)
+        try:
+            opening = _opening(next(lines, None))
+            verifier = Verifier(opening, trust)
+        except ValueError as error:
+            raise InvalidObjectError(str(path), "", str(error)) from None
+        _feed(verifier, lines, progress)
+    return verifier
+
+
+def _opening(line: Line | None) -> ExportLine:
+    if not isinstance(line, ExportLine):
+        raise DamagedExportError(1, "it is not the first line of an export")
+    return line
+
+
+def _feed(verifier: Verifier, lines: Iterator[Line], progress: Progress) -> None:
+    """Give the verifier all lines after the first."""
+    end: EndLine | None = None
+    try:
+        for number, line in enumerate(lines, 2):
+            _demand_place(line, end, number)
+            if isinstance(line, LeafLine):
+                verifier.leaf(_seen(line, number))
+            elif isinstance(line, HeadLine):
+                verifier.head(line.head)
+            elif isinstance(line, EndLine):
+                end = line
+            if number % _EVERY == 0:
+                progress(verifier.size - verifier.opening.first, verifier.opening.size)
+    except DamagedExportError as error:
+        says = f"{error}: what comes after it was not read"
+        verifier.problems.append(make_place_problem(Flaw.FILE, says, verifier.size))
+    if end is None:
+        verifier.problems.append(
+            make_problem(Flaw.FILE, "its last line is missing: it was cut short")
+        )
+        verifier.finish()
+    else:
+        verifier.finish(end.leaves, end.heads)
+
+
+def _demand_place(line: Line, end: EndLine | None, number: int) -> None:
+    if end is not None:
+        raise DamagedExportError(number, "it stands after the last line")
+    if isinstance(line, ExportLine):
+        raise DamagedExportError(number, "a second export begins here")
+
+
+def _seen(line: LeafLine, number: int) -> PassingLeaf:
+    try:
+        content = line.content
+        digest = None if line.digest is None else bytes.fromhex(line.digest)
+        where = RecordPlace(line.at, line.kind, line.cluster, bytes.fromhex(line.id))
+        is_leaf = (content is None) != (digest is None) and 0 <= line.kind <= 255  # noqa: PLR2004  A byte.
+        if not is_leaf or len(where.id) > 255 or len(where.cluster.encode()) > 255:  # noqa: PLR2004
+            raise ValueError("it is no leaf")  # noqa: TRY301  The same as what fails above.
+    except ValueError as error:
+        raise DamagedExportError(number, str(error)) from None
+    return PassingLeaf(where, content, digest, line.aside)
+
+
+def _lines(file: BinaryIO) -> Iterator[Line]:
+    """Give each line; raises DamagedExportError at the first that is none."""
+    number = 0
+    try:
+        while content := file.readline(MOST_LINE):
+            number += 1
+            yield decode_line(content)
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        raise DamagedExportError(number + 1, "its gzip is damaged") from None
+    except DamagedExportError:
+        raise
+    except ValueError as error:
+        raise DamagedExportError(number, str(error).partition(" - at")[0]) from None
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    with path.open("rb", buffering=_BUFFER) as file:
+        begins = file.read(len(_GZIP))
+        file.seek(0)
+        if begins != _GZIP:
+            yield file
+            return
+        with gzip.open(file, "rb") as unpacked:
+            yield cast("BinaryIO", unpacked)

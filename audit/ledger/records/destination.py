@@ -1,4 +1,4 @@
-"""Where recorded frames go: the auditor over HTTP, or a store in the same process."""
+"""Where recorded frames go: to the auditor over HTTP, or into a store of the same process."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Metrics that are made when Prometheus asks, of what a part already knows."""
+"""Prometheus metric families that are made at each scrape, of what a part already knows."""
 
 from collections.abc import Mapping
 
@@ -18,7 +18,7 @@ def counter_of(name: str, text: str, label: str, totals: Mapping[str, int]) -> M
     return family
 
 
-def by_anchor(name: str, text: str, values: Mapping[str, float]) -> Metric:
+def gauge_by_anchor(name: str, text: str, values: Mapping[str, float]) -> Metric:
     """Give a gauge by anchor."""
     family = GaugeMetricFamily(name, text, labels=["anchor"])
     for anchor, value in values.items():

@@ -1,15 +1,25 @@
-"""Puts what policies saw, once a day, and each decision into the spool; or decisions in the log."""
+"""Records decisions, sweeps and what else is documented as frames of the spool.
 
-from collections.abc import Callable, Mapping, Sequence
+A document that is too large is shortened without losing what it says. A path has up to 4,096
+characters, its privilege nine times as many bytes, and a Pod may name hundreds of them, and a
+thousand containers. Texts are cut first; then the findings and needs of each rule, and the
+patches, become fewer, but never none. Counts stay right.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
+
+import msgspec
 
 from audit.ledger.records.frames import FrameKind, decision_frame_id
-from audit.ledger.records.shortening import shortened
-from core.decision.decision import Decision
+from core.decision.decision import Decision, Finding, Need
 from core.decision.document import (
+    DecisionDocument,
     DecisionSource,
     SweepDocument,
+    TriedProfile,
     encode_document,
     encode_sweep,
     projection_digest,
@@ -21,6 +31,82 @@ from core.people.subject import Subject
 from core.risk.look_back import LookBackDocument, encode_look_back, trim_items
 from core.weights.events import LogGap, encode_event
 from core.weights.pod_lifecycle import ObjectChange, PodLife, encode_change, encode_life
+
+T = TypeVar("T", Need, Finding)
+
+_TEXT: Final = 256
+"""Characters of a privilege, path or message that are kept; a cut one ends in an ellipsis."""
+
+_PROFILES: Final = 8
+"""Profiles kept of those that cover a finding."""
+
+_STEPS: Final = (64, 16, 4, 1)
+"""Findings, needs and gaps kept of each rule or profile, and patches in all."""
+
+
+def shorten_document(document: DecisionDocument, most_bytes: int) -> DecisionDocument:
+    """Give the document with so short texts, and then so few of each, that it fits."""
+    document = _with_short_texts(document)
+    for most in _STEPS:
+        if len(encode_document(document)) <= most_bytes:
+            break
+        document = _with_fewer(document, most)
+    return document
+
+
+def _with_short_texts(document: DecisionDocument) -> DecisionDocument:
+    replace = msgspec.structs.replace
+    return replace(
+        document,
+        needs=[replace(n, privilege=_cut(n.privilege), path=_cut(n.path)) for n in document.needs],
+        findings=[
+            replace(
+                finding,
+                path=_cut(finding.path),
+                message=_cut(finding.message),
+                privilege=None if finding.privilege is None else _cut(finding.privilege),
+                covered_by=finding.covered_by[:_PROFILES],
+            )
+            for finding in document.findings
+        ],
+        # A privilege is cut the same way wherever it stands, so that they still match.
+        tried=[replace(tried, lacks=list(map(_cut, tried.lacks))) for tried in document.tried],
+    )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _TEXT else text[: _TEXT - 1] + "…"
+
+
+def _with_fewer(document: DecisionDocument, most: int) -> DecisionDocument:
+    needs, findings = _of_each_rule(document.needs, most), _of_each_rule(document.findings, most)
+    return msgspec.structs.replace(
+        document,
+        needs=needs,
+        more_needs=document.more_needs + len(document.needs) - len(needs),
+        findings=findings,
+        more_findings=document.more_findings + len(document.findings) - len(findings),
+        tried=[_with_fewer_gaps(tried, most) for tried in document.tried],
+        patches=document.patches[:most],
+        more_patches=document.more_patches + max(len(document.patches) - most, 0),
+    )
+
+
+def _of_each_rule(items: Iterable[T], most: int) -> list[T]:
+    seen: Counter[str] = Counter()
+    kept = []
+    for item in items:
+        seen[item.rule] += 1
+        if seen[item.rule] <= most:
+            kept.append(item)
+    return kept
+
+
+def _with_fewer_gaps(tried: TriedProfile, most: int) -> TriedProfile:
+    kept: Sequence[str] = tried.lacks[:most]
+    more = tried.more_lacks + len(tried.lacks) - len(kept)
+    return msgspec.structs.replace(tried, lacks=list(kept), more_lacks=more)
+
 
 MAX_PROJECTION: Final = 64 * 1024
 """Bytes; of a larger projection only the digest is kept. Ordinary ones have 1 to 4 KiB."""
@@ -41,7 +127,7 @@ _REMEMBERED: Final = 16_384
 _DAY_MS: Final = 86_400_000
 
 
-class Appends(Protocol):
+class FrameAppender(Protocol):
     """Takes frames: the spool."""
 
     def append(self, kind: int, frame_id: bytes, payload: bytes) -> None:
@@ -56,7 +142,7 @@ class Appends(Protocol):
 class LedgerRecorder:
     """Records the decisions of one cluster (`webhooks.app.Recorder`)."""
 
-    spool: Appends | None
+    spool: FrameAppender | None
     """None where records are lines only."""
     cluster: Callable[[], str]
     """Gives the cluster's id, from memory."""
@@ -95,7 +181,7 @@ class LedgerRecorder:
         )
         content = encode_document(document)
         if len(content) > MAX_DOCUMENT:
-            content = encode_document(shortened(document, MAX_DOCUMENT))
+            content = encode_document(shorten_document(document, MAX_DOCUMENT))
         self._keep(FrameKind.DECISION, decision.id, content)
 
     def record_sweep(self, document: SweepDocument) -> None:

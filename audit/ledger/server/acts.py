@@ -1,4 +1,4 @@
-"""What the ledger records that an identity was let do: the auditor's answer, and its reading."""
+"""Answers `GET /v1/acts` from the ledger: what an identity was allowed to do."""
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
@@ -8,7 +8,7 @@ import msgspec
 
 from audit.ledger.server.acts_protocol import FORMAT, ActsPage
 from audit.ledger.server.service import BadQuestionError, Question
-from audit.ledger.store.decisions import Query
+from audit.ledger.store.decisions import DecisionQuery
 from core.risk.look_back import RecordedAct
 
 ROWS: Final = 200
@@ -20,7 +20,7 @@ _ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _KNOWN: Final = frozenset({"subject", "since", "until", "after"})
 _LONGEST: Final = 253
 
-Find = Callable[[Query], Awaitable[list[bytes]]]
+FindDecisions = Callable[[DecisionQuery], Awaitable[list[bytes]]]
 """`audit.ledger.store.store.Store.find`."""
 
 
@@ -48,7 +48,7 @@ _DECODER: Final = msgspec.json.Decoder(_Decided)
 class LedgerActs:
     """Reads the acts of one cluster out of a ledger."""
 
-    def __init__(self, find: Find, cluster: str) -> None:
+    def __init__(self, find: FindDecisions, cluster: str) -> None:
         self._find = find
         self._cluster = cluster
 
@@ -58,7 +58,7 @@ class LedgerActs:
         Raises:
             LedgerError: the ledger cannot be read.
         """
-        query = Query(
+        query = DecisionQuery(
             cluster=self._cluster,
             requesters=(label,),
             source="validate",
@@ -74,7 +74,7 @@ class LedgerActs:
         return ActsPage(FORMAT, _acts(decided), last)
 
 
-def acts_answering(find: Find) -> Callable[[Question], Awaitable[bytes]]:
+def make_acts_answerer(find: FindDecisions) -> Callable[[Question], Awaitable[bytes]]:
     """Give what answers at PATH: of the cluster alone whose certificate asks."""
 
     async def answer(question: Question) -> bytes:

@@ -1,8 +1,8 @@
-"""The words of `GET /v1/acts`: what an identity was let do, for looking back on it.
+"""The protocol of `GET /v1/acts`: what an identity was allowed to do, for looking back on it.
 
 Parameters: `subject` (a label as `DecisionDocument.requester`), `since` and `until` (milliseconds
 since the epoch), `after` (the `next` of the page before). The answer is `ActsPage` as JSON: only
-what was allowed, the oldest first, and of each decision only what `core.risk.look_back.Act` holds.
+what was allowed, the oldest first, and of each decision only what `core.look_back.Act` holds.
 """
 
 from typing import Final, Protocol

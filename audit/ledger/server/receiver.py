@@ -15,18 +15,19 @@ from structlog.typing import FilteringBoundLogger
 
 from audit.ledger.records.destination import Destination, Receipt
 from audit.ledger.records.frames import DamagedFrameError, Frame, read_frames
-from audit.ledger.server.bodies import ClientGoneError, read_body
 from audit.ledger.server.frames_protocol import CONTENT_TYPE, FORMAT, PATH, Acknowledged
 from audit.ledger.server.requests import (
     RETRY,
+    ClientGoneError,
     Message,
     Receive,
     RefusedError,
     Send,
     headers_of,
+    read_body,
+    read_cluster,
     send_answer,
     send_refusal,
-    shown_cluster,
 )
 from core.base.errors import LedgerError
 
@@ -155,7 +156,7 @@ def _check(scope: Mapping[str, Any], max_body_bytes: int) -> tuple[str, int]:
         raise RefusedError(411, "Content-Length is missing, or is no length")
     if int(length) > max_body_bytes:
         raise RefusedError(413, f"the body is larger than {max_body_bytes:,} bytes; send less")
-    return shown_cluster(scope, headers), int(length)
+    return read_cluster(scope, headers), int(length)
 
 
 def _decode(body: bytes, most: int) -> list[Frame]:

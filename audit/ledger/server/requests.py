@@ -1,5 +1,6 @@
-"""What every request to the auditor must show, before anything else is read of it."""
+"""Requests to the auditor: headers and certificate that each must show, its body, its answer."""
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, Final
@@ -34,7 +35,7 @@ def headers_of(scope: Mapping[str, Any]) -> dict[bytes, str]:
     return {name: value.decode("latin-1") for name, value in scope["headers"]}
 
 
-def shown_cluster(scope: Mapping[str, Any], headers: Mapping[bytes, str], process: str = "") -> str:
+def read_cluster(scope: Mapping[str, Any], headers: Mapping[bytes, str], process: str = "") -> str:
     """Give the cluster that a request speaks for; with `process`, as that one of its processes.
 
     Raises:
@@ -76,3 +77,24 @@ async def send_refusal(send: Send, refused: RefusedError) -> None:
     close = (b"connection", b"close")
     body = f"{refused}\n".encode()
     await send_answer(send, refused.status, b"text/plain", body, close, *refused.headers)
+
+
+class ClientGoneError(Exception):
+    """The client left before its request was whole; there is nobody to answer."""
+
+
+async def read_body(receive: Receive, length: int, seconds: float) -> bytes:
+    """Give a body of at least `length` bytes.
+
+    Raises:
+        TimeoutError: it did not arrive in so many seconds.
+        ClientGoneError: the client left.
+    """
+    body = bytearray()
+    async with asyncio.timeout(seconds):
+        while len(body) < length:
+            message = await receive()
+            if message["type"] != "http.request":
+                raise ClientGoneError
+            body += message["body"]
+    return bytes(body)

@@ -1,4 +1,4 @@
-"""What the auditor serves: frames to its receiver, and questions to those who answer them.
+"""The auditor's ASGI application: frames go to the receiver, questions to who answers them.
 
 A question is a GET over mutual TLS, asked by its cluster's `control`: a gate, which strangers'
 requests reach, may give what it recorded and read nothing. An answer is of that cluster alone.
@@ -22,9 +22,9 @@ from audit.ledger.server.requests import (
     RefusedError,
     Send,
     headers_of,
+    read_cluster,
     send_answer,
     send_refusal,
-    shown_cluster,
 )
 from core.base.errors import LedgerError
 
@@ -49,12 +49,12 @@ class Question:
     """The query, each name once."""
 
 
-Answering = Callable[[Question], Awaitable[bytes]]
+QuestionAnswerer = Callable[[Question], Awaitable[bytes]]
 """Gives the answer, JSON of a bounded size; raises BadQuestionError, or LedgerError (503)."""
 
 
 @dataclass(frozen=True)
-class ServingSettings:
+class AuditorServiceSettings:
     """How much is answered."""
 
     max_questions: int = 8
@@ -67,15 +67,15 @@ class ServingSettings:
     """The longest that an answer may take."""
 
 
-class Serving:
+class AuditorService:
     """The ASGI application (ASGI 3); its server puts `sallyport.peer` into the extensions."""
 
     def __init__(
         self,
         receiver: Receiver,
-        questions: Mapping[str, Answering],
+        questions: Mapping[str, QuestionAnswerer],
         logger: FilteringBoundLogger,
-        settings: ServingSettings | None = None,
+        settings: AuditorServiceSettings | None = None,
     ) -> None:
         """Take who takes frames, and who answers at which path (`/v1/behaviour`)."""
         self.answers: Counter[int] = Counter()
@@ -83,7 +83,7 @@ class Serving:
         self._receiver = receiver
         self._questions = questions
         self._logger = logger
-        self._settings = settings or ServingSettings()
+        self._settings = settings or AuditorServiceSettings()
         self._held: Counter[str] = Counter()
         self._next_log = 0.0
 
@@ -103,10 +103,10 @@ class Serving:
             self.answers[_OK] += 1
             await send_answer(send, _OK, b"application/json", body)
 
-    async def _answer(self, scope: Mapping[str, Any], answering: Answering) -> bytes:
+    async def _answer(self, scope: Mapping[str, Any], answering: QuestionAnswerer) -> bytes:
         if scope["method"] != "GET":
             raise RefusedError(405, "send a GET", (b"allow", b"GET"))
-        cluster = shown_cluster(scope, headers_of(scope), ASKER)
+        cluster = read_cluster(scope, headers_of(scope), ASKER)
         question = Question(cluster, self._parameters(scope["query_string"]))
         most, most_of_one = self._settings.max_questions, self._settings.max_cluster_questions
         if self._held.total() >= most or self._held[cluster] >= most_of_one:
@@ -118,7 +118,7 @@ class Serving:
             self._held[cluster] -= 1
             self._held += Counter()  # Forgets clusters that have none.
 
-    async def _ask(self, answering: Answering, question: Question) -> bytes:
+    async def _ask(self, answering: QuestionAnswerer, question: Question) -> bytes:
         try:
             async with asyncio.timeout(self._settings.seconds):
                 return await answering(question)

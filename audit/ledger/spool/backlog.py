@@ -1,33 +1,76 @@
-"""What is written in a spool and not acknowledged: read in order, given up once acknowledged."""
+"""What is written in a spool and not acknowledged: read in order, given up once acknowledged.
+
+Its age is known without noting a time for each frame.
+"""
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from audit.ledger.records.frames import DamagedFrameError, Frame
-from audit.ledger.spool.ages import Ages
-from audit.ledger.spool.reading import read_segment
 from audit.ledger.spool.segments import (
     HEADER_BYTES,
-    Position,
+    SpoolPosition,
     cut_tail,
     list_segments,
     read_cursor,
+    read_segment,
     segment_path,
     write_cursor,
 )
 
+_EVERY_S: Final = 1.0
+_MOST: Final = 4096
+"""Marks kept: about 0.5 MB. Beyond it neighbours become one, and ages a little coarser."""
+
+
+class FrameAges:
+    """Marks: up to this position, frames were written from this time on. Times are monotonic."""
+
+    def __init__(self) -> None:
+        self._marks: deque[tuple[SpoolPosition, float]] = deque()
+
+    def __len__(self) -> int:
+        return len(self._marks)
+
+    def add(self, end: SpoolPosition, now: float) -> None:
+        """Note that frames up to `end` were written now."""
+        if self._marks and now - self._marks[-1][1] < _EVERY_S:
+            _, now = self._marks.pop()
+        self._marks.append((end, now))
+        if len(self._marks) > _MOST:
+            pairs = list(self._marks)
+            self._marks = deque(
+                (end, since) for (_, since), (end, _) in zip(pairs[::2], pairs[1::2], strict=False)
+            )
+            if len(pairs) % 2:
+                self._marks.append(pairs[-1])
+
+    def forget(self, position: SpoolPosition) -> None:
+        """Forget the marks up to a position."""
+        while self._marks and self._marks[0][0] <= position:
+            self._marks.popleft()
+
+    def oldest(self, position: SpoolPosition, now: float) -> float:
+        """Give the age of the first frame after a position, in seconds; 0 where there is none."""
+        for end, since in self._marks:
+            if end > position:
+                return max(now - since, 0.0)
+        return 0.0
+
 
 @dataclass(frozen=True)
-class Batch:
+class FrameBatch:
     """Frames that follow what is acknowledged."""
 
     frames: tuple[Frame, ...]
-    start: Position
-    end: Position
+    start: SpoolPosition
+    end: SpoolPosition
 
     @property
     def size(self) -> int:
@@ -66,18 +109,18 @@ class Backlog:
         self._segments: dict[int, _Segment] = {}
         self._lock = threading.Lock()
         self._one_reader = threading.Lock()
-        self._ages = Ages()
+        self._ages = FrameAges()
         self._position = self._recover_cursor()
         self.next_number = self._recover_segments()
         """Of the next segment: higher than any before, also those that are gone."""
         self._retire()
 
-    def _recover_cursor(self) -> Position:
+    def _recover_cursor(self) -> SpoolPosition:
         try:
-            return read_cursor(self._folder) or Position(0, 0)
+            return read_cursor(self._folder) or SpoolPosition(0, 0)
         except (ValueError, OSError):
             self._tell(f"the cursor of {self._folder} cannot be read: all that is there goes again")
-            return Position(0, 0)
+            return SpoolPosition(0, 0)
 
     def _recover_segments(self) -> int:
         sizes, highest = list_segments(self._folder)
@@ -95,10 +138,10 @@ class Backlog:
             if size < HEADER_BYTES:
                 self._give_up(segment, HEADER_BYTES, "the header is cut short")
             written = segment_path(self._folder, number).stat().st_mtime
-            self._ages.add(Position(number, size), time.monotonic() - (time.time() - written))
+            self._ages.add(SpoolPosition(number, size), time.monotonic() - (time.time() - written))
         at = self._segments.get(self._position.segment)
         if at is not None and self._position.offset > at.end:
-            self._position = Position(at.number, HEADER_BYTES)
+            self._position = SpoolPosition(at.number, HEADER_BYTES)
         return max(highest, self._position.segment) + 1
 
     def begin(self, number: int) -> None:
@@ -118,7 +161,7 @@ class Backlog:
             self.stored += size
             if not segment.damaged:
                 segment.end += size
-                self._ages.add(Position(number, segment.end), time.monotonic())
+                self._ages.add(SpoolPosition(number, segment.end), time.monotonic())
             return not segment.damaged
 
     def finish(self, number: int) -> None:
@@ -139,10 +182,10 @@ class Backlog:
         with self._lock:
             if (first := self._first_unread()) is None:
                 return 0.0
-            begin = Position(first.number, self._begin_of(first))
+            begin = SpoolPosition(first.number, self._begin_of(first))
             return self._ages.oldest(begin, time.monotonic())
 
-    def read(self, max_bytes: int, max_frames: int) -> Batch:
+    def read(self, max_bytes: int, max_frames: int) -> FrameBatch:
         """Give the frames that follow what is acknowledged; none where nothing waits.
 
         A batch is of one segment. A frame that is larger than `max_bytes` comes alone.
@@ -155,8 +198,8 @@ class Backlog:
                 with self._lock:
                     segment = self._first_unread()
                     if segment is None:
-                        return Batch((), self._position, self._position)
-                    start = Position(segment.number, self._begin_of(segment))
+                        return FrameBatch((), self._position, self._position)
+                    start = SpoolPosition(segment.number, self._begin_of(segment))
                 path = segment_path(self._folder, segment.number)
                 try:
                     frames, end = read_segment(
@@ -165,9 +208,9 @@ class Backlog:
                 except DamagedFrameError as error:
                     self._give_up(segment, start.offset, str(error))
                 else:
-                    return Batch(tuple(frames), start, Position(segment.number, end))
+                    return FrameBatch(tuple(frames), start, SpoolPosition(segment.number, end))
 
-    def acknowledge(self, batch: Batch) -> None:
+    def acknowledge(self, batch: FrameBatch) -> None:
         """Forget frames that were delivered, and the segments that hold no others.
 
         A batch that was acknowledged before is let pass.

@@ -1,4 +1,4 @@
-"""What Prometheus sees of a spool and its shipping, and of the auditor's receiver."""
+"""Prometheus metrics of a spool and its shipping, and of the auditor's receiver."""
 
 from collections.abc import Callable, Iterator, Mapping
 

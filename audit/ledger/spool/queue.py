@@ -1,4 +1,4 @@
-"""The spool: a local, append-only queue of frames on disk, between the reviews and the auditor."""
+"""The spool's queue: append-only, local, on disk, between the reviews and the auditor."""
 
 import errno
 import os
@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from audit.ledger.records.frames import frame_length
-from audit.ledger.spool.backlog import Backlog, Batch
+from audit.ledger.spool.backlog import Backlog, FrameBatch
 from audit.ledger.spool.segments import lock_folder
-from audit.ledger.spool.writer import Pace, SegmentWriter
+from audit.ledger.spool.writer import SegmentWriter, WriterPace
 from core.base.errors import LedgerError, NotRecordedError
 
 _MIB: Final = 1024 * 1024
@@ -117,7 +117,9 @@ class Spool:
             os.close(self._lock)
             raise _unusable(self.folder, error) from error
         settings = self._settings
-        pace = Pace(settings.segment_bytes, settings.write_every_s, settings.sync_every_s, _RETRY_S)
+        pace = WriterPace(
+            settings.segment_bytes, settings.write_every_s, settings.sync_every_s, _RETRY_S
+        )
         self._writer = SegmentWriter(self.folder, self._backlog, pace, self._note_state)
         self._closed = ""
         self._writer.start()
@@ -151,7 +153,7 @@ class Spool:
         """Whether frames are written that are not acknowledged; at once, from memory."""
         return self._backlog.unacknowledged > 0
 
-    def read(self, max_bytes: int, max_frames: int) -> Batch:
+    def read(self, max_bytes: int, max_frames: int) -> FrameBatch:
         """Give the frames after those that are acknowledged; none where nothing waits.
 
         Raises:
@@ -159,7 +161,7 @@ class Spool:
         """
         return self._backlog.read(max_bytes, max_frames)
 
-    def acknowledge(self, batch: Batch) -> None:
+    def acknowledge(self, batch: FrameBatch) -> None:
         """Forget the frames of a batch: they are kept elsewhere."""
         self._backlog.acknowledge(batch)
         self._settle(0)

@@ -1,15 +1,17 @@
-"""The files of a spool: segments of frames, the cursor of what is acknowledged, and the lock."""
+"""The files of a spool: segments of frames and how they are read, the cursor, the lock."""
 
+import errno
 import fcntl
 import os
 import re
 import struct
+import time
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from audit.ledger.records.frames import DamagedFrameError, read_frames
+from audit.ledger.records.frames import MAX_BODY, DamagedFrameError, Frame, read_frames
 from core.base.errors import LedgerError
 
 FORMAT: Final = 1
@@ -24,7 +26,7 @@ _SEGMENT: Final = re.compile(r"(\d{16})\.(spool|damaged)")
 
 
 @dataclass(frozen=True, order=True, slots=True)
-class Position:
+class SpoolPosition:
     """A place between two frames."""
 
     segment: int
@@ -100,7 +102,7 @@ def _has_frame(content: bytes, start: int) -> bool:
     return False
 
 
-def write_cursor(folder: Path, position: Position) -> None:
+def write_cursor(folder: Path, position: SpoolPosition) -> None:
     """Keep what is acknowledged, whole or not at all.
 
     Nothing waits for the disk: an old cursor only has frames sent again.
@@ -111,7 +113,7 @@ def write_cursor(folder: Path, position: Position) -> None:
     temporary.replace(folder / "cursor")
 
 
-def read_cursor(folder: Path) -> Position | None:
+def read_cursor(folder: Path) -> SpoolPosition | None:
     """Give what is acknowledged; None where nothing was yet.
 
     Raises:
@@ -125,7 +127,7 @@ def read_cursor(folder: Path) -> Position | None:
     if checksum != f"{zlib.crc32(text.encode()):08x}" or abs(version - FORMAT) > 1:
         message = "the checksum or the format is wrong"
         raise ValueError(message)
-    return Position(segment, offset)
+    return SpoolPosition(segment, offset)
 
 
 def lock_folder(folder: Path) -> int:
@@ -151,3 +153,60 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+_LARGEST_FRAME: Final = MAX_BODY + 8
+
+_FRAMES_BETWEEN_BREATHS: Final = 64
+"""The interpreter's lock is offered that often: a reader must not hold up the event loop."""
+
+
+def read_segment(
+    path: Path, start: int, end: int, max_bytes: int, max_frames: int
+) -> tuple[list[Frame], int]:
+    """Read at least one frame between two offsets; give the offset after the last one as well.
+
+    A frame that is larger than `max_bytes` comes alone.
+
+    Raises:
+        DamagedFrameError: there is none at `start`.
+        LedgerError: the file cannot be opened now.
+    """
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            if start == HEADER_BYTES:
+                check_header(os.pread(file, HEADER_BYTES, 0))
+            for size, most in ((max_bytes, max_frames), (_LARGEST_FRAME, 1)):
+                frames, length = _take(os.pread(file, min(size, end - start), start), most)
+                if frames:
+                    return frames, start + length
+        finally:
+            os.close(file)
+    except OSError as error:
+        problem = os.strerror(error.errno or 0)
+        if error.errno in {errno.EIO, errno.ENOENT}:
+            raise DamagedFrameError(start, problem) from None
+        message = f"{path} cannot be read: {problem}"
+        raise LedgerError(message) from None
+    raise DamagedFrameError(start, "the last frame is cut short")
+
+
+def _take(content: bytes, most: int) -> tuple[list[Frame], int]:
+    """Give whole frames and their length: those before a damage, if there are any.
+
+    Raises:
+        DamagedFrameError: the first frame is damaged.
+    """
+    frames, length = [], 0
+    try:
+        for frame, length in read_frames(content):  # noqa: B007  The last one is what is asked for.
+            frames.append(frame)
+            if len(frames) >= most:
+                break
+            if len(frames) % _FRAMES_BETWEEN_BREATHS == 0:
+                time.sleep(0)
+    except DamagedFrameError:
+        if not frames:
+            raise
+    return frames, length

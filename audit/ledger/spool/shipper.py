@@ -1,4 +1,4 @@
-"""Takes frames from the spool to their destination, in order, until each is acknowledged."""
+"""Ships frames from the spool to their destination, in order, until each is acknowledged."""
 
 import asyncio
 import random
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from structlog.typing import FilteringBoundLogger
 
 from audit.ledger.records.destination import Destination
-from audit.ledger.spool.backlog import Batch
+from audit.ledger.spool.backlog import FrameBatch
 from audit.ledger.spool.queue import Spool
 from core.base.errors import LedgerError
 
@@ -88,7 +88,7 @@ class Shipper:
         self._note_success()
         return 0.0 if self._is_full(batch) else self._settings.pause_s
 
-    async def _ship(self) -> Batch:
+    async def _ship(self) -> FrameBatch:
         settings = self._settings
         batch = await asyncio.to_thread(self._spool.read, settings.max_bytes, settings.max_frames)
         if batch.frames:
@@ -96,7 +96,7 @@ class Shipper:
             await asyncio.to_thread(self._spool.acknowledge, batch)
         return batch
 
-    def _is_full(self, batch: Batch) -> bool:
+    def _is_full(self, batch: FrameBatch) -> bool:
         settings = self._settings
         return batch.size > settings.max_bytes * 3 // 4 or len(batch.frames) >= settings.max_frames
 

@@ -1,4 +1,4 @@
-"""The thread that writes what waits in a spool's memory: many frames a write, many writes a sync.
+"""The thread that writes a spool's waiting frames: many frames a write, many writes a sync.
 
 A write that fails in the middle leaves whole frames only, and what it did not take waits for the
 next attempt. After a failed fdatasync the kernel may have dropped the pages and say so only once
@@ -27,7 +27,7 @@ _UNSYNCED_BYTES: Final = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True)
-class Pace:
+class WriterPace:
     """How the thread goes about it; seconds."""
 
     segment_bytes: int
@@ -40,7 +40,11 @@ class SegmentWriter:
     """Takes frames on one thread and writes them on another."""
 
     def __init__(
-        self, folder: Path, backlog: Backlog, pace: Pace, on_state: Callable[[OSError | None], None]
+        self,
+        folder: Path,
+        backlog: Backlog,
+        pace: WriterPace,
+        on_state: Callable[[OSError | None], None],
     ) -> None:
         self.syncs = 0
         self._folder = folder

@@ -1,4 +1,4 @@
-"""Takes into the log, once after the upgrade, what an earlier release stored, which had none.
+"""Takes into the log, once after the upgrade, what an earlier release stored without one.
 
 Rows without a place that come later are nobody's: they stay outside of the log, and that is said.
 """
@@ -14,11 +14,10 @@ from audit.ledger.log.adoption import (
     encode_adoption,
 )
 from audit.ledger.records.frames import FrameKind
-from audit.ledger.store.batch_write import Writing
+from audit.ledger.store.batch_write import WriteBackend
 from audit.ledger.store.columns import DAY_MS, uuid_bytes
 from audit.ledger.store.log_append import OpenLog
-from audit.ledger.store.tables import decisions, look_backs, quarantine, sweeps
-from audit.ledger.store.tables_log import adoptions, log
+from audit.ledger.store.tables import adoptions, decisions, log, look_backs, quarantine, sweeps
 from core.base.ids import uuid7
 
 AT_ONCE: Final = 5000
@@ -33,17 +32,19 @@ _TABLES: Final = (*(table for _, table in _FORMER), quarantine)
 """Those whose rows may have no place: all tables that came later demand one."""
 
 
-def adopt(connection: sa.Connection, backend: Writing, now_ms: int, most: int = AT_ONCE) -> int:
+def adopt_rows(
+    connection: sa.Connection, backend: WriteBackend, now_ms: int, most: int = AT_ONCE
+) -> int:
     """Give the first rows without a place one, by cluster and id; say how many those were.
 
     While a new release is rolled out, the old one goes on writing such rows. When that is over
     (by `now_ms`, milliseconds since the epoch) and none is left, nothing is taken in any more.
     """
-    until = adopts_until(connection)
+    until = read_adoption_end(connection)
     if not until or (now_ms < until and not _has_any(connection)):
         return 0
     open_log = OpenLog(connection, backend)
-    if not adopts_until(connection):
+    if not read_adoption_end(connection):
         return 0  # Somebody else was done, while this one waited for the lock.
     is_over = now_ms >= until + (MOST_OPEN_DAYS - OPEN_DAYS) * DAY_MS
     found = [] if is_over else _found(connection, most)
@@ -59,14 +60,14 @@ def adopt(connection: sa.Connection, backend: Writing, now_ms: int, most: int = 
     return count
 
 
-def adopts_until(connection: sa.Connection) -> int:
+def read_adoption_end(connection: sa.Connection) -> int:
     """Give until when an earlier release may write; 0 where nothing is taken in any more."""
     return connection.scalar(sa.select(log.c.adopt_until_ms)) or 0
 
 
 def count_outside(connection: sa.Connection) -> int:
     """Count rows that are not in the log, and that nobody will take in."""
-    if adopts_until(connection):
+    if read_adoption_end(connection):
         return 0
     counts = (
         sa.select(sa.func.count()).select_from(table).where(table.c.position.is_(None))
@@ -92,7 +93,7 @@ def _found(connection: sa.Connection, most: int) -> list[_Found]:
 
 def _record(
     connection: sa.Connection,
-    backend: Writing,
+    backend: WriteBackend,
     open_log: OpenLog,
     now_ms: int,
     said: tuple[int, bool],

@@ -1,4 +1,4 @@
-"""Writes a batch: what is new gets its row and its leaf, what is known nothing."""
+"""Writes a batch: a new record gets its row and its leaf, a known one nothing."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,17 +9,16 @@ import sqlalchemy as sa
 from audit.ledger.records.frames import Frame, FrameKind
 from audit.ledger.store.columns import Row, day_of
 from audit.ledger.store.database_errors import DuplicateError
-from audit.ledger.store.log_append import Copying, OpenLog
-from audit.ledger.store.rows import OTHERWISE, Batch, aside_row
-from audit.ledger.store.tables import projections, quarantine, rules
-from audit.ledger.store.tables_weights import BY_KIND, STANDING
+from audit.ledger.store.log_append import AppendBackend, OpenLog
+from audit.ledger.store.rows import OTHERWISE, RowBatch, aside_row
+from audit.ledger.store.tables import BY_KIND, STANDING, projections, quarantine, rules
 from core.weights.access import contradicts, decode_access
 
 _AT_ONCE: Final = 1000
 """Keys that one query asks for."""
 
 
-class Writing(Copying, Protocol):
+class WriteBackend(AppendBackend, Protocol):
     """The database's way to write."""
 
     def insert(self, table: sa.Table) -> Any:
@@ -27,7 +26,7 @@ class Writing(Copying, Protocol):
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenRecords:
     """What of a batch was new."""
 
     stored: int
@@ -36,7 +35,9 @@ class Written:
     """Of the records."""
 
 
-def write(connection: sa.Connection, backend: Writing, batch: Batch, open_log: OpenLog) -> Written:
+def write_batch(
+    connection: sa.Connection, backend: WriteBackend, batch: RowBatch, open_log: OpenLog
+) -> WrittenRecords:
     """Write a batch, and add its leaves."""
     ids: dict[FrameKind, Sequence[bytes]] = {}
     for kind, rows in sorted(batch.records.items()):
@@ -49,11 +50,11 @@ def write(connection: sa.Connection, backend: Writing, batch: Batch, open_log: O
     _write_rules(connection, backend, batch, ids.get(FrameKind.DECISION, ()))
     _set_aside(connection, backend, batch.quarantine, open_log)
     stored = sum(map(len, ids.values())) + _write_projections(connection, backend, batch)
-    return Written(stored, ids)
+    return WrittenRecords(stored, ids)
 
 
 def _put(
-    connection: sa.Connection, backend: Copying, kind: FrameKind, rows: list[Row], first: int
+    connection: sa.Connection, backend: AppendBackend, kind: FrameKind, rows: list[Row], first: int
 ) -> list[Row]:
     """Store those rows that are not there, with their positions; give them without.
 
@@ -91,7 +92,7 @@ def _known(connection: sa.Connection, kind: FrameKind, rows: list[Row]) -> set[b
     return found
 
 
-def _contradicting(connection: sa.Connection, batch: Batch, new: list[Row]) -> Iterator[Row]:
+def _contradicting(connection: sa.Connection, batch: RowBatch, new: list[Row]) -> Iterator[Row]:
     """Give those accesses as rows of the quarantine whose ids the ledger has for other records."""
     table, fresh = BY_KIND[FrameKind.ACCESS], {row[1] for row in new}
     known = [row for row in batch.records[FrameKind.ACCESS] if row[1] not in fresh]
@@ -113,7 +114,7 @@ def _contradicting(connection: sa.Connection, batch: Batch, new: list[Row]) -> I
 
 
 def _write_rules(
-    connection: sa.Connection, backend: Writing, batch: Batch, ids: Sequence[bytes]
+    connection: sa.Connection, backend: WriteBackend, batch: RowBatch, ids: Sequence[bytes]
 ) -> None:
     rows = [rule for identity in ids for rule in batch.rules.get(identity, ())]
     try:
@@ -123,7 +124,7 @@ def _write_rules(
 
 
 def _set_aside(
-    connection: sa.Connection, backend: Writing, rows: list[Row], open_log: OpenLog
+    connection: sa.Connection, backend: WriteBackend, rows: list[Row], open_log: OpenLog
 ) -> None:
     """Write what is not in quarantine yet, by its digest."""
     if not rows:
@@ -139,7 +140,7 @@ def _set_aside(
     open_log.add_aside(new)
 
 
-def _write_projections(connection: sa.Connection, backend: Writing, batch: Batch) -> int:
+def _write_projections(connection: sa.Connection, backend: WriteBackend, batch: RowBatch) -> int:
     """Write projections, and the day on which they came; give how many are new."""
     if not batch.projections:
         return 0

@@ -14,8 +14,8 @@ from typing import Final, Self, TypeVar
 import sqlalchemy as sa
 
 from audit.ledger.store import schema
-from audit.ledger.store.adoption import adopt, adopts_until
-from audit.ledger.store.database_errors import naming
+from audit.ledger.store.adoption import adopt_rows, read_adoption_end
+from audit.ledger.store.database_errors import translate_errors
 from audit.ledger.store.postgres import Postgres
 from audit.ledger.store.sqlite import Sqlite
 from core.base.errors import LedgerError, SettingsError
@@ -119,7 +119,7 @@ class Database:
 
     async def _do(self, work: Callable[..., T], *arguments: object) -> T:
         def named() -> T:
-            with naming(self._backend.name, self._secret):
+            with translate_errors(self._backend.name, self._secret):
                 return work(*arguments)
 
         return await asyncio.get_running_loop().run_in_executor(self._worker, named)
@@ -146,15 +146,15 @@ class Database:
             self._backend.make()
             with self._backend.engine.begin() as connection:
                 self._backend.lock(connection)
-                schema.prepare(connection, self._now_ms)
+                schema.prepare_tables(connection, self._now_ms)
             self._has_log = True
         else:
             self._backend.demand()
             with self._backend.engine.connect() as connection:
-                self._has_log = schema.check(self._backend.reading(connection))
+                self._has_log = schema.check_tables(self._backend.reading(connection))
         with self._backend.engine.connect() as connection:
             reading = self._backend.reading(connection)
-            self._is_adopting = not self._has_log or adopts_until(reading) > 0
+            self._is_adopting = not self._has_log or read_adoption_end(reading) > 0
         self._is_open = True
         for _ in range(_ADOPTED_AT_ONCE if make else 0):
             if self._adopt() == 0:
@@ -162,7 +162,7 @@ class Database:
 
     def _adopt(self) -> int:
         with self._engine().begin() as connection:
-            return adopt(connection, self._backend, self._now_ms)
+            return adopt_rows(connection, self._backend, self._now_ms)
 
 
 def _backend(url: str) -> tuple[Sqlite | Postgres, str]:

@@ -15,7 +15,7 @@ class DuplicateError(Exception):
 
 
 @contextmanager
-def naming(ledger: str, secret: str = "") -> Iterator[None]:
+def translate_errors(ledger: str, secret: str = "") -> Iterator[None]:
     """Let what fails inside name the ledger, and never `secret`, statements or values.
 
     Raises:

@@ -25,7 +25,7 @@ class Delivery:
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredDelivery:
     """What was not there before, while its transaction is still open."""
 
     accesses: tuple[Access, ...]
@@ -42,7 +42,7 @@ class Stored:
     """Of the records that were not there, by their kinds."""
 
 
-Then = Callable[[Stored], Delivery]
+FollowUp = Callable[[StoredDelivery], Delivery]
 """Called once in the transaction, on the store's thread, with what is new; what it gives is
 stored in the same transaction: findings, the intake's count, a checkpoint. When the transaction
 fails afterwards nothing is kept, and LedgerError is raised: whatever it changed in memory must be

@@ -1,4 +1,4 @@
-"""Reads documents by their time, the places that sources go on from, and checkpoints."""
+"""Documents by their time, the places that sources go on from, and checkpoints."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,11 +6,10 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from audit.ledger.log.entries import Document, Key
+from audit.ledger.log.entries import Document, DocumentKey
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.columns import DAY_MS, ID_BYTES
-from audit.ledger.store.tables_log import checkpoints, places
-from audit.ledger.store.tables_weights import BY_KIND, STANDING
+from audit.ledger.store.tables import BY_KIND, STANDING, checkpoints, places
 
 MOST_DOCUMENTS: Final = 10_000
 """The most that one page holds."""
@@ -20,7 +19,7 @@ _MOST_DAY: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class DocumentPage:
     """Which documents: those of a kind from a time to before another, the oldest first."""
 
     kind: FrameKind
@@ -29,13 +28,13 @@ class Page:
     end_ms: int
     cluster: str | None = None
     """None: of all."""
-    after: Key | None = None
+    after: DocumentKey | None = None
     """Only those after this one; None: from the first on."""
     limit: int = 1000
     """At most MOST_DOCUMENTS."""
 
 
-def read_documents(connection: sa.Connection, page: Page, placed: bool) -> list[Document]:  # noqa: FBT001 (through _read, by position)
+def read_documents(connection: sa.Connection, page: DocumentPage, placed: bool) -> list[Document]:  # noqa: FBT001 (through _read, by position)
     """Give the documents of a page; with `placed`, only what is in the log."""
     table = BY_KIND[page.kind]
     chosen = sa.select(table.c.cluster, table.c.id, table.c.document, table.c.position)

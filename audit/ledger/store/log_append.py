@@ -1,6 +1,6 @@
 """Appends to the log, in the transaction that stores what is appended.
 
-Whoever appends holds the lock of the log's one row, so positions have no holes and each record one.
+The lock of the log's one row is held meanwhile, so positions have no holes and no two records one.
 """
 
 from collections.abc import Sequence
@@ -14,14 +14,13 @@ from audit.ledger.log.leaves import header_prefix, leaf_hash, leaf_header, paylo
 from audit.ledger.log.merkle import HASH_BYTES, Frontier, grow
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.columns import ID_BYTES, Row
-from audit.ledger.store.tables import quarantine
-from audit.ledger.store.tables_log import leaves, log, tiles
+from audit.ledger.store.tables import leaves, log, quarantine, tiles
 
 TILE_LEVELS: Final = 8
 """A tile saves reading 2^8 leaves, or as many tiles of the level before."""
 
 
-class Copying(Protocol):
+class AppendBackend(Protocol):
     """The database's way to append."""
 
     def append_lock(self, connection: sa.Connection) -> None:
@@ -48,7 +47,7 @@ def read_state(connection: sa.Connection) -> LogState:
 class OpenLog:
     """The log, while the transaction lasts that appends to it."""
 
-    def __init__(self, connection: sa.Connection, backend: Copying) -> None:
+    def __init__(self, connection: sa.Connection, backend: AppendBackend) -> None:
         """Take the lock, and read how far the log has come."""
         backend.append_lock(connection)
         self._connection = connection

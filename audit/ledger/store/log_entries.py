@@ -1,4 +1,4 @@
-"""Reads the log: entries, hashes of leaves, nodes of the tree and proofs, heads."""
+"""The log as it is read: entries, hashes of leaves, nodes of the tree, proofs and heads."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -7,16 +7,14 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from audit.ledger.log.entries import Entry
+from audit.ledger.log.entries import LogEntry
 from audit.ledger.log.heads import TreeHead, decode_head, encode_head
 from audit.ledger.log.leaves import Leaf
 from audit.ledger.log.merkle import Frontier, Range, hash_node, proof_of, root_of, whole_nodes
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.columns import day_of, is_uuid7
 from audit.ledger.store.log_append import TILE_LEVELS, read_state
-from audit.ledger.store.tables import quarantine
-from audit.ledger.store.tables_log import heads, leaves, log, tiles
-from audit.ledger.store.tables_weights import BY_KIND, STANDING
+from audit.ledger.store.tables import BY_KIND, STANDING, heads, leaves, log, quarantine, tiles
 from core.base.errors import LedgerError
 from core.base.times import milliseconds_of
 
@@ -29,7 +27,7 @@ _Place = tuple[str, bytes]
 
 def read_entries(
     connection: sa.Connection, after: int, kinds: Iterable[FrameKind] | None, limit: int
-) -> list[Entry]:
+) -> list[LogEntry]:
     """Give entries after a position, in the log's order; of these kinds, or of all.
 
     What is in quarantine is of no kind: it comes only where all are asked for.
@@ -43,7 +41,7 @@ def read_entries(
     return _with_payloads(connection, connection.execute(page).all())
 
 
-def read_located(connection: sa.Connection, identity: bytes) -> list[Entry]:
+def read_located(connection: sa.Connection, identity: bytes) -> list[LogEntry]:
     """Give the entries of an id that are still there whole, whatever their kind."""
     positions: list[int] = []
     for table in (*BY_KIND.values(), quarantine):
@@ -57,7 +55,7 @@ def read_located(connection: sa.Connection, identity: bytes) -> list[Entry]:
     return _with_payloads(connection, rows.all())
 
 
-def _with_payloads(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> list[Entry]:
+def _with_payloads(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> list[LogEntry]:
     wanted: dict[int, set[bytes]] = defaultdict(set)
     aside: set[bytes] = set()
     for row in rows:
@@ -65,7 +63,7 @@ def _with_payloads(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> li
     payloads = {kind: _payloads(connection, kind, ids) for kind, ids in wanted.items()}
     set_aside = _payloads_aside(connection, aside)
     return [
-        Entry(
+        LogEntry(
             row.position,
             row.kind,
             row.cluster,
@@ -121,7 +119,7 @@ def read_leaf_hashes(connection: sa.Connection, begin: int, end: int) -> list[by
     return [Leaf(row.kind, row.cluster, row.id, row.digest).hash for row in rows]
 
 
-class Tree:
+class TreeReader:
     """The nodes of the log's tree, from its tiles and leaves, on one connection."""
 
     def __init__(self, connection: sa.Connection) -> None:

@@ -1,24 +1,29 @@
-"""Walks along the log of a ledger, in pages between which others write: for exports and verifiers.
+"""Walks along the log of a ledger in pages, for verifiers, and writes it into an export.
 
 What comes while it walks is not part of it: it ends where the log ended when it began.
 """
 
-from collections.abc import AsyncIterator, Sequence
-from typing import Final
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import BinaryIO, Final
 
-from audit.ledger.log.export import FORMAT, ExportLine
+from audit.ledger.log.export import FORMAT, EndLine, ExportLine, HeadLine, encode_line, leaf_line
 from audit.ledger.log.heads import TreeHead
-from audit.ledger.log.problems import Where, ms_text
-from audit.ledger.log.verifier import Seen
-from audit.ledger.store.queries import Asking
+from audit.ledger.log.leaves import payload_digest
+from audit.ledger.log.problems import RecordPlace, ms_text
+from audit.ledger.log.verifier import PassingLeaf
+from audit.ledger.store.queries import LedgerQueries
 from core.base.times import milliseconds_of
 
 _PAGE: Final = 2000
 _HEADS: Final = 1000
 
 
-async def opening_of(
-    ledger: Asking, keys: Sequence[str], since_ms: int | None, until_ms: int | None, now_ms: int
+async def make_opening(
+    ledger: LedgerQueries,
+    keys: Sequence[str],
+    since_ms: int | None,
+    until_ms: int | None,
+    now_ms: int,
 ) -> ExportLine:
     """Give the first line of an export of what was stored from a time to another.
 
@@ -53,7 +58,9 @@ async def opening_of(
     )
 
 
-async def walk(ledger: Asking, opening: ExportLine) -> AsyncIterator[list[Seen | TreeHead]]:
+async def walk_log(
+    ledger: LedgerQueries, opening: ExportLine
+) -> AsyncIterator[list[PassingLeaf | TreeHead]]:
     """Give what an export holds after its first line: leaves, and heads where they belong.
 
     What is missing among the leaves is missing here.
@@ -66,15 +73,15 @@ async def walk(ledger: Asking, opening: ExportLine) -> AsyncIterator[list[Seen |
     after = opening.first - 1
     while True:
         entries = await ledger.entries(after, limit=_PAGE)
-        page: list[Seen | TreeHead] = []
+        page: list[PassingLeaf | TreeHead] = []
         for entry in entries:
             while head is not None and head.size <= entry.position:
                 page.append(head)
                 head = await anext(heads, None)
             if entry.position >= opening.size:
                 break
-            where = Where(entry.position, entry.kind, entry.cluster, entry.id)
-            page.append(Seen(where, entry.payload, entry.digest, entry.aside))
+            where = RecordPlace(entry.position, entry.kind, entry.cluster, entry.id)
+            page.append(PassingLeaf(where, entry.payload, entry.digest, entry.aside))
         if not entries or entries[-1].position >= opening.size - 1:
             while head is not None:
                 page.append(head)
@@ -85,7 +92,7 @@ async def walk(ledger: Asking, opening: ExportLine) -> AsyncIterator[list[Seen |
         after = entries[-1].position
 
 
-async def _heads(ledger: Asking, after: int, last: int) -> AsyncIterator[TreeHead]:
+async def _heads(ledger: LedgerQueries, after: int, last: int) -> AsyncIterator[TreeHead]:
     """Give heads of more than `after` records and at most `last`; several may be of one size."""
     seen: set[tuple[str, str]] = set()
     while page := await ledger.heads(after, _HEADS):
@@ -99,3 +106,37 @@ async def _heads(ledger: Asking, after: int, last: int) -> AsyncIterator[TreeHea
         # Of the last size there may be more: they are asked for again.
         seen = {(head.root, head.time) for head in page if head.size == page[-1].size}
         after = page[-1].size - 1
+
+
+async def write_export(
+    ledger: LedgerQueries,
+    opening: ExportLine,
+    file: BinaryIO,
+    progress: Callable[[int, int], None],
+) -> EndLine:
+    """Write an export; give its last line. What is wrong with the log is written as it is.
+
+    Raises:
+        LedgerError: the ledger cannot be read.
+        OSError: the file cannot be written.
+    """
+    file.write(encode_line(opening))
+    leaves = heads = 0
+    async for page in walk_log(ledger, opening):
+        lines = list(map(_line, page))
+        file.write(b"".join(lines))
+        heads += sum(isinstance(each, TreeHead) for each in page)
+        leaves += sum(isinstance(each, PassingLeaf) for each in page)
+        progress(leaves, opening.size - opening.first)
+    end = EndLine(leaves=leaves, heads=heads)
+    file.write(encode_line(end))
+    return end
+
+
+def _line(part: PassingLeaf | TreeHead) -> bytes:
+    if isinstance(part, TreeHead):
+        return encode_line(HeadLine(head=part))
+    digest = part.digest
+    if digest is None:
+        digest = b"" if part.payload is None else payload_digest(part.payload)
+    return encode_line(leaf_line(part.where, digest, part.payload, aside=part.aside))

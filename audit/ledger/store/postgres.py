@@ -16,9 +16,7 @@ from sqlalchemy.dialects import postgresql
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.columns import Row
 from audit.ledger.store.database_errors import DuplicateError
-from audit.ledger.store.tables import decisions, rules
-from audit.ledger.store.tables_log import log
-from audit.ledger.store.tables_weights import accesses, lives
+from audit.ledger.store.tables import accesses, decisions, lives, log, rules
 
 _BY_DAY: Final = {
     FrameKind.DECISION: (decisions, rules),

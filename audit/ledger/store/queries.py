@@ -1,43 +1,43 @@
-"""What can be asked of the ledger."""
+"""The ledger's queries: whatever is long is asked for in pages."""
 
 from collections.abc import Sequence
 
-from audit.ledger.log.entries import Document, Entry, Key, LogState
+from audit.ledger.log.entries import Document, DocumentKey, LogEntry, LogState
 from audit.ledger.log.heads import TreeHead
 from audit.ledger.log.merkle import Frontier, consistency_ranges, inclusion_ranges
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.adoption import count_outside
 from audit.ledger.store.database import Database
-from audit.ledger.store.decisions import Query
-from audit.ledger.store.documents import Page, read_checkpoint, read_documents, read_places
+from audit.ledger.store.decisions import (
+    MOST_DIGESTS,
+    DecisionQuery,
+    find_decision,
+    find_decisions,
+    find_look_backs,
+    find_projection,
+    find_projections,
+    find_sweeps,
+)
+from audit.ledger.store.documents import DocumentPage, read_checkpoint, read_documents, read_places
 from audit.ledger.store.log_append import read_state
 from audit.ledger.store.log_entries import (
-    Tree,
+    TreeReader,
     read_entries,
     read_heads,
     read_last_head,
     read_leaf_hashes,
     read_located,
 )
-from audit.ledger.store.reading import (
-    MOST_DIGESTS,
-    find,
-    find_look_backs,
-    find_one,
-    find_projection,
-    find_projections,
-    find_sweeps,
-)
 from core.decision.document import DecisionDocument, SweepDocument
 from core.risk.look_back import LookBackDocument
 
 
-class Asking(Database):
+class LedgerQueries(Database):
     """A ledger that answers. Whatever is long is asked for in pages, between which others write."""
 
-    async def find(self, query: Query) -> list[bytes]:
+    async def find(self, query: DecisionQuery) -> list[bytes]:
         """Give the documents (JSON) that the query means, in its order."""
-        return await self._read(find, query, not self._is_adopting)
+        return await self._read(find_decisions, query, not self._is_adopting)
 
     async def get(self, decision_id: str) -> list[DecisionDocument]:
         """Give the decision of an id, or of an id that begins so; of each cluster that has it.
@@ -45,7 +45,7 @@ class Asking(Database):
         Raises:
             LedgerError: it is no id, it is too short, or several ids begin so.
         """
-        return await self._read(find_one, decision_id, not self._is_adopting)
+        return await self._read(find_decision, decision_id, not self._is_adopting)
 
     async def projection(self, cluster: str, digest: str) -> bytes | None:
         """Give the projection (JSON) of a decision; `digest` is its `projection`."""
@@ -77,7 +77,7 @@ class Asking(Database):
         end_ms: int,
         *,
         cluster: str | None = None,
-        after: Key | None = None,
+        after: DocumentKey | None = None,
         limit: int = 1000,
     ) -> list[Document]:
         """Give documents of a kind from a time to before another, the oldest first.
@@ -86,12 +86,12 @@ class Asking(Database):
         the `key` of the last document; the last page has fewer than `limit`, which is at most
         `reading_documents.MOST_DOCUMENTS`.
         """
-        page = Page(kind, begin_ms, end_ms, cluster, after, limit)
+        page = DocumentPage(kind, begin_ms, end_ms, cluster, after, limit)
         return await self._read_log(read_documents, page, not self._is_adopting)
 
     async def entries(
         self, after: int = -1, kinds: frozenset[FrameKind] | None = None, limit: int = 1000
-    ) -> list[Entry]:
+    ) -> list[LogEntry]:
         """Give entries of the log after a position, in its order; None: of all kinds.
 
         What is in quarantine comes only where all kinds are asked for. At most
@@ -99,7 +99,7 @@ class Asking(Database):
         """
         return await self._read_log(read_entries, after, kinds, limit)
 
-    async def located(self, identity: bytes) -> list[Entry]:
+    async def located(self, identity: bytes) -> list[LogEntry]:
         """Give the entries of an id, of whatever kind and cluster, that were not removed."""
         return await self._read_log(read_located, identity)
 
@@ -125,7 +125,7 @@ class Asking(Database):
         Raises:
             LedgerError: retention removed leaves beyond it.
         """
-        return await self._read_log(lambda connection: Tree(connection).frontier(size))
+        return await self._read_log(lambda connection: TreeReader(connection).frontier(size))
 
     async def inclusion(self, position: int, size: int) -> list[bytes]:
         """Give the proof that a leaf is in the log as it was at a size.
@@ -135,7 +135,7 @@ class Asking(Database):
             ValueError: the log had no such leaf.
         """
         ranges = inclusion_ranges(position, size)
-        return await self._read_log(lambda connection: Tree(connection).proof(ranges))
+        return await self._read_log(lambda connection: TreeReader(connection).proof(ranges))
 
     async def consistency(self, first: int, second: int) -> list[bytes]:
         """Give the proof that the log at one size began as it was at the other.
@@ -145,7 +145,7 @@ class Asking(Database):
             ValueError: the second size is the smaller one.
         """
         ranges = consistency_ranges(first, second)
-        return await self._read_log(lambda connection: Tree(connection).proof(ranges))
+        return await self._read_log(lambda connection: TreeReader(connection).proof(ranges))
 
     async def heads(self, after: int = -1, limit: int = 1000) -> list[TreeHead]:
         """Give signed heads of more leaves than `after`, the smallest first."""

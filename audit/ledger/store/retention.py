@@ -16,11 +16,21 @@ from audit.ledger.log.retention import (
 )
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.columns import DAY_MS, first_id, uuid_bytes
-from audit.ledger.store.log_append import Copying, OpenLog, read_state
-from audit.ledger.store.log_entries import Tree
-from audit.ledger.store.tables import projections, quarantine
-from audit.ledger.store.tables_log import adoptions, heads, leaves, log, retentions, tiles
-from audit.ledger.store.tables_weights import BY_KIND, OWN, STANDING
+from audit.ledger.store.log_append import AppendBackend, OpenLog, read_state
+from audit.ledger.store.log_entries import TreeReader
+from audit.ledger.store.tables import (
+    BY_KIND,
+    OWN,
+    STANDING,
+    adoptions,
+    heads,
+    leaves,
+    log,
+    projections,
+    quarantine,
+    retentions,
+    tiles,
+)
 from core.base.errors import LedgerError
 from core.base.ids import uuid7
 from core.base.times import milli_text
@@ -37,7 +47,7 @@ _EPOCH: Final = dt.date(1970, 1, 1)
 
 
 @dataclass(frozen=True)
-class Removed:
+class RemovedCounts:
     """What retention took away."""
 
     days: tuple[dt.date, ...] = ()
@@ -52,7 +62,7 @@ class Removed:
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptDays:
     """What is kept."""
 
     days: int
@@ -75,7 +85,7 @@ def date_of(day: int) -> dt.date:
     return _EPOCH + dt.timedelta(days=day)
 
 
-def note_retention(connection: sa.Connection, backend: Copying, kept: Kept) -> int:
+def note_retention(connection: sa.Connection, backend: AppendBackend, kept: KeptDays) -> int:
     """Record what is to go, if anything is; give how many leaves are.
 
     Raises:
@@ -119,7 +129,7 @@ def _count(connection: sa.Connection, table: sa.Table, old: sa.ColumnElement[boo
     return connection.scalar(sa.select(sa.func.count()).select_from(table).where(old)) or 0
 
 
-def _head_to_rest_on(connection: sa.Connection, kept: Kept) -> TreeHead | None:
+def _head_to_rest_on(connection: sa.Connection, kept: KeptDays) -> TreeHead | None:
     """Give the last head of which no leaf is of a day that is kept."""
     before_ms = (kept.first_day - MARGIN_DAYS + 1) * DAY_MS
     chosen = sa.select(heads.c.head).where(heads.c.time_ms < before_ms)
@@ -128,7 +138,7 @@ def _head_to_rest_on(connection: sa.Connection, kept: Kept) -> TreeHead | None:
 
 
 def _prefix(connection: sa.Connection, head: TreeHead) -> Prefix:
-    frontier = Tree(connection).frontier(head.size)
+    frontier = TreeReader(connection).frontier(head.size)
     if frontier.root.hex() != head.root:
         raise LedgerError(
             f"its first {head.size} leaves do not lead to the root of the head of {head.time}: "
@@ -137,7 +147,7 @@ def _prefix(connection: sa.Connection, head: TreeHead) -> Prefix:
     return Prefix(size=head.size, frontier=[each.hex() for each in frontier.hashes], head=head)
 
 
-def _record(kept: Kept, removed: dict[str, int], prefix: Prefix | None) -> Retention:
+def _record(kept: KeptDays, removed: dict[str, int], prefix: Prefix | None) -> Retention:
     return Retention(
         format=FORMAT,
         id=uuid7(kept.now_ms),
@@ -150,7 +160,7 @@ def _record(kept: Kept, removed: dict[str, int], prefix: Prefix | None) -> Reten
 
 
 def _write(
-    connection: sa.Connection, backend: Copying, open_log: OpenLog, record: Retention
+    connection: sa.Connection, backend: AppendBackend, open_log: OpenLog, record: Retention
 ) -> None:
     identity = uuid_bytes(record.id)
     row = ("", identity, int.from_bytes(identity[:6]) // DAY_MS, encode_retention(record))

@@ -1,7 +1,7 @@
 """Makes rows of what is delivered; what cannot be read becomes a row of the quarantine."""
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Final
@@ -9,17 +9,189 @@ from typing import Final
 from audit.ledger.records.frames import Frame, FrameKind
 from audit.ledger.store.columns import (
     DAY_MS,
+    MOST_LARGE,
+    MOST_SMALL,
     Row,
+    column_number,
     column_text,
+    column_texts,
     day_of,
     is_uuid7,
+    optional_text,
     uuid_bytes,
     uuid_text,
 )
-from audit.ledger.store.rows_of import MAKERS, access_row, rule_rows
-from audit.ledger.store.tables_weights import STANDING
-from core.decision.document import projection_digest
-from core.weights.access import Access, contradicts, encode_access
+from audit.ledger.store.tables import STANDING
+from core.decision.decision import Action, Finding
+from core.decision.document import (
+    DecisionDocument,
+    decode_document,
+    decode_sweep,
+    projection_digest,
+)
+from core.risk.look_back import decode_look_back
+from core.weights.access import Access, contradicts, decode_access, encode_access
+from core.weights.events import decode_activity, decode_finding, decode_gap
+from core.weights.intake import decode_intake, decode_refused
+from core.weights.pod_lifecycle import decode_change, decode_life
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentColumns:
+    """What a document says of itself, for its row."""
+
+    cluster: str
+    id: str
+    columns: Row
+    """Those between the day and the document; texts are cut short."""
+    has_time: bool = False
+    """Whether the time stands before the day."""
+    rules: list[Finding] = field(default_factory=list)
+
+    def row(self, identity: bytes, day: int, payload: bytes) -> Row:
+        """Give the row, without the position."""
+        when = (int.from_bytes(identity[:6]), day) if self.has_time else (day,)
+        return (self.cluster, identity, *when, *self.columns, payload)
+
+
+def access_row(access: Access, identity: bytes, day: int, payload: bytes) -> Row:
+    """Give the row of an access, without the position."""
+    status, sent = access.status, access.bytes_out
+    return (
+        access.cluster,
+        identity,
+        day,
+        *column_texts(
+            access.account, access.container, access.store, access.who, access.application
+        ),
+        access.act._value_,  # As `value`, which is a function call for each of so many rows.
+        access.signed_by._value_,
+        access.attribution.confidence._value_,
+        status if 0 <= status <= MOST_SMALL else column_number(status, MOST_SMALL),
+        sent if 0 <= sent <= MOST_LARGE else column_number(sent, MOST_LARGE),
+        payload,
+    )
+
+
+def rule_rows(made: DocumentColumns, identity: bytes, day: int) -> list[Row]:
+    """Give the rules of a decision's findings, each once."""
+    actions: dict[str, Action] = {}
+    for finding in made.rules:
+        rule = column_text(finding.rule)
+        if actions.get(rule) is not Action.DENY:
+            actions[rule] = finding.action
+    return [(made.cluster, day, identity, rule, action.value) for rule, action in actions.items()]
+
+
+def _made(cluster: str, document_id: str, *texts: str) -> DocumentColumns:
+    return DocumentColumns(cluster, document_id, tuple(map(column_text, texts)))
+
+
+def _decision(payload: bytes) -> DocumentColumns:
+    document = decode_document(payload)
+    return DocumentColumns(
+        document.cluster,
+        document.id,
+        _decision_columns(document),
+        has_time=True,
+        rules=document.findings,
+    )
+
+
+def _decision_columns(document: DecisionDocument) -> Row:
+    asked = document.request
+    return (
+        document.source,
+        document.verdict.value,
+        document.allowed,
+        column_text(asked.namespace),
+        column_text(asked.kind),
+        column_text(asked.name),
+        column_text(asked.operation),
+        column_text(document.requester),
+        optional_text(document.profile),
+        column_text(document.mode),
+        optional_text(document.error_kind),
+        column_text(asked.object_uid),
+        column_text(asked.uid),
+        asked.dry_run,
+        optional_text(document.sandbox),
+        column_text(document.revisions.policy),
+        column_text(document.revisions.profiles),
+        column_text(document.projection),
+    )
+
+
+def _sweep(payload: bytes) -> DocumentColumns:
+    sweep = decode_sweep(payload)
+    return _made(sweep.cluster, sweep.id)
+
+
+def _look_back(payload: bytes) -> DocumentColumns:
+    back = decode_look_back(payload)
+    return _made(back.cluster, back.id, back.subject)
+
+
+def _access(payload: bytes) -> DocumentColumns:
+    access = decode_access(payload)
+    return DocumentColumns(access.cluster, access.id, access_row(access, b"", 0, b"")[3:-1])
+
+
+def _activity(payload: bytes) -> DocumentColumns:
+    activity = decode_activity(payload)
+    columns = (activity.topic.value, activity.account, activity.store, activity.who)
+    return _made(activity.cluster, activity.id, *columns)
+
+
+def _finding(payload: bytes) -> DocumentColumns:
+    finding = decode_finding(payload)
+    columns = (finding.detection, finding.severity.value, finding.store, finding.who)
+    return _made(finding.cluster, finding.id, *columns)
+
+
+def _gap(payload: bytes) -> DocumentColumns:
+    gap = decode_gap(payload)
+    return _made(gap.cluster, gap.id, gap.log, gap.subject)
+
+
+def _life(payload: bytes) -> DocumentColumns:
+    life = decode_life(payload)
+    account = life.service_account
+    account = account if "/" in account else f"{life.namespace}/{account}"
+    return _made(life.cluster, life.id, life.uid, account, life.node, life.event.value)
+
+
+def _change(payload: bytes) -> DocumentColumns:
+    change = decode_change(payload)
+    columns = (change.kind, change.namespace, change.name, change.event)
+    return _made(change.cluster, change.id, *columns)
+
+
+def _refused(payload: bytes) -> DocumentColumns:
+    record = decode_refused(payload)
+    return _made(record.cluster, record.id, record.source)
+
+
+def _intake(payload: bytes) -> DocumentColumns:
+    intake = decode_intake(payload)
+    return _made(intake.cluster, intake.id, intake.source)
+
+
+MAKERS: Final[Mapping[int, Callable[[bytes], DocumentColumns]]] = {
+    FrameKind.DECISION: _decision,
+    FrameKind.SWEEP: _sweep,
+    FrameKind.LOOK_BACK: _look_back,
+    FrameKind.ACCESS: _access,
+    FrameKind.ACTIVITY: _activity,
+    FrameKind.FINDING: _finding,
+    FrameKind.LOG_GAP: _gap,
+    FrameKind.POD_LIFE: _life,
+    FrameKind.CHANGE: _change,
+    FrameKind.REFUSED: _refused,
+    FrameKind.INTAKE: _intake,
+}
+"""Kinds that are taken from outside: what retention removed only the ledger itself records."""
+
 
 MOST_AHEAD_DAYS: Final = 1
 """Days that an id may be ahead of this machine's clock: each day gets a partition."""
@@ -33,7 +205,7 @@ _BY_ID: Final = attrgetter("id")
 
 
 @dataclass(frozen=True)
-class Batch:
+class RowBatch:
     """Rows for each table, in the order of its columns, but for the position, which comes last."""
 
     records: dict[FrameKind, list[Row]] = field(default_factory=dict)
@@ -62,7 +234,7 @@ def make_batch(
     now_ms: int,
     keep_days: int,
     accesses: Sequence[Access] = (),
-) -> Batch:
+) -> RowBatch:
     """Make the rows of what came from `cluster` at `now_ms` (since the epoch). Pure.
 
     An id more than a day older than the `keep_days` that are kept goes to the quarantine, but for
@@ -82,7 +254,7 @@ class _Making:
     """Rows that are being made."""
 
     def __init__(self, cluster: str, today: int, keep_days: int) -> None:
-        self.batch = Batch(today=today)
+        self.batch = RowBatch(today=today)
         self._cluster = cluster
         self._today = today
         self._days = range(today - keep_days - SPARE_DAYS, today + MOST_AHEAD_DAYS + 1)

@@ -13,7 +13,7 @@ from alembic.config import Config
 
 from audit.ledger.log.adoption import OPEN_DAYS
 from audit.ledger.store.columns import DAY_MS
-from audit.ledger.store.tables_log import log
+from audit.ledger.store.tables import log
 from core.base.errors import LedgerError
 
 HEAD: Final = 3
@@ -28,7 +28,7 @@ _ALEMBIC: Final = threading.Lock()
 _TABLE: Final = "alembic_version"
 
 
-def prepare(connection: sa.Connection, now_ms: int) -> None:
+def prepare_tables(connection: sa.Connection, now_ms: int) -> None:
     """Make or update the tables, inside the caller's transaction that others wait for.
 
     What a release without a log wrote may be taken in from `now_ms` (since the epoch) on.
@@ -49,7 +49,7 @@ def prepare(connection: sa.Connection, now_ms: int) -> None:
         connection.execute(sa.update(log).values(adopt_until_ms=until))
 
 
-def check(connection: sa.Connection) -> bool:
+def check_tables(connection: sa.Connection) -> bool:
     """Demand that there are tables, and that this release can read them; say whether with a log.
 
     Raises:

@@ -15,8 +15,7 @@ from sqlalchemy.dialects import sqlite
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.columns import Row, day_of, first_id
 from audit.ledger.store.database_errors import DuplicateError
-from audit.ledger.store.tables import Id, decisions, rules
-from audit.ledger.store.tables_weights import BY_KIND, STANDING
+from audit.ledger.store.tables import BY_KIND, STANDING, Id, decisions, rules
 from core.base.errors import LedgerError, SettingsError
 
 BUSY_S: Final = 10.0

@@ -8,26 +8,26 @@ import sqlalchemy as sa
 from audit.ledger.log.heads import TreeHead
 from audit.ledger.records.destination import Receipt
 from audit.ledger.records.frames import Frame, FrameKind
-from audit.ledger.store.batch_write import write
-from audit.ledger.store.delivery import Delivery, Stored, Then
+from audit.ledger.store.batch_write import write_batch
+from audit.ledger.store.delivery import Delivery, FollowUp, StoredDelivery
 from audit.ledger.store.documents import write_checkpoints, write_places
 from audit.ledger.store.log_append import OpenLog
 from audit.ledger.store.log_entries import write_head
-from audit.ledger.store.queries import Asking
+from audit.ledger.store.queries import LedgerQueries
 from audit.ledger.store.retention import (
     MASSES,
-    Kept,
-    Removed,
+    KeptDays,
+    RemovedCounts,
     date_of,
     note_retention,
     remove_leaves,
     remove_others,
 )
-from audit.ledger.store.rows import Batch, make_batch
-from audit.ledger.store.tables_log import checkpoints, heads, places
+from audit.ledger.store.rows import RowBatch, make_batch
+from audit.ledger.store.tables import checkpoints, heads, places
 
 
-class Store(Asking):
+class Store(LedgerQueries):
     """The ledger in SQLite (`sqlite:///PATH`) or PostgreSQL (`postgresql+psycopg://…`).
 
     It is a `Destination`. Every method raises LedgerError when the database fails; the message
@@ -43,7 +43,9 @@ class Store(Asking):
         stored = await self.ingest(cluster, Delivery(frames=frames))
         return Receipt(stored.stored, stored.known, stored.quarantined)
 
-    async def ingest(self, cluster: str, delivery: Delivery, then: Then | None = None) -> Stored:
+    async def ingest(
+        self, cluster: str, delivery: Delivery, then: FollowUp | None = None
+    ) -> StoredDelivery:
         """Keep all of a delivery at once, and what `then` makes of that which is new.
 
         When this returns, all of it survives a crash. What is given covers both.
@@ -61,7 +63,7 @@ class Store(Asking):
         """Keep a signed head."""
         await self._do(self._add_head, head)
 
-    async def retain(self, days: int, today: dt.date) -> Removed:
+    async def retain(self, days: int, today: dt.date) -> RemovedCounts:
         """Keep the last `days` whole days (UTC), today's included, and remove what is older.
 
         What is to go is recorded in the log before it goes. It goes in parts, so that what is
@@ -71,15 +73,15 @@ class Store(Asking):
             LedgerError: the database fails; or the log is not what its heads say it was, and so
                 nothing is removed.
         """
-        kept = Kept(days, today, self._now_ms)
+        kept = KeptDays(days, today, self._now_ms)
         leaves = await self._do(self._note_retention, kept)
         gone = {day async for day in self._remove_days(kept)}
         others = await self._do(self._remove_others, kept.first_day)
         while not await self._do(self._remove_leaves):
             pass
-        return Removed(tuple(map(date_of, sorted(gone))), *others, leaves)
+        return RemovedCounts(tuple(map(date_of, sorted(gone))), *others, leaves)
 
-    async def _remove_days(self, kept: Kept) -> AsyncIterator[int]:
+    async def _remove_days(self, kept: KeptDays) -> AsyncIterator[int]:
         """Remove what comes in masses, day by day."""
         for kind in MASSES:
             oldest = self._backend.oldest_day
@@ -88,7 +90,7 @@ class Store(Asking):
                     pass
                 yield day
 
-    def _ingest(self, cluster: str, delivery: Delivery, then: Then | None) -> Stored:
+    def _ingest(self, cluster: str, delivery: Delivery, then: FollowUp | None) -> StoredDelivery:
         engine = self._engine()
         batch = self._batch(cluster, delivery)
         self._backend.make_room(batch.days)
@@ -102,7 +104,7 @@ class Store(Asking):
             open_log.save()
         return stored
 
-    def _batch(self, cluster: str, delivery: Delivery) -> Batch:
+    def _batch(self, cluster: str, delivery: Delivery) -> RowBatch:
         frames, accesses = delivery.frames, delivery.accesses
         return make_batch(cluster, frames, self._now_ms, self._keep_days, accesses)
 
@@ -112,10 +114,10 @@ class Store(Asking):
         open_log: OpenLog,
         cluster: str,
         delivery: Delivery,
-        batch: Batch,
-    ) -> Stored:
+        batch: RowBatch,
+    ) -> StoredDelivery:
         backend = self._backend
-        written = write(connection, backend, batch, open_log)
+        written = write_batch(connection, backend, batch, open_log)
         write_places(connection, backend.insert(places), cluster, delivery.places)
         table = backend.insert(checkpoints)
         write_checkpoints(connection, table, cluster, open_log.size, delivery.checkpoints)
@@ -125,7 +127,7 @@ class Store(Asking):
             accesses = tuple(batch.accesses.values())
         else:
             accesses = tuple(batch.accesses[each] for each in new if each in batch.accesses)
-        return Stored(
+        return StoredDelivery(
             accesses=accesses,
             known=len(delivery.frames) + len(delivery.accesses) - quarantined - written.stored,
             stored=written.stored,
@@ -143,7 +145,7 @@ class Store(Asking):
         with self._engine().begin() as connection:
             write_head(connection, self._backend.insert(heads), head)
 
-    def _note_retention(self, kept: Kept) -> int:
+    def _note_retention(self, kept: KeptDays) -> int:
         with self._engine().begin() as connection:
             return note_retention(connection, self._backend, kept)
 
@@ -160,8 +162,8 @@ class Store(Asking):
             return remove_leaves(connection)
 
 
-def _sum(first: Stored, second: Stored) -> Stored:
-    return Stored(
+def _sum(first: StoredDelivery, second: StoredDelivery) -> StoredDelivery:
+    return StoredDelivery(
         first.accesses + second.accesses,
         first.known + second.known,
         first.stored + second.stored,

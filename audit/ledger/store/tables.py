@@ -1,9 +1,16 @@
-"""The tables as queries see them. How they are made is written in `migrations/`."""
+"""The tables as queries see them: decisions, the log, what is recorded of weights.
 
-from typing import Any
+How they are made is written in `migrations/`. Texts are cut short to be indexed; documents are
+not. In the tables of weights, `day` (days since 1970-01-01, UTC) is the one after which the row is
+forgotten, and `position` its place in the log.
+"""
+
+from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
+
+from audit.ledger.records.frames import FrameKind
 
 METADATA = sa.MetaData()
 """Of all tables, those of `tables_log` and `tables_weights` included."""
@@ -124,3 +131,155 @@ quarantine = sa.Table(
     sa.Column("position", sa.BigInteger),
 )
 """Frames that cannot be read, with the reason, and the day on which they came."""
+
+
+log = sa.Table(
+    "log",
+    METADATA,
+    sa.Column("one", sa.Integer),
+    sa.Column("id", sa.Text),
+    sa.Column("size", sa.BigInteger),
+    sa.Column("frontier", sa.LargeBinary),
+    sa.Column("prefix_size", sa.BigInteger),
+    sa.Column("prefix_frontier", sa.LargeBinary),
+    sa.Column("adopt_until_ms", sa.BigInteger),
+)
+"""One row, whose lock is that of appending. Frontiers are their hashes, one after another.
+
+Until `adopt_until_ms` an earlier release may write beside this one; 0: nothing is taken in.
+"""
+
+leaves = sa.Table(
+    "leaves",
+    METADATA,
+    sa.Column("position", sa.BigInteger),
+    sa.Column("kind", sa.Integer),
+    sa.Column("cluster", sa.Text),
+    sa.Column("id", sa.LargeBinary),
+    sa.Column("digest", sa.LargeBinary),
+    sa.Column("aside", sa.Boolean),
+)
+"""Header and payload's digest of each leaf, from `log.prefix_size` on."""
+
+tiles = sa.Table(
+    "tiles",
+    METADATA,
+    sa.Column("level", sa.Integer),
+    sa.Column("tile", sa.BigInteger),
+    sa.Column("hash", sa.LargeBinary),
+)
+"""Roots of whole subtrees of 2^8, 2^16, 2^24 … leaves; `tile` is the index among them."""
+
+heads = sa.Table(
+    "heads",
+    METADATA,
+    sa.Column("size", sa.BigInteger),
+    sa.Column("time_ms", sa.BigInteger),
+    sa.Column("key", sa.Text),
+    sa.Column("head", sa.LargeBinary),
+)
+"""Signed heads, as `audit.ledger.log.heads` encodes them."""
+
+
+def _own(name: str) -> sa.Table:
+    return sa.Table(
+        name,
+        METADATA,
+        sa.Column("cluster", sa.Text),
+        sa.Column("id", Id),
+        sa.Column("day", sa.Integer),
+        sa.Column("document", sa.LargeBinary),
+        sa.Column("position", sa.BigInteger),
+    )
+
+
+retentions = _own("retentions")
+"""What was removed by policy; the cluster is empty: it is the ledger's own."""
+
+adoptions = _own("adoptions")
+"""What was taken in of an earlier release; the cluster is empty as well."""
+
+places = sa.Table(
+    "places",
+    METADATA,
+    sa.Column("cluster", sa.Text),
+    sa.Column("source", sa.Text),
+    sa.Column("place", sa.LargeBinary),
+)
+"""From where sources go on."""
+
+checkpoints = sa.Table(
+    "checkpoints",
+    METADATA,
+    sa.Column("cluster", sa.Text),
+    sa.Column("name", sa.Text),
+    sa.Column("position", sa.BigInteger),
+    sa.Column("content", sa.LargeBinary),
+)
+"""What was computed from the log's first `position` entries."""
+
+
+def _texts(*names: str) -> list[sa.Column[str]]:
+    return [sa.Column(name, sa.Text) for name in names]
+
+
+def _table(name: str, *columns: sa.Column[str] | sa.Column[int] | sa.Column[bool]) -> sa.Table:
+    return sa.Table(
+        name,
+        METADATA,
+        sa.Column("cluster", sa.Text),
+        sa.Column("id", Id),
+        sa.Column("day", sa.Integer),
+        *columns,
+        sa.Column("document", sa.LargeBinary),
+        sa.Column("position", sa.BigInteger),
+    )
+
+
+accesses = _table(
+    "accesses",
+    *_texts("account", "container", "store", "who", "application", "act", "signed_by"),
+    *_texts("confidence"),
+    sa.Column("status", sa.Integer),
+    sa.Column("bytes_out", sa.BigInteger),
+)
+"""Requests to storage; `who` is `Access.who`."""
+
+activities = _table("activities", *_texts("topic", "account", "store", "who"))
+
+findings = _table("findings", *_texts("detection", "severity", "store", "who"))
+
+gaps = _table("gaps", *_texts("log", "subject"))
+
+lives = _table("lives", *_texts("uid", "service_account", "node", "event"))
+"""`service_account` is `namespace/name`."""
+
+changes = _table("changes", *_texts("kind", "namespace", "name", "event"))
+
+refused = _table("refused", *_texts("source"))
+
+intakes = _table("intakes", *_texts("source"))
+
+BY_KIND: Final = {
+    FrameKind.DECISION: decisions,
+    FrameKind.SWEEP: sweeps,
+    FrameKind.LOOK_BACK: look_backs,
+    FrameKind.ACCESS: accesses,
+    FrameKind.ACTIVITY: activities,
+    FrameKind.FINDING: findings,
+    FrameKind.LOG_GAP: gaps,
+    FrameKind.POD_LIFE: lives,
+    FrameKind.CHANGE: changes,
+    FrameKind.REFUSED: refused,
+    FrameKind.INTAKE: intakes,
+    FrameKind.RETENTION: retentions,
+    FrameKind.ADOPTION: adoptions,
+}
+"""Where the documents of each kind are. Each of these tables has cluster, id, day, document and
+position."""
+
+OWN: Final = frozenset({FrameKind.RETENTION, FrameKind.ADOPTION})
+"""What the ledger records of itself: it goes with the log's beginning alone."""
+
+STANDING: Final = frozenset({FrameKind.POD_LIFE, FrameKind.CHANGE})
+"""Kinds whose documents may be of long ago when they come: a Pod or a grant that is still there."""

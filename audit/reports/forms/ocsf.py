@@ -9,9 +9,8 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from audit.reports.display_text import shown
-from audit.reports.model import Report
-from audit.reports.parts import ActivityCount, FindingRow, PrincipalRow
+from audit.reports.display_text import safe_line
+from audit.reports.model import ActivityCount, FindingRow, PrincipalRow, Report
 from audit.reports.periods import unix_ms_of
 
 VERSION: Final = "1.6.0"
@@ -26,7 +25,7 @@ _READ, _LIST = 1, 6
 Json = dict[str, Any]
 
 
-def ocsf(report: Report) -> bytes:
+def render_ocsf(report: Report) -> bytes:
     """Give the events, one a line."""
     lines = (
         json.dumps(event, ensure_ascii=False, separators=(",", ":")) for event in _events(report)
@@ -66,14 +65,14 @@ def _event(report: Report, uid: int, activity: int, time: str, severity: int) ->
 def _finding(report: Report, row: FindingRow) -> Json:
     event = _event(report, 2004, 1, row.time, _SEVERITIES[row.severity])
     event["metadata"]["uid"] = row.id
-    event["message"] = shown(row.title)
+    event["message"] = safe_line(row.title)
     event["count"] = max(row.events, 1)
     event["start_time"] = unix_ms_of(row.first)
     event["end_time"] = unix_ms_of(row.time)
     info: Json = {
         "uid": row.id,
-        "title": shown(row.title),
-        "desc": shown(row.detail),
+        "title": safe_line(row.title),
+        "desc": safe_line(row.detail),
         "types": [row.detection],
         "first_seen_time": unix_ms_of(row.first),
         "last_seen_time": unix_ms_of(row.time),
@@ -82,7 +81,7 @@ def _finding(report: Report, row: FindingRow) -> Json:
     if row.techniques:
         info["attacks"] = [{"technique": {"uid": each}} for each in row.techniques]
     event["finding_info"] = info
-    event["remediation"] = {"desc": shown(row.remedy)}
+    event["remediation"] = {"desc": safe_line(row.remedy)}
     if row.evidence:
         event["evidences"] = [{"data": {"record": each}} for each in row.evidence]
     return event
@@ -133,9 +132,9 @@ def _activity(report: Report, row: ActivityCount) -> Json:
 
 
 def _actor(people: Mapping[str, str], who: str) -> Json:
-    user: Json = {"uid": shown(who)}
+    user: Json = {"uid": safe_line(who)}
     if who in people:
-        user["name"] = shown(people[who])
+        user["name"] = safe_line(people[who])
     return {"user": user}
 
 

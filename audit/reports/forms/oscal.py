@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from audit.reports.attention import plural
-from audit.reports.display_text import shown
+from audit.reports.display_text import safe_line
 from audit.reports.model import Report
 
 VERSION: Final = "1.2.0"
@@ -32,7 +32,7 @@ class _Shown:
     text: str
 
 
-def oscal(report: Report) -> bytes:
+def render_oscal(report: Report) -> bytes:
     """Give the document as JSON."""
     shows = list(_shows(report))
     result: Json = {
@@ -126,8 +126,9 @@ def _detected(report: Report, number: int) -> Json:
     found = report.findings[number]
     return {
         "uuid": _id(report, "detected", found.id),
-        "title": shown(found.title) or found.detection,
-        "description": f"{shown(found.detail)} {shown(found.remedy)}".strip() or found.detection,
+        "title": safe_line(found.title) or found.detection,
+        "description": f"{safe_line(found.detail)} {safe_line(found.remedy)}".strip()
+        or found.detection,
         "props": [
             {"name": "severity", "ns": _NS, "value": found.severity},
             {"name": "detection", "ns": _NS, "value": found.detection},

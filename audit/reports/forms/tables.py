@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from audit.reports.display_text import shown
+from audit.reports.display_text import safe_line
 from audit.reports.model import Report
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -25,7 +25,7 @@ _TABLES: Final = (
 )  # fmt: skip
 
 
-def tables(report: Report) -> bytes:
+def render_tables(report: Report) -> bytes:
     """Give the archive. The same report gives the same bytes."""
     found = {name: msgspec.to_builtins(getattr(report, name)) for name in _TABLES}
     known = msgspec.to_builtins(report.completeness)
@@ -47,9 +47,9 @@ def tables(report: Report) -> bytes:
     return archive.getvalue()
 
 
-def guarded(value: Any) -> str:
+def guard_cell(value: Any) -> str:
     """Give a cell's text that no spreadsheet takes for a formula."""
-    text = shown(str(value))
+    text = safe_line(str(value))
     if isinstance(value, str) and text.startswith(_FORMULA):
         return f"'{text}"
     return text
@@ -62,7 +62,7 @@ def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
     if flat:
         writer.writerow(flat[0].keys())
     for row in flat:
-        writer.writerow([guarded(value) for value in row.values()])
+        writer.writerow([guard_cell(value) for value in row.values()])
     return file.getvalue()
 
 

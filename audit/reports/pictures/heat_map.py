@@ -1,10 +1,10 @@
-"""When weights are read: weekdays and hours, the more the darker, on a logarithmic scale."""
+"""Heat map of when weights are read: weekdays and hours, on a logarithmic scale."""
 
 import math
 from collections.abc import Sequence
 from typing import Final
 
-from audit.reports.pictures.svg import BLUE, GREY, RED, element, picture, text, titled
+from audit.reports.pictures.svg import BLUE, GREY, RED, draw_picture, element, text, with_title
 
 _CELL: Final = 12.4
 _HEIGHT: Final = 15
@@ -14,7 +14,7 @@ _WIDTH: Final = 344
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
-def heat(hours: Sequence[Sequence[int]], label: str, *, odd: bool = False) -> str:
+def draw_heat_map(hours: Sequence[Sequence[int]], label: str, *, odd: bool = False) -> str:
     """Draw accesses by weekday (Monday first) and hour."""
     highest = max((count for row in hours for count in row), default=0)
     inside = []
@@ -28,7 +28,7 @@ def heat(hours: Sequence[Sequence[int]], label: str, *, odd: bool = False) -> st
     inside += [
         text(f"{hour:02d}", _LEFT + hour * _CELL, bottom, font_size=8) for hour in range(0, 24, 3)
     ]
-    return picture(_WIDTH, bottom + 6, label, *inside)
+    return draw_picture(_WIDTH, bottom + 6, label, *inside)
 
 
 def _cell(day: int, hour: int, count: int, highest: int, colour: str) -> str:
@@ -42,4 +42,4 @@ def _cell(day: int, hour: int, count: int, highest: int, colour: str) -> str:
         return element("rect", **place, fill=GREY, fill_opacity=0.12)
     strength = 0.2 + 0.8 * math.log1p(count) / math.log1p(highest)
     words = f"{_DAYS[day]} {hour:02d}:00 UTC: {count:,}"
-    return titled("rect", words, **place, fill=colour, fill_opacity=f"{strength:.2f}")
+    return with_title("rect", words, **place, fill=colour, fill_opacity=f"{strength:.2f}")

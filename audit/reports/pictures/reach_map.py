@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from audit.reports.display_text import fitted, short, size
-from audit.reports.parts import Reach
-from audit.reports.pictures.svg import BLUE, GREY, RED, element, picture, text, titled
+from audit.reports.display_text import fit_words, short_label, size_text
+from audit.reports.model import ReachRow
+from audit.reports.pictures.svg import BLUE, GREY, RED, draw_picture, element, text, with_title
 from core.weights.access import Confidence
 
 MOST_REACHES: Final = 15
@@ -27,7 +27,7 @@ class _Column:
     places: dict[str, float] = field(default_factory=dict)
 
 
-def reach(rows: Sequence[Reach], people: Mapping[str, str]) -> str:
+def draw_reach(rows: Sequence[ReachRow], people: Mapping[str, str]) -> str:
     """Draw it."""
     chosen = sorted(rows, key=lambda row: (not _odd(row), -row.bytes, row.who))[:MOST_REACHES]
     if not chosen:
@@ -47,14 +47,14 @@ def reach(rows: Sequence[Reach], people: Mapping[str, str]) -> str:
         inside.append(text(_HEADS[number], left, 12, font_size=10, font_weight="bold"))
         inside += [_box(name, left, top, people) for name, top in column.places.items()]
     label = "Who reached which store through which service account; a table below says the same"
-    return picture(_WIDTH, _TOP + tallest * _ROW + 4, label, *inside)
+    return draw_picture(_WIDTH, _TOP + tallest * _ROW + 4, label, *inside)
 
 
-def _odd(row: Reach) -> bool:
+def _odd(row: ReachRow) -> bool:
     return row.confidence == Confidence.UNATTRIBUTED.value and not row.human
 
 
-def _way(row: Reach) -> tuple[str, str, str, str]:
+def _way(row: ReachRow) -> tuple[str, str, str, str]:
     account = row.service_account or "no Pod"
     return row.human or NOBODY, account, row.who, row.store
 
@@ -71,7 +71,7 @@ def _left(column: int) -> float:
 
 
 def _link(
-    row: Reach, way: Sequence[str], columns: Sequence[_Column], column: int, width: float
+    row: ReachRow, way: Sequence[str], columns: Sequence[_Column], column: int, width: float
 ) -> str:
     middle = (_ROW - 4) / 2
     start_x, end_x = _left(column) + _BOX, _left(column + 1)
@@ -82,9 +82,9 @@ def _link(
         f"M{start_x:.1f} {start_y:.1f}"
         f"C{half:.1f} {start_y:.1f} {half:.1f} {end_y:.1f} {end_x:.1f} {end_y:.1f}"
     )
-    return titled(
+    return with_title(
         "path",
-        f"{size(row.bytes)}, {row.accesses:,} accesses, {row.confidence}",
+        f"{size_text(row.bytes)}, {row.accesses:,} accesses, {row.confidence}",
         d=curve,
         fill="none",
         stroke=RED if _odd(row) else BLUE,
@@ -94,7 +94,7 @@ def _link(
 
 
 def _box(name: str, left: float, top: float, people: Mapping[str, str]) -> str:
-    words = short(name, people)
+    words = short_label(name, people)
     unknown = name in {NOBODY, "no Pod"}
     box = element(
         "rect",
@@ -108,4 +108,4 @@ def _box(name: str, left: float, top: float, people: Mapping[str, str]) -> str:
         stroke=RED if unknown else GREY,
         stroke_width=0.6,
     )
-    return element("g", box, text(fitted(words, 22), left + 5, top + 12.5, font_size=9))
+    return element("g", box, text(fit_words(words, 22), left + 5, top + 12.5, font_size=9))

@@ -1,9 +1,9 @@
-"""Elements of SVG as text. What they show is escaped; there is no other way to make one."""
+"""SVG elements as text. What they show is escaped; there is no other way to make one."""
 
 from html import escape
 from typing import Final
 
-from audit.reports.display_text import shown
+from audit.reports.display_text import safe_line
 
 INK: Final = "#4a5568"
 """Of texts and axes: readable on white; the style sheet lightens it where pages are dark."""
@@ -26,15 +26,15 @@ def element(name: str, *inside: str, **attributes: object) -> str:
 def text(words: str, x: float, y: float, **attributes: object) -> str:
     """Give a text at a place."""
     given = {"fill": INK, "font_size": 10, "font_family": "DejaVu Sans, sans-serif", **attributes}
-    return element("text", escape(shown(words)), x=f"{x:.1f}", y=f"{y:.1f}", **given)
+    return element("text", escape(safe_line(words)), x=f"{x:.1f}", y=f"{y:.1f}", **given)
 
 
-def titled(name: str, words: str, **attributes: object) -> str:
+def with_title(name: str, words: str, **attributes: object) -> str:
     """Give an element that says what it is when it is pointed at."""
-    return element(name, element("title", escape(shown(words))), **attributes)
+    return element(name, element("title", escape(safe_line(words))), **attributes)
 
 
-def picture(width: int, height: float, label: str, *inside: str) -> str:
+def draw_picture(width: int, height: float, label: str, *inside: str) -> str:
     """Give the whole picture; `label` is for those who cannot see it."""
     return element(
         "svg",
@@ -44,5 +44,5 @@ def picture(width: int, height: float, label: str, *inside: str) -> str:
         width=width,
         height=f"{height:.0f}",
         role="img",
-        aria_label=shown(label),
+        aria_label=safe_line(label),
     )

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from audit.reports.display_text import fitted, short, size
-from audit.reports.model import Line, Pictured
-from audit.reports.pictures.svg import BLUE, GREY, RED, element, picture, text, titled
+from audit.reports.display_text import fit_words, short_label, size_text
+from audit.reports.model import PictureData, TimelineRow
+from audit.reports.pictures.svg import BLUE, GREY, RED, draw_picture, element, text, with_title
 
 _WIDTH: Final = 720
 _LEFT: Final = 172
@@ -16,7 +16,9 @@ _FOOT: Final = 20
 _MOST_TICKS: Final = 16
 
 
-def timeline(pictured: Pictured, gap_days: Sequence[bool], people: Mapping[str, str]) -> str:
+def draw_timeline(
+    pictured: PictureData, gap_days: Sequence[bool], people: Mapping[str, str]
+) -> str:
     """Draw it; `gap_days` are those on which the storage logs have a gap."""
     if not pictured.lines:
         return ""
@@ -28,28 +30,28 @@ def timeline(pictured: Pictured, gap_days: Sequence[bool], people: Mapping[str, 
     inside.append(_axis(pictured.days, step, bottom))
     inside.append(text("highest day", _WIDTH - _RIGHT + 8, 12, font_size=9))
     label = "Bytes read on each day by principal; the table of principals has the numbers"
-    return picture(_WIDTH, bottom + _FOOT, label, *inside)
+    return draw_picture(_WIDTH, bottom + _FOOT, label, *inside)
 
 
 def _row(
-    line: Line, top: float, step: float, days: Sequence[str], people: Mapping[str, str]
+    line: TimelineRow, top: float, step: float, days: Sequence[str], people: Mapping[str, str]
 ) -> str:
     highest = max(*line.bytes, 1)
-    name = "all others" if not line.who else short(line.who, people)
+    name = "all others" if not line.who else short_label(line.who, people)
     colour = BLUE if line.who else GREY
     base = top + _ROW - 6
     parts = [
         text(
-            fitted(line.account or name, 27),
+            fit_words(line.account or name, 27),
             0,
             base - 8 if line.account else base - 3,
             font_size=10,
         ),
-        text(fitted(name, 34), 0, base + 2, font_size=8) if line.account else "",
+        text(fit_words(name, 34), 0, base + 2, font_size=8) if line.account else "",
         element(
             "line", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=base, y2=base, stroke=GREY, stroke_width=0.4
         ),
-        text(size(highest), _WIDTH - _RIGHT + 8, base - 3, font_size=9),
+        text(size_text(highest), _WIDTH - _RIGHT + 8, base - 3, font_size=9),
     ]
     for day, (count, odd) in enumerate(zip(line.bytes, line.odd_bytes, strict=True)):
         left = _LEFT + day * step + step * 0.1
@@ -58,13 +60,13 @@ def _row(
                 height = max((_ROW - 9) * some / highest, 1)
                 place = {"x": f"{left:.1f}", "y": f"{base - height:.1f}"}
                 span = {"width": f"{step * 0.8:.1f}", "height": f"{height:.1f}"}
-                words = f"{days[day]}: {size(some)}"
-                parts.append(titled("rect", words, **place, **span, fill=fill))
+                words = f"{days[day]}: {size_text(some)}"
+                parts.append(with_title("rect", words, **place, **span, fill=fill))
     return element("g", *parts)
 
 
 def _gap(day: int, step: float, bottom: float) -> str:
-    return titled(
+    return with_title(
         "rect",
         "The storage logs have a gap on this day",
         x=f"{_LEFT + day * step:.1f}",

@@ -20,7 +20,7 @@ from audit.reports.sample.cast import (
     draw,
     made_id,
 )
-from audit.reports.sample.jobs import HOLDOUT_ENDS, HOUR_MS, Job, jobs
+from audit.reports.sample.jobs import HOLDOUT_ENDS, HOUR_MS, Job, list_jobs
 from core.base.ids import stable_id
 from core.base.times import milli_text
 from core.decision.decision import Action, Finding, Verdict
@@ -43,9 +43,9 @@ _REFUSED: Final = (
 )
 
 
-def frames(month: Period) -> Iterator[Frame]:
+def sample_frames(month: Period) -> Iterator[Frame]:
     """Give all that the cluster recorded, in the order of time, as it comes in life."""
-    pods = jobs(month)
+    pods = list_jobs(month)
     yield from _projections(pods)
     documents = [
         *_framed(FrameKind.CHANGE, _changes(month), encode_change),

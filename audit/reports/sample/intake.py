@@ -4,21 +4,20 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from itertools import groupby
 from typing import Final
 
-from audit.access.attribution.rules import Rules
-from audit.access.detections.engine import Engine
+from audit.access.attribution.rules import AttributionRules
+from audit.access.detections.engine import DetectionEngine
 from audit.access.ingest.pipeline import Ingest
-from audit.access.ingest.state import Options
-from audit.access.model.batch import Record, Stretch
+from audit.access.ingest.state import IngestOptions
+from audit.access.model.batch import RecordBatch, SourceRecord
 from audit.access.parsers.caller_networks import CallerNetworks, Callers
-from audit.access.parsers.reader import Reader
+from audit.access.parsers.reader import RecordReader
 from audit.access.sources.hourly_blobs import HourlyBlobs, HourlySettings
 from audit.ledger.records.frames import Frame, FrameKind
 from audit.ledger.store.store import Store
 from audit.reports.periods import DAY_MS, Period
-from audit.reports.sample.acts import act_files
 from audit.reports.sample.cast import CLUSTER, PIPELINE_ADDRESS, TENANT
-from audit.reports.sample.cluster_history import frames
-from audit.reports.sample.logs import files
+from audit.reports.sample.cluster_history import sample_frames
+from audit.reports.sample.logs import activity_log_files, storage_log_files
 from core.base.networks import network_of
 from core.weights.events import LogGap
 
@@ -34,7 +33,7 @@ class _Files:
     """The month's files, as a container has them."""
 
     def __init__(self, month: Period) -> None:
-        self._files = dict([*files(month), *act_files(month)])
+        self._files = dict([*storage_log_files(month), *activity_log_files(month)])
 
     async def names(self, prefix: str) -> AsyncIterator[tuple[str, int]]:
         """Give the names below a prefix, and their sizes."""
@@ -53,10 +52,14 @@ async def take_sample(store: Store, month: Period, clock: Callable[[], float]) -
     Raises:
         LedgerError: the ledger does not take it.
     """
-    await _deliver(store, frames(month))
-    options = Options(rules=Rules(leaves_as="pod"), patience_s=0.0, tenants=frozenset({TENANT}))
+    await _deliver(store, sample_frames(month))
+    options = IngestOptions(
+        rules=AttributionRules(leaves_as="pod"), patience_s=0.0, tenants=frozenset({TENANT})
+    )
     callers = Callers(CallerNetworks(pods=_PODS, nodes=_NODES, networks=_NETWORKS))
-    ingest = Ingest(store, CLUSTER, Reader(CLUSTER, callers), Engine, options, clock=clock)
+    ingest = Ingest(
+        store, CLUSTER, RecordReader(CLUSTER, callers), DetectionEngine, options, clock=clock
+    )
     await ingest.begin()
     blobs = HourlyBlobs(SOURCE, CLUSTER, _Files(month), HourlySettings(follow=False), clock)
     await ingest.run(_joined(blobs.stretches({})))
@@ -64,12 +67,12 @@ async def take_sample(store: Store, month: Period, clock: Callable[[], float]) -
     await ingest.save()
 
 
-async def _joined(stretches: AsyncIterator[Stretch]) -> AsyncIterator[Stretch]:
+async def _joined(stretches: AsyncIterator[RecordBatch]) -> AsyncIterator[RecordBatch]:
     """Join many small hours to a few stretches: a transaction each would take a minute.
 
     Nobody goes on from their places: who is interrupted begins anew, and what came is known.
     """
-    records: list[Record] = []
+    records: list[SourceRecord] = []
     gaps: list[LogGap] = []
     number = 0
     async for stretch in stretches:
@@ -81,9 +84,9 @@ async def _joined(stretches: AsyncIterator[Stretch]) -> AsyncIterator[Stretch]:
     yield _stretch(number, records, gaps)
 
 
-def _stretch(number: int, records: list[Record], gaps: list[LogGap]) -> Stretch:
+def _stretch(number: int, records: list[SourceRecord], gaps: list[LogGap]) -> RecordBatch:
     begin = str(number) if number else ""
-    return Stretch(SOURCE, "month", begin, str(number + 1), records, gaps)
+    return RecordBatch(SOURCE, "month", begin, str(number + 1), records, gaps)
 
 
 async def _deliver(store: Store, all_frames: Iterable[Frame]) -> None:

@@ -66,7 +66,7 @@ class Job:
         return stable_id(self.began_ms - 900, "sample decision", CLUSTER, self.uid)
 
 
-def jobs(month: Period) -> list[Job]:
+def list_jobs(month: Period) -> list[Job]:
     """Give all Pods of the month, in the order in which they began."""
     planned = sorted(_planned(month), key=lambda plan: (plan[1], plan[0].name, plan[3]))
     return [
@@ -75,7 +75,7 @@ def jobs(month: Period) -> list[Job]:
     ]
 
 
-def weekend(month: Period, day: int) -> bool:
+def is_weekend(month: Period, day: int) -> bool:
     """Say whether a day of the month is a Saturday or a Sunday."""
     return (month.first_day + day + _THURSDAY) % 7 >= _SATURDAY
 
@@ -89,7 +89,7 @@ def _planned(month: Period) -> Iterator[_Plan]:
     for day in range(month.days):
         begin = month.begin_ms + day * DAY_MS
         for worker in TRAINERS:
-            if not weekend(month, day) and not draw(3, "train", worker.name, day):
+            if not is_weekend(month, day) and not draw(3, "train", worker.name, day):
                 yield _run(worker, begin + _working(worker, day), draw(20, "long", day) + 4, day)
         for worker in EVALUATORS:
             over = day >= HOLDOUT_ENDS and worker.grant.endswith("holdout")

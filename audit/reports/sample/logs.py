@@ -1,8 +1,9 @@
-"""The storage logs of the sample month, as Azure writes them into a container.
+"""The logs of the sample month, as Azure writes them: of storage, and its activity log.
 
-Their schema is Microsoft's ("Azure Blob Storage monitoring data reference", StorageBlobLogs). The
-month holds what a reviewer should find: keys listed and a SAS that leaked, through which most of a
-checkpoint left by night; reads after a grant had ended; hours without a log; records that are none.
+The storage logs' schema is Microsoft's ("Azure Blob Storage monitoring data reference",
+StorageBlobLogs). The month holds what a reviewer should find: keys listed and a SAS that leaked,
+through which most of a checkpoint left by night; reads after a grant had ended; hours without a
+log; records that are none.
 """
 
 import datetime as dt
@@ -19,6 +20,9 @@ from audit.reports.sample.cast import (
     HANDS,
     LEAK_ADDRESS,
     LEAK_TOKEN,
+    PEOPLE,
+    PIPELINE,
+    PIPELINE_ADDRESS,
     SERVERS,
     SHELVES,
     SUBSCRIPTION,
@@ -27,7 +31,62 @@ from audit.reports.sample.cast import (
     draw,
     made_id,
 )
-from audit.reports.sample.jobs import HOLDOUT_ENDS, HOUR_MS, MINUTE_MS, Job, jobs
+from audit.reports.sample.jobs import HOLDOUT_ENDS, HOUR_MS, MINUTE_MS, Job, list_jobs
+
+_CLAIM: Final = "http://schemas.microsoft.com/identity/claims/objectidentifier"
+_PORTAL: Final = "c44b4083-3bb0-49c1-b47d-974e53cbdf3c"
+"""Azure's portal, as everyone's log has it."""
+
+
+def activity_log_files(month: Period) -> Iterator[tuple[str, bytes]]:
+    """Give the files of the activity log, by name."""
+    listed = month.begin_ms + 11 * DAY_MS + 23 * HOUR_MS + 14 * 60_000
+    rules = month.begin_ms + 5 * DAY_MS + 10 * HOUR_MS
+    yield _file(_activity_record(listed, "listKeys/action", FRONTIER, PIPELINE[1], PIPELINE[0]))
+    yield _file(_activity_record(rules, "write", DISTILLED, PEOPLE[8][4:], _PORTAL))
+
+
+def _activity_record(
+    at: int, verb: str, shelf: Shelf, principal: str, client: str
+) -> dict[str, Any]:
+    account = (
+        f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-weights"
+        f"/providers/Microsoft.Storage/storageAccounts/{shelf.account}"
+    )
+    body = {"properties": {"networkAcls": {"defaultAction": "Deny", "bypass": "None"}}}
+    properties = {"statusCode": "OK", "entity": account}
+    if verb == "write":
+        properties["requestbody"] = json.dumps(body)
+    return {
+        "time": dt.datetime.fromtimestamp(at / 1000, dt.UTC).strftime("%Y-%m-%dT%H:%M:%S.0000000Z"),
+        "resourceId": account.upper(),
+        "operationName": f"Microsoft.Storage/storageAccounts/{verb}".upper(),
+        "category": "Administrative",
+        "resultType": "Success",
+        "resultSignature": "Succeeded.OK",
+        "durationMs": "112",
+        "callerIpAddress": PIPELINE_ADDRESS if client == PIPELINE[0] else "10.10.3.9",
+        "correlationId": made_id("activity", verb, at),
+        "identity": {
+            "authorization": {
+                "scope": account,
+                "action": f"Microsoft.Storage/storageAccounts/{verb}",
+            },
+            "claims": {"appid": client, _CLAIM: principal},
+        },
+        "level": "Information",
+        "properties": properties,
+    }
+
+
+def _file(record: dict[str, Any]) -> tuple[str, bytes]:
+    time = record["time"]
+    name = (
+        f"insights-activity-logs/resourceId=/SUBSCRIPTIONS/{SUBSCRIPTION.upper()}"
+        f"/y={time[:4]}/m={time[5:7]}/d={time[8:10]}/h={time[11:13]}/m=00/PT1H.json"
+    )
+    return name, json.dumps(record, separators=(",", ":")).encode() + b"\n"
+
 
 LEAK_DAYS: Final = range(12, 26)
 """Days of the month (from 0) on whose nights the SAS read."""
@@ -45,7 +104,7 @@ _DAMAGED: Final = (
 )
 
 
-def files(month: Period) -> Iterator[tuple[str, bytes]]:
+def storage_log_files(month: Period) -> Iterator[tuple[str, bytes]]:
     """Give the files of the month, by name: an hour of a category of an account each."""
     lines = defaultdict[str, list[bytes]](list)
     for unix_ms, record in sorted(
@@ -72,7 +131,7 @@ def _all(month: Period) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _told(month: Period) -> Iterator[tuple[int, dict[str, Any]]]:
-    for job in jobs(month):
+    for job in list_jobs(month):
         kind = job.worker.name.rpartition("-")[0]
         if kind == "inventory":
             yield from _listings(job, month)

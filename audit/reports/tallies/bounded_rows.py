@@ -1,4 +1,4 @@
-"""Bounded sets and lists: a report's memory does not grow with the ledger. Mutable, of one pass."""
+"""Bounded sets and lists: a report's memory does not grow with the ledger."""
 
 from collections.abc import Callable, Hashable, Iterable
 from typing import Final, Generic, TypeVar
@@ -10,7 +10,7 @@ MOST_KEYS: Final = 20_000
 """Rows that are told apart while a report is made: principals with stores, reasons, reaches."""
 
 
-class Rows(Generic[K, V]):
+class BoundedRows(Generic[K, V]):
     """Rows by key, at most so many; what comes with a key beyond them is counted and gets none."""
 
     def __init__(self, make: Callable[[K], V], most: int = MOST_KEYS) -> None:
@@ -38,7 +38,7 @@ class Rows(Generic[K, V]):
         return len(self._rows)
 
 
-class Some:
+class DistinctTexts:
     """Distinct texts: the first so many are kept; of the rest it is known that there are."""
 
     __slots__ = ("_kept", "_most", "more")
@@ -66,7 +66,7 @@ class Some:
         return sorted(self._kept)[:most]
 
 
-def cut(rows: Iterable[V], most: int) -> tuple[list[V], int]:
+def cut_rows(rows: Iterable[V], most: int) -> tuple[list[V], int]:
     """Give the first rows, and how many more there are."""
     whole = list(rows)
     return whole[:most], max(len(whole) - most, 0)

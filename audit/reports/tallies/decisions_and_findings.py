@@ -1,4 +1,4 @@
-"""Decisions, findings and activities of a period, as they are read. Mutable, of one pass."""
+"""Tallies of decisions, findings and activities of a period."""
 
 import heapq
 from collections import Counter
@@ -7,14 +7,8 @@ from typing import Final
 import msgspec
 
 from audit.access.model.findings import is_failure
-from audit.reports.parts import (
-    MOST_ROWS,
-    MOST_SHOWN,
-    ActivityCount,
-    FindingRow,
-    NamespaceDecisions,
-)
-from audit.reports.tallies.bounded_rows import Rows, Some, cut
+from audit.reports.model import MOST_ROWS, MOST_SHOWN, ActivityCount, FindingRow, NamespaceDecisions
+from audit.reports.tallies.bounded_rows import BoundedRows, DistinctTexts, cut_rows
 from core.decision.decision import Verdict
 from core.decision.document import Asked, is_final
 from core.weights.events import Activity, Finding, Severity
@@ -25,7 +19,7 @@ MOST_FINDINGS: Final = 2000
 """Findings that are kept while a report is made, the gravest: cases are made of these."""
 
 
-class Decided(msgspec.Struct, frozen=True, rename="camel", gc=False):
+class ReportedDecision(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """What a report reads of a decision's document: the rest of it is skipped unread."""
 
     id: str
@@ -42,10 +36,10 @@ class DecisionTally:
     """Takes decisions; gives a row for each namespace."""
 
     def __init__(self) -> None:
-        self._rows = Rows[tuple[str, str], Counter[str]](lambda _: Counter())
+        self._rows = BoundedRows[tuple[str, str], Counter[str]](lambda _: Counter())
         self.admitted = 0
 
-    def add(self, decided: Decided) -> None:
+    def add(self, decided: ReportedDecision) -> None:
         """Count a decision of the gate that ended a request; others decide nothing."""
         request = decided.request
         if not is_final(decided.source, allowed=decided.allowed) or request.dry_run:
@@ -71,7 +65,7 @@ class DecisionTally:
             )
             for (cluster, namespace), row in self._rows.items()
         )
-        return cut(
+        return cut_rows(
             sorted(rows, key=lambda row: (-row.errors, -row.refused, row.cluster, row.namespace)),
             MOST_ROWS,
         )
@@ -106,7 +100,7 @@ class FindingTally:
     def rows(self) -> tuple[list[FindingRow], int]:
         """Give the gravest, and how many more there are."""
         order = sorted(self.findings(), key=lambda one: (RANKS[one.severity], one.time, one.id))
-        rows, _ = cut(order, MOST_ROWS)
+        rows, _ = cut_rows(order, MOST_ROWS)
         return [finding_row(one) for one in rows], self.severities.total() - len(rows)
 
 
@@ -137,7 +131,7 @@ def finding_row(finding: Finding) -> FindingRow:
 class _Topic:
     def __init__(self) -> None:
         self.succeeded = self.failed = 0
-        self.principals, self.addresses = Some(64), Some(64)
+        self.principals, self.addresses = DistinctTexts(64), DistinctTexts(64)
         self.last = ""
 
 
@@ -145,7 +139,7 @@ class ActivityTally:
     """Takes entries of the activity and audit logs; gives a row for each subject."""
 
     def __init__(self) -> None:
-        self._rows = Rows[tuple[str, str, str], _Topic](lambda _: _Topic(), MOST_ROWS)
+        self._rows = BoundedRows[tuple[str, str, str], _Topic](lambda _: _Topic(), MOST_ROWS)
 
     def add(self, activity: Activity) -> None:
         """Count an entry."""

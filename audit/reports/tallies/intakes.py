@@ -1,14 +1,20 @@
-"""What came in of a period, what is missing, and what confirms what. Mutable, of one pass."""
+"""Tallies of what came in of a period and what is missing: the report's completeness."""
 
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
-from audit.reports.completeness import Completeness, GapRow, Learnt, RefusedReason, SourcePopulation
-from audit.reports.parts import MOST_ROWS
+from audit.reports.completeness import (
+    Completeness,
+    GapRow,
+    LearntDetections,
+    RefusedReason,
+    SourcePopulation,
+)
+from audit.reports.model import MOST_ROWS
 from audit.reports.periods import Period, unix_ms_of
 from audit.reports.tallies.accesses import AccessTally
-from audit.reports.tallies.bounded_rows import Rows, cut
+from audit.reports.tallies.bounded_rows import BoundedRows, cut_rows
 from audit.reports.tallies.confirmations import Confirmations
 from audit.reports.tallies.decisions_and_findings import FindingTally
 from core.weights.events import LogGap
@@ -41,14 +47,14 @@ class IntakeTally:
 
     def __init__(self, period: Period) -> None:
         self._period = period
-        self._sources: Rows[str, _Source] = Rows(lambda _: _Source())
-        self._reasons: Rows[tuple[str, str], _Reason] = Rows(lambda _: _Reason())
+        self._sources: BoundedRows[str, _Source] = BoundedRows(lambda _: _Source())
+        self._reasons: BoundedRows[tuple[str, str], _Reason] = BoundedRows(lambda _: _Reason())
         self._refused = 0
         self._gaps: list[LogGap] = []
         self._more_gaps = 0
         self._pods = self._unsure_ends = 0
         self.confirmations = Confirmations(period)
-        self.learnt: list[Learnt] = []
+        self.learnt: list[LearntDetections] = []
         self.admitted = self.storage = self.unreadable = 0
 
     def add_intake(self, intake: Intake, unix_ms: int) -> None:
@@ -100,8 +106,10 @@ class IntakeTally:
         reasons = sorted(
             self._reasons.items(), key=lambda item: (-item[1].records, item[0][1], item[0][0])
         )
-        refused, more_refused = cut(reasons, _MOST_REASONS)
-        gaps, more_gaps = cut(sorted(self._gaps, key=lambda gap: (gap.begin, gap.id)), MOST_ROWS)
+        refused, more_refused = cut_rows(reasons, _MOST_REASONS)
+        gaps, more_gaps = cut_rows(
+            sorted(self._gaps, key=lambda gap: (gap.begin, gap.id)), MOST_ROWS
+        )
         return Completeness(
             sources=[_population(name, source) for name, source in sorted(self._sources.items())],
             refused=[

@@ -1,4 +1,4 @@
-"""What people decided: grants, exceptions and policies, as their changes are read. Mutable."""
+"""Tallies of what people decided: grants, exceptions and policies, as their changes are read."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import msgspec
 
-from audit.reports.parts import MOST_ROWS, MOST_SHOWN, Change, GrantRow, RoleRow
+from audit.reports.model import MOST_ROWS, MOST_SHOWN, ChangeRow, GrantRow, RoleRow
 from audit.reports.periods import Period, unix_ms_of
-from audit.reports.tallies.bounded_rows import Rows, Some, cut
-from audit.reports.tallies.summing import Summed
+from audit.reports.tallies.accesses import AccessSum
+from audit.reports.tallies.bounded_rows import BoundedRows, DistinctTexts, cut_rows
 from core.weights.pod_lifecycle import ObjectChange
 from core.weights.store_access import StoreAccess
 
@@ -32,7 +32,7 @@ class _Grant:
         self.cluster, self.id = key
         self.spec: Mapping[str, Any] = {}
         self.approved = self.ended = self.deleted = self.first = ""
-        self.approvers, self.by = Some(MOST_SHOWN), Some(MOST_SHOWN)
+        self.approvers, self.by = DistinctTexts(MOST_SHOWN), DistinctTexts(MOST_SHOWN)
 
     def add(self, change: ObjectChange) -> None:
         self.first = min(self.first or change.time, change.time)
@@ -53,7 +53,7 @@ class _Grant:
         begin, end = unix_ms_of(self.approved or self.first), self._end_ms()
         return begin < period.end_ms and (not end or end > period.begin_ms)
 
-    def row(self, period: Period, used: Summed | None) -> GrantRow:
+    def row(self, period: Period, used: AccessSum | None) -> GrantRow:
         text = _texts(self.spec)
         sums = used.sums() if used is not None else None
         to = [
@@ -100,10 +100,10 @@ class ObjectTally:
     def __init__(self, period: Period, store: str) -> None:
         self._period = period
         self._store = store
-        self._grants: Rows[tuple[str, str], _Grant] = Rows(_Grant)
-        self._exceptions, self._more_exceptions = list[Change](), 0
-        self._changes, self._more_changes = list[Change](), 0
-        self._access = Rows[tuple[str, str], list[RoleRow]](lambda _: [], MOST_ROWS)
+        self._grants: BoundedRows[tuple[str, str], _Grant] = BoundedRows(_Grant)
+        self._exceptions, self._more_exceptions = list[ChangeRow](), 0
+        self._changes, self._more_changes = list[ChangeRow](), 0
+        self._access = BoundedRows[tuple[str, str], list[RoleRow]](lambda _: [], MOST_ROWS)
         """By cluster and store, as it was last read."""
 
     def add(self, change: ObjectChange, unix_ms: int) -> None:
@@ -130,7 +130,7 @@ class ObjectTally:
         """Give who approved each grant, by its id."""
         return {grant: row.approvers.list() for (_, grant), row in self._grants.items()}
 
-    def grants(self, used: Rows[str, Summed]) -> tuple[list[GrantRow], int]:
+    def grants(self, used: BoundedRows[str, AccessSum]) -> tuple[list[GrantRow], int]:
         """Give the grants that concern the period, those that were used least first."""
         by_id = dict(used.items())
         rows = (
@@ -139,19 +139,21 @@ class ObjectTally:
             if row.concerns(self._period)
         )
         wanted = (row for row in rows if not self._store or row.store == self._store)
-        return cut(sorted(wanted, key=lambda row: (row.store, row.id, row.cluster)), MOST_ROWS)
+        return cut_rows(sorted(wanted, key=lambda row: (row.store, row.id, row.cluster)), MOST_ROWS)
 
-    def exceptions(self) -> tuple[list[Change], int]:
+    def exceptions(self) -> tuple[list[ChangeRow], int]:
         """Give what was excused, in the order of time."""
         return self._exceptions, self._more_exceptions
 
-    def changes(self) -> tuple[list[Change], int]:
+    def changes(self) -> tuple[list[ChangeRow], int]:
         """Give what else changed, in the order of time."""
         return self._changes, self._more_changes
 
     def roles(self) -> tuple[list[RoleRow], int]:
         """Give the role assignments that differ."""
-        return cut((row for _, rows in sorted(self._access.items()) for row in rows), MOST_ROWS)
+        return cut_rows(
+            (row for _, rows in sorted(self._access.items()) for row in rows), MOST_ROWS
+        )
 
 
 def _keep(rows: list[Any], row: Any) -> bool:
@@ -161,11 +163,11 @@ def _keep(rows: list[Any], row: Any) -> bool:
     return True
 
 
-def _change(change: ObjectChange) -> Change:
+def _change(change: ObjectChange) -> ChangeRow:
     spec = change.spec if isinstance(change.spec, dict) else {}
     text = _texts(spec)
     words = [f"{key}: {text(key)}" for key in _TEXTS if text(key)]
-    return Change(
+    return ChangeRow(
         time=change.time,
         cluster=change.cluster,
         event=change.event,

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from audit.access.reads_protocol import MOST_LABELS, ReadsSource, Subject
+from audit.access.reads_protocol import MOST_LABELS, ReadsSource, ReadsSubject
 from audit.ledger.server.acts_protocol import ActsSource
 from core.approvals import approvals, break_glass, exceptions
 from core.base import names
@@ -66,9 +66,9 @@ async def weight_reads(
     return {each.key: _of(_subject(each), sums) for each in risen}, gaps
 
 
-def _questions(risen: Sequence[IdentityAtRisk]) -> Iterator[list[Subject]]:
+def _questions(risen: Sequence[IdentityAtRisk]) -> Iterator[list[ReadsSubject]]:
     """Give as many identities together as one question holds."""
-    subjects: list[Subject] = []
+    subjects: list[ReadsSubject] = []
     for each in risen:
         subject = _subject(each)
         if sum(len(one.labels) for one in (*subjects, subject)) > MOST_LABELS:
@@ -79,13 +79,13 @@ def _questions(risen: Sequence[IdentityAtRisk]) -> Iterator[list[Subject]]:
         yield subjects
 
 
-def _subject(risen: IdentityAtRisk) -> Subject:
+def _subject(risen: IdentityAtRisk) -> ReadsSubject:
     clients = (f"client:{each}" for each in sorted(risen.client_ids))
     labels = tuple(dict.fromkeys((*map(str.lower, risen.labels), *clients)))
-    return Subject(labels[:MOST_LABELS], risen.begin * 1000)
+    return ReadsSubject(labels[:MOST_LABELS], risen.begin * 1000)
 
 
-def _of(subject: Subject, sums: dict[tuple[str, str], StoreReads]) -> list[StoreReads]:
+def _of(subject: ReadsSubject, sums: dict[tuple[str, str], StoreReads]) -> list[StoreReads]:
     mine = [reads for (whose, _), reads in sums.items() if whose == subject.labels[0]]
     return sorted(mine, key=lambda each: (-each.bytes, each.store))[:MOST_STORES]
 

@@ -19,8 +19,7 @@ from typing import Any, Final
 import msgspec
 from structlog.typing import FilteringBoundLogger
 
-from audit.ledger.server.bodies import ClientGoneError, read_body
-from audit.ledger.server.requests import Message, Receive, Send
+from audit.ledger.server.requests import ClientGoneError, Message, Receive, Send, read_body
 from control.risk.push.metrics import Outcome, PushMetrics, Result, Source
 from core.base.errors import SallyportError
 from core.risk.model import RiskSource

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry
 
-from audit.ledger.log.signing import read_key
+from audit.ledger.log.keys import read_key
 from control.certificates.loop import Certificates
 from control.certificates.signing_keys import SECRET as SIGNING
 from control.certificates.signing_keys import LedgerSigningKeys

@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 
 from admission.replaying.standing import End, Standing
-from audit.ledger.store.decisions import Query
+from audit.ledger.store.decisions import DecisionQuery
 from audit.ledger.store.store import Store
 from cli.replaying import replay
 from cli.replaying.counts import Tallies
@@ -71,7 +71,7 @@ async def decisions(ledger: str) -> dict[str, DecisionDocument]:
     found: dict[str, DecisionDocument] = {}
     async with Store(ledger) as store:
         before = None
-        while page := await store.find(Query(limit=PAGE, before=before)):
+        while page := await store.find(DecisionQuery(limit=PAGE, before=before)):
             documents = [decode_document(each) for each in page]
             found |= {each.id: each for each in documents}
             before = documents[-1].id

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from audit.clients.anchor_config_map import KEY, ConfigMapAnchor
-from audit.ledger.log.problems import Wrong
+from audit.ledger.log.problems import Flaw
 from core.base.errors import LedgerError
 from tests.harness.apiserver import ApiServer
 from tests.harness.client import Client
@@ -39,5 +39,5 @@ async def test_the_last_heads_lie_in_a_config_map(
     assert (honest.problems, honest.anchored) == ([], 500)
     scene.records[420] = scene.records[419]
     changed = await asyncio.to_thread(verify, scene.write(tmp_path / "export"), [anchor])
-    [differs] = [each for each in changed.problems if each.wrong is Wrong.DIFFERS]
+    [differs] = [each for each in changed.problems if each.wrong is Flaw.DIFFERS]
     assert (differs.position, differs.end) == (400, 450)

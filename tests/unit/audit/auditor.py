@@ -12,7 +12,7 @@ from audit.clients.auditor import AuditorClient
 from audit.ledger.records.destination import Destination, Receipt
 from audit.ledger.records.frames import Frame
 from audit.ledger.server.receiver import Receiver, ReceiverSettings
-from audit.ledger.server.service import Answering, Serving, ServingSettings
+from audit.ledger.server.service import AuditorService, AuditorServiceSettings, QuestionAnswerer
 from core.base.errors import LedgerError
 from tests.harness.pki import Authority, KeyPair
 from webhooks.health import build_status_app
@@ -74,8 +74,8 @@ async def running_auditor(  # noqa: PLR0913  What tests change of it.
     settings: ReceiverSettings | None = None,
     *,
     asks_for_certificates: bool = True,
-    questions: Mapping[str, Answering] | None = None,
-    serving: ServingSettings | None = None,
+    questions: Mapping[str, QuestionAnswerer] | None = None,
+    serving: AuditorServiceSettings | None = None,
 ) -> AsyncIterator[Auditor]:
     """Run an auditor in this event loop, on a free port; `questions` says who answers where."""
     authority = Authority(folder)
@@ -89,7 +89,7 @@ async def running_auditor(  # noqa: PLR0913  What tests change of it.
     server = ServerSettings(port=0, status_port=0, drain_seconds=0.0)
     stop, started = Stop(), asyncio.get_running_loop().create_future()
     told = started.set_result
-    app = Serving(receiver, questions or {}, logger, serving)
+    app = AuditorService(receiver, questions or {}, logger, serving)
     served = ServedApp(app, "auditor", "the port")
     running = serve(served, status, server, pair, readiness, logger, stop=stop, on_started=told)
     run = asyncio.create_task(running)

@@ -76,7 +76,7 @@ async def test_a_new_pair_is_used_without_a_restart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Swapped as the volumes of Secrets are; half of a pair leaves the old one in use."""
-    monkeypatch.setattr("audit.clients.channel._LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr("audit.clients.auditor._LOOK_EVERY_S", 0.0)
     async with running_auditor(tmp_path, Memory()) as auditor:
         (tmp_path / "used").symlink_to(tmp_path / "first")
         for name, uri in (("first", "other"), ("second", CLUSTER)):

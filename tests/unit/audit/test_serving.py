@@ -8,8 +8,8 @@ import msgspec
 import pytest
 import pytest_asyncio
 
-from audit.clients.channel import AuditorChannel
-from audit.ledger.server.service import BadQuestionError, Question, ServingSettings
+from audit.clients.auditor import AuditorChannel
+from audit.ledger.server.service import AuditorServiceSettings, BadQuestionError, Question
 from core.base.errors import LedgerError
 from tests.harness.pki import KeyPair
 from tests.unit.audit.auditor import CLUSTER, Auditor, Memory, running_auditor
@@ -18,7 +18,7 @@ from tests.unit.audit.test_receiver import connect
 from tests.unit.webhooks.connection import Answer, Connection, until
 
 PATH = "/v1/echo"
-SETTINGS = ServingSettings(
+SETTINGS = AuditorServiceSettings(
     max_questions=3, max_cluster_questions=2, max_query_bytes=200, max_parameters=2, seconds=0.3
 )
 

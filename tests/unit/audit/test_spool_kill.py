@@ -18,7 +18,7 @@ from audit.ledger.records.destination import Receipt
 from audit.ledger.records.frames import Frame
 from audit.ledger.spool.queue import Spool
 from audit.ledger.spool.shipper import Shipper
-from audit.ledger.store.decisions import MOST_ROWS, Query
+from audit.ledger.store.decisions import MOST_ROWS, DecisionQuery
 from audit.ledger.store.store import Store
 from core.decision.document import decode_document
 from tests.harness.evidence import record
@@ -91,7 +91,7 @@ async def numbers_in_store(store: Store) -> dict[int, list[int]]:
     numbers: dict[int, list[int]] = defaultdict(list)
     after = None
     while page := await store.find(
-        Query(cluster=CLUSTER, oldest_first=True, after=after, limit=MOST_ROWS)
+        DecisionQuery(cluster=CLUSTER, oldest_first=True, after=after, limit=MOST_ROWS)
     ):
         for document in page:
             after = decode_document(document).id

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from audit.ledger.log.head_publisher import Publishing
+from audit.ledger.log.head_publisher import HeadPublisher
 from audit.ledger.records.frames import Frame, FrameKind
-from audit.ledger.store.retention import Removed
+from audit.ledger.store.retention import RemovedCounts
 from audit.ledger.store.store import Store
 from cli import kept_ledger
 from cli.kept_ledger import KeptLedger, open_kept_ledger
@@ -114,7 +114,7 @@ async def test_rows_past_the_log_are_loud(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(kept_ledger, "LOOK_EVERY_S", 0.01)
     url = f"sqlite:///{tmp_path / 'ledger.db'}"
     store = Store(url, clock)
-    publishing = Publishing(store, tmp_path / "ledger.key", [], get_logger())
+    publishing = HeadPublisher(store, tmp_path / "ledger.key", [], get_logger())
     ledger = KeptLedger(store, 30, get_logger(), publishing, 0.02)
     with capture_logs() as lines:
         task = asyncio.create_task(ledger.look_after())
@@ -155,7 +155,7 @@ async def test_nothing_unforeseen_ends_the_looking_after(
     """A defect in retention is logged with its place, and the next look goes on."""
     looks = 0
 
-    async def retain(_store: Store, _days: int, _today: dt.date) -> Removed:
+    async def retain(_store: Store, _days: int, _today: dt.date) -> RemovedCounts:
         nonlocal looks
         looks += 1
         await asyncio.sleep(0)

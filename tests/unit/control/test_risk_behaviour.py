@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry
 
-from audit.behaviour.protocol import BehaviourAnswer, Unusual
+from audit.behaviour.protocol import BehaviourAnswer, UnusualIdentity
 from control.risk.behaviour import MOST, Behaviours, acting_of, take
 from core.base.errors import LedgerError, NotLeaderError
 from core.risk.model import Behaviour, BehaviourEntry
@@ -73,7 +73,7 @@ def answered(
     *unusual: tuple[bytes, dict[str, int]], learning: str = "", more: bool = False
 ) -> BehaviourAnswer:
     """Give an answer."""
-    told = [Unusual(who.hex(), until) for who, until in unusual]
+    told = [UnusualIdentity(who.hex(), until) for who, until in unusual]
     return BehaviourAnswer(format=1, cursor="c", learning=learning, more=more, unusual=told)
 
 
@@ -213,8 +213,8 @@ def test_what_two_auditors_say_is_added() -> None:
 def test_what_is_not_understood_is_left_out() -> None:
     """Words of a later release, keys that are none, ends in a year, too many identities."""
     known: dict[bytes, dict[Behaviour, int]] = {}
-    strange = [Unusual("zz", {"denials": 1}), Unusual("00", {"denials": 1})]
-    later = Unusual(KEY.hex(), {"time-travel": 1})
+    strange = [UnusualIdentity("zz", {"denials": 1}), UnusualIdentity("00", {"denials": 1})]
+    later = UnusualIdentity(KEY.hex(), {"time-travel": 1})
     answer = BehaviourAnswer(
         format=2, cursor="", learning="", more=False, unusual=[*strange, later]
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from audit.behaviour.acts import Act, Doing
+from audit.behaviour.acts import Act, ActKind
 from audit.behaviour.cluster_habits import ClusterHabits
 from core.risk.model import Behaviour, identity_key
 
@@ -29,7 +29,7 @@ def act(at: float, **changes: Any) -> Act:
         is_machine=False,
         namespace="team-a",
         profile="restricted",
-        doing=Doing.CREATE,
+        doing=ActKind.CREATE,
     )
     return msgspec.structs.replace(usual, **changes)
 
@@ -42,7 +42,7 @@ def weeks(number: int, start: float = MONDAY, **changes: Any) -> Iterator[Act]:
                 at = start + day * DAY + hour * HOUR
                 yield act(at, **changes)
                 if hour == 12:
-                    yield act(at + 60, doing=Doing.ENTER, **changes)
+                    yield act(at + 60, doing=ActKind.ENTER, **changes)
 
 
 def learnt(*acts: Act, habits: ClusterHabits | None = None) -> tuple[ClusterHabits, Behaviour]:

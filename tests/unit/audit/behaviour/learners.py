@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 
-from audit.behaviour.learner import Learning
+from audit.behaviour.learner import BehaviourLearner
 from audit.behaviour.protocol import BehaviourAnswer
 from audit.ledger.records.destination import Receipt
 from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.server.service import Question
-from audit.ledger.store.decisions import Query
+from audit.ledger.store.decisions import DecisionQuery
 from audit.ledger.store.store import Store
 from core.base.errors import LedgerError
 from tests.unit.audit.auditor import Memory
@@ -67,7 +67,7 @@ class Ledger:
         """Keep frames."""
         return await self.memory.deliver(cluster, frames)
 
-    async def find(self, query: Query) -> list[bytes]:
+    async def find(self, query: DecisionQuery) -> list[bytes]:
         """Give what is kept after the query's id."""
         if self.problem:
             raise LedgerError(self.problem)
@@ -79,9 +79,9 @@ class Ledger:
 @asynccontextmanager
 async def learning_from(
     ledger: Ledger | Store, clock: Clock, path: Path | None = None
-) -> AsyncIterator[Learning]:
+) -> AsyncIterator[BehaviourLearner]:
     """Give what has taken up what was there before."""
-    learning = Learning(ledger, ledger.find, get_logger(), path, clock)
+    learning = BehaviourLearner(ledger, ledger.find, get_logger(), path, clock)
     task = asyncio.create_task(learning.keep_learnt())
     try:
         async with asyncio.timeout(20):
@@ -93,7 +93,9 @@ async def learning_from(
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def ask(learning: Learning, since: str = "", cluster: str = "prod-1") -> BehaviourAnswer:
+async def ask(
+    learning: BehaviourLearner, since: str = "", cluster: str = "prod-1"
+) -> BehaviourAnswer:
     """Ask who acts unusually."""
     content = await learning.answer(Question(cluster, {"since": since} if since else {}))
     return msgspec.json.decode(content, type=BehaviourAnswer)

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from audit.behaviour.acts import Doing, act_of, act_of_document
+from audit.behaviour.acts import ActKind, act_of, act_of_document
 from audit.ledger.records.frames import Frame, FrameKind
 from core.people.subject import Subject
 from core.risk.model import identity_key
@@ -22,20 +22,23 @@ def test_an_act_is_who_when_where_and_what() -> None:
     found = of()
     assert (found.cluster, found.at, found.who) == ("prod-1", AFTER, identity_key(WHO))
     assert (found.namespace, found.profile, found.refused) == ("team-a", "restricted", "")
-    assert found.doing is Doing.CREATE
+    assert found.doing is ActKind.CREATE
     assert not found.is_machine
 
 
 @pytest.mark.parametrize(
     ("request_", "doing"),
     [
-        ({"operation": "CONNECT", "kind": "Pod", "subresource": "exec"}, Doing.ENTER),
-        ({"operation": "UPDATE", "kind": "Pod", "subresource": "ephemeralcontainers"}, Doing.ENTER),
-        ({"operation": "UPDATE"}, Doing.OTHER),
-        ({"operation": "CREATE", "kind": "TokenRequest", "subresource": "token"}, Doing.OTHER),
+        ({"operation": "CONNECT", "kind": "Pod", "subresource": "exec"}, ActKind.ENTER),
+        (
+            {"operation": "UPDATE", "kind": "Pod", "subresource": "ephemeralcontainers"},
+            ActKind.ENTER,
+        ),
+        ({"operation": "UPDATE"}, ActKind.OTHER),
+        ({"operation": "CREATE", "kind": "TokenRequest", "subresource": "token"}, ActKind.OTHER),
     ],
 )
-def test_entering_and_creating_are_told_apart(request_: dict[str, str], doing: Doing) -> None:
+def test_entering_and_creating_are_told_apart(request_: dict[str, str], doing: ActKind) -> None:
     """Ephemeral containers enter a Pod; a token is no workload."""
     assert of(request=request_).doing is doing
 

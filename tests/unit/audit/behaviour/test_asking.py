@@ -7,8 +7,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from audit.behaviour.metrics import BehaviourCollector
 from audit.behaviour.protocol import PATH
+from audit.clients.auditor import AuditorChannel
 from audit.clients.behaviour import BehaviourClient
-from audit.clients.channel import AuditorChannel
 from audit.ledger.server.service import BadQuestionError, Question
 from core.base.errors import LedgerError
 from core.risk.model import identity_key

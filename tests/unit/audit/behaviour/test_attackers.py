@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audit.behaviour.acts import Act, Doing
+from audit.behaviour.acts import Act, ActKind
 from audit.behaviour.cluster_habits import ClusterHabits
 from audit.behaviour.habits import MOST_NAMESPACES, MOST_PROFILES
 from core.risk.model import Behaviour, identity_key
@@ -16,7 +16,7 @@ MORNING = AFTER + 10 * HOUR
 def ramp(days: int, first: float, growth: float) -> list[Act]:
     """Give days on each of which somebody enters Pods more often."""
     return [
-        act(MORNING + day * DAY + 5.0 * each, doing=Doing.ENTER)
+        act(MORNING + day * DAY + 5.0 * each, doing=ActKind.ENTER)
         for day in range(days)
         for each in range(int(first * growth**day))
     ]
@@ -41,7 +41,7 @@ def test_a_burst_does_not_teach_that_bursts_are_usual() -> None:
     """The second one, a few days later, counts as well."""
     habits = used()
     for day in (0, 3, 6):
-        acts = [act(MORNING + day * DAY + each, doing=Doing.ENTER) for each in range(200)]
+        acts = [act(MORNING + day * DAY + each, doing=ActKind.ENTER) for each in range(200)]
         assert learnt(*acts, habits=habits)[1] & Behaviour.EXEC_BURST
 
 
@@ -49,9 +49,9 @@ def test_many_acts_of_one_night_do_not_make_the_night_usual() -> None:
     """An hour of a day teaches once, however much is done in it."""
     habits = used()
     night = AFTER + 2 * HOUR
-    many = [act(night + each, doing=Doing.OTHER) for each in range(3000)]
+    many = [act(night + each, doing=ActKind.OTHER) for each in range(3000)]
     assert learnt(*many, habits=habits)[1] == Behaviour.UNUSUAL_HOUR
-    later = learnt(act(night + 2 * DAY, doing=Doing.OTHER), habits=habits)[1]
+    later = learnt(act(night + 2 * DAY, doing=ActKind.OTHER), habits=habits)[1]
     assert later == Behaviour.UNUSUAL_HOUR
 
 
@@ -60,7 +60,7 @@ def test_a_flood_of_new_identities_pushes_out_no_one_who_is_known() -> None:
     habits = ClusterHabits(b"salt", people=50, machines=50)
     learnt(*weeks(3), *weeks(3, label="system:ci", is_machine=True), habits=habits)
     flood = [
-        act(MORNING + n, label=f"user:{n}", is_machine=bool(n % 2), doing=Doing.OTHER)
+        act(MORNING + n, label=f"user:{n}", is_machine=bool(n % 2), doing=ActKind.OTHER)
         for n in range(5000)
     ]
     learnt(*flood, habits=habits)
@@ -73,7 +73,7 @@ def test_a_flood_of_new_identities_pushes_out_no_one_who_is_known() -> None:
 def test_a_flood_of_newcomers_leaves_room_for_who_does_more() -> None:
     """Those of whom no more is known than that they are new have a room of their own."""
     habits = used()
-    learnt(*[act(MORNING + each, doing=Doing.ENTER) for each in range(60)], habits=habits)
+    learnt(*[act(MORNING + each, doing=ActKind.ENTER) for each in range(60)], habits=habits)
     flood = [act(MORNING + 60 + n / 10, label=f"user:{n}") for n in range(3000)]
     learnt(*flood, habits=habits)
     assert habits.acting.of(identity_key(WHO)).keys() == {Behaviour.EXEC_BURST}
@@ -104,7 +104,7 @@ def test_a_clock_that_jumps_ahead_and_back_ends_nothing() -> None:
     back = AFTER + DAY
     learnt(*weeks(3, back), habits=habits)
     later = back + 21 * DAY
-    enters = [act(later + 10 * HOUR + each, doing=Doing.ENTER) for each in range(60)]
+    enters = [act(later + 10 * HOUR + each, doing=ActKind.ENTER) for each in range(60)]
     found = learnt(act(later + 3 * HOUR, namespace="b"), *enters, habits=habits)[1]
     expected = Behaviour.UNUSUAL_HOUR | Behaviour.NEW_NAMESPACE | Behaviour.EXEC_BURST
     assert found == expected
@@ -132,7 +132,7 @@ ACTS = st.builds(
     label=st.sampled_from(["user:a", "user:b", "system:c"]),
     namespace=st.text(max_size=3),
     profile=st.text(max_size=2),
-    doing=st.sampled_from(Doing),
+    doing=st.sampled_from(ActKind),
     refused=st.sampled_from(["", "", "x", "y"]),
     is_machine=st.booleans(),
 )

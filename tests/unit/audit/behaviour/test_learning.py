@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from audit.behaviour.learner import Learning
+from audit.behaviour.learner import BehaviourLearner
 from audit.ledger.store.store import Store
 from core.base.errors import LedgerError
 from core.risk.model import Behaviour, identity_key
@@ -84,10 +84,10 @@ async def test_until_all_is_learnt_it_says_why_nothing_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """While the ledger does not answer; then what came meanwhile is learnt as well."""
-    monkeypatch.setattr("audit.behaviour.relearning.AGAIN_S", 0.01)
+    monkeypatch.setattr("audit.behaviour.learner.AGAIN_S", 0.01)
     ledger = Ledger(Memory(), problem="it is not open yet")
     await ledger.deliver("prod-1", ordinary())
-    learning = Learning(ledger, ledger.find, get_logger(), None, Clock())
+    learning = BehaviourLearner(ledger, ledger.find, get_logger(), None, Clock())
     task = asyncio.create_task(learning.keep_learnt())
     await asyncio.sleep(0.05)
     await learning.deliver("prod-1", [elsewhere(MORNING)])

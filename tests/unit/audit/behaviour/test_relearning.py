@@ -11,9 +11,9 @@ import pytest
 
 from audit.behaviour.acts import act_of_document
 from audit.behaviour.cluster_habits import ClusterHabits
-from audit.behaviour.learner import Learning
+from audit.behaviour.learner import BehaviourLearner
 from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
-from audit.ledger.store.decisions import Query
+from audit.ledger.store.decisions import DecisionQuery
 from audit.ledger.store.store import Store
 from tests.harness.evidence import record
 from tests.harness.sizes import PROOF, size
@@ -58,7 +58,9 @@ async def test_the_ledgers_last_days_are_learnt_and_saved(tmp_path: Path) -> Non
                 await store.deliver("prod-1", batch)
                 batch = []
         await store.deliver("prod-1", batch)
-        learning = Learning(store, store.find, get_logger(), tmp_path / "saved", lambda: NOW)
+        learning = BehaviourLearner(
+            store, store.find, get_logger(), tmp_path / "saved", lambda: NOW
+        )
         stops = asyncio.create_task(longest_stop())
         began, cpu = time.perf_counter(), time.process_time()
         task = asyncio.create_task(learning.keep_learnt())
@@ -97,13 +99,13 @@ async def saving(path: Path) -> list[str]:
                 habits.learn(one, one.at)
     held = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
-    learning = Learning(Memory(), nothing, get_logger(), path, lambda: NOW)
+    learning = BehaviourLearner(Memory(), nothing, get_logger(), path, lambda: NOW)
     learning.clusters["prod-1"] = habits
     learning.is_ready = True
     began = time.perf_counter()
     await learning.save()
     saved = time.perf_counter() - began
-    again = Learning(Memory(), nothing, get_logger(), path, lambda: NOW)
+    again = BehaviourLearner(Memory(), nothing, get_logger(), path, lambda: NOW)
     began = time.perf_counter()
     task = asyncio.create_task(again.keep_learnt())
     while not again.is_ready:  # noqa: ASYNC110
@@ -121,7 +123,7 @@ async def saving(path: Path) -> list[str]:
     ]
 
 
-async def nothing(query: Query) -> list[bytes]:
+async def nothing(query: DecisionQuery) -> list[bytes]:
     """Find nothing."""
     del query
     return []

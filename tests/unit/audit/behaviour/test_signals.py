@@ -2,7 +2,7 @@
 
 import pytest
 
-from audit.behaviour.acts import Act, Doing
+from audit.behaviour.acts import Act, ActKind
 from core.risk.model import Behaviour
 from tests.unit.audit.behaviour.deeds import AFTER, DAY, HOUR, MONDAY, act, learnt, used, weeks
 
@@ -32,7 +32,7 @@ def test_an_ordinary_day_is_not_unusual() -> None:
         ([act(AFTER + 3 * HOUR)], Behaviour.UNUSUAL_HOUR),
         ([act(MORNING, label="user:stranger")], Behaviour.NEW_CLUSTER),
         (burst(60), Behaviour.CREATE_BURST),
-        (burst(40, doing=Doing.ENTER), Behaviour.EXEC_BURST),
+        (burst(40, doing=ActKind.ENTER), Behaviour.EXEC_BURST),
         (
             [one for n in range(20) for one in burst(1, MORNING + 5 * n, refused=f"r{n}")],
             Behaviour.DENIALS,
@@ -51,8 +51,8 @@ def test_each_signal_alone(unusual: list[Act], expected: Behaviour) -> None:
         [act(MORNING, profile="")],
         [act(AFTER + 8 * HOUR)],
         burst(20),
-        burst(10, doing=Doing.ENTER),
-        burst(60, doing=Doing.OTHER),
+        burst(10, doing=ActKind.ENTER),
+        burst(60, doing=ActKind.OTHER),
         burst(25, refused="the same again"),
         [one for n in range(5) for one in burst(1, MORNING + 60 * n, refused=f"r{n}")],
     ],

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from audit.behaviour.acts import Doing
+from audit.behaviour.acts import ActKind
 from audit.behaviour.state_file import (
     StoredCluster,
     decode_state,
@@ -30,7 +30,7 @@ MORNING = AFTER + 10 * HOUR
 def stored() -> bytes:
     """Give the file of a cluster in which WHO just entered many Pods."""
     habits = used()
-    learnt(*[act(MORNING + each, doing=Doing.ENTER) for each in range(60)], habits=habits)
+    learnt(*[act(MORNING + each, doing=ActKind.ENTER) for each in range(60)], habits=habits)
     cluster = StoredCluster(
         "prod-1",
         habits.salt,
@@ -47,7 +47,7 @@ def test_what_is_read_back_goes_on_as_before() -> None:
     """The same acts afterwards give the same answers as without the file between."""
     read = decode_state(stored())["prod-1"]
     original = used()
-    learnt(*[act(MORNING + each, doing=Doing.ENTER) for each in range(60)], habits=original)
+    learnt(*[act(MORNING + each, doing=ActKind.ENTER) for each in range(60)], habits=original)
     assert read.acting.of(identity_key(WHO)).keys() == {Behaviour.EXEC_BURST}
     later = [
         act(MORNING + HOUR, namespace="team-b"),
@@ -87,7 +87,7 @@ def test_the_formats_beside_this_one_are_read(number: int, is_read: bool) -> Non
 WRITER = """
 import sys
 from pathlib import Path
-from audit.behaviour.state import write_state
+from audit.behaviour.state_file import write_state
 content = Path(sys.argv[1]).read_bytes()
 print("begun", flush=True)
 while True:

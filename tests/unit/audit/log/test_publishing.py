@@ -9,11 +9,11 @@ from prometheus_client import CollectorRegistry, generate_latest
 from structlog.testing import capture_logs
 
 from audit.ledger.log.anchors import Anchor
-from audit.ledger.log.head_publisher import Publishing
+from audit.ledger.log.head_publisher import HeadPublisher
 from audit.ledger.log.heads import TreeHead, is_signed
+from audit.ledger.log.keys import read_key
 from audit.ledger.log.leaves import MARK_BYTES, mark_of
 from audit.ledger.log.metrics import LogCollector
-from audit.ledger.log.signing import read_key
 from audit.ledger.store.delivery import Delivery
 from audit.ledger.store.store import Store
 from core.base.errors import LedgerError
@@ -56,9 +56,9 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
         yield opened
 
 
-def publishing_to(store: Store, tmp_path: Path, *anchors: Anchor) -> Publishing:
+def publishing_to(store: Store, tmp_path: Path, *anchors: Anchor) -> HeadPublisher:
     """Give who signs the ledger's heads."""
-    return Publishing(store, tmp_path / "ledger.key", anchors, get_logger(), clock)
+    return HeadPublisher(store, tmp_path / "ledger.key", anchors, get_logger(), clock)
 
 
 async def add(store: Store, first: int, count: int) -> None:
@@ -149,7 +149,7 @@ async def test_two_auditors_of_one_ledger_do_not_alarm_each_other(
 
             return ask
 
-    one = Publishing(Busy(), tmp_path / "ledger.key", [anchor], get_logger(), clock)
+    one = HeadPublisher(Busy(), tmp_path / "ledger.key", [anchor], get_logger(), clock)
     for _ in range(3):
         await one.beat()
     assert one.failures.total() == other.failures.total() == 0

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from audit.ledger.log.heads import key_id
-from audit.ledger.log.signing import make_key, read_key
+from audit.ledger.log.keys import make_key, read_key
 from core.base.errors import LedgerError
 
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from audit.ledger.log.anchor_check import AnchorReading
 from audit.ledger.log.anchor_file import FileAnchor
-from audit.ledger.log.anchor_reading import AnchorReading
 from audit.ledger.log.heads import encode_head, sign_head
 from audit.ledger.log.leaves import Leaf, mark_of, payload_digest
 from audit.ledger.log.merkle import Frontier, grow
@@ -16,12 +16,10 @@ from audit.ledger.log.verdict import Verdict, verdict_of
 from audit.ledger.log.verifier import Trust
 from audit.ledger.records.frames import Frame, FrameKind
 from audit.ledger.store.log_append import TILE_LEVELS
-from audit.ledger.store.log_export import opening_of
+from audit.ledger.store.log_export import make_opening
 from audit.ledger.store.store import Store
-from audit.ledger.store.tables_log import heads, leaves, log, tiles
-from audit.ledger.store.tables_weights import BY_KIND
-from audit.ledger.store.verification import Examined
-from audit.ledger.store.verifying import verify_ledger
+from audit.ledger.store.tables import BY_KIND, heads, leaves, log, tiles
+from audit.ledger.store.verification import VerifiableLedger, verify_ledger
 from core.base.ids import stable_id
 from core.decision.decision import Verdict as Judged
 from tests.unit.audit.log_verify.scene import DAY_MS, KEY, TERMS
@@ -88,12 +86,12 @@ async def publish(store: Store, anchor: FileAnchor | None, now_ms: int) -> None:
 
 async def verify(url: str, anchor: Path) -> Verdict:
     """Verify the ledger where it is."""
-    ledger = Examined(url)
+    ledger = VerifiableLedger(url)
     await ledger.open(make=False)
     try:
         with anchor.open("rb") as file:
             trust = Trust([AnchorReading("anchor", file)], [KEY.public_key()], TERMS)
-            opening = await opening_of(ledger, [], None, None, NOW_MS)
+            opening = await make_opening(ledger, [], None, None, NOW_MS)
             return verdict_of(await verify_ledger(ledger, opening, trust, lambda _, __: None))
     finally:
         await ledger.close()

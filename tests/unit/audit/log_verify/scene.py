@@ -17,8 +17,8 @@ from typing import Any, Final
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from audit.ledger.log.anchor_check import AnchorReading
 from audit.ledger.log.anchor_file import FileAnchor
-from audit.ledger.log.anchor_reading import AnchorReading
 from audit.ledger.log.export import (
     FORMAT,
     EndLine,
@@ -27,14 +27,13 @@ from audit.ledger.log.export import (
     encode_line,
     leaf_line,
 )
-from audit.ledger.log.export_reading import verify_export
 from audit.ledger.log.heads import TreeHead, sign_head
 from audit.ledger.log.leaves import leaf_of, mark_of, payload_digest
 from audit.ledger.log.merkle import Frontier, grow
-from audit.ledger.log.problems import Where
+from audit.ledger.log.problems import RecordPlace
 from audit.ledger.log.retention import Prefix, Retention, encode_retention, first_kept
 from audit.ledger.log.verdict import Verdict, verdict_of
-from audit.ledger.log.verifier import Terms, Trust
+from audit.ledger.log.verifier import Terms, Trust, verify_export
 from audit.ledger.records.frames import FrameKind
 from core.base.ids import stable_id
 from core.decision.document import encode_document
@@ -162,7 +161,7 @@ class Scene:
         for at, record in enumerate(self.records[self.first :], self.first):
             digest = payload_digest(record.payload)
             payload = None if record.is_gone else record.payload
-            where = Where(at, record.kind, record.cluster, record.id_bytes)
+            where = RecordPlace(at, record.kind, record.cluster, record.id_bytes)
             made.append(encode_line(leaf_line(where, digest, payload, aside=record.aside)))
             made += [encode_line(HeadLine(head=heads[at + 1]))] if at + 1 in heads else []
         count = len(self.records) - self.first

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from audit.ledger.log.problems import Wrong
+from audit.ledger.log.problems import Flaw
 from audit.ledger.store.store import Store
-from audit.ledger.store.tables_log import log
+from audit.ledger.store.tables import log
 from tests.unit.audit.log_verify.ledgers import SIZE, Clock, decision, publish
 from tests.unit.audit.log_verify.scene import DAY_MS
 from tests.unit.audit.log_verify.tampered_rows import copied
@@ -52,9 +52,9 @@ async def append_ahead(store: Store, clock: Clock) -> None:
     await publish(store, None, clock.now_ms)
 
 
-BY_STORE: Final[dict[str, tuple[Callable[[Store, Clock], Any], Wrong, int]]] = {
-    "retention in which a day is kept": (keep_a_day, Wrong.RETENTION, SIZE),
-    "a decision of nine days ago": (append_old, Wrong.BACK_DATED, SIZE),
-    "a decision of the future": (append_ahead, Wrong.AHEAD, SIZE),
-    "a row put in and adopted": (adopt_forged, Wrong.ADOPTED, SIZE),
+BY_STORE: Final[dict[str, tuple[Callable[[Store, Clock], Any], Flaw, int]]] = {
+    "retention in which a day is kept": (keep_a_day, Flaw.RETENTION, SIZE),
+    "a decision of nine days ago": (append_old, Flaw.BACK_DATED, SIZE),
+    "a decision of the future": (append_ahead, Flaw.AHEAD, SIZE),
+    "a row put in and adopted": (adopt_forged, Flaw.ADOPTED, SIZE),
 }

@@ -6,16 +6,18 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from audit.ledger.log.heads import decode_head, encode_head, sign_head
-from audit.ledger.log.problems import Wrong
+from audit.ledger.log.problems import Flaw
 from audit.ledger.records.frames import FrameKind
-from audit.ledger.store.tables import decisions, quarantine, rules
-from audit.ledger.store.tables_log import (
+from audit.ledger.store.tables import (
     checkpoints,
+    decisions,
     heads,
     leaves,
     log,
     places,
+    quarantine,
     retentions,
+    rules,
     tiles,
 )
 from tests.unit.audit.log_verify.ledgers import (
@@ -44,7 +46,7 @@ class RowTampering:
 
     name: str
     change: Tamper
-    wrong: Wrong | None
+    wrong: Flaw | None
     """None: it is harmless, and the ledger stays sound."""
     at: int | None = None
 
@@ -166,98 +168,96 @@ def _prefix(connection: sa.Connection) -> None:
 
 
 ALL: Final = [
-    RowTampering("document", document(AT, b'"pss-baseline"', b'"pss-baselime"'), Wrong.CHANGED, AT),
+    RowTampering("document", document(AT, b'"pss-baseline"', b'"pss-baselime"'), Flaw.CHANGED, AT),
     RowTampering(
         "document, digest, tree, tiles, heads",
         document(AT, b'"pss-baseline"', b'"pss-baselime"', again=True),
-        Wrong.CHANGED,
+        Flaw.CHANGED,
         AT,
     ),
     RowTampering(
-        "white space in a document", document(AT, b'"format":1', b'"format": 1'), Wrong.CHANGED, AT
+        "white space in a document", document(AT, b'"format":1', b'"format": 1'), Flaw.CHANGED, AT
     ),
     RowTampering(
         "digest of a leaf",
         rows(sa.update(leaves).where(_LEAF).values(digest=bytes(32))),
-        Wrong.CHANGED,
+        Flaw.CHANGED,
         AT,
     ),
     RowTampering(
         "verdict's column",
         rows(sa.update(decisions).where(_ROW).values(verdict="warn")),
-        Wrong.COLUMN,
+        Flaw.COLUMN,
         AT,
     ),
     RowTampering(
         "requester's column",
         rows(sa.update(decisions).where(_ROW).values(requester="oid:1")),
-        Wrong.COLUMN,
+        Flaw.COLUMN,
         AT,
     ),
     RowTampering(
         "position's column",
         rows(sa.update(decisions).where(_ROW).values(position=SIZE + 9)),
-        Wrong.ROW,
+        Flaw.ROW,
         AT,
     ),
     RowTampering(
         "a rule's row removed",
         rows(sa.delete(rules).where(rules.c.id == decision(100, NOW_MS + 100).id)),
-        Wrong.COLUMN,
+        Flaw.COLUMN,
         OLD + 2 + 100,
     ),
-    RowTampering("row removed", rows(sa.delete(decisions).where(_ROW)), Wrong.REMOVAL, AT),
-    RowTampering("row and leaf removed", _removed(AT, AT + 1, again=False), Wrong.POSITION, AT),
+    RowTampering("row removed", rows(sa.delete(decisions).where(_ROW)), Flaw.REMOVAL, AT),
+    RowTampering("row and leaf removed", _removed(AT, AT + 1, again=False), Flaw.POSITION, AT),
     RowTampering(
         "row and leaf removed, all made to agree",
         _removed(AT, AT + 1, again=True),
-        Wrong.REMOVED,
+        Flaw.REMOVED,
         AT,
     ),
-    RowTampering("first removed, all made to agree", _removed(0, 1, again=True), Wrong.REMOVED, 0),
+    RowTampering("first removed, all made to agree", _removed(0, 1, again=True), Flaw.REMOVED, 0),
     RowTampering(
-        "thirty removed, all made to agree", _removed(AT, AT + 30, again=True), Wrong.REMOVED, AT
+        "thirty removed, all made to agree", _removed(AT, AT + 30, again=True), Flaw.REMOVED, AT
     ),
-    RowTampering("rolled back to an old head", _rolled_back, Wrong.TRUNCATED, ANCHORED - EACH),
-    RowTampering("two swapped, all made to agree", _swapped, Wrong.MOVED, AT),
-    RowTampering("a row put in", _inserted, Wrong.ROW, SIZE),
-    RowTampering("a row without a place put in", _without_place, Wrong.ROW),
-    RowTampering("a rule's row put in, of no decision", _rule_of_nothing, Wrong.ROW),
-    RowTampering("moved to another cluster", _moved_cluster, Wrong.CHANGED, AT),
+    RowTampering("rolled back to an old head", _rolled_back, Flaw.TRUNCATED, ANCHORED - EACH),
+    RowTampering("two swapped, all made to agree", _swapped, Flaw.MOVED, AT),
+    RowTampering("a row put in", _inserted, Flaw.ROW, SIZE),
+    RowTampering("a row without a place put in", _without_place, Flaw.ROW),
+    RowTampering("a rule's row put in, of no decision", _rule_of_nothing, Flaw.ROW),
+    RowTampering("moved to another cluster", _moved_cluster, Flaw.CHANGED, AT),
     RowTampering(
         "kind of a leaf",
         rows(sa.update(leaves).where(_LEAF).values(kind=int(FrameKind.SWEEP)), again=True),
-        Wrong.CHANGED,
+        Flaw.CHANGED,
         AT,
     ),
     RowTampering(
         "id of a leaf",
         rows(sa.update(leaves).where(_LEAF).values(id=decision(7, 9).id), again=True),
-        Wrong.CHANGED,
+        Flaw.CHANGED,
         AT,
     ),
     RowTampering(
         "hidden as unreadable",
         rows(sa.update(leaves).where(_LEAF).values(aside=True)),
-        Wrong.REMOVAL,
+        Flaw.REMOVAL,
         AT,
     ),
-    RowTampering(
-        "row of the quarantine removed", rows(sa.delete(quarantine)), Wrong.REMOVAL, ASIDE
-    ),
-    RowTampering("retention record removed", rows(sa.delete(retentions)), Wrong.REMOVAL, 0),
-    RowTampering("heads deleted", rows(sa.delete(heads)), Wrong.HEAD, OLD + 2 + EACH),
-    RowTampering("a head made older", _older_head, Wrong.HEAD, ANCHORED),
-    RowTampering("key replaced", _other_key, Wrong.HEAD, OLD + 2 + EACH),
-    RowTampering("a second head of one size", _forked, Wrong.FORK, SIZE),
-    RowTampering("a tile", rows(sa.update(tiles).values(hash=bytes(32))), Wrong.ROW, 0),
+    RowTampering("row of the quarantine removed", rows(sa.delete(quarantine)), Flaw.REMOVAL, ASIDE),
+    RowTampering("retention record removed", rows(sa.delete(retentions)), Flaw.REMOVAL, 0),
+    RowTampering("heads deleted", rows(sa.delete(heads)), Flaw.HEAD, OLD + 2 + EACH),
+    RowTampering("a head made older", _older_head, Flaw.HEAD, ANCHORED),
+    RowTampering("key replaced", _other_key, Flaw.HEAD, OLD + 2 + EACH),
+    RowTampering("a second head of one size", _forked, Flaw.FORK, SIZE),
+    RowTampering("a tile", rows(sa.update(tiles).values(hash=bytes(32))), Flaw.ROW, 0),
     RowTampering(
         "the frontier",
         rows(sa.update(log).values(frontier=bytes(32 * SIZE.bit_count()))),
-        Wrong.ROW,
+        Flaw.ROW,
     ),
-    RowTampering("the log's id", rows(sa.update(log).values(id="ab" * 16)), Wrong.KEY),
-    RowTampering("a prefix that no record removed", _prefix, Wrong.REMOVAL, 0),
+    RowTampering("the log's id", rows(sa.update(log).values(id="ab" * 16)), Flaw.KEY),
+    RowTampering("a prefix that no record removed", _prefix, Flaw.REMOVAL, 0),
     RowTampering(
         "where sources go on",
         rows(sa.insert(places).values(cluster=CLUSTER, source="x", place=b"y")),

@@ -15,7 +15,7 @@ from typing import Final
 
 from audit.ledger.log.heads import sign_head
 from audit.ledger.log.merkle import Frontier, grow
-from audit.ledger.log.problems import Wrong
+from audit.ledger.log.problems import Flaw
 from audit.ledger.log.retention import Prefix
 from tests.unit.audit.log_verify.scene import (
     ANCHORED,
@@ -42,7 +42,7 @@ class Tampering:
 
     name: str
     write: Write
-    wrong: Wrong
+    wrong: Flaw
     at: int | None
     """Position of the first bad record, or where the stretch begins; None: of no record."""
 

@@ -6,7 +6,7 @@ Each says what must be found, and at which position.
 import unicodedata
 from typing import Final
 
-from audit.ledger.log.problems import Wrong
+from audit.ledger.log.problems import Flaw
 from audit.ledger.records.frames import FrameKind
 from core.base.ids import stable_id
 from tests.unit.audit.log_verify.scene import (
@@ -62,24 +62,24 @@ NEW_ID: Final = stable_id(time_at(AT), "decision", "another")
 
 CONTENTS: Final = [
     Tampering(
-        "a verdict changed", payload(AT, b'"allowed":true', b'"allowed":false'), Wrong.CHANGED, AT
+        "a verdict changed", payload(AT, b'"allowed":true', b'"allowed":false'), Flaw.CHANGED, AT
     ),
     Tampering(
-        "first record changed", replaced(0, decision(time_at(0), 0, reason="x")), Wrong.CHANGED, 0
+        "first record changed", replaced(0, decision(time_at(0), 0, reason="x")), Flaw.CHANGED, 0
     ),
     Tampering(
         "last anchored record changed",
         replaced(ANCHORED - 1, decision(time_at(ANCHORED - 1), 499, reason="x")),
-        Wrong.CHANGED,
+        Flaw.CHANGED,
         ANCHORED - 1,
     ),
     Tampering(
-        "white space in a document", payload(AT, b'"format":1', b'"format": 1'), Wrong.CHANGED, AT
+        "white space in a document", payload(AT, b'"format":1', b'"format": 1'), Flaw.CHANGED, AT
     ),
     Tampering(
         "a key twice in a document",
         payload(AT, b'"allowed":true', b'"allowed":true,"allowed":false'),
-        Wrong.CHANGED,
+        Flaw.CHANGED,
         AT,
     ),
     Tampering(
@@ -87,139 +87,137 @@ CONTENTS: Final = [
         payload(
             AT, b'"requester":"', f'"requester":"{unicodedata.normalize("NFD", NAME)}'.encode()
         ),
-        Wrong.CHANGED,
+        Flaw.CHANGED,
         AT,
     ),
     Tampering(
         "id changed, in leaf and document",
         replaced(AT, decision(time_at(AT), 9009)),
-        Wrong.CHANGED,
+        Flaw.CHANGED,
         AT,
     ),
-    Tampering("id changed in the leaf alone", changed(AT, id=NEW_ID), Wrong.CHANGED, AT),
+    Tampering("id changed in the leaf alone", changed(AT, id=NEW_ID), Flaw.CHANGED, AT),
     Tampering(
         "moved to another cluster",
         replaced(AT, decision(time_at(AT), AT, cluster="other")),
-        Wrong.CHANGED,
+        Flaw.CHANGED,
         AT,
     ),
-    Tampering("kind changed", changed(AT, kind=FrameKind.ACCESS), Wrong.CHANGED, AT),
-    Tampering("hidden as unreadable", changed(AT, payload=b"{", aside=True), Wrong.CHANGED, AT),
+    Tampering("kind changed", changed(AT, kind=FrameKind.ACCESS), Flaw.CHANGED, AT),
+    Tampering("hidden as unreadable", changed(AT, payload=b"{", aside=True), Flaw.CHANGED, AT),
     Tampering(
-        "made old, all heads after it too", whole(shifted(AT, -3600_000)), Wrong.REWRITTEN, AT
+        "made old, all heads after it too", whole(shifted(AT, -3600_000)), Flaw.REWRITTEN, AT
     ),
 ]
 
 ORDER: Final = [
-    Tampering("first removed", removed(0), Wrong.REMOVED, 0),
-    Tampering("one removed from the middle", removed(AT), Wrong.REMOVED, AT),
-    Tampering("forty removed from the middle", removed(AT, 40), Wrong.REMOVED, AT),
-    Tampering("last anchored removed", removed(ANCHORED - 1), Wrong.CHANGED, ANCHORED - 1),
-    Tampering("end removed, heads too", whole(truncated), Wrong.TRUNCATED, 430),
-    Tampering("heads deleted, end removed", whole(without_heads), Wrong.TRUNCATED, ANCHORED - 5),
-    Tampering("rolled back to an old head", whole(rolled_back), Wrong.TRUNCATED, 200),
-    Tampering("two neighbours swapped", whole(swapped), Wrong.MOVED, AT),
-    Tampering("two far apart swapped", whole(far_swapped), Wrong.CHANGED, AT),
-    Tampering("one put in", inserted(AT, decision(time_at(AT) + 1, 9001)), Wrong.INSERTED, AT),
-    Tampering("one put in twice", inserted(AT + 1, Scene().records[AT]), Wrong.INSERTED, AT + 1),
-    Tampering("one appended twice", appended(Scene().records[590]), Wrong.DUPLICATE, RECORDS),
-    Tampering("an old one appended", appended(LATE), Wrong.BACK_DATED, RECORDS),
-    Tampering("all written anew", whole(regenerated), Wrong.REWRITTEN, 0),
-    Tampering("all written anew as another log", whole(regenerated_log), Wrong.KEY, None),
+    Tampering("first removed", removed(0), Flaw.REMOVED, 0),
+    Tampering("one removed from the middle", removed(AT), Flaw.REMOVED, AT),
+    Tampering("forty removed from the middle", removed(AT, 40), Flaw.REMOVED, AT),
+    Tampering("last anchored removed", removed(ANCHORED - 1), Flaw.CHANGED, ANCHORED - 1),
+    Tampering("end removed, heads too", whole(truncated), Flaw.TRUNCATED, 430),
+    Tampering("heads deleted, end removed", whole(without_heads), Flaw.TRUNCATED, ANCHORED - 5),
+    Tampering("rolled back to an old head", whole(rolled_back), Flaw.TRUNCATED, 200),
+    Tampering("two neighbours swapped", whole(swapped), Flaw.MOVED, AT),
+    Tampering("two far apart swapped", whole(far_swapped), Flaw.CHANGED, AT),
+    Tampering("one put in", inserted(AT, decision(time_at(AT) + 1, 9001)), Flaw.INSERTED, AT),
+    Tampering("one put in twice", inserted(AT + 1, Scene().records[AT]), Flaw.INSERTED, AT + 1),
+    Tampering("one appended twice", appended(Scene().records[590]), Flaw.DUPLICATE, RECORDS),
+    Tampering("an old one appended", appended(LATE), Flaw.BACK_DATED, RECORDS),
+    Tampering("all written anew", whole(regenerated), Flaw.REWRITTEN, 0),
+    Tampering("all written anew as another log", whole(regenerated_log), Flaw.KEY, None),
     Tampering(
         "a line left out, the rest as it was",
         lines(lambda made: made[: line_of(AT)] + made[line_of(AT) + 1 :]),
-        Wrong.REMOVED,
+        Flaw.REMOVED,
         AT,
     ),
 ]
 
 SIGNED: Final = [
-    Tampering("key replaced, all heads signed anew", whole(other_key), Wrong.KEY, None),
-    Tampering("a second head of one size", lines(forked), Wrong.FORK, RECORDS),
+    Tampering("key replaced, all heads signed anew", whole(other_key), Flaw.KEY, None),
+    Tampering("a second head of one size", lines(forked), Flaw.FORK, RECORDS),
     Tampering(
         "a signature changed",
         lines(flipped),
-        Wrong.HEAD,
+        Flaw.HEAD,
         OLD,
     ),
     Tampering(
         "a head made older",
         whole(lambda scene: scene.times.update({550: time_at(300)})),
-        Wrong.HEAD,
+        Flaw.HEAD,
         550,
     ),
 ]
 
 REMOVALS: Final = [
-    Tampering("documents removed without a record", whole(gone(400, 50)), Wrong.REMOVAL, 400),
-    Tampering(
-        "removed by a record that keeps a day", forged_retention(1), Wrong.RETENTION, RECORDS
-    ),
+    Tampering("documents removed without a record", whole(gone(400, 50)), Flaw.REMOVAL, 400),
+    Tampering("removed by a record that keeps a day", forged_retention(1), Flaw.RETENTION, RECORDS),
     Tampering(
         "removed by a record that says another day than it keeps",
         forged_retention(90, "2026-11-22"),
-        Wrong.RETENTION,
+        Flaw.RETENTION,
         RECORDS,
     ),
-    Tampering("removed by a record of the future", whole(ahead_retention), Wrong.AHEAD, RECORDS),
+    Tampering("removed by a record of the future", whole(ahead_retention), Flaw.AHEAD, RECORDS),
     Tampering(
         "removed by a record of the future, as is its head",
         whole(future_retention),
-        Wrong.HEAD,
+        Flaw.HEAD,
         RECORDS,
     ),
     Tampering(
         "the record of an honest removal changed",
         replaced(RETENTION_AT, retention(time_at(RETENTION_AT), 80)),
-        Wrong.CHANGED,
+        Flaw.CHANGED,
         RETENTION_AT,
     ),
     Tampering(
         "a prefix removed with a wrong frontier",
         whole(lambda scene: take_prefix(scene, honest=False)),
-        Wrong.DIFFERS,
+        Flaw.DIFFERS,
         0,
     ),
     Tampering(
         "a young prefix removed by a record",
         whole(lambda scene: take_prefix(scene, collapsed=450)),
-        Wrong.REMOVAL,
+        Flaw.REMOVAL,
         0,
     ),
     Tampering(
         "a young prefix removed by a record with a head made old",
         whole(lambda scene: take_prefix(scene, collapsed=450, at_ms=time_at(0))),
-        Wrong.REMOVAL,
+        Flaw.REMOVAL,
         0,
     ),
     Tampering(
         "a prefix removed without a record",
         whole(prefix_without_record),
-        Wrong.REMOVAL,
+        Flaw.REMOVAL,
         0,
     ),
 ]
 
 FILES: Final = [
-    Tampering("white space in a line", lines(spaced), Wrong.FILE, None),
-    Tampering("a key twice in a line", lines(doubled_key), Wrong.FILE, None),
-    Tampering("a bit of the gzip flipped", zipped, Wrong.FILE, None),
-    Tampering("last line missing", lines(lambda made: made[:-1]), Wrong.FILE, None),
+    Tampering("white space in a line", lines(spaced), Flaw.FILE, None),
+    Tampering("a key twice in a line", lines(doubled_key), Flaw.FILE, None),
+    Tampering("a bit of the gzip flipped", zipped, Flaw.FILE, None),
+    Tampering("last line missing", lines(lambda made: made[:-1]), Flaw.FILE, None),
     Tampering(
         "the first line counts fewer",
         whole(lambda scene: scene.opening.update(size=590)),
-        Wrong.RANGE,
+        Flaw.RANGE,
         RECORDS,
     ),
     Tampering(
         "the first line says that less was asked for",
         whole(short_claim),
-        Wrong.RANGE,
+        Flaw.RANGE,
         None,
     ),
     Tampering(
-        "lines of another export after it", lines(lambda made: made + made), Wrong.FILE, RECORDS
+        "lines of another export after it", lines(lambda made: made + made), Flaw.FILE, RECORDS
     ),
 ]
 

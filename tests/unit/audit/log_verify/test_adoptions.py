@@ -6,7 +6,7 @@ import pytest
 
 from audit.ledger.log.adoption import FIRST_DAYS, adoption_of, encode_adoption
 from audit.ledger.log.anchor_file import FileAnchor
-from audit.ledger.log.problems import Wrong
+from audit.ledger.log.problems import Flaw
 from audit.ledger.log.verdict import Verdict
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store
@@ -68,7 +68,7 @@ def test_one_more_than_was_taken_in_is_back_dated(tmp_path: Path) -> None:
     scene = upgraded()
     scene.records[60] = adoption(time_at(161), 8)
     verdict = verdict_of(scene, tmp_path)
-    assert [(each.wrong, each.position) for each in verdict.problems] == [(Wrong.BACK_DATED, 69)]
+    assert [(each.wrong, each.position) for each in verdict.problems] == [(Flaw.BACK_DATED, 69)]
 
 
 @pytest.mark.parametrize("what", ["done", "late", "kind", "short", "text"])
@@ -93,7 +93,7 @@ def test_what_no_upgrade_takes_in_is_found(tmp_path: Path, what: str) -> None:
     else:
         at = 0
         scene.records[0] = Record(FrameKind.ADOPTION, scene.records[0].id, b"{", "")
-    found = [each for each in verdict_of(scene, tmp_path).problems if each.wrong is Wrong.ADOPTED]
+    found = [each for each in verdict_of(scene, tmp_path).problems if each.wrong is Flaw.ADOPTED]
     assert found[0].position == at
 
 
@@ -117,5 +117,5 @@ async def test_rows_that_wait_are_counted_while_an_upgrade_goes_on(
         assert await store.adopt() == (0 if is_over else 3)
         write_former(url, 5, 1)
     verdict = await ledgers.verify(url, tmp_path / "anchor")
-    found = [each for each in verdict.problems if each.wrong is Wrong.ROW]
+    found = [each for each in verdict.problems if each.wrong is Flaw.ROW]
     assert (len(found), verdict.waiting, verdict.adopted) == ((5, 0, 4) if is_over else (0, 2, 7))

@@ -11,7 +11,7 @@ from audit.ledger.log.anchor_file import FileAnchor
 from audit.ledger.log.anchors import MOST_MARKS, decode_line
 from audit.ledger.log.heads import TreeHead, sign_head
 from audit.ledger.log.leaves import MARK_BYTES, mark_of
-from audit.ledger.log.problems import Wrong
+from audit.ledger.log.problems import Flaw
 from core.base.errors import LedgerError
 from tests.unit.audit.log_verify.scene import (
     ANCHORED,
@@ -103,7 +103,7 @@ def test_whoever_edits_it_breaks_its_chain(tmp_path: Path, change: str) -> None:
     }
     edit(path, made[change])
     verdict = verify(Scene().write(tmp_path / "export"), [path])
-    assert Wrong.ANCHOR in {each.wrong for each in verdict.problems}
+    assert Flaw.ANCHOR in {each.wrong for each in verdict.problems}
 
 
 def test_two_anchors_that_disagree(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_an_anchor_of_an_older_ledger(tmp_path: Path) -> None:
     """A ledger that was made anew is not the one that was anchored."""
     old = anchor(tmp_path / "anchor", Scene(log="ab" * 16))
     verdict = verify(Scene().write(tmp_path / "export"), [old])
-    assert [each.wrong for each in verdict.problems] == [Wrong.KEY]
+    assert [each.wrong for each in verdict.problems] == [Flaw.KEY]
 
 
 def test_another_log_is_not_anchored_there(tmp_path: Path) -> None:

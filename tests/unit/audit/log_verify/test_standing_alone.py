@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from audit.ledger.log.anchor_reading import AnchorReading
-from audit.ledger.log.export_reading import verify_export
-from audit.ledger.log.problems import Wrong
+from audit.ledger.log.anchor_check import AnchorReading
+from audit.ledger.log.problems import Flaw
 from audit.ledger.log.verdict import Verdict, verdict_of
-from audit.ledger.log.verifier import Trust
+from audit.ledger.log.verifier import Trust, verify_export
 from audit.ledger.records.frames import FrameKind
 from tests.harness.evidence import record
 from tests.harness.sizes import PROOF, size
@@ -31,7 +30,7 @@ from tests.unit.audit.log_verify.tamperings import ALL as EXPORTS
 
 PROGRAM = """
 import sys
-from audit.ledger.log import export_reading, verdict, proving
+from audit.ledger.log import verifier, verdict, proofs
 rooms = sorted({name.split('.')[0] for name in sys.modules} - set(sys.stdlib_module_names))
 print(' '.join(each for each in rooms if not each.startswith('_')))
 print(' '.join(sorted(each for each in sys.modules if each.startswith('audit'))))
@@ -138,7 +137,7 @@ def _record(found: tuple[Verdict, float, int], count: int) -> None:
     record("ledger-tampering", lines)
 
 
-def _said(wrong: Wrong | None) -> str:
+def _said(wrong: Flaw | None) -> str:
     return "nothing: it is harmless" if wrong is None else wrong.value
 
 
@@ -162,8 +161,8 @@ def test_every_kind_of_problem_has_a_case() -> None:
     said = Counter(each.wrong for each in EXPORTS)
     said.update(each.wrong for each in ROWS if each.wrong is not None)
     said.update(wrong for _, wrong, _ in BY_STORE.values())
-    elsewhere = {Wrong.ANCHOR}  # test_file_anchors.py
-    assert set(Wrong) - set(said) == elsewhere | {Wrong.DOCUMENT}
+    elsewhere = {Flaw.ANCHOR}  # test_file_anchors.py
+    assert set(Flaw) - set(said) == elsewhere | {Flaw.DOCUMENT}
 
 
 @pytest.mark.parametrize("what", ["cluster", "time", "id", "text"])
@@ -181,12 +180,12 @@ def test_a_document_must_say_what_its_leaf_says(tmp_path: Path, what: str) -> No
     assert wrong != right.payload
     scene.records.append(type(right)(right.kind, right.id, wrong, right.cluster))
     verdict = verify(scene.write(tmp_path / "export"), [kept])
-    assert [(each.wrong, each.position) for each in verdict.problems] == [(Wrong.DOCUMENT, RECORDS)]
+    assert [(each.wrong, each.position) for each in verdict.problems] == [(Flaw.DOCUMENT, RECORDS)]
 
 
-@pytest.mark.parametrize(("came_at", "wrong"), [(10, []), (123, [Wrong.REMOVAL])])
+@pytest.mark.parametrize(("came_at", "wrong"), [(10, []), (123, [Flaw.REMOVAL])])
 def test_what_tells_of_long_ago_is_kept_from_when_it_came(
-    tmp_path: Path, came_at: int, wrong: list[Wrong]
+    tmp_path: Path, came_at: int, wrong: list[Flaw]
 ) -> None:
     """A grant that was seen today is as old as today, whenever it was made."""
     scene = Scene()

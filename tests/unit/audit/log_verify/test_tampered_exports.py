@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from audit.ledger.log.problems import Wrong
+from audit.ledger.log.problems import Flaw
 from tests.unit.audit.log_verify import tampering
 from tests.unit.audit.log_verify.scene import ANCHORED, OLD, RECORDS, Scene, anchor, verify
 from tests.unit.audit.log_verify.tampering import Tampering
@@ -56,4 +56,4 @@ def test_tampering_is_found_where_it_is(tmp_path: Path, honest: Path, case: Tamp
 def test_there_are_enough_ways() -> None:
     """25 or more, each with a name of its own."""
     assert len({case.name for case in ALL}) == len(ALL) >= 40
-    assert {case.wrong for case in ALL} >= {Wrong.CHANGED, Wrong.REMOVED, Wrong.INSERTED}
+    assert {case.wrong for case in ALL} >= {Flaw.CHANGED, Flaw.REMOVED, Flaw.INSERTED}

@@ -7,11 +7,11 @@ from typing import Any
 from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.store.store import Store
 from audit.reports.builder import make_report
-from audit.reports.cases import tell
+from audit.reports.cases import build_case_rows
 from audit.reports.ledger_state import read_ledger
 from audit.reports.model import Report
-from audit.reports.pages import Wanted
-from audit.reports.periods import DAY_MS, Period, month, time_text
+from audit.reports.pages import ReportRequest
+from audit.reports.periods import DAY_MS, Period, month_period, time_text
 from audit.reports.reader import read_tallies
 from core.base.ids import stable_id
 from core.decision.decision import Verdict
@@ -32,7 +32,7 @@ from core.weights.events import Activity, Finding, Log, LogGap, Severity, Topic,
 from core.weights.intake import FORMAT, Intake, RefusedRecord, encode_intake
 from core.weights.pod_lifecycle import LifeEvent, ObjectChange, PodLife, encode_change, encode_life
 
-MAY = month(2026, 5)
+MAY = month_period(2026, 5)
 CLUSTER = "production"
 HUMAN = "oid:11111111-1111-4111-8111-111111111111"
 READER = "22222222-2222-4222-8222-222222222222"
@@ -280,6 +280,6 @@ async def read(
 ) -> Report:
     """Give the report of a ledger."""
     state = await read_ledger(ledger)
-    wanted = Wanted(period, store, None, state.size)
+    wanted = ReportRequest(period, store, None, state.size)
     tallies = await read_tallies(ledger, wanted, lambda _what, _count: None)
-    return make_report(tallies, period, state, tell, store=store, people=people)
+    return make_report(tallies, period, state, build_case_rows, store=store, people=people)

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from audit.ledger.records.frames import FrameKind
-from audit.reports.completeness import Lives
-from audit.reports.html import html
+from audit.reports.completeness import PodConfirmations
+from audit.reports.html import render_html
 from audit.reports.periods import time_text
 from core.base.ids import stable_id
 from core.decision.decision import Verdict
@@ -25,13 +25,13 @@ SECOND = 1000
 NOON = at(2, 12)
 
 
-async def lives_of(tmp_path: Path, *encoded: Encoded) -> Lives:
+async def lives_of(tmp_path: Path, *encoded: Encoded) -> PodConfirmations:
     """Give what a report of these says."""
     report = await report_of(tmp_path / "l.db", iter(encoded))
     return report.completeness.lives
 
 
-def numbers(lives: Lives) -> tuple[int, ...]:
+def numbers(lives: PodConfirmations) -> tuple[int, ...]:
     """Give confirmed by Pod and by audit log, without Pod, without decision, not in the ledger."""
     without = (lives.without_pod, lives.without_decision, lives.unrecorded)
     return (lives.by_pod, lives.by_audit, *without)
@@ -108,4 +108,4 @@ async def test_report_tells_of_them_first(tmp_path: Path) -> None:
         ("medium", "1 Pod began that no decision admitted"),
         ("low", "1 admitted Pod: neither seen to live nor in kube-apiserver's audit log"),
     ]
-    assert "run-3@pod-3" in html(report)
+    assert "run-3@pod-3" in render_html(report)

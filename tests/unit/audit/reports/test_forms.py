@@ -14,10 +14,10 @@ from ocsf_json_schema import (  # type: ignore[import-untyped]
 )
 from trestle.oscal.assessment_results import Model
 
-from audit.reports.builder import canonical, digest_of
-from audit.reports.forms.ocsf import VERSION, ocsf
-from audit.reports.forms.oscal import oscal
-from audit.reports.forms.tables import guarded, tables
+from audit.reports.builder import canonical_json, digest_of
+from audit.reports.forms.ocsf import VERSION, render_ocsf
+from audit.reports.forms.oscal import render_oscal
+from audit.reports.forms.tables import guard_cell, render_tables
 from audit.reports.model import Report
 from cli.report_openreports import openreports
 from cli.report_sarif import sarif
@@ -28,7 +28,7 @@ from tests.unit.audit.reports.records import HUMAN, READER
 
 def test_json_has_the_digest_over_itself(report: Report) -> None:
     """As the page says: keys sorted, the digest left empty. Anybody can compute it again."""
-    document = json.loads(canonical(report))
+    document = json.loads(canonical_json(report))
     said = document["digest"]
     document["digest"] = ""
     again = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -37,7 +37,7 @@ def test_json_has_the_digest_over_itself(report: Report) -> None:
 
 def test_tables_hold_every_row(report: Report) -> None:
     """One file each; sums are columns of their own."""
-    with zipfile.ZipFile(io.BytesIO(tables(report))) as archive:
+    with zipfile.ZipFile(io.BytesIO(render_tables(report))) as archive:
         names = archive.namelist()
         rows = list(csv.DictReader(io.StringIO(archive.read("principals.csv").decode())))
     assert {"sources.csv", "gaps.csv", "quarantine.csv", "about.csv", "cases.csv"} <= set(names)
@@ -48,13 +48,13 @@ def test_tables_hold_every_row(report: Report) -> None:
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])
 def test_no_cell_is_a_formula(text: str) -> None:
     """Numbers stay numbers, also negative ones."""
-    assert not guarded(text).startswith(("=", "+", "-", "@", "\t", "\r"))
-    assert guarded(-1) == "-1"
+    assert not guard_cell(text).startswith(("=", "+", "-", "@", "\t", "\r"))
+    assert guard_cell(-1) == "-1"
 
 
 def test_oscal_is_valid_and_says_what_does_not_hold(report: Report) -> None:
     """By compliance-trestle's models of 1.2, which allow nothing else."""
-    content = oscal(report)
+    content = render_oscal(report)
     results = Model.model_validate_json(content).assessment_results.results[0]
     findings = json.loads(content)["assessment-results"]["results"][0]["findings"]
     states = {
@@ -74,7 +74,7 @@ def test_oscal_is_valid_and_says_what_does_not_hold(report: Report) -> None:
 def test_ocsf_events_are_valid(report: Report) -> None:
     """By OCSF's own schema; a class for findings, for accesses, and for entries of other logs."""
     schemas = OcsfJsonSchemaEmbedded(get_ocsf_schema(version=VERSION))
-    events = [json.loads(line) for line in ocsf(report).splitlines()]
+    events = [json.loads(line) for line in render_ocsf(report).splitlines()]
     validators = {
         uid: jsonschema.Draft202012Validator(
             schemas.get_class_schema(class_name=schemas.lookup_class_name_from_uid(class_uid=uid))

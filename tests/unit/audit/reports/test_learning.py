@@ -6,13 +6,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from audit.access.detections.engine import Broken, Engine
+from audit.access.detections.engine import BrokenDetection, DetectionEngine
 from audit.access.ingest.state import DETECTIONS
 from audit.ledger.store.store import Store
-from audit.reports.completeness import Learnt
-from audit.reports.html import html
-from audit.reports.learning import learnt
+from audit.reports.completeness import LearntDetections
+from audit.reports.html import render_html
 from audit.reports.periods import DAY_MS
+from audit.reports.reader import parse_learnt
 from core.weights.access import decode_access
 from tests.unit.audit.reports.records import (
     CLUSTER,
@@ -30,16 +30,16 @@ from tests.unit.audit.weights.detections.telling import Around
 
 def checkpoint(unix_ms: int) -> bytes:
     """Give what an ingest keeps after one access."""
-    engine = Engine()
+    engine = DetectionEngine()
     engine.see(decode_access(access(unix_ms)[2]), Around())
     engine.unraised = {"ungranted": 3}
-    engine.broken = {"enumeration": Broken(times=2, error="KeyError")}
+    engine.broken = {"enumeration": BrokenDetection(times=2, error="KeyError")}
     return zlib.compress(msgspec.msgpack.encode({"engine": engine.snapshot()}))
 
 
 def test_checkpoint_of_the_periods_end_tells_what_is_young() -> None:
     """A principal that read on one day has no baseline."""
-    found = learnt(CLUSTER, MAY, checkpoint(at(30)))
+    found = parse_learnt(CLUSTER, MAY, checkpoint(at(30)))
     assert (found.at, found.unknown) == ("2026-05-30T09:00:00Z", "")
     assert "volume-above-baseline" in {one.detection for one in found.young}
     assert (found.unraised, found.broken) == ({"ungranted": 3}, {"enumeration": 2})
@@ -57,7 +57,7 @@ def test_checkpoint_of_the_periods_end_tells_what_is_young() -> None:
 )
 def test_other_checkpoints_tell_nothing_and_that_is_said(content: bytes, said: str) -> None:
     """Baselines of another time are not those by which the period was judged."""
-    found = learnt(CLUSTER, MAY, content)
+    found = parse_learnt(CLUSTER, MAY, content)
     assert said in found.unknown
     assert found.young == []
 
@@ -67,14 +67,14 @@ async def test_report_reads_it_from_the_ledger(tmp_path: Path) -> None:
     async with Store(f"sqlite:///{tmp_path / 'l.db'}", keep_days=3650) as ledger:
         await fill(ledger, something_of_everything())
         assert (await read(ledger)).completeness.learnt == [
-            Learnt(cluster=CLUSTER, unknown="the ledger has no checkpoint of it")
+            LearntDetections(cluster=CLUSTER, unknown="the ledger has no checkpoint of it")
         ]
         await ledger.save_checkpoint(CLUSTER, DETECTIONS, 1, checkpoint(at(30)))
         report = await read(ledger)
         await ledger.save_checkpoint(CLUSTER, DETECTIONS, 10_000, checkpoint(at(30)))
         younger = (await read(ledger)).completeness.learnt[0].unknown
     assert any("too little history" in one.text for one in report.attention)
-    assert "3 findings of ungranted were not raised" in html(report)
+    assert "3 findings of ungranted were not raised" in render_html(report)
     assert younger == "its checkpoint is younger than this"
 
 
@@ -94,6 +94,6 @@ async def test_period_without_storage_logs_says_that_nothing_was_looked_at(tmp_p
     """Loudly, on the first page; one access is enough for silence about that."""
     silent = await report_of(tmp_path / "silent.db", iter([finding(at(3))]))
     spoken = await report_of(tmp_path / "spoken.db", iter([access(at(3), store="")]))
-    assert "Nothing was looked at" in html(silent)
+    assert "Nothing was looked at" in render_html(silent)
     assert silent.attention[0].severity == "critical"
-    assert "Nothing was looked at" not in html(spoken)
+    assert "Nothing was looked at" not in render_html(spoken)

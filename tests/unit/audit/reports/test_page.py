@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from audit.reports.html import html
+from audit.reports.html import render_html
 from audit.reports.model import Report
-from audit.reports.pdf import pdf
+from audit.reports.pdf import render_pdf
 from core.base.errors import ReportError
 from tests.harness.pages import parsed, require_closed, require_readable
 from tests.harness.programs import skip_or_fail
@@ -17,7 +17,7 @@ from tests.unit.audit.reports.records import HUMAN
 
 def test_words_of_others_are_escaped_and_spelt_out(report: Report) -> None:
     """A reason with a script, a turn of the direction of writing and a terminal's escape."""
-    page = html(report)
+    page = render_html(report)
     found = parsed(page)
     assert {"script", "style"} & {tag for tag, _ in found.elements} == {"style"}
     assert "<script>alert(1)</script>\\u202e=cmd" in found.words
@@ -26,17 +26,17 @@ def test_words_of_others_are_escaped_and_spelt_out(report: Report) -> None:
 
 def test_page_needs_nothing_and_lets_nothing_in(report: Report) -> None:
     """No addresses to fetch, no handlers, no styles but the one that the policy names."""
-    require_closed(html(report))
+    require_closed(render_html(report))
 
 
 def test_page_can_be_read_without_eyes(report: Report) -> None:
     """By a screen reader, with a keyboard."""
-    require_readable(html(report))
+    require_readable(render_html(report))
 
 
 def test_first_comes_what_needs_attention_and_what_is_missing(report: Report) -> None:
     """Then what was accessed; the digest stands on it."""
-    page = html(report)
+    page = render_html(report)
     order = [page.index(f'id="{place}"') for place in ("attention-h", "completeness", "access")]
     assert order == sorted(order)
     assert report.digest in page
@@ -44,27 +44,27 @@ def test_first_comes_what_needs_attention_and_what_is_missing(report: Report) ->
 
 def test_names_are_marked_and_shown(report: Report) -> None:
     """Who holds it must know that it names people; without names it says how to get them."""
-    named = html(msgspec.structs.replace(report, people={HUMAN: "Ada <b>Example</b>"}))
+    named = render_html(msgspec.structs.replace(report, people={HUMAN: "Ada <b>Example</b>"}))
     assert "This report names people" in named
     assert "Ada &lt;b&gt;Example&lt;/b&gt;" in named
-    assert "This report names people" not in html(report)
+    assert "This report names people" not in render_html(report)
 
 
 def test_sample_says_that_it_is_one(report: Report) -> None:
     """On the first page; a real one does not."""
     scope = msgspec.structs.replace(report.scope, sample=True)
-    assert "these records are made up" in html(msgspec.structs.replace(report, scope=scope))
-    assert "these records are made up" not in html(report)
+    assert "these records are made up" in render_html(msgspec.structs.replace(report, scope=scope))
+    assert "these records are made up" not in render_html(report)
 
 
 def test_pdf_is_the_same_each_time_and_bears_the_digest(report: Report) -> None:
     """Its dates are the report's, and so is its id."""
     try:
-        made = pdf(report)
+        made = render_pdf(report)
     except ReportError as error:
         skip_or_fail(CannotProvideError(str(error)))
     assert made.startswith(b"%PDF-")
-    assert pdf(report) == made
+    assert render_pdf(report) == made
 
 
 def test_pdf_without_pango_says_what_to_install(
@@ -80,4 +80,4 @@ def test_pdf_without_pango_says_what_to_install(
     imported = __import__
     monkeypatch.setattr("builtins.__import__", load)
     with pytest.raises(ReportError, match=r"libpango.*--format html"):
-        pdf(report)
+        render_pdf(report)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from audit.ledger.store.store import Store
 from audit.reports.ledger_state import read_ledger
-from audit.reports.pages import Wanted
+from audit.reports.pages import ReportRequest
 from audit.reports.periods import time_text
 from audit.reports.reader import read_tallies
 from tests.unit.audit.reports.make_all import digests
@@ -54,7 +54,7 @@ async def test_what_is_stored_while_it_is_read_is_not_in_it(tmp_path: Path) -> N
         before = await read(ledger)
         state = await read_ledger(ledger)
         await fill(ledger, iter([access(at(20), 500)]))
-        tallies = await read_tallies(ledger, Wanted(MAY, size=state.size), lambda *_: None)
+        tallies = await read_tallies(ledger, ReportRequest(MAY, size=state.size), lambda *_: None)
         assert tallies.accesses.accesses == before.completeness.accesses
         after = await read(ledger)
     assert after.ledger.size == before.ledger.size + 1

@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 
 from audit.ledger.store.store import Store
-from audit.reports.html import html
+from audit.reports.html import render_html
 from audit.reports.model import Report
-from audit.reports.periods import month
+from audit.reports.periods import month_period
 from audit.reports.sample.cast import EVALUATORS, LEAK_ADDRESS, PIPELINE, WORKERS
-from audit.reports.sample.cluster_history import frames
+from audit.reports.sample.cluster_history import sample_frames
 from audit.reports.sample.intake import take_sample
-from audit.reports.sample.logs import files
+from audit.reports.sample.logs import storage_log_files
 from tests.unit.audit.reports.records import read
 
-OCTOBER = month(2026, 10)
+OCTOBER = month_period(2026, 10)
 RECORDS = 16_000
 
 
@@ -78,15 +78,17 @@ def test_ordinary_life_raises_nothing(sample: Report) -> None:
 
 def test_page_is_made_of_it(sample: Report) -> None:
     """With all three pictures."""
-    page = html(sample)
+    page = render_html(sample)
     assert page.count("<svg") == 4
     assert "these records are made up" in page
 
 
 def test_any_month_has_one() -> None:
     """February too, and the same month gives the same bytes."""
-    february = month(2027, 2)
-    once, twice = dict(files(february)), dict(files(february))
+    february = month_period(2027, 2)
+    once, twice = dict(storage_log_files(february)), dict(storage_log_files(february))
     assert once == twice
     assert sum(content.count(b"\n") for content in once.values()) > RECORDS // 2
-    assert [frame.id for frame in frames(february)] == [frame.id for frame in frames(february)]
+    assert [frame.id for frame in sample_frames(february)] == [
+        frame.id for frame in sample_frames(february)
+    ]

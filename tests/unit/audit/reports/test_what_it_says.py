@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from audit.reports.model import Report
-from audit.reports.parts import MOST_ROWS, Sums
+from audit.reports.model import MOST_ROWS, AccessSums, Report
 from audit.reports.periods import DAY_MS, Period
-from audit.reports.tallies.bounded_rows import Rows
+from audit.reports.tallies.bounded_rows import BoundedRows
 from core.weights.access import Act, Attribution, Confidence
 from core.weights.events import Severity
 from tests.unit.audit.reports.records import (
@@ -56,7 +55,7 @@ def test_accesses_are_summed_by_principal_and_store(report: Report) -> None:
     """What failed is in no other number; who asked and who approved stand beside."""
     by_who = {row.who: row for row in report.principals}
     reader, sas = by_who[f"oid:{READER}"], by_who[f"sas:{'ab' * 8}"]
-    assert reader.sums == Sums(reads=5, lists=1, failed=1, bytes_out=507)
+    assert reader.sums == AccessSums(reads=5, lists=1, failed=1, bytes_out=507)
     assert (reader.humans, reader.grants, reader.approvers) == (
         [HUMAN],
         [GRANT],
@@ -195,7 +194,7 @@ async def test_copy_counts_once_and_a_failed_access_moves_nothing(tmp_path: Path
     ]
     failed = access(at(2), 9, status=403, bytes_out=500)
     report = await report_of(tmp_path / "l.db", iter([*copies, failed]))
-    assert report.principals[0].sums == Sums(reads=1, failed=1)
+    assert report.principals[0].sums == AccessSums(reads=1, failed=1)
 
 
 async def test_lists_are_bounded_and_say_how_many_more(tmp_path: Path) -> None:
@@ -212,7 +211,7 @@ async def test_lists_are_bounded_and_say_how_many_more(tmp_path: Path) -> None:
 
 def test_keys_beyond_the_bound_are_counted() -> None:
     """Whoever makes up principals fills no memory."""
-    rows = Rows[int, list[int]](lambda _: [], 2)
+    rows = BoundedRows[int, list[int]](lambda _: [], 2)
     assert [rows.get(number) is None for number in (1, 2, 3, 1)] == [False, False, True, False]
     assert (rows.overflowed, len(rows)) == (1, 2)
 

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
-from audit.ledger.log.entries import Entry
+from audit.ledger.log.entries import LogEntry
 from audit.ledger.log.merkle import root_of
 from audit.ledger.records.frames import Frame, FrameKind
 from audit.ledger.store.store import Store
@@ -80,7 +80,7 @@ def framed(kind: FrameKind, identity: str, payload: bytes) -> Frame:
     return Frame(kind, bytes.fromhex(identity.replace("-", "")), payload)
 
 
-async def sound(store: Store) -> list[Entry]:
+async def sound(store: Store) -> list[LogEntry]:
     """Demand that the log is whole and its root is that of its leaves; give its entries."""
     state = await store.log_state()
     entries = await store.entries(limit=ALL)

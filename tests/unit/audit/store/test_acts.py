@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from audit.clients.acts import AuditorActs
-from audit.clients.channel import AuditorChannel
-from audit.ledger.server.acts import ROWS, acts_answering
+from audit.clients.auditor import AuditorChannel
+from audit.ledger.server.acts import ROWS, make_acts_answerer
 from audit.ledger.server.acts_protocol import FORMAT, PATH, ActsPage
 from audit.ledger.server.service import BadQuestionError, Question
 from audit.ledger.store.store import Store
@@ -28,7 +28,7 @@ HOUR_MS = 3_600_000
 @asynccontextmanager
 async def asking(folder: Path, store: Store, cluster: str = CLUSTER) -> AsyncIterator[AuditorActs]:
     """Give a client of the control of a cluster."""
-    questions = {PATH: acts_answering(store.find)}
+    questions = {PATH: make_acts_answerer(store.find)}
     async with running_auditor(folder, store, questions=questions) as auditor:
         pair = auditor.authority.issue_client("control", f"sallyport://{cluster}/control")
         ca = auditor.authority.certificate_path
@@ -132,7 +132,7 @@ async def test_a_bad_question_names_the_parameter(
 ) -> None:
     """And what it must be; what was given is not repeated, for it may be a name."""
     with pytest.raises(BadQuestionError, match=says) as raised:
-        await acts_answering(store.find)(Question(CLUSTER, parameters))
+        await make_acts_answerer(store.find)(Question(CLUSTER, parameters))
     assert "alice" not in str(raised.value)
 
 

@@ -5,10 +5,10 @@ import datetime as dt
 import pytest
 
 from audit.ledger.log.adoption import decode_adoption
-from audit.ledger.log.entries import Entry
+from audit.ledger.log.entries import LogEntry
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store import adoption, database
-from audit.ledger.store.decisions import Query
+from audit.ledger.store.decisions import DecisionQuery
 from audit.ledger.store.store import Store
 from core.base.errors import LedgerError
 from tests.unit.audit.store.conftest import Sql, clock
@@ -19,7 +19,7 @@ from tests.unit.audit.store.logs import sound
 COUNT = 25
 
 
-def said(entries: list[Entry]) -> list[tuple[int, bool]]:
+def said(entries: list[LogEntry]) -> list[tuple[int, bool]]:
     """Give what the log says of what was taken in."""
     found = [
         decode_adoption(entry.payload or b"")
@@ -42,7 +42,7 @@ async def test_what_was_stored_before_is_taken_in(url: str, sql: Sql) -> None:
         assert await store.adopt() == 0
         await store.deliver(CLUSTER, [frame(document())])
         assert len(await sound(store)) == COUNT + 3
-        assert len(await store.find(Query())) == COUNT + 1
+        assert len(await store.find(DecisionQuery())) == COUNT + 1
     assert sql("SELECT count(*) FROM decisions WHERE position IS NULL") == [(0,)]
 
 
@@ -75,7 +75,7 @@ async def test_it_is_done_a_day_after_the_upgrade(url: str, left: int) -> None:
         assert await store.outside() == 4
         assert len(await sound(store)) == left + 3
     async with Store(url, lambda: now[0]) as store:
-        assert len(await store.find(Query())) == left
+        assert len(await store.find(DecisionQuery())) == left
         page = await store.documents(FrameKind.DECISION, 0, 2**48)
         assert len(page) == left
 
@@ -101,7 +101,7 @@ async def test_a_new_ledger_takes_nothing_in(url: str) -> None:
         write_former(url, 0, 3)
         assert await store.adopt() == 0
         assert await store.outside() == 4
-        assert len(await store.find(Query())) == 1
+        assert len(await store.find(DecisionQuery())) == 1
         assert len(await sound(store)) == 1
 
 
@@ -109,7 +109,7 @@ async def test_a_large_ledger_is_taken_in_by_steps(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So that what is delivered meanwhile need not wait; nothing is left out or taken twice."""
-    monkeypatch.setattr(adoption.adopt, "__defaults__", (7,))
+    monkeypatch.setattr(adoption.adopt_rows, "__defaults__", (7,))
     monkeypatch.setattr(database, "_ADOPTED_AT_ONCE", 1)
     make_former(url)
     write_former(url, 0, COUNT)
@@ -139,5 +139,5 @@ async def test_a_reader_of_a_ledger_without_a_log_is_told(url: str) -> None:
     await reader.open(make=False)
     with pytest.raises(LedgerError, match="no log yet"):
         await reader.entries()
-    assert await reader.find(Query()) == []
+    assert await reader.find(DecisionQuery()) == []
     await reader.close()

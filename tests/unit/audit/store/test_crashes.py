@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from audit.ledger.store import sqlite
-from audit.ledger.store.decisions import Query
+from audit.ledger.store.decisions import DecisionQuery
 from audit.ledger.store.store import Store
 from core.base.errors import LedgerError
 from core.decision.decision import Verdict
@@ -58,7 +58,7 @@ async def test_killed_writer_loses_nothing_that_it_acknowledged(url: str, attemp
     async with Store(url, clock) as store:
         for each in acknowledged:
             assert len(await store.get(each)) == 1
-        found = await store.find(Query(limit=10_000))
+        found = await store.find(DecisionQuery(limit=10_000))
         assert len(found) % 50 == 0
         assert len(await sound(store)) == len(found)
 
@@ -78,7 +78,7 @@ async def test_crashed_server_loses_nothing_that_was_acknowledged() -> None:
             server.start(port)
             receipt = await store.deliver(CLUSTER, later)
             assert (receipt.stored, receipt.known) == (1, 1)
-            assert len(await store.find(Query(limit=1000))) == 501
+            assert len(await store.find(DecisionQuery(limit=1000))) == 501
     finally:
         server.stop()
 
@@ -90,7 +90,7 @@ async def test_failed_batch_leaves_nothing(store: Store, sql: Sql) -> None:
     bad = frame(document(cluster="other"))
     with pytest.raises(LedgerError, match="quarantine"):
         await store.deliver(CLUSTER, [*frames, bad])
-    assert await store.find(Query()) == []
+    assert await store.find(DecisionQuery()) == []
     assert (await store.deliver(CLUSTER, frames)).stored == 10
 
 
@@ -106,7 +106,7 @@ async def test_event_loop_goes_on_while_the_file_is_locked(
         delivering = asyncio.create_task(store.deliver(CLUSTER, [frame(document())]))
         for _ in range(10):
             await asyncio.sleep(0.01)
-        assert len(await reader.find(Query())) == 1
+        assert len(await reader.find(DecisionQuery())) == 1
         assert not delivering.done()
         other.execute("COMMIT")
         other.close()

@@ -3,7 +3,7 @@
 import asyncio
 
 from audit.ledger.records.destination import Receipt
-from audit.ledger.store.decisions import Query
+from audit.ledger.store.decisions import DecisionQuery
 from audit.ledger.store.store import Store
 from core.decision.decision import Verdict
 from core.decision.document import decode_document
@@ -15,7 +15,7 @@ DAY_MS = 86_400_000
 
 async def ids(store: Store) -> list[str]:
     """Give the ids of all decisions, the oldest first."""
-    found = await store.find(Query(oldest_first=True, limit=10_000))
+    found = await store.find(DecisionQuery(oldest_first=True, limit=10_000))
     return [decode_document(each).id for each in found]
 
 
@@ -61,7 +61,7 @@ async def test_the_document_is_kept_byte_for_byte(store: Store) -> None:
     made = frame(document())
     later = made.payload.replace(b'{"format":1', b'{"format":2,"later":{"a":[1]}')
     await store.deliver(CLUSTER, [type(made)(made.kind, made.id, later)])
-    assert await store.find(Query()) == [later]
+    assert await store.find(DecisionQuery()) == [later]
 
 
 async def test_two_writers_at_once_store_each_once(url: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from audit.ledger.store.decisions import MOST_ROWS, Query
+from audit.ledger.store.decisions import MOST_ROWS, DecisionQuery
 from audit.ledger.store.store import Store
 from core.base.errors import LedgerError
 from core.decision.decision import Action, Verdict
@@ -47,45 +47,51 @@ def some() -> dict[str, DecisionDocument]:
 
 
 SOME = some()
-CASES: dict[str, tuple[Query, Sequence[str]]] = {
-    "all": (Query(), list(SOME)),
-    "namespace": (Query(namespace="web"), ["other namespace"]),
-    "denials": (Query(verdicts=frozenset({Verdict.DENY})), ["refused", "other namespace"]),
-    "denials here": (Query(namespace="train", verdicts=frozenset({Verdict.DENY})), ["refused"]),
+CASES: dict[str, tuple[DecisionQuery, Sequence[str]]] = {
+    "all": (DecisionQuery(), list(SOME)),
+    "namespace": (DecisionQuery(namespace="web"), ["other namespace"]),
+    "denials": (DecisionQuery(verdicts=frozenset({Verdict.DENY})), ["refused", "other namespace"]),
+    "denials here": (
+        DecisionQuery(namespace="train", verdicts=frozenset({Verdict.DENY})),
+        ["refused"],
+    ),
     "not allowed": (
-        Query(verdicts=frozenset({Verdict.DENY, Verdict.ERROR, Verdict.WARN})),
+        DecisionQuery(verdicts=frozenset({Verdict.DENY, Verdict.ERROR, Verdict.WARN})),
         ["refused", "other namespace", "warned", "failed"],
     ),
     "allowed or failed": (
-        Query(verdicts=frozenset({Verdict.ALLOW, Verdict.ERROR})),
+        DecisionQuery(verdicts=frozenset({Verdict.ALLOW, Verdict.ERROR})),
         ["plain", "failed", "alice", "named", "deployment", "mutating"],
     ),
-    "requester": (Query(requesters=("user:a1",)), ["alice"]),
-    "either": (Query(requesters=("alice", "user:a1")), ["alice"]),
-    "nobody": (Query(requesters=("user:a2",)), []),
-    "rule": (Query(rule="site/a"), ["refused", "warned"]),
-    "rule and verdict": (Query(rule="site/a", verdicts=frozenset({Verdict.WARN})), ["warned"]),
-    "rule and requester": (Query(rule="site/a", requesters=("user:a1",)), []),
-    "name": (Query(name="special"), ["named"]),
-    "no name": (Query(name=""), []),
-    "object": (Query(object_uid="uid-7"), ["named"]),
-    "kind": (Query(kind="Deployment"), ["deployment"]),
-    "source": (Query(source="mutate"), ["mutating"]),
-    "cluster": (Query(cluster="other"), []),
-    "this cluster": (Query(cluster=CLUSTER, kind="Deployment"), ["deployment"]),
-    "since": (Query(since_ms=NOW_MS + 7 * MINUTE), ["deployment", "mutating"]),
-    "until": (Query(until_ms=NOW_MS + 2 * MINUTE), ["plain", "refused"]),
-    "between": (Query(since_ms=NOW_MS + MINUTE, until_ms=NOW_MS + 2 * MINUTE), ["refused"]),
-    "after": (Query(after=SOME["deployment"].id), ["mutating"]),
-    "before": (Query(before=SOME["refused"].id), ["plain"]),
-    "rule after": (Query(rule="site/a", after=SOME["refused"].id), ["warned"]),
-    "the end of time": (Query(since_ms=2**60), []),
-    "before all time": (Query(until_ms=0), []),
-    "the beginning": (Query(before="00000000-0000-0000-0000-000000000000"), []),
+    "requester": (DecisionQuery(requesters=("user:a1",)), ["alice"]),
+    "either": (DecisionQuery(requesters=("alice", "user:a1")), ["alice"]),
+    "nobody": (DecisionQuery(requesters=("user:a2",)), []),
+    "rule": (DecisionQuery(rule="site/a"), ["refused", "warned"]),
+    "rule and verdict": (
+        DecisionQuery(rule="site/a", verdicts=frozenset({Verdict.WARN})),
+        ["warned"],
+    ),
+    "rule and requester": (DecisionQuery(rule="site/a", requesters=("user:a1",)), []),
+    "name": (DecisionQuery(name="special"), ["named"]),
+    "no name": (DecisionQuery(name=""), []),
+    "object": (DecisionQuery(object_uid="uid-7"), ["named"]),
+    "kind": (DecisionQuery(kind="Deployment"), ["deployment"]),
+    "source": (DecisionQuery(source="mutate"), ["mutating"]),
+    "cluster": (DecisionQuery(cluster="other"), []),
+    "this cluster": (DecisionQuery(cluster=CLUSTER, kind="Deployment"), ["deployment"]),
+    "since": (DecisionQuery(since_ms=NOW_MS + 7 * MINUTE), ["deployment", "mutating"]),
+    "until": (DecisionQuery(until_ms=NOW_MS + 2 * MINUTE), ["plain", "refused"]),
+    "between": (DecisionQuery(since_ms=NOW_MS + MINUTE, until_ms=NOW_MS + 2 * MINUTE), ["refused"]),
+    "after": (DecisionQuery(after=SOME["deployment"].id), ["mutating"]),
+    "before": (DecisionQuery(before=SOME["refused"].id), ["plain"]),
+    "rule after": (DecisionQuery(rule="site/a", after=SOME["refused"].id), ["warned"]),
+    "the end of time": (DecisionQuery(since_ms=2**60), []),
+    "before all time": (DecisionQuery(until_ms=0), []),
+    "the beginning": (DecisionQuery(before="00000000-0000-0000-0000-000000000000"), []),
 }
 
 
-async def ids(store: Store, query: Query) -> list[str]:
+async def ids(store: Store, query: DecisionQuery) -> list[str]:
     """Give the ids of what is found."""
     return [decode_document(each).id for each in await store.find(query)]
 
@@ -102,7 +108,7 @@ async def test_each_question_has_its_answer(filled: Store) -> None:
     for name, (query, expected) in CASES.items():
         wanted = [SOME[each].id for each in expected]
         fields = {field: getattr(query, field) for field in query.__struct_fields__}
-        oldest_first = Query(**{**fields, "oldest_first": True})
+        oldest_first = DecisionQuery(**{**fields, "oldest_first": True})
         assert await ids(filled, oldest_first) == wanted, name
         assert await ids(filled, query) == wanted[::-1], name
 
@@ -115,7 +121,7 @@ async def test_pages_go_on_where_the_last_one_ended(filled: Store) -> None:
         while not pages or pages[-1]:
             last = pages[-1][-1] if pages else None
             edge = {"after" if oldest_first else "before": last}
-            query = Query(oldest_first=oldest_first, limit=2, **edge)  # type: ignore[arg-type]
+            query = DecisionQuery(oldest_first=oldest_first, limit=2, **edge)  # type: ignore[arg-type]
             pages.append(await ids(filled, query))
         assert [len(page) for page in pages] == [2, 2, 2, 2, 1, 0]
         found = list(itertools.chain(*pages))
@@ -126,7 +132,7 @@ async def test_several_requesters_share_one_page(store: Store) -> None:
     """In the order of time, and no more than the limit of all together."""
     made = [document(NOW_MS + n, requester=f"user:{n % 3}") for n in range(12)]
     await store.deliver(CLUSTER, list(map(frame, made)))
-    query = Query(requesters=("user:0", "user:1", "user:0"), limit=5)
+    query = DecisionQuery(requesters=("user:0", "user:1", "user:0"), limit=5)
     wanted = [each.id for each in reversed(made) if each.requester != "user:2"][:5]
     assert await ids(store, query) == wanted
 
@@ -135,7 +141,7 @@ async def test_a_page_has_its_most(store: Store) -> None:
     """Whoever asks for everything does not get all of it into memory."""
     made = [document(NOW_MS + n) for n in range(MOST_ROWS + 5)]
     await store.deliver(CLUSTER, list(map(frame, made)))
-    assert len(await store.find(Query(limit=10**9))) == MOST_ROWS
+    assert len(await store.find(DecisionQuery(limit=10**9))) == MOST_ROWS
 
 
 async def test_decision_is_found_by_the_beginning_of_its_id(filled: Store) -> None:

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from audit.ledger.records.destination import Receipt
-from audit.ledger.store.decisions import Query
+from audit.ledger.store.decisions import DecisionQuery
 from audit.ledger.store.store import Store
 from core.decision.decision import Verdict
 from tests.unit.audit.store.documents import CLUSTER, document, finding, frame
@@ -30,11 +30,11 @@ async def test_a_strange_text_is_stored_and_found(store: Store, text: str) -> No
     small = refused if len(text) < 1000 else document(name=text, requester=text[:1024])
     assert await store.deliver(CLUSTER, [frame(small)]) == Receipt(1, 0, 0)
     sent = [frame(small).payload]
-    assert await store.find(Query(namespace="train")) == sent
-    assert await store.find(Query(name=text)) == sent
-    assert await store.find(Query(requesters=(small.requester,))) == sent
+    assert await store.find(DecisionQuery(namespace="train")) == sent
+    assert await store.find(DecisionQuery(name=text)) == sent
+    assert await store.find(DecisionQuery(requesters=(small.requester,))) == sent
     if small is refused:
-        assert await store.find(Query(rule=text)) == sent
+        assert await store.find(DecisionQuery(rule=text)) == sent
 
 
 @settings(
@@ -65,6 +65,6 @@ async def test_any_texts_are_stored(store: Store, texts: list[str]) -> None:
 async def test_a_name_is_not_a_pattern_or_a_path(store: Store, tmp_path: Path) -> None:
     """What is asked for is compared, and nothing else."""
     await store.deliver(CLUSTER, [frame(document(name="a%_b"))])
-    assert await store.find(Query(name="a%")) == []
-    assert await store.find(Query(name="%")) == []
-    assert len(await store.find(Query(name="a%_b"))) == 1
+    assert await store.find(DecisionQuery(name="a%")) == []
+    assert await store.find(DecisionQuery(name="%")) == []
+    assert len(await store.find(DecisionQuery(name="a%_b"))) == 1

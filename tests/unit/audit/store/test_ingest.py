@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from audit.ledger.records.frames import FrameKind
-from audit.ledger.store.delivery import Delivery, Stored
+from audit.ledger.store.delivery import Delivery, StoredDelivery
 from audit.ledger.store.store import Store
 from core.base.errors import LedgerError
 from core.weights.access import decode_access, encode_access
@@ -31,9 +31,9 @@ async def test_accesses_as_values_and_as_frames_are_the_same(store: Store, sql: 
 
 async def test_what_follows_is_kept_with_it(store: Store) -> None:
     """`then` is told of what is new, and what it gives is kept in the same transaction."""
-    told: list[Stored] = []
+    told: list[StoredDelivery] = []
 
-    def then(stored: Stored) -> Delivery:
+    def then(stored: StoredDelivery) -> Delivery:
         told.append(stored)
         return Delivery(frames=[finding(9)], checkpoints={"detections": b"state 2"})
 
@@ -54,7 +54,7 @@ async def test_what_fails_leaves_nothing(store: Store) -> None:
         accesses=[access(1)], places={"storage": b"1"}, checkpoints={"detections": b"1"}
     )
 
-    def broken(_: Stored) -> Delivery:
+    def broken(_: StoredDelivery) -> Delivery:
         raise LedgerError("no state")
 
     with pytest.raises(LedgerError, match="no state"):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from audit.ledger.store.decisions import Query
+from audit.ledger.store.decisions import DecisionQuery
 from audit.ledger.store.schema import HEAD
 from audit.ledger.store.store import Store
 from audit.ledger.store.tables import (
@@ -70,7 +70,7 @@ async def test_opening_again_changes_nothing(url: str) -> None:
     async with Store(url, clock) as store:
         await store.deliver(CLUSTER, [frame(document())])
     async with Store(url, clock) as store:
-        assert len(await store.find(Query())) == 1
+        assert len(await store.find(DecisionQuery())) == 1
 
 
 async def test_tables_are_as_queries_see_them(store: Store, url: str) -> None:
@@ -91,7 +91,7 @@ async def test_the_next_releases_ledger_is_used_as_it_is(store: Store, url: str,
     async with Store(url, clock) as other:
         assert (await other.deliver(CLUSTER, [known])).stored == 1
         assert (await other.deliver(CLUSTER, [known, frame(document())])).stored == 1
-        assert len(await other.find(Query())) == 2
+        assert len(await other.find(DecisionQuery())) == 2
 
 
 @pytest.mark.parametrize("make", [True, False])
@@ -130,7 +130,7 @@ async def test_before_it_is_open_nothing_is_taken_or_made(url: str, tmp_path: Pa
     with pytest.raises(LedgerError, match="not open yet: try again later"):
         await store.deliver(CLUSTER, [frame(document())])
     with pytest.raises(LedgerError, match="not open yet"):
-        await store.find(Query())
+        await store.find(DecisionQuery())
     assert names(tmp_path) == []
     await store.open()
     assert (await store.deliver(CLUSTER, [frame(document())])).stored == 1
@@ -177,7 +177,7 @@ async def test_a_file_that_vanished_is_made_anew(tmp_path: Path) -> None:
         await store.open()
         await store.deliver(CLUSTER, [frame(document())])
         async with Store(url, clock) as other:
-            assert len(await other.find(Query())) == 1
+            assert len(await other.find(DecisionQuery())) == 1
 
 
 @pytest.mark.parametrize(

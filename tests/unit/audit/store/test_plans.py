@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from audit.ledger.store.decisions import Query
+from audit.ledger.store.decisions import DecisionQuery
 from audit.ledger.store.store import Store
 from core.decision.decision import Verdict
 from tests.unit.audit.store.conftest import Sql
@@ -17,24 +17,24 @@ DAY_MS = 86_400_000
 DENIALS = frozenset({Verdict.DENY})
 QUESTIONS = {
     "denials in a namespace": (
-        Query(namespace=BUSIEST, verdicts=DENIALS, since_ms=NOW_MS - DAY_MS),
+        DecisionQuery(namespace=BUSIEST, verdicts=DENIALS, since_ms=NOW_MS - DAY_MS),
         "notable_namespace",
     ),
-    "what happens in a namespace": (Query(namespace=QUIET), "namespace"),
-    "denials": (Query(verdicts=DENIALS), "notable"),
-    "who asked": (Query(requesters=("user:x",)), "requester"),
-    "a name": (Query(name="job-0000001-worker-3"), "name"),
-    "an object": (Query(object_uid="x"), "object_uid"),
-    "a rule": (Query(rule="site/x"), "rules"),
-    "the newest": (Query(), "pkey"),
-    "the newest of a cluster": (Query(cluster=CLUSTER), "pkey"),
+    "what happens in a namespace": (DecisionQuery(namespace=QUIET), "namespace"),
+    "denials": (DecisionQuery(verdicts=DENIALS), "notable"),
+    "who asked": (DecisionQuery(requesters=("user:x",)), "requester"),
+    "a name": (DecisionQuery(name="job-0000001-worker-3"), "name"),
+    "an object": (DecisionQuery(object_uid="x"), "object_uid"),
+    "a rule": (DecisionQuery(rule="site/x"), "rules"),
+    "the newest": (DecisionQuery(), "pkey"),
+    "the newest of a cluster": (DecisionQuery(cluster=CLUSTER), "pkey"),
 }
 SQLITE_NAMES = {"rules": "PRIMARY KEY", "pkey": "sqlite_autoindex_decisions"}
 
 
 @pytest.mark.parametrize(("query", "index"), QUESTIONS.values(), ids=list(QUESTIONS))
 async def test_question_has_its_index(
-    store: Store, sql: Sql, url: str, query: Query, index: str
+    store: Store, sql: Sql, url: str, query: DecisionQuery, index: str
 ) -> None:
     """Neither a scan of the table nor a sort of what was found."""
     for frames in crowd(6000, NOW_MS - 2 * DAY_MS, NOW_MS):
@@ -51,7 +51,7 @@ async def test_question_has_its_index(
         assert "Seq Scan on decisions" not in plan, plan
 
 
-async def _plan(store: Store, query: Query) -> list[str]:
+async def _plan(store: Store, query: DecisionQuery) -> list[str]:
     """Give how the database answers what the store asks it."""
     asked: list[tuple[str, Any]] = []
 

@@ -7,7 +7,7 @@ import pytest
 
 from audit.ledger.records.destination import Receipt
 from audit.ledger.records.frames import Frame, FrameKind
-from audit.ledger.store.decisions import Query
+from audit.ledger.store.decisions import DecisionQuery
 from audit.ledger.store.store import Store
 from tests.unit.audit.store.conftest import Sql, clock
 from tests.unit.audit.store.documents import (
@@ -82,7 +82,7 @@ async def test_unreadable_frame_is_kept_aside(
     assert reason in why
     assert "\0" not in why
     assert day == NOW_MS // DAY_MS
-    assert len(await store.find(Query())) == 2
+    assert len(await store.find(DecisionQuery())) == 2
 
 
 async def test_unreadable_frame_is_kept_once(store: Store, sql: Sql) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from audit.ledger.records.frames import Frame, FrameKind
 from audit.ledger.store import sqlite
-from audit.ledger.store.decisions import Query
-from audit.ledger.store.retention import Removed
+from audit.ledger.store.decisions import DecisionQuery
+from audit.ledger.store.retention import RemovedCounts
 from audit.ledger.store.store import Store
 from core.decision.document import decode_document
 from tests.unit.audit.store.conftest import Sql, clock
@@ -45,10 +45,10 @@ async def test_days_go_whole(store: Store, sql: Sql) -> None:
     await store.deliver(CLUSTER, [frame(made) for made in (*kept, *gone)])
     removed = await store.retain(3, TODAY)
     assert removed.days == (ago(42), ago(3))
-    found = await store.find(Query(oldest_first=True))
+    found = await store.find(DecisionQuery(oldest_first=True))
     assert [decode_document(each).id for each in found] == [each.id for each in kept]
     assert sql("SELECT count(*) FROM rules") == [(2,)]
-    assert await store.retain(3, TODAY) == Removed()
+    assert await store.retain(3, TODAY) == RemovedCounts()
 
 
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)
@@ -66,9 +66,9 @@ async def test_a_day_that_went_can_come_again(store: Store) -> None:
     late = [frame(document(FIRST_KEPT_MS - DAY_MS + n)) for n in range(3)]
     for _ in range(2):
         await store.deliver(CLUSTER, late)
-        assert len(await store.find(Query())) == 3
+        assert len(await store.find(DecisionQuery())) == 3
         assert (await store.retain(3, TODAY)).days == (ago(3),)
-        assert await store.find(Query()) == []
+        assert await store.find(DecisionQuery()) == []
 
 
 async def test_projections_of_days_that_are_kept_stay(url: str) -> None:
@@ -82,7 +82,7 @@ async def test_projections_of_days_that_are_kept_stay(url: str) -> None:
         assert (await store.deliver(CLUSTER, frames[:2])).known == 2
         now[0] += 86_400
         assert (await store.deliver(CLUSTER, frames[:1])).known == 1
-        assert await store.retain(3, TODAY) == Removed(projections=1)
+        assert await store.retain(3, TODAY) == RemovedCounts(projections=1)
         digests = [f"sha256:{each.id.hex()}" for each in frames]
         found = [await store.projection(CLUSTER, digest) for digest in digests]
         assert found == [*contents[:2], None]
@@ -96,7 +96,7 @@ async def test_sweeps_and_unreadable_frames_go_too(url: str) -> None:
         await store.deliver(CLUSTER, [Frame(9, b"a", b"")])
         now[0] = clock()
         await store.deliver(CLUSTER, [*sweeps, Frame(9, b"b", b"")])
-        assert await store.retain(3, TODAY) == Removed(sweeps=1, quarantined=1)
+        assert await store.retain(3, TODAY) == RemovedCounts(sweeps=1, quarantined=1)
         assert len(await store.sweeps(10)) == 1
 
 
@@ -115,6 +115,6 @@ async def test_a_large_day_goes_in_parts_while_others_write(
             delivered_during += not retaining.done()
         assert (await retaining).days == (ago(3),)
         assert delivered_during >= 5
-        kept = await store.find(Query(limit=1000))
+        kept = await store.find(DecisionQuery(limit=1000))
         assert all(decode_document(each).request.name for each in kept)
         assert len(kept) >= delivered_during

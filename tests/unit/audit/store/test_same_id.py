@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from audit.ledger.log.problems import Where
-from audit.ledger.log.record_check import Contents
+from audit.ledger.log.problems import RecordPlace
+from audit.ledger.log.record_check import RecordCheck
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.delivery import Delivery
 from audit.ledger.store.store import Store
@@ -16,11 +16,11 @@ from tests.unit.audit.store.logs import access, sound
 DAY_MS = 86_400_000
 
 
-async def contents_of(store: Store) -> Contents:
+async def contents_of(store: Store) -> RecordCheck:
     """Give what a verifier says of the records."""
-    contents = Contents(most_late_ms=DAY_MS)
+    contents = RecordCheck(most_late_ms=DAY_MS)
     for entry in await sound(store):
-        where = Where(entry.position, entry.kind, entry.cluster, entry.id)
+        where = RecordPlace(entry.position, entry.kind, entry.cluster, entry.id)
         contents.leaf(where, entry.payload, aside=entry.aside)
     return contents
 

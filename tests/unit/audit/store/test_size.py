@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from audit.ledger.store.decisions import MOST_ROWS, Query
+from audit.ledger.store.decisions import MOST_ROWS, DecisionQuery
 from audit.ledger.store.store import Store
 from core.decision.decision import Verdict
 from core.decision.document import decode_document
@@ -29,15 +29,17 @@ DENIALS = frozenset({Verdict.DENY})
 TODAY = NOW_MS // DAY_MS * DAY_MS
 ALL = f"all {BUSIEST} denials today, in one page"
 QUESTIONS = {
-    f"denials in {BUSIEST} today": Query(namespace=BUSIEST, verdicts=DENIALS, since_ms=TODAY),
-    ALL: Query(namespace=BUSIEST, verdicts=DENIALS, since_ms=TODAY, limit=MOST_ROWS),
-    f"denials in {QUIET} today": Query(namespace=QUIET, verdicts=DENIALS, since_ms=TODAY),
-    "denials anywhere": Query(verdicts=DENIALS),
-    "what a rule found": Query(rule="privileges/host/network"),
-    "what a service account asked for": Query(
+    f"denials in {BUSIEST} today": DecisionQuery(
+        namespace=BUSIEST, verdicts=DENIALS, since_ms=TODAY
+    ),
+    ALL: DecisionQuery(namespace=BUSIEST, verdicts=DENIALS, since_ms=TODAY, limit=MOST_ROWS),
+    f"denials in {QUIET} today": DecisionQuery(namespace=QUIET, verdicts=DENIALS, since_ms=TODAY),
+    "denials anywhere": DecisionQuery(verdicts=DENIALS),
+    "what a rule found": DecisionQuery(rule="privileges/host/network"),
+    "what a service account asked for": DecisionQuery(
         requesters=(f"system:serviceaccount:{BUSIEST}:runner-1",)
     ),
-    "the newest": Query(),
+    "the newest": DecisionQuery(),
 }
 REPORT: list[str] = []
 
@@ -86,7 +88,7 @@ async def fill(store: Store, count: int) -> Stored:
     return stored
 
 
-async def ask(store: Store, query: Query) -> tuple[int, list[float]]:
+async def ask(store: Store, query: DecisionQuery) -> tuple[int, list[float]]:
     """Ask several times; give how many were found, and the milliseconds of each."""
     times = []
     for _ in range(ASKED):
@@ -125,7 +127,7 @@ async def test_decisions_are_stored_and_found_fast(url: str, sql: Sql) -> None:
     if PROOF:
         await asyncio.sleep(60)  # Let the server's own vacuum and checkpoint finish.
     async with Store(url, clock) as store:  # Nothing is in this process's caches.
-        questions = {**QUESTIONS, "what a Pod of a name met": Query(name=stored.pod)}
+        questions = {**QUESTIONS, "what a Pod of a name met": DecisionQuery(name=stored.pod)}
         answers = {name: await ask(store, query) for name, query in questions.items()}
     found, *_ = answers[ALL]
     assert found == min(stored.wanted, MOST_ROWS)

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from audit.access import reads as module
-from audit.access.reads import reads_answering
-from audit.access.reads_protocol import FORMAT, PATH, ReadsPage, Subject
-from audit.clients.channel import AuditorChannel
+from audit.access.reads import make_reads_answerer
+from audit.access.reads_protocol import FORMAT, PATH, ReadsPage, ReadsSubject
+from audit.clients.auditor import AuditorChannel
 from audit.clients.weight_reads import AuditorReads
 from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.server.service import BadQuestionError, Question
@@ -46,7 +46,7 @@ UNTIL_MS = NOW_MS + HOUR_MS
 @asynccontextmanager
 async def asking(folder: Path, store: Store, cluster: str = CLUSTER) -> AsyncIterator[AuditorReads]:
     """Give a client of the control of a cluster."""
-    questions = {PATH: reads_answering(store)}
+    questions = {PATH: make_reads_answerer(store)}
     async with running_auditor(folder, store, questions=questions) as auditor:
         pair = auditor.authority.issue_client("control", f"sallyport://{cluster}/control")
         ca = auditor.authority.certificate_path
@@ -203,7 +203,7 @@ async def test_a_bad_question_names_the_parameter(
 ) -> None:
     """And what it must be; what was given is not repeated, for it may be a name."""
     with pytest.raises(BadQuestionError, match=says) as raised:
-        await reads_answering(store)(Question(CLUSTER, parameters))
+        await make_reads_answerer(store)(Question(CLUSTER, parameters))
     assert "alice" not in str(raised.value)
 
 
@@ -233,4 +233,4 @@ async def test_an_odd_answer_is_an_error(answer: bytes, says: str) -> None:
     """It never passes for "read nothing"."""
     source = AuditorReads(Odd(answer), CLUSTER)  # type: ignore[arg-type]
     with pytest.raises(LedgerError, match=says):
-        await source.page([Subject((ALICE,), 0)], 1, "1")
+        await source.page([ReadsSubject((ALICE,), 0)], 1, "1")

@@ -6,7 +6,12 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
-from audit.reports.tallies.confirming import MOST_FIRST, PATIENCE_S, Confirmed, confirm
+from audit.reports.tallies.confirmations import (
+    MOST_FIRST,
+    PATIENCE_S,
+    ConfirmationResult,
+    confirm_decisions,
+)
 from core.base.ids import stable_id
 from core.base.times import milli_text
 from core.decision.document import DecisionDocument
@@ -68,13 +73,13 @@ def test_what_was_admitted_and_lived_is_confirmed_whichever_came_first() -> None
     """A Pod's creation is to the second, so it may lie before its decision."""
     decisions = [decided(1, 1.4), decided(2, 2.2)]
     lives = [lived(1, 1.0), lived(2, 3.0)]
-    assert confirm(decisions, lives) == Confirmed(by_pod=2)
+    assert confirm_decisions(decisions, lives) == ConfirmationResult(by_pod=2)
 
 
 def test_a_decision_without_a_pod_and_a_pod_without_a_decision_are_told() -> None:
     """By namespace, with their ids."""
     lonely = decided(1)
-    (found,) = confirm([lonely, decided(3)], [lived(2), lived(3)]).unmatched
+    (found,) = confirm_decisions([lonely, decided(3)], [lived(2), lived(3)]).unmatched
     assert (found.namespace, found.decisions, found.pods) == ("train", 1, 1)
     assert found.first_decisions == (lonely.id,)
     assert found.first_pods == (f"pod-2@{uid_of(2)}",)
@@ -91,7 +96,7 @@ def test_what_comes_of_no_decision_is_no_finding() -> None:
         decided(5, subresource="exec"),
         decided(6, object_uid=""),
     ]
-    assert confirm(decisions, []) == Confirmed()
+    assert confirm_decisions(decisions, []) == ConfirmationResult()
 
 
 def refused_of(decision: DecisionDocument) -> DecisionDocument:
@@ -105,7 +110,9 @@ def refused_of(decision: DecisionDocument) -> DecisionDocument:
 def test_kube_apiservers_own_record_confirms_where_no_pod_was_seen() -> None:
     """Its audit log holds a second copy; a request that failed after all confirms nothing."""
     first, second = decided(1), decided(2)
-    confirmed = confirm([first, second], [], [audited(first), audited(second, succeeded=False)])
+    confirmed = confirm_decisions(
+        [first, second], [], [audited(first), audited(second, succeeded=False)]
+    )
     assert confirmed.by_audit == 1
     (found,) = confirmed.unmatched
     assert found.first_decisions == (second.id,)
@@ -116,7 +123,7 @@ def test_a_decision_that_the_ledger_does_not_have_is_told() -> None:
     lost, kept, refused = decided(1), decided(2), refused_of(decided(3))
     seen = sorted([audited(lost), audited(kept), audited(refused)], key=lambda each: each.time)
     decisions = sorted([kept, refused], key=lambda each: each.time)
-    (found,) = confirm(decisions, [lived(2)], seen).unmatched
+    (found,) = confirm_decisions(decisions, [lived(2)], seen).unmatched
     assert (found.unrecorded, found.first_unrecorded) == (1, (lost.id,))
     assert (found.decisions, found.pods) == (0, 0)
 
@@ -129,7 +136,7 @@ def test_later_documents_of_a_pod_are_no_new_pods() -> None:
         lived(1, 7200.0, began=began),
         lived(1, 7300.0, event=LifeEvent.ENDED, began=began),
     ]
-    assert confirm([decided(1)], [lived(1), *later]) == Confirmed(by_pod=1)
+    assert confirm_decisions([decided(1)], [lived(1), *later]) == ConfirmationResult(by_pod=1)
 
 
 def test_of_a_gap_nothing_follows_and_it_is_said() -> None:
@@ -144,19 +151,22 @@ def test_of_a_gap_nothing_follows_and_it_is_said() -> None:
         end=milli_text(START_MS + 5000),
         why="",
     )
-    (found,) = confirm([decided(1), decided(9)], [], gaps=[gap]).unmatched
+    (found,) = confirm_decisions([decided(1), decided(9)], [], gaps=[gap]).unmatched
     assert (found.decisions, found.in_gaps) == (2, 1)
 
 
 def test_namespaces_where_nothing_is_judged_are_left_out() -> None:
     """Their Pods have no decision by design."""
     outside = lived(1, namespace="kube-system")
-    assert confirm([], [outside], ignored={"kube-system"}.__contains__) == Confirmed()
+    assert (
+        confirm_decisions([], [outside], ignored={"kube-system"}.__contains__)
+        == ConfirmationResult()
+    )
 
 
 def test_only_the_first_are_named() -> None:
     """And all are counted."""
-    (found,) = confirm([decided(n) for n in range(1, 101)], []).unmatched
+    (found,) = confirm_decisions([decided(n) for n in range(1, 101)], []).unmatched
     assert found.decisions == 100
     assert len(found.first_decisions) == MOST_FIRST
 
@@ -172,7 +182,7 @@ def test_memory_does_not_grow_with_the_period() -> None:
             return (lived(n, n * 2.0 + 2) for n in range(pods))
 
         tracemalloc.start()
-        assert confirm(decisions(), lives()) == Confirmed(by_pod=pods)
+        assert confirm_decisions(decisions(), lives()) == ConfirmationResult(by_pod=pods)
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return most

@@ -4,9 +4,9 @@ from typing import Any, Final
 
 import msgspec
 
-from audit.access.attribution.candidates import Found, attribute
+from audit.access.attribution.candidates import PodAttribution, attribute
 from audit.access.attribution.histories import Histories
-from audit.access.attribution.rules import ORDINARY, Rules
+from audit.access.attribution.rules import ORDINARY, AttributionRules
 from audit.ledger.records.frames import FrameKind
 from core.base.ids import stable_id
 from core.base.times import second_text
@@ -154,7 +154,9 @@ def access(at: float = NOON, **fields: Any) -> Access:
 
 
 def asked(
-    one: Access, *documents: PodLife | ObjectChange | LogGap | bytes, rules: Rules = ORDINARY
-) -> Found:
+    one: Access,
+    *documents: PodLife | ObjectChange | LogGap | bytes,
+    rules: AttributionRules = ORDINARY,
+) -> PodAttribution:
     """Attribute an access by a history."""
     return attribute(one, history(*documents), rules)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from audit.access.attribution.histories import Histories
-from audit.access.attribution.risk_history import Standings
+from audit.access.attribution.risk_history import RiskHistory
 from audit.ledger.records.frames import FrameKind
 from core.base.ids import stable_id
 from core.weights.pod_lifecycle import LifeEvent, encode_life
@@ -108,10 +108,10 @@ def test_who_was_at_risk(order: tuple[int, ...]) -> None:
 
     What ends one may come too late to part two that have become one: rather too long then.
     """
-    made = Standings()
+    made = RiskHistory()
     for place in order:
         made.take(FrameKind.LOOK_BACK, TOLD[place])
-    kept = Standings()
+    kept = RiskHistory()
     kept.restore(made.saved())
     between = "at-risk" if order[-1] == 1 and order[0] != 1 else ""
     at = [NOON - 1, NOON + 1, NOON + 2 * HOUR, NOON + 4 * HOUR]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from audit.access.attribution.rules import Rules
+from audit.access.attribution.rules import AttributionRules
 from core.weights.access import Caller, Confidence, SignedBy
 from tests.unit.audit.weights.attribution.lived import (
     CLIENT,
@@ -123,7 +123,7 @@ def test_no_address() -> None:
 
 def test_shared_address() -> None:
     """Behind a gateway may be anybody: any of the identity's Pods that lived then."""
-    rules = Rules(shared=(ipaddress.ip_network("10.9.0.0/29"),))
+    rules = AttributionRules(shared=(ipaddress.ip_network("10.9.0.0/29"),))
     ended = life("train-9", ended=NOON - 600)
     other = life("train-1", node_addresses=["10.224.0.5"])
     one = access(address="10.9.0.2", caller=Caller.NETWORK)
@@ -181,7 +181,7 @@ def test_csi_driver_reads_with_the_nodes_identity() -> None:
 
 def test_nodes_identity_where_nobody_mounts() -> None:
     """Something on the node asked its metadata service for a token: nobody is blamed."""
-    rules = Rules(node_identities=frozenset({OTHER_CLIENT}))
+    rules = AttributionRules(node_identities=frozenset({OTHER_CLIENT}))
     found = asked(access(**NODE, application=OTHER_CLIENT), life(), rules=rules).attribution
     assert found.confidence is Confidence.UNATTRIBUTED
     assert "the nodes' own identity" in found.why
@@ -189,7 +189,7 @@ def test_nodes_identity_where_nobody_mounts() -> None:
 
 def test_pod_that_claims_the_nodes_identity() -> None:
     """It and those that mount cannot be told apart: a claim does not take the blame from others."""
-    rules = Rules(node_identities=frozenset({OTHER_CLIENT}))
+    rules = AttributionRules(node_identities=frozenset({OTHER_CLIENT}))
     mounts = life("m-0", client_ids=[], volumes=["weightsprod/llama"])
     claims = life("claims", client_ids=[OTHER_CLIENT], service_account="web")
     one = access(**NODE, application=OTHER_CLIENT)

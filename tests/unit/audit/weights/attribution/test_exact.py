@@ -1,6 +1,6 @@
 """An access is exact where its identity and its address say one and the same Pod."""
 
-from audit.access.attribution.rules import Rules
+from audit.access.attribution.rules import AttributionRules
 from core.weights.access import Caller, Confidence
 from tests.unit.audit.weights.attribution.lived import (
     ALICE,
@@ -102,7 +102,7 @@ def test_last_document_says_all_whichever_comes_first() -> None:
 
 def test_pods_leave_as_themselves_where_an_operator_says_so() -> None:
     """With a flat CNI a node's address is that of Pods of its own network only."""
-    rules = Rules(leaves_as="pod")
+    rules = AttributionRules(leaves_as="pod")
     one = access(address="10.224.0.4", caller=Caller.NODE)
     assert asked(one, life(), rules=rules).attribution.confidence is Confidence.UNATTRIBUTED
     hosted = life(host_network=True, addresses=["10.224.0.4"])

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from audit.access.attribution.candidates import attribute
-from audit.access.attribution.grant_history import Grants
-from audit.access.attribution.grants import Granted, granted
+from audit.access.attribution.grant_history import GrantHistory
+from audit.access.attribution.grants import GrantCoverage, find_covering_grant
 from core.weights.access import Access, Act, Caller, SignedBy
 from core.weights.pod_lifecycle import ObjectChange, PodLife
 from tests.unit.audit.weights.attribution.lived import (
@@ -49,14 +49,14 @@ def answer(
     changes: list[ObjectChange],
     *documents: PodLife | bytes,
     admitted: bytes | None = None,
-) -> Granted:
+) -> GrantCoverage:
     """Say which grant covered an access."""
     lives = documents or (life(), admitted or decision("uid-train-0"))
     known = history(*lives)
-    grants = Grants()
+    grants = GrantHistory()
     for each in changes:
         grants.take(each)
-    return granted(one, attribute(one, known), known, grants)
+    return find_covering_grant(one, attribute(one, known), known, grants)
 
 
 def test_live_and_approved_by_two() -> None:
@@ -174,7 +174,7 @@ def test_key() -> None:
 
 def test_unreadable_grant_grants_nothing_and_is_told() -> None:
     """What cannot be read is not taken for less than it says."""
-    grants = Grants()
+    grants = GrantHistory()
     for each in given(rights=["everything"]):
         grants.take(each)
     assert not any(term.approved for term in grants.about("llama"))
@@ -183,7 +183,7 @@ def test_unreadable_grant_grants_nothing_and_is_told() -> None:
 
 def test_saved_and_taken_back() -> None:
     """A restart knows what was known."""
-    grants, again = Grants(), Grants()
+    grants, again = GrantHistory(), GrantHistory()
     for each in given():
         grants.take(each)
     again.restore(grants.saved())

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import msgspec
 
-from audit.access.detections.engine import Engine
+from audit.access.detections.engine import DetectionEngine
 from audit.access.model.detection import DAY_S, HOUR_S, Event
-from audit.access.model.findings import stamp
+from audit.access.model.findings import time_text
 from core.base.ids import stable_id
 from core.weights.access import (
     FORMAT,
@@ -120,7 +120,9 @@ def access(when: float, **over: Any) -> Access:
     told.setdefault("correlation", f"{when}-{'-'.join(words)}")
     count = str(told.get("operation_count", 0))
     made = stable_id(round(when * 1000), "access", told["correlation"], count)
-    return Access(**{"format": FORMAT, "id": made, "time": stamp(when), "cluster": "east", **told})
+    return Access(
+        **{"format": FORMAT, "id": made, "time": time_text(when), "cluster": "east", **told}
+    )
 
 
 def reads(
@@ -160,7 +162,7 @@ def activity(when: float, topic: Topic, **over: Any) -> Activity:
     words = [str(told["principal"]), str(told["facts"]), str(told.get("resource"))]
     made = stable_id(round(when * 1000), "activity", topic.value, str(told["account"]), *words)
     return Activity(
-        **{"format": FORMAT, "id": made, "time": stamp(when), "cluster": "east", **told}
+        **{"format": FORMAT, "id": made, "time": time_text(when), "cluster": "east", **told}
     )
 
 
@@ -169,7 +171,7 @@ def gap(
 ) -> LogGap:
     """Make a gap."""
     made = stable_id(round(end * 1000), "gap", log, subject)
-    told = {"begin": stamp(begin), "end": stamp(end), "why": "an hour's blob is missing"}
+    told = {"begin": time_text(begin), "end": time_text(end), "why": "an hour's blob is missing"}
     return LogGap(format=FORMAT, id=made, cluster="east", log=log, subject=subject, **told)
 
 
@@ -177,10 +179,10 @@ def shown(
     events: Iterable[Event],
     detection: str = "",
     around: Around | None = None,
-    engine: Engine | None = None,
+    engine: DetectionEngine | None = None,
 ) -> list[Finding]:
     """Show events to all detections; give what this one found, or all did."""
-    engine = engine or Engine()
+    engine = engine or DetectionEngine()
     around = around or Around()
     found = [one for event in events for one in engine.see(event, around)]
     assert engine.broken == {}

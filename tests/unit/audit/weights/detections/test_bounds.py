@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from audit.access.baselines.daily_amounts import MOST_DAYS, Days, add, usual_of
+from audit.access.baselines.daily_amounts import MOST_DAYS, DailyAmounts, add_amount, usual_of
 from audit.access.baselines.footprints import (
     MOST_BLOBS,
     Footprint,
@@ -12,8 +12,8 @@ from audit.access.baselines.footprints import (
     add_window,
     forget_before,
 )
-from audit.access.detections.engine import Engine
-from audit.access.model.sightings import agent_family, digest_of, network_of, touched
+from audit.access.detections.engine import DetectionEngine
+from audit.access.model.sightings import agent_family, digest_of, network_of, touch
 from core.weights.access import Act, Caller
 from core.weights.events import Topic
 from tests.unit.audit.weights.detections.telling import Around, access, activity, at, attributed
@@ -33,7 +33,7 @@ _NAMES = {
 @pytest.mark.proof
 def test_strangers_without_number_fill_no_memory() -> None:
     """200,000 principals (CI: 6,000) leave states no larger than their bounds say."""
-    engine, around, sizes = Engine(), Around(), []
+    engine, around, sizes = DetectionEngine(), Around(), []
     for n in range(PRINCIPALS):
         act = _ACTS[n % len(_ACTS)]
         event = access(
@@ -68,7 +68,7 @@ def test_a_room_forgets_what_was_used_longest_ago() -> None:
     """And keeps what is used."""
     room: dict[str, int] = {}
     for word in ("a", "b", "a", "c"):
-        touched(room, word, int, 2)
+        touch(room, word, int, 2)
     assert list(room) == ["a", "c"]
 
 
@@ -108,13 +108,13 @@ def test_a_limit_follows_the_middle_and_not_the_odd_day() -> None:
 
 def test_days_keep_the_last_ones_in_order_also_when_one_comes_late() -> None:
     """What is too old is let go."""
-    days = Days()
+    days = DailyAmounts()
     for day in range(100, 100 + 2 * MOST_DAYS, 2):
-        add(days, day, 1.0)
-    add(days, 151, 5.0)
+        add_amount(days, day, 1.0)
+    add_amount(days, 151, 5.0)
     assert len(days.totals) == MOST_DAYS
     assert list(days.totals) == sorted(days.totals)
-    assert add(days, 3, 7.0) == 7.0
+    assert add_amount(days, 3, 7.0) == 7.0
     assert 3 not in days.totals
 
 

@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audit.access import cases
-from audit.access.cases import Case, cases_of
+from audit.access.cases import PHASE_OF, PHASES, FindingCase, build_cases, phase_of
 from audit.access.detections.catalogue import DETECTIONS
-from audit.access.model.findings import stamp
-from audit.access.phases import PHASE_OF, PHASES, phase_of
+from audit.access.model.findings import time_text
 from core.base.ids import stable_id
 from core.weights.events import FORMAT, Finding, Severity
 from tests.unit.audit.weights.detections.telling import ANN, BOB, SHARD, at, shown
@@ -31,29 +30,34 @@ def finding(day: float, detection: str = "ungranted", **over: Any) -> Finding:
         "detail": "d",
         "remedy": "r",
         "techniques": [],
-        "first": stamp(at(day)),
+        "first": time_text(at(day)),
         **over,
     }
     made = stable_id(round(at(day) * 1000), "finding", detection, str(told))
-    time: dict[str, Any] = {"id": made, "time": stamp(at(day)), "cluster": "east", "format": FORMAT}
+    time: dict[str, Any] = {
+        "id": made,
+        "time": time_text(at(day)),
+        "cluster": "east",
+        "format": FORMAT,
+    }
     return Finding(**time, detection=detection, **told)
 
 
-def told(*findings: Finding, **over: Any) -> list[Case]:
+def told(*findings: Finding, **over: Any) -> list[FindingCase]:
     """Give the cases."""
-    return cases_of(findings, **over).cases
+    return build_cases(findings, **over).cases
 
 
 def test_days_of_one_principal_at_one_store_are_one_case() -> None:
     """A weekend between them is bridged; a week is not."""
     (case,) = told(finding(1), finding(3.5), finding(6))
-    assert (case.findings, case.begin, case.end) == (3, stamp(at(1)), stamp(at(6)))
+    assert (case.findings, case.begin, case.end) == (3, time_text(at(1)), time_text(at(6)))
     assert len(told(finding(1), finding(9))) == 2
 
 
 def test_a_finding_that_rests_on_earlier_events_reaches_back() -> None:
     """Slow exfiltration that began weeks ago belongs to what was found then."""
-    slow = finding(20, "slow-exfiltration", first=stamp(at(2)))
+    slow = finding(20, "slow-exfiltration", first=time_text(at(2)))
     assert len(told(finding(1), slow)) == 1
 
 
@@ -147,10 +151,10 @@ def test_long_cases_keep_the_gravest_steps_and_say_how_many_more() -> None:
 def test_too_many_findings_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """The latest are looked at, and what is left out is told."""
     monkeypatch.setattr(cases, "MOST_FINDINGS", 20)
-    found = cases_of(finding(1 + n) for n in range(50))
+    found = build_cases(finding(1 + n) for n in range(50))
     assert sum(case.findings for case in found.cases) == 20
     assert found.left_out == 30
-    assert min(case.begin for case in found.cases) == stamp(at(31))
+    assert min(case.begin for case in found.cases) == time_text(at(31))
 
 
 @settings(max_examples=20, deadline=None)
@@ -160,12 +164,12 @@ def test_the_order_of_findings_changes_nothing(seed: int) -> None:
     found = shown(story())
     mixed = [*found, *found[::3]]
     random.Random(seed).shuffle(mixed)  # noqa: S311  no secret
-    assert cases_of(mixed) == cases_of(found)
+    assert build_cases(mixed) == build_cases(found)
 
 
 def test_an_intruders_story_is_one_case() -> None:
     """Keys listed, read with one, and what Bob did besides."""
-    first = cases_of(shown(story())).cases[0]
+    first = build_cases(shown(story())).cases[0]
     assert first.severity is CRITICAL
     assert {"keys-and-logging", "key-or-anonymous-read"} <= set(first.detections)
     assert {f"oid:{BOB}"} <= set(first.who)

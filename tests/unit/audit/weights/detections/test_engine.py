@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audit.access.detections.catalogue import DETECTIONS
-from audit.access.detections.engine import Engine
-from audit.access.ingest.event_order import DELAY_S, Ordering, event_seconds
-from audit.access.model.detection import Detection, Event, Known
+from audit.access.detections.engine import DetectionEngine
+from audit.access.ingest.event_order import DELAY_S, EventOrder, event_seconds
+from audit.access.model.detection import Detection, Event, EventContext
 from core.base.errors import SettingsError
 from core.weights.access import Act, SignedBy
 from core.weights.events import Finding, Severity, Topic
@@ -52,7 +52,7 @@ def story() -> list[Event]:
 
 def in_order(events: Sequence[Event]) -> list[Finding]:
     """Show events through the ordering that the pipeline has."""
-    engine, ordering, around = Engine(), Ordering(), Around()
+    engine, ordering, around = DetectionEngine(), EventOrder(), Around()
     found: list[Finding] = []
     for event in events:
         for one in ordering.put(event, event_seconds(event)):
@@ -87,7 +87,7 @@ def test_what_comes_after_later_events_is_told_as_late() -> None:
     assert [one.late for one in found] == [True]
 
 
-def broken(event: Any, state: Any, known: Known) -> Sequence[Finding]:
+def broken(event: Any, state: Any, known: EventContext) -> Sequence[Finding]:
     """Fail on a read, as a detection with a defect does."""
     raise KeyError(event.blob)
 
@@ -96,7 +96,9 @@ def test_a_detection_that_fails_is_told_and_stops_nobody() -> None:
     """Others see the event; a finding says each day that it does not work; it is counted."""
     told: list[tuple[str, str]] = []
     first = replace(DETECTIONS[0], see=broken)
-    engine = Engine([first, *DETECTIONS[1:]], on_failure=lambda *one: told.append((one[0], "")))
+    engine = DetectionEngine(
+        [first, *DETECTIONS[1:]], on_failure=lambda *one: told.append((one[0], ""))
+    )
     around = Around()
     events = [access(at(1, n), **UNGRANTED) for n in range(5)]
     found = [one for event in events for one in engine.see(event, around)]
@@ -106,17 +108,17 @@ def test_a_detection_that_fails_is_told_and_stops_nobody() -> None:
     assert "does not work (KeyError)" in says.title
     assert "shard" not in says.detail + says.title
     assert engine.broken[first.id].times == len(told) == 5
-    again = Engine([first, *DETECTIONS[1:]])
+    again = DetectionEngine([first, *DETECTIONS[1:]])
     again.restore(engine.snapshot())
     assert again.broken[first.id].times == 5
 
 
 def test_findings_of_those_who_are_expected_are_counted_and_not_raised() -> None:
     """The operator's own rotation of keys raises nothing, and is no secret either."""
-    engine = Engine(expected={"keys-and-logging": frozenset({f"oid:{BOB}"})})
+    engine = DetectionEngine(expected={"keys-and-logging": frozenset({f"oid:{BOB}"})})
     assert shown([activity(at(1), Topic.KEYS_LISTED)], engine=engine) == []
     assert engine.unraised == {"keys-and-logging": 1}
-    by_client = Engine(expected={"keys-and-logging": frozenset({"client:robot"})})
+    by_client = DetectionEngine(expected={"keys-and-logging": frozenset({"client:robot"})})
     listed = activity(at(1), Topic.KEYS_LISTED, application="robot")
     assert shown([listed], engine=by_client) == []
     assert shown([activity(at(1), Topic.KEYS_LISTED, principal=ANN)], engine=engine) != []
@@ -129,15 +131,15 @@ def test_findings_of_those_who_are_expected_are_counted_and_not_raised() -> None
 )
 def test_a_snapshot_that_cannot_be_used_begins_anew_and_says_so(content: bytes) -> None:
     """An unknown version is never read as if it were known, and never stops the ingest."""
-    engine = Engine()
+    engine = DetectionEngine()
     shown([key_read(1)], engine=engine)
     assert len(engine.restore(content)) == 1
-    assert Engine().restore(engine.snapshot()) == ()
+    assert DetectionEngine().restore(engine.snapshot()) == ()
 
 
 def test_a_state_that_cannot_be_read_begins_anew_alone() -> None:
     """Where one detection's state has changed its shape, the others go on."""
-    engine, after = Engine(), Engine()
+    engine, after = DetectionEngine(), DetectionEngine()
     shown([key_read(1)], engine=engine)
     stored = msgspec.msgpack.decode(engine.snapshot())
     stored["states"]["ungranted"] = {"done": 5}
@@ -158,14 +160,14 @@ def test_a_state_that_cannot_be_read_begins_anew_alone() -> None:
 def test_settings_that_name_nothing_are_refused(given: dict[str, Any], message: str) -> None:
     """A typing error must not leave a detection as it was."""
     with pytest.raises(SettingsError, match=message):
-        Engine(**given)
+        DetectionEngine(**given)
 
 
 def test_an_operators_number_counts() -> None:
     """With a share of one half, six shards of a hundred are not grave yet."""
     events = [key_read(1 + n / 50, bytes_out=10 << 30) for n in range(12)]
     assert len(shown(events, "key-or-anonymous-read")) == 2
-    engine = Engine(tuned={"unsigned_grave_share": 0.5})
+    engine = DetectionEngine(tuned={"unsigned_grave_share": 0.5})
     assert len(shown(events, "key-or-anonymous-read", engine=engine)) == 1
 
 
@@ -180,7 +182,7 @@ def test_numbers_and_ids_are_told_apart() -> None:
 
 def test_young_baselines_are_listed() -> None:
     """A report says of what there is too little history to judge by."""
-    engine = Engine()
+    engine = DetectionEngine()
     shown([access(at(day)) for day in range(3)], engine=engine)
     young = {one.detection for one in engine.young(at(3))}
     assert young == {"volume-above-baseline", "new-caller"}
@@ -192,12 +194,12 @@ def test_detections_want_no_more_than_they_name() -> None:
     """A detection of activities is never shown an access: most accesses touch few."""
     seen: list[str] = []
 
-    def watch(event: Any, state: Any, known: Known) -> Sequence[Finding]:
+    def watch(event: Any, state: Any, known: EventContext) -> Sequence[Finding]:
         seen.append(type(event).__name__)
         return ()
 
     each = Detection(**{**vars(DETECTIONS[11]), "see": watch})
-    engine = Engine([each])
+    engine = DetectionEngine([each])
     other = access(at(1, 1), signed_by=SignedBy.SAS, act=Act.OTHER)
     shown(
         [access(at(1)), other, activity(at(2), Topic.KEYS_LISTED), gap(at(1), at(2))], engine=engine

@@ -4,9 +4,9 @@ import msgspec
 import pytest
 
 from audit.access.detections.catalogue import DETECTIONS
-from audit.access.detections.engine import Engine
+from audit.access.detections.engine import DetectionEngine
 from audit.access.model.detection import Detection
-from audit.access.model.findings import stamp
+from audit.access.model.findings import time_text
 from core.weights.events import MOST_EVIDENCE, Severity, decode_finding, encode_event
 from tests.unit.audit.weights.detections import (
     examples_of_changes,
@@ -61,10 +61,10 @@ def test_a_story_told_twice_is_found_once(example: Example) -> None:
 def test_a_story_interrupted_is_found_the_same(example: Example) -> None:
     """Whoever takes back a snapshot in the middle finds what it would have found."""
     events = list(example.tell())
-    straight = Engine()
+    straight = DetectionEngine()
     whole = shown(events, around=example.around(), engine=straight)
     for cut in sorted({1, len(events) // 2}):
-        before, after, around = Engine(), Engine(), example.around()
+        before, after, around = DetectionEngine(), DetectionEngine(), example.around()
         found = shown(events[:cut], around=around, engine=before)
         assert after.restore(before.snapshot()) == ()
         found += shown(events[cut:], around=around, engine=after)
@@ -72,7 +72,7 @@ def test_a_story_interrupted_is_found_the_same(example: Example) -> None:
         assert remembered(after) == remembered(straight)
 
 
-def remembered(engine: Engine) -> object:
+def remembered(engine: DetectionEngine) -> object:
     """Give what an engine remembers, so that 1 and 1.0 are the same."""
     return msgspec.msgpack.decode(engine.snapshot())
 
@@ -96,12 +96,12 @@ def test_each_severity_is_reached() -> None:
 def test_risk_that_is_found_later_finds_what_was_accessed_before() -> None:
     """Entra ID tells of risk up to days later: the access of then is found, with its own time."""
     around = Around()
-    engine = Engine()
+    engine = DetectionEngine()
     assert shown([access(at(1, 2))], engine=engine, around=around) == []
     around.risks[f"oid:{ANN}"] = (at(1), at(1, 3), "high")
     later = [access(at(2, n), principal=BOB, attribution=attributed()) for n in range(24)]
     (found,) = shown(later, "access-at-risk", around=around, engine=engine)
-    assert (found.who, found.store, found.first) == (f"oid:{ANN}", "frontier", stamp(at(1, 2)))
+    assert (found.who, found.store, found.first) == (f"oid:{ANN}", "frontier", time_text(at(1, 2)))
     assert found.evidence == [access(at(1, 2)).id]
     assert "which was known by" in found.detail
     assert found.pods == found.addresses == []

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 import pytest
 
-from audit.access.detections.engine import Engine
+from audit.access.detections.engine import DetectionEngine
 from audit.access.ingest.event_order import event_seconds
 from audit.access.model.detection import Event
-from audit.access.model.findings import stamp
+from audit.access.model.findings import time_text
 from core.weights.access import Act, Caller
 from core.weights.events import Severity, Topic
 from tests.unit.audit.weights.detections.examples_of_changes import TRAIN, trusted
@@ -168,7 +168,7 @@ LIVES: Final = (
 @pytest.mark.parametrize("life", LIVES, ids=lambda life: life.__name__)
 def test_what_looks_like_an_attack_and_is_none_is_quiet(life: Any) -> None:
     """All detections see it, with a trusted issuer and the operator's automation known."""
-    engine = Engine(expected={"keys-and-logging": frozenset({f"oid:{CAROL}"})})
+    engine = DetectionEngine(expected={"keys-and-logging": frozenset({f"oid:{CAROL}"})})
     shown([trusted(0, TRAIN)], engine=engine)
     events = life()
     assert len(events) > 5
@@ -182,7 +182,7 @@ def test_an_evaluation_at_the_months_end_is_news_once() -> None:
     """The second month, what was done on two days of the first one is usual."""
     found = shown(evaluation_at_the_months_end())
     assert {one.detection for one in found} == {"volume-above-baseline"}
-    assert max(one.time for one in found) < stamp(at(29))
+    assert max(one.time for one in found) < time_text(at(29))
 
 
 def test_the_same_life_with_an_intruder_is_not_quiet() -> None:

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from audit.access.parsers import activity_log
-from audit.access.parsers.activity_log import Begun
+from audit.access.parsers.activity_log import BegunOperations
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store
 from core.weights.events import Activity, decode_activity
@@ -62,10 +62,10 @@ async def test_what_cannot_be_read_is_told(ledger: Store) -> None:
 
 def test_kept_are_the_last_within_the_bounds() -> None:
     """Neither many operations nor large ones make a checkpoint large."""
-    begun = Begun()
+    begun = BegunOperations()
     for number in range(activity_log.MOST_KEPT + 50):
         begun.note(("s", "o", str(number)), {"n": number})
-    kept = Begun()
+    kept = BegunOperations()
     kept.restore(begun.saved())
     assert not kept.of(("s", "o", "49"))
     assert kept.of(("s", "o", "50")) == {"n": 50}

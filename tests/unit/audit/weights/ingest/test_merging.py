@@ -5,8 +5,8 @@ from collections.abc import AsyncGenerator, Mapping
 
 import pytest
 
-from audit.access.model.batch import Stretch
-from audit.access.sources.merger import Merging
+from audit.access.model.batch import RecordBatch
+from audit.access.sources.merger import SourceMerger
 from core.base.errors import SourceError
 
 
@@ -18,16 +18,16 @@ class Made:
         self.count = count
         self.fails_at = fails_at
 
-    async def stretches(self, places: Mapping[str, str]) -> AsyncGenerator[Stretch, None]:
+    async def stretches(self, places: Mapping[str, str]) -> AsyncGenerator[RecordBatch, None]:
         """Give what comes after a place."""
         for number in range(int(places.get(f"{self.name}:k", "0")), self.count):
             if number == self.fails_at:
                 self.fails_at = -1
                 raise SourceError(f"{self.name} is away")
-            yield Stretch(self.name, "k", str(number), str(number + 1), ())
+            yield RecordBatch(self.name, "k", str(number), str(number + 1), ())
 
 
-async def taken(merging: Merging, places: dict[str, str]) -> list[str]:
+async def taken(merging: SourceMerger, places: dict[str, str]) -> list[str]:
     """Take all in; a place is kept once its stretch is."""
     found = []
     async for stretch in merging.stretches():
@@ -41,15 +41,17 @@ async def test_all_that_all_bring() -> None:
     """It ends when the last has ended."""
     places: dict[str, str] = {}
     sources = [Made("a", 5), Made("b", 3)]
-    found = await taken(Merging(sources, lambda: at(places), idle_s=1), places)
+    found = await taken(SourceMerger(sources, lambda: at(places), idle_s=1), places)
     assert (found.count("a"), found.count("b")) == (5, 3)
-    assert await taken(Merging(sources, lambda: at(places), idle_s=1), places) == []
+    assert await taken(SourceMerger(sources, lambda: at(places), idle_s=1), places) == []
 
 
 async def test_one_that_fails_is_begun_anew() -> None:
     """Nothing of it is left out, and the problem is told until it brings something again."""
     places: dict[str, str] = {}
-    merging = Merging([Made("a", 5, 2), Made("b", 3)], lambda: at(places), again_s=0.05, idle_s=1)
+    merging = SourceMerger(
+        [Made("a", 5, 2), Made("b", 3)], lambda: at(places), again_s=0.05, idle_s=1
+    )
     found = await taken(merging, places)
     assert set(found) == {"a", "b"}
     assert places == {"a:k": "5", "b:k": "3"}
@@ -59,7 +61,7 @@ async def test_one_that_fails_is_begun_anew() -> None:
 async def test_by_hand_it_ends_with_the_first_that_fails() -> None:
     """Whoever waits for the command hears of it."""
     places: dict[str, str] = {}
-    merging = Merging([Made("a", 5, 2)], lambda: at(places), again_s=None, idle_s=1)
+    merging = SourceMerger([Made("a", 5, 2)], lambda: at(places), again_s=None, idle_s=1)
     with pytest.raises(SourceError, match="a is away"):
         await taken(merging, places)
 
@@ -70,11 +72,11 @@ async def test_says_when_nothing_comes() -> None:
     class Silent:
         name = "silent"
 
-        async def stretches(self, places: Mapping[str, str]) -> AsyncGenerator[Stretch, None]:
+        async def stretches(self, places: Mapping[str, str]) -> AsyncGenerator[RecordBatch, None]:
             await asyncio.sleep(30)
-            yield Stretch(self.name, "k", "", places.get("", "1"), ())
+            yield RecordBatch(self.name, "k", "", places.get("", "1"), ())
 
-    merging = Merging([Silent()], lambda: at({}), idle_s=0.02)
+    merging = SourceMerger([Silent()], lambda: at({}), idle_s=0.02)
     async for stretch in merging.stretches():
         assert stretch is None
         break

@@ -4,11 +4,11 @@ import asyncio
 import threading
 from typing import Any
 
-from audit.access.detections.engine import Engine
+from audit.access.detections.engine import DetectionEngine
 from audit.access.ingest.pipeline import Ingest
-from audit.access.ingest.state import Options
+from audit.access.ingest.state import IngestOptions
 from audit.access.parsers.caller_networks import CallerNetworks, Callers
-from audit.access.parsers.reader import Reader
+from audit.access.parsers.reader import RecordReader
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store
 from core.weights.access import decode_access
@@ -18,7 +18,7 @@ from tests.unit.audit.weights.ingest.world import CLUSTER, change, entries, stre
 WAIT_S = 1.5
 
 
-class Telling(Reader):
+class Telling(RecordReader):
     """A reader that tells when it has read."""
 
     def __init__(self) -> None:
@@ -35,8 +35,10 @@ class Telling(Reader):
 async def test_a_store_that_is_made_while_a_record_waits(ledger: Store) -> None:
     """The record is of it: else the first reads of new weights would be of none."""
     reader = Telling()
-    options = Options(patience_s=WAIT_S)
-    ingest = Ingest(ledger, CLUSTER, reader, Engine, options, clock=lambda: BEGIN_MS / 1000)
+    options = IngestOptions(patience_s=WAIT_S)
+    ingest = Ingest(
+        ledger, CLUSTER, reader, DetectionEngine, options, clock=lambda: BEGIN_MS / 1000
+    )
 
     async def make() -> None:
         await asyncio.to_thread(reader.has_read.wait)

@@ -4,7 +4,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.access.ingest.event_order import LEADERS, Ordering
+from audit.access.ingest.event_order import LEADERS, EventOrder
 from core.base.ids import stable_id
 from core.weights.events import LogGap
 
@@ -18,7 +18,7 @@ def event(number: int) -> LogGap:
     )
 
 
-def out(ordering: Ordering, times: list[float]) -> list[float]:
+def out(ordering: EventOrder, times: list[float]) -> list[float]:
     """Put events of these times in; give the times of those that came out."""
     found = []
     for number, at in enumerate(times):
@@ -31,7 +31,7 @@ def named(number: int, at: float) -> LogGap:
     return msgspec.structs.replace(event(number), why=str(at))
 
 
-def rest(ordering: Ordering) -> list[float]:
+def rest(ordering: EventOrder) -> list[float]:
     """Give the times of those that are still held."""
     return [float(each.why) for each in ordering.flush(1e12)]  # type: ignore[union-attr]
 
@@ -39,14 +39,14 @@ def rest(ordering: Ordering) -> list[float]:
 @given(st.lists(st.floats(0, 50), max_size=60))
 def test_within_the_delay_all_are_in_order(times: list[float]) -> None:
     """Whatever the order in which they come, none is late."""
-    ordering = Ordering(delay_s=60)
+    ordering = EventOrder(delay_s=60)
     assert out(ordering, times) + rest(ordering) == sorted(times)
 
 
 @given(st.lists(st.floats(0, 10_000), max_size=80), st.integers(1, 20))
 def test_none_is_lost_and_none_is_more_than_held(times: list[float], most: int) -> None:
     """However wild, each comes out once, and no more than so many are held."""
-    ordering = Ordering(delay_s=60, most=most)
+    ordering = EventOrder(delay_s=60, most=most)
     found = out(ordering, times)
     assert len(ordering) <= most
     assert sorted(found + rest(ordering)) == sorted(times)
@@ -54,7 +54,7 @@ def test_none_is_lost_and_none_is_more_than_held(times: list[float], most: int) 
 
 def test_late_ones_come_at_once() -> None:
     """What is older than the watermark is not waited for, and comes out as late."""
-    ordering = Ordering(delay_s=60)
+    ordering = EventOrder(delay_s=60)
     out(ordering, [1000.0] * LEADERS)
     assert ordering.watermark == 940
     assert out(ordering, [100.0]) == [100.0]
@@ -62,7 +62,7 @@ def test_late_ones_come_at_once() -> None:
 
 def test_one_wrong_clock_does_not_make_all_others_late() -> None:
     """A few that are far ahead do not move the watermark."""
-    ordering = Ordering(delay_s=60)
+    ordering = EventOrder(delay_s=60)
     out(ordering, [1e9] * (LEADERS - 1) + [1000.0 + n for n in range(LEADERS)])
     assert ordering.watermark < 1000
     assert out(ordering, [990.0]) == []
@@ -71,9 +71,9 @@ def test_one_wrong_clock_does_not_make_all_others_late() -> None:
 @given(st.lists(st.floats(0, 500), max_size=60), st.integers(0, 60))
 def test_a_restart_in_between_changes_nothing(times: list[float], place: int) -> None:
     """Saved and taken back, the same comes out."""
-    whole = Ordering(delay_s=60, most=10)
+    whole = EventOrder(delay_s=60, most=10)
     wanted = out(whole, times) + rest(whole)
-    first, second = Ordering(delay_s=60, most=10), Ordering(delay_s=60, most=10)
+    first, second = EventOrder(delay_s=60, most=10), EventOrder(delay_s=60, most=10)
     found = out(first, times[:place])
     second.restore(msgspec.msgpack.decode(msgspec.msgpack.encode(first.saved())))
     assert found + out(second, times[place:]) + rest(second) == wanted

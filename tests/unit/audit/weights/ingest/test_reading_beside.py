@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from audit.access.ingest.memory import Memory
-from audit.access.ingest.parser_process import LEAST, Beside
+from audit.access.ingest.memory import IngestMemory
+from audit.access.ingest.parser_process import LEAST, ParserProcess
 from audit.access.model.batch import MOST_RECORD
 from audit.access.parsers.caller_networks import CallerNetworks, Callers
-from audit.access.parsers.reader import Reader
+from audit.access.parsers.reader import RecordReader
 from audit.access.parsers.store_index import WeightStores
-from audit.access.sources.files import Files
-from audit.access.sources.lines import Lines
+from audit.access.sources.envelopes import LineRecords
+from audit.access.sources.files import LogFiles
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store
 from core.base.networks import network_of
@@ -35,16 +35,16 @@ NETWORKS = CallerNetworks(nodes=(network_of("10.224.0.0/16"),))
 @pytest.fixture
 def stores() -> WeightStores:
     """The cluster's WeightStores."""
-    memory = Memory()
+    memory = IngestMemory()
     for frame in cluster(1):
         memory.take(frame.kind, frame.payload)
     return memory.index
 
 
 @pytest.fixture
-def beside() -> Iterator[Beside]:
+def beside() -> Iterator[ParserProcess]:
     """A second process that ends with the test."""
-    made = Beside(CLUSTER, NETWORKS)
+    made = ParserProcess(CLUSTER, NETWORKS)
     yield made
     made.close()
 
@@ -55,10 +55,10 @@ def mixed() -> list[bytes]:
     return [*lines(LEAST), *odd]
 
 
-def test_both_read_the_same(beside: Beside, stores: WeightStores) -> None:
+def test_both_read_the_same(beside: ParserProcess, stores: WeightStores) -> None:
     """Record for record, with WeightStores that change; what is odd is left to the reader."""
     records = stretch(mixed()).records
-    reader = Reader(CLUSTER, Callers(NETWORKS))
+    reader = RecordReader(CLUSTER, Callers(NETWORKS))
     for known in (WeightStores(()), stores, stores):
         found = beside.read(records, "logs", known)
         assert not beside.problem
@@ -67,14 +67,16 @@ def test_both_read_the_same(beside: Beside, stores: WeightStores) -> None:
     assert any(each and each.store for each in found)
 
 
-def test_few_are_read_where_they_are(beside: Beside, stores: WeightStores) -> None:
+def test_few_are_read_where_they_are(beside: ParserProcess, stores: WeightStores) -> None:
     """Nothing is started for them."""
     few = stretch(lines(LEAST - 1)).records
     assert beside.read(few, "logs", stores) == (None,) * len(few)
     assert beside.process is None
 
 
-async def test_one_that_is_killed(ledger: Store, beside: Beside, stores: WeightStores) -> None:
+async def test_one_that_is_killed(
+    ledger: Store, beside: ParserProcess, stores: WeightStores
+) -> None:
     """All is read in spite of it, each once; and it is told."""
     beside.read(stretch(lines(LEAST)).records, "logs", stores)
     assert beside.process
@@ -88,7 +90,7 @@ async def test_one_that_is_killed(ledger: Store, beside: Beside, stores: WeightS
     assert ingest.counts.records["logs", "refused"] == 4
 
 
-def test_it_ends_with_its_parent(beside: Beside, stores: WeightStores) -> None:
+def test_it_ends_with_its_parent(beside: ParserProcess, stores: WeightStores) -> None:
     """Whose input ends, ends: so no process is left behind by one that was killed."""
     beside.read(stretch(lines(LEAST)).records, "logs", stores)
     process = beside.process
@@ -102,12 +104,12 @@ def test_it_ends_with_its_parent(beside: Beside, stores: WeightStores) -> None:
 
 
 async def test_lines_are_split_beside(
-    ledger: Store, beside: Beside, stores: WeightStores, tmp_path: Path
+    ledger: Store, beside: ParserProcess, stores: WeightStores, tmp_path: Path
 ) -> None:
     """As those that are split here, record for record; a refused one still has its byte."""
     longer = storage_record(blob="x" * MOST_RECORD)
     content = b"\n".join([*lines(LEAST), encoded(longer).rstrip(), *mixed()]) + b"\n"
-    both = Lines(content, "blob")
+    both = LineRecords(content, "blob")
     for taken in (both, list(both)):
         found = beside.read(taken, "logs", stores)
         assert [each is None for each in found] == [
@@ -118,7 +120,7 @@ async def test_lines_are_split_beside(
     path = tmp_path / "logs.json"
     path.write_bytes(content)
     ingest = ingest_of(ledger, beside=beside)
-    source = Files("file", CLUSTER, [path])
+    source = LogFiles("file", CLUSTER, [path])
     await take_all(ingest, [each async for each in source.stretches({})])
     assert ingest.counts.records["file", "stored"] == LEAST
     assert ingest.counts.records["file", "known"] == LEAST

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from audit.access.detections.engine import Engine
+from audit.access.detections.engine import DetectionEngine
 from audit.ledger.records.frames import FrameKind
-from audit.ledger.store.delivery import Delivery, Stored
+from audit.ledger.store.delivery import Delivery, StoredDelivery
 from audit.ledger.store.store import Store
 from core.base.errors import LedgerError
 from tests.harness.sizes import size
@@ -117,14 +117,14 @@ class Failing:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    async def ingest(self, cluster_id: str, delivery: Delivery, then: Any = None) -> Stored:
+    async def ingest(self, cluster_id: str, delivery: Delivery, then: Any = None) -> StoredDelivery:
         """Fail one in six."""
         chance = self._drawn.random()
         if chance < 0.08:
             self.failures += 1
             raise LedgerError("the ledger is away")
 
-        def failing(stored: Stored) -> Delivery:
+        def failing(stored: StoredDelivery) -> Delivery:
             made: Delivery = then(stored)
             if chance < 0.16:
                 self.failures += 1
@@ -174,7 +174,7 @@ async def test_checkpoint_of_another_format_begins_anew_and_says_so(ledger: Stor
     before = await ids(ledger)
     await ledger.save_checkpoint(CLUSTER, "weights/detections", 0, b"nonsense")
     await ledger.save_checkpoint(CLUSTER, "weights/memory", 0, b"nonsense")
-    ingest = ingest_of(ledger, engine=Engine)
+    ingest = ingest_of(ledger, engine=DetectionEngine)
     await ingest.idle()
     assert len(ingest.counts.problems) == 3
     assert "detections begin anew with the last 45 days" in ingest.counts.problems[-1]

@@ -6,14 +6,14 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from hashlib import sha256
 from typing import Any, Final
 
-from audit.access.detections.engine import Engine
-from audit.access.ingest.parser_process import Beside
+from audit.access.detections.engine import DetectionEngine
+from audit.access.ingest.parser_process import ParserProcess
 from audit.access.ingest.pipeline import Ingest
-from audit.access.ingest.state import Options
-from audit.access.model.batch import Record, Stretch
+from audit.access.ingest.state import IngestOptions
+from audit.access.model.batch import RecordBatch, SourceRecord
 from audit.access.parsers.caller_networks import CallerNetworks, Callers
-from audit.access.parsers.reader import Reader
-from audit.ledger.log.entries import Entry
+from audit.access.parsers.reader import RecordReader
+from audit.ledger.log.entries import LogEntry
 from audit.ledger.log.merkle import root_of
 from audit.ledger.records.frames import Frame, FrameKind, decision_frame_id
 from audit.ledger.store.store import Store
@@ -104,7 +104,7 @@ def cluster(people: int = PEOPLE) -> list[Frame]:
 
 def stretches(
     count: int, *, seed: int = 1, size: int = 500, begin: int = 0, key: str = "PT1H.json"
-) -> Iterator[Stretch]:
+) -> Iterator[RecordBatch]:
     """Give records of an ordinary time, from the one where a source goes on."""
     made = itertools.islice(lines(count, seed), begin, None)
     for at in itertools.count(begin, size):
@@ -114,14 +114,16 @@ def stretches(
         yield stretch(raws, begin=str(at) if at else "", end=str(at + len(raws)), key=key)
 
 
-def stretch(raws: Iterable[bytes], *, begin: str = "", end: str = "1", key: str = "k") -> Stretch:
+def stretch(
+    raws: Iterable[bytes], *, begin: str = "", end: str = "1", key: str = "k"
+) -> RecordBatch:
     """Give records that stand together."""
     first = int(begin or 0)
-    records = [Record(raw, f"{key}@{first + n}") for n, raw in enumerate(raws)]
-    return Stretch(SOURCE, key, begin, end, records)
+    records = [SourceRecord(raw, f"{key}@{first + n}") for n, raw in enumerate(raws)]
+    return RecordBatch(SOURCE, key, begin, end, records)
 
 
-async def given(made: Iterable[Stretch]) -> AsyncIterator[Stretch]:
+async def given(made: Iterable[RecordBatch]) -> AsyncIterator[RecordBatch]:
     """Give stretches as a source does."""
     for each in made:
         yield each
@@ -130,22 +132,24 @@ async def given(made: Iterable[Stretch]) -> AsyncIterator[Stretch]:
 def ingest_of(
     store: Store,
     *,
-    engine: Any = Engine,
+    engine: Any = DetectionEngine,
     clock: Any = None,
-    beside: Beside | None = None,
+    beside: ParserProcess | None = None,
     **options: Any,
 ) -> Ingest:
     """Give an ingest into a store; without a clock, long after the logs."""
     networks = CallerNetworks(nodes=(network_of("10.224.0.0/16"),))
     now = clock or (lambda: BEGIN_MS / 1000 + 30 * 86_400)
-    reader = Reader(CLUSTER, Callers(networks))
-    beside = beside or Beside(CLUSTER, networks)
-    return Ingest(store, CLUSTER, reader, engine, Options(**options), beside=beside, clock=now)
+    reader = RecordReader(CLUSTER, Callers(networks))
+    beside = beside or ParserProcess(CLUSTER, networks)
+    return Ingest(
+        store, CLUSTER, reader, engine, IngestOptions(**options), beside=beside, clock=now
+    )
 
 
-async def entries(store: Store) -> list[Entry]:
+async def entries(store: Store) -> list[LogEntry]:
     """Give the whole log."""
-    found: list[Entry] = []
+    found: list[LogEntry] = []
     while page := await store.entries(len(found) - 1, None, 10_000):
         found += page
     return found
@@ -168,7 +172,7 @@ async def assert_log_is_whole(store: Store) -> None:
     assert root_of([each.leaf.hash for each in found]) == state.tree.root
 
 
-async def take_all(ingest: Ingest, made: Iterable[Stretch]) -> None:
+async def take_all(ingest: Ingest, made: Iterable[RecordBatch]) -> None:
     """Take stretches in, show what was held back, and end as a process does."""
     await ingest.run(given(made))
     await ingest.idle()

@@ -4,9 +4,8 @@ import json
 from typing import Any, Final
 
 from audit.access.parsers.caller_networks import CallerNetworks, Callers
-from audit.access.parsers.shapes import fields_from, fields_or_object
-from audit.access.parsers.storage_fields import Fields
-from audit.access.parsers.storage_log import Reading, access_of
+from audit.access.parsers.storage_fields import StorageFields, fields_from, fields_or_object
+from audit.access.parsers.storage_log import StorageContext, access_of
 from audit.access.parsers.store_index import WeightStores
 from core.base.networks import network_of
 from core.weights.access import Access
@@ -54,5 +53,5 @@ def line_read(line: bytes, source: str = "logs") -> Access:
         UnreadableRecordError: it is none.
     """
     found = fields_or_object(line)
-    fields, extra = (found, {}) if isinstance(found, Fields) else fields_from(found)
-    return access_of(fields, extra, line, Reading("aks-1", source, STORES, CALLERS))
+    fields, extra = (found, {}) if isinstance(found, StorageFields) else fields_from(found)
+    return access_of(fields, extra, line, StorageContext("aks-1", source, STORES, CALLERS))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from audit.access.parsers.activity_log import Begun, activities_of
+from audit.access.parsers.activity_log import BegunOperations, activities_of
 from core.base.errors import UnreadableRecordError
 from core.weights.events import Activity, Topic, decode_activity, encode_event
 from tests.harness.storage_logs import ACCOUNT, PRINCIPAL, SUBSCRIPTION, TENANT, encoded
@@ -20,10 +20,10 @@ from tests.unit.audit.weights.records.stores import CALLERS, STORES
 STORAGE = "Microsoft.Storage/storageAccounts"
 
 
-def read(record: dict[str, Any], begun: Begun | None = None) -> tuple[Activity, ...]:
+def read(record: dict[str, Any], begun: BegunOperations | None = None) -> tuple[Activity, ...]:
     """Give the activities of a record."""
     return activities_of(
-        json.loads(encoded(record)), "aks-1", "azure", STORES, CALLERS, begun or Begun()
+        json.loads(encoded(record)), "aks-1", "azure", STORES, CALLERS, begun or BegunOperations()
     )
 
 
@@ -53,7 +53,7 @@ def test_both_shapes_say_who_did_what_to_which_store(record: dict[str, Any]) -> 
 @pytest.mark.parametrize("result", ["Start", "Started", "Accept", "Accepted"])
 def test_what_has_begun_counts_once_it_has_ended(result: str) -> None:
     """What was asked for stands in the first record, how it ended in the last."""
-    begun = Begun()
+    begun = BegunOperations()
     operation = "Microsoft.Authorization/roleAssignments/write"
     resource = f"{ACCOUNT_ID}/providers/Microsoft.Authorization/roleAssignments/ra-1"
     role = "/subscriptions/x/providers/Microsoft.Authorization/roleDefinitions/2A2B"
@@ -268,7 +268,7 @@ def test_what_is_no_record_is_refused(record: Any) -> None:
 
 def test_what_has_begun_is_forgotten_in_time() -> None:
     """Memory is bounded: the oldest goes first."""
-    begun = Begun(most=2)
+    begun = BegunOperations(most=2)
     for number in range(3):
         begun.note((str(number), "", ""), {"n": number})
     assert [begun.of((str(n), "", "")) for n in range(3)] == [{}, {"n": 1}, {"n": 2}]

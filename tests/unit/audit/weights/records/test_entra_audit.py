@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from audit.access.model.batch import Record
-from audit.access.parsers.reader import Reader
+from audit.access.model.batch import SourceRecord
+from audit.access.parsers.reader import RecordReader
 from core.weights.events import Activity, Topic, encode_event
 from core.weights.intake import RefusedRecord
 from tests.harness.storage_logs import APPLICATION, PRINCIPAL, encoded
@@ -54,7 +54,9 @@ def changed(before: Any, after: Any, **properties: Any) -> dict[str, Any]:
 
 def read(record: Any) -> Any:
     """Give what a reader makes of it."""
-    return Reader("aks-1", CALLERS).read(Record(encoded(record), "a@0"), "entra", STORES, 1)
+    return RecordReader("aks-1", CALLERS).read(
+        SourceRecord(encoded(record), "a@0"), "entra", STORES, 1
+    )
 
 
 def test_a_credential_that_trusts_another_issuer_says_whom_and_whom_before() -> None:

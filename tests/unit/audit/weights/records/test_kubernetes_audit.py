@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from audit.access.model.batch import Record
+from audit.access.model.batch import SourceRecord
 from audit.access.parsers.kubernetes_audit import parse_kubernetes
-from audit.access.parsers.reader import Reader
+from audit.access.parsers.reader import RecordReader
 from core.base.errors import UnreadableRecordError
 from core.weights.events import Activity, Log, Topic, encode_event
 from tests.harness.storage_logs import PRINCIPAL, encoded
@@ -99,8 +99,8 @@ def test_the_export_of_aks_is_unwrapped(category: str) -> None:
         "category": category,
         "properties": {"log": json.dumps(kubernetes()), "stream": "stdout"},
     }
-    reader = Reader("aks-1", CALLERS)
-    assert reader.read(Record(encoded(wrapped), "a@0"), "apiserver", STORES, 1) == (
+    reader = RecordReader("aks-1", CALLERS)
+    assert reader.read(SourceRecord(encoded(wrapped), "a@0"), "apiserver", STORES, 1) == (
         read(kubernetes()),
     )
 

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audit.access.model.batch import Record
-from audit.access.parsers.reader import Reader
-from audit.access.parsers.refusing import refused
+from audit.access.model.batch import SourceRecord
+from audit.access.parsers.reader import RecordReader, make_refused_record
 from core.weights.access import Access
 from core.weights.intake import RefusedRecord
 from tests.harness.storage_logs import encoded, identity, storage_record
@@ -42,7 +41,7 @@ JSON = st.recursive(
 
 def read(content: bytes) -> Any:
     """Give what a reader makes of these bytes; it raises nothing."""
-    return Reader("aks-1", CALLERS).read(Record(content, "a@0"), "logs", STORES, 1)
+    return RecordReader("aks-1", CALLERS).read(SourceRecord(content, "a@0"), "logs", STORES, 1)
 
 
 @given(st.binary(max_size=300))
@@ -156,5 +155,5 @@ def test_quarantine_keeps_neither_names_nor_signatures() -> None:
 def test_the_same_bytes_of_the_same_place_are_one_refusal() -> None:
     """Only the time in its id differs when they come again."""
     where = {"cluster": "aks-1", "source": "logs", "place": "a@0", "reason": "bad"}
-    one, again = (refused(b"{", **where, unix_ms=ms) for ms in (1, 2))
-    assert one.id[15:] == again.id[15:] != refused(b"[", **where, unix_ms=1).id[15:]
+    one, again = (make_refused_record(b"{", **where, unix_ms=ms) for ms in (1, 2))
+    assert one.id[15:] == again.id[15:] != make_refused_record(b"[", **where, unix_ms=1).id[15:]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from audit.access.parsers.log_times import known_time
+from audit.access.parsers.log_times import normalize_time
 from audit.access.parsers.operations import OPERATIONS, SOURCES
 from core.weights.access import Act, Caller
 from tests.harness.storage_logs import APPLICATION, BLOB, PRINCIPAL, TENANT, storage_record
@@ -75,8 +75,10 @@ def test_numbers_may_be_texts_and_sizes_may_be_empty() -> None:
 )
 def test_times_of_last_change_are_read_in_all_their_forms(text: str) -> None:
     """They become one form; what is none is kept as it came and refuses nothing."""
-    assert known_time(text) == "2022-06-30T12:07:25Z"
-    assert parsed(properties={"lastModifiedTime": text}).extra["lastModified"] == known_time(text)
+    assert normalize_time(text) == "2022-06-30T12:07:25Z"
+    assert parsed(properties={"lastModifiedTime": text}).extra["lastModified"] == normalize_time(
+        text
+    )
     assert parsed(properties={"lastModifiedTime": "soon"}).extra["lastModified"] == "soon"
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from audit.access.model.batch import Stretch
-from audit.access.sources.folder import Folder
+from audit.access.model.batch import RecordBatch
+from audit.access.sources.files import BlobFolder
 from audit.access.sources.hourly_blobs import HourlyBlobs, HourlySettings
 from core.weights.events import LogGap
 from tests.harness.storage_logs import ACCOUNT, resource_id
@@ -52,11 +52,11 @@ class Seen:
             file.write(content)
         return path
 
-    async def stretches(self) -> list[Stretch]:
+    async def stretches(self) -> list[RecordBatch]:
         """Read what is new, as a process would that has just started, and note the places."""
         settings = HourlySettings(follow=False)
-        source = HourlyBlobs("logs", "aks-1", Folder(self.folder), settings, lambda: self.now)
-        found: list[Stretch] = []
+        source = HourlyBlobs("logs", "aks-1", BlobFolder(self.folder), settings, lambda: self.now)
+        found: list[RecordBatch] = []
         async for stretch in source.stretches(dict(self.places)):
             assert stretch.begin == self.places.get(stretch.name, "")
             self.places[stretch.name] = stretch.end
@@ -68,7 +68,7 @@ class Seen:
         return told(await self.stretches())
 
 
-def told(stretches: Iterable[Stretch]) -> tuple[list[bytes], list[str], list[LogGap]]:
+def told(stretches: Iterable[RecordBatch]) -> tuple[list[bytes], list[str], list[LogGap]]:
     """Give records, problems and gaps of stretches."""
     records = [one for stretch in stretches for one in stretch.records]
     gaps = [gap for stretch in stretches for gap in stretch.gaps]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from audit.access.model.batch import MOST_STRETCH
+from audit.access.model.batch import MOST_BATCH
 from core.base.errors import SourceError
 from tests.unit.audit.weights.sources.hourly_blobs import (
     FIRST,
@@ -87,7 +87,7 @@ async def test_blobs_of_one_hour_come_in_the_order_of_their_times(seen: Seen) ->
     assert len(stretches) > 4
     assert firsts == sorted(firsts)
     assert sum(len(stretch.records) for stretch in stretches) == 5000
-    assert max(sum(len(r.raw) for r in s.records) for s in stretches) <= MOST_STRETCH
+    assert max(sum(len(r.raw) for r in s.records) for s in stretches) <= MOST_BATCH
 
 
 @pytest.mark.parametrize("later", [b"", record(9), record(7) + record(8) + record(9)])

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from audit.access.sources.blob_hours import (
-    Mark,
+    ReadMark,
+    find_missing_hours,
     hour_blob,
-    missing,
     read_marks,
     subject_of,
     write_marks,
@@ -18,8 +18,8 @@ from tests.unit.audit.weights.sources.hourly_blobs import FIRST, Seen, hour_name
 def test_places_of_a_day_are_read_as_they_were_written() -> None:
     """Bytes, records of a list, and sizes of archives."""
     marks = {
-        "09/00": Mark(12, "ab12cd34"),
-        "10/00": Mark(3, "00000000", listed=True, size=99),
+        "09/00": ReadMark(12, "ab12cd34"),
+        "10/00": ReadMark(3, "00000000", listed=True, size=99),
     }
     assert write_marks(marks) == "09/00=b12~ab12cd34 10/00=r3~00000000/99"
     assert read_marks(write_marks(marks)) == marks
@@ -63,7 +63,7 @@ def test_a_gap_is_claimed_only_where_each_hour_has_had_records(
     present: set[int], newest: int, judged: int, until: int, expected: list[range]
 ) -> None:
     """Of 24 hours before 22 must have a blob, one must come after, and it must be late enough."""
-    assert missing(present, newest, judged, until) == expected
+    assert find_missing_hours(present, newest, judged, until) == expected
 
 
 async def test_a_missing_hour_is_a_gap_and_is_said_once(tmp_path: Path) -> None:

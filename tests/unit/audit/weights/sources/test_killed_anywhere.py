@@ -3,7 +3,7 @@
 import random
 from pathlib import Path
 
-from audit.access.sources.folder import Folder
+from audit.access.sources.files import BlobFolder
 from audit.access.sources.hourly_blobs import HourlyBlobs, HourlySettings
 from tests.unit.audit.weights.sources.hourly_blobs import LONG_AFTER, Seen, hour_name, record
 
@@ -23,7 +23,7 @@ async def test_stopping_after_any_stretch_loses_and_repeats_nothing(tmp_path: Pa
     finished = False
     while not finished:
         source = HourlyBlobs(
-            "logs", "aks-1", Folder(tmp_path), HourlySettings(follow=False), lambda: LONG_AFTER
+            "logs", "aks-1", BlobFolder(tmp_path), HourlySettings(follow=False), lambda: LONG_AFTER
         )
         stretches = source.stretches(dict(places))
         left = drawn.randint(1, 4)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from audit.access.model.batch import MOST_RECORD, Record
-from audit.access.sources.lines import Lines
+from audit.access.model.batch import MOST_RECORD, SourceRecord
+from audit.access.sources.envelopes import LineRecords
 
 LONG = b'{"a":"' + b"x" * MOST_RECORD + b'"}'
 
@@ -13,13 +13,13 @@ def test_lines_are_records_with_their_places(end: bytes) -> None:
     """Empty ones are none, an envelope is several, what is too long says so; each has its byte."""
     parts = [b"\xef\xbb\xbf{}", b"", b"\r", b'{"records":[{"b":1},[]]}', b"no\r", LONG, b'{"c":2}']
     last = b'{"c":2}\r' if end == b"\r\n" else b'{"c":2}'
-    lines = Lines(b"\n".join(parts) + end, "blob", 100)
+    lines = LineRecords(b"\n".join(parts) + end, "blob", 100)
     wanted = [
-        Record(b"{}", "blob@100"),
-        Record(b'{"b":1}', "blob@109"),
-        Record(b"no\r", "blob@134"),
-        Record(LONG, "blob@138", f"is longer than {MOST_RECORD} bytes ({len(LONG)})"),
-        Record(last, f"blob@{139 + len(LONG)}"),
+        SourceRecord(b"{}", "blob@100"),
+        SourceRecord(b'{"b":1}', "blob@109"),
+        SourceRecord(b"no\r", "blob@134"),
+        SourceRecord(LONG, "blob@138", f"is longer than {MOST_RECORD} bytes ({len(LONG)})"),
+        SourceRecord(last, f"blob@{139 + len(LONG)}"),
     ]
     assert next(iter(lines)) == wanted[0]
     assert list(lines) == wanted
@@ -29,5 +29,5 @@ def test_lines_are_records_with_their_places(end: bytes) -> None:
 
 def test_nothing_is_no_record() -> None:
     """Of no bytes, and of bytes that end no record."""
-    assert not Lines(b"")
-    assert not Lines(b"\r\n\n")
+    assert not LineRecords(b"")
+    assert not LineRecords(b"\r\n\n")

@@ -11,7 +11,7 @@ import pytest
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete  # type: ignore[import-untyped]
 from aiokafka.structs import TopicPartition  # type: ignore[import-untyped]
 
-from audit.access.model.batch import Stretch
+from audit.access.model.batch import RecordBatch
 from audit.clients.log_hub import LogHub, LogHubSettings
 from core.base.errors import EntraError, SettingsError, SourceError
 from kube.client.event_hubs import CONNECTION_STRING_USER
@@ -24,7 +24,7 @@ def message(*numbers: int) -> bytes:
     return json.dumps({"records": [{"n": number} for number in numbers]}).encode()
 
 
-def numbers(stretches: list[Stretch]) -> list[int]:
+def numbers(stretches: list[RecordBatch]) -> list[int]:
     """Give the records of stretches."""
     return sorted(json.loads(line)["n"] for line in told(stretches)[0])
 
@@ -45,10 +45,10 @@ def settings(kafka: Kafka, tmp_path: Path) -> LogHubSettings:
 
 async def read(
     settings: LogHubSettings, places: dict[str, str], *, most: int = 1000
-) -> list[Stretch]:
+) -> list[RecordBatch]:
     """Read what is new, as a process would that has just started, and note the places."""
     hub = LogHub("hub", "aks-1", settings, None)
-    found: list[Stretch] = []
+    found: list[RecordBatch] = []
     stretches = hub.stretches(dict(places))
     async for stretch in stretches:
         assert stretch.begin == places.get(stretch.name, "")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from audit.access.parsers.reader import Reader
-from audit.access.sources.folder import Folder
+from audit.access.parsers.reader import RecordReader
+from audit.access.sources.files import BlobFolder
 from audit.access.sources.hourly_blobs import HourlyBlobs, HourlySettings
 from core.weights.access import Access
 from tests.harness.evidence import record
@@ -62,8 +62,8 @@ async def test_many_records_are_read_in_flat_memory(tmp_path: Path) -> None:
     """Every record becomes an access; memory does not grow with how many there are."""
     written = _write(tmp_path)
     settings = HourlySettings(follow=False)
-    source = HourlyBlobs("logs", "aks-1", Folder(tmp_path), settings, lambda: LONG_AFTER)
-    reader, kinds = Reader("aks-1", CALLERS), Counter[str]()
+    source = HourlyBlobs("logs", "aks-1", BlobFolder(tmp_path), settings, lambda: LONG_AFTER)
+    reader, kinds = RecordReader("aks-1", CALLERS), Counter[str]()
     begun, cpu = time.perf_counter(), time.process_time()
     first = most = 0
     async for stretch in source.stretches({}):

@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from audit.access.model.batch import Source, Stretch
+from audit.access.model.batch import LogSource, RecordBatch
 from audit.access.sources.envelopes import parts_of
-from audit.access.sources.files import Files, StandardInput
+from audit.access.sources.files import LogFiles, StandardInput
 from core.base.errors import SourceError
 from tests.unit.audit.weights.sources.hourly_blobs import record, told
 
 LINES = [record(number, pad=9000) for number in range(300)]
 
 
-async def all_of(source: Source, places: dict[str, str] | None = None) -> list[Stretch]:
+async def all_of(source: LogSource, places: dict[str, str] | None = None) -> list[RecordBatch]:
     """Give every stretch of a source that ends, and note the places."""
     places = {} if places is None else places
-    found: list[Stretch] = []
+    found: list[RecordBatch] = []
     async for stretch in source.stretches(dict(places)):
         places[stretch.name] = stretch.end
         found.append(stretch)
@@ -31,7 +31,7 @@ async def test_files_are_read_once_and_on_where_they_have_grown(tmp_path: Path) 
     plain.write_bytes(b"".join(LINES[:200]))
     zipped.write_bytes(gzip.compress(b"".join(LINES[200:])))
     places: dict[str, str] = {}
-    source = Files("files", "aks-1", [plain, zipped])
+    source = LogFiles("files", "aks-1", [plain, zipped])
     assert told(await all_of(source, places)) == (LINES, [], [])
     assert told(await all_of(source, places)) == ([], [], [])
     with plain.open("ab") as file:
@@ -44,16 +44,16 @@ async def test_a_file_that_was_replaced_is_read_anew_and_said(tmp_path: Path) ->
     path = tmp_path / "a.json"
     path.write_bytes(LINES[0] + LINES[1])
     places: dict[str, str] = {}
-    await all_of(Files("files", "aks-1", [path]), places)
+    await all_of(LogFiles("files", "aks-1", [path]), places)
     path.write_bytes(LINES[2])
-    records, problems, _ = told(await all_of(Files("files", "aks-1", [path]), places))
+    records, problems, _ = told(await all_of(LogFiles("files", "aks-1", [path]), places))
     assert (records, len(problems)) == ([LINES[2]], 1)
 
 
 async def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
     """With its name."""
     with pytest.raises(SourceError, match=r"none\.json cannot be read"):
-        await all_of(Files("files", "aks-1", [tmp_path / "none.json"]))
+        await all_of(LogFiles("files", "aks-1", [tmp_path / "none.json"]))
 
 
 async def test_standard_input_is_read_line_by_line() -> None:
