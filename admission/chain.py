@@ -3,18 +3,18 @@
 from collections.abc import Callable
 from typing import Final
 
-from admission.checks.denials import denials
-from admission.checks.egress import beside_egress, egress
-from admission.checks.guards import guards
-from admission.checks.namespace_marks import namespace_marks
-from admission.checks.notes import notes
-from admission.checks.profiles import profiles
-from admission.checks.risk import risk
-from admission.checks.sandboxing import sandboxing
-from admission.checks.site_rules import site_denials, site_warnings
-from admission.checks.weights import weights
-from admission.facts import Facts
-from admission.outcome import Outcome
+from admission.approvals.check import guards
+from admission.egress.check import beside_egress, egress
+from admission.model.facts import Facts
+from admission.model.outcome import Outcome
+from admission.objects.namespace_marks import namespace_marks
+from admission.profiles.check import profiles
+from admission.profiles.denials import denials
+from admission.requester.check import notes
+from admission.risk.check import risk
+from admission.sandbox.check import sandboxing
+from admission.site_rules.check import site_denials, site_warnings
+from admission.weights.check import weights
 from core.decision.request import Request
 
 Check = Callable[[Request, Facts], Outcome]

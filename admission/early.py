@@ -6,7 +6,7 @@ back-stop refuses would have no decision (docs/adr/0044).
 
 from typing import Final
 
-from admission.checks.profiles import MANY, MORE, NAMED
+from admission.profiles.check import MANY, MORE, NAMED
 from core.decision.decision import Action, Decision, Verdict
 from core.decision.request import Request
 from policies.backstop.rules import COVERED

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from itertools import islice, takewhile
 from typing import Final
 
-from admission.candidates import Candidate
-from admission.facts import (
+from admission.model.candidates import Candidate
+from admission.model.facts import (
     Facts,
     OriginFacts,
     PodFacts,

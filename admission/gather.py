@@ -13,30 +13,30 @@ from functools import cached_property
 
 import msgspec
 
-from admission.breaking import Breaker
-from admission.candidates import candidates
-from admission.connecting import EntryReader, enters, in_entered
-from admission.evaluating import Judging, evaluate
-from admission.excepting import Excepting
-from admission.excusing import Excuser
-from admission.facts import Facts, PodFacts
-from admission.granted import GrantReader, gives
-from admission.granting_weights import WeightGranting
-from admission.guarding import Guards
-from admission.isolating import Isolating, may_be_asked
-from admission.labelling import Labelling
-from admission.marking import with_marks
-from admission.naming_profiles import named_profile, of_namespace, stands
-from admission.needing import ask_usable, denied, since
-from admission.noting import Noting, keeps_profile
-from admission.parts import Reading
-from admission.policing import Policing
-from admission.reading import Reader
+from admission.approvals.break_glass import Breaker
+from admission.approvals.excepting import Excepting
+from admission.approvals.exceptions import Excuser
+from admission.egress.network_policies import Policing
+from admission.egress.pod_labels import Labelling
+from admission.guarded_objects import Guards
+from admission.model.candidates import candidates
+from admission.model.facts import Facts, PodFacts
+from admission.model.judged_object import Reading
+from admission.objects.connect_requests import EntryReader, enters, in_entered
+from admission.objects.evaluation import Judging, evaluate
+from admission.objects.namespace_labels import with_marks
+from admission.objects.rbac_changes import GrantReader, gives
+from admission.objects.reader import Reader
+from admission.objects.situation import Situations
+from admission.profiles.access_reviews import Rights
+from admission.profiles.needing import ask_usable, denied, since
 from admission.recorded import recorded_needs
-from admission.rights import Rights
-from admission.risking import Risking
-from admission.ruling import Ruling
-from admission.situation import Situations
+from admission.requester.facts import Noting, keeps_profile
+from admission.requester.naming_profiles import named_profile, of_namespace, stands
+from admission.risk.facts import Risking
+from admission.sandbox.facts import Isolating, may_be_asked
+from admission.site_rules.facts import Ruling
+from admission.weights.facts import WeightGranting
 from core.cluster import Cluster
 from core.decision.document import DecisionDocument
 from core.decision.namespaces import Mode, Namespace

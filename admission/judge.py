@@ -7,28 +7,21 @@ from typing import Any, Final
 
 import msgspec
 
-from admission.breaking import relaxed, relaxed_words, softened
-from admission.capacity import lacking_room
+from admission.approvals.break_glass import relaxed, relaxed_words, softened
+from admission.approvals.check import without_unrecorded
 from admission.chain import run
-from admission.checks.guards import without_unrecorded
-from admission.checks.notes import notes_to_record
-from admission.defaults import fill, note_of
 from admission.early import refuses_early
+from admission.egress.pod_labels import label_patches
 from admission.evidence import evidence_of
-from admission.facts import Facts
 from admission.gather import Gatherer
-from admission.isolated import isolate
-from admission.labelling import label_patches
-from admission.outcome import Outcome
+from admission.model.facts import Facts
+from admission.model.messages import not_judged, notices, refusal, shown_lines, told_lines, warnings
+from admission.model.outcome import Outcome
+from admission.profiles.defaults import fill, note_of
 from admission.recorded import request_of
-from admission.wording import (
-    not_judged,
-    notices,
-    refusal,
-    shown_lines,
-    told_lines,
-    warnings,
-)
+from admission.requester.check import notes_to_record
+from admission.sandbox.capacity import lacking_room
+from admission.sandbox.decision import isolate
 from core.base.deadline import with_deadline
 from core.base.errors import CannotJudgeError, DeadlineError, InvalidObjectError
 from core.base.ids import uuid7

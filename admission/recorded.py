@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from admission.candidates import candidates
-from admission.checks.denials import is_denial
-from admission.facts import Facts, NamedProfile, PodFacts
+from admission.model.candidates import candidates
+from admission.model.facts import Facts, NamedProfile, PodFacts
+from admission.profiles.denials import is_denial
 from core.base.errors import LedgerError
 from core.decision.document import DecisionDocument
 from core.decision.request import Kind, Operation, Request

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from admission.facts import Facts, SeenFacts
+from admission.model.facts import Facts, SeenFacts
 from policies.site.fields import POD, DeclaredFields
 
 _ENCODER = msgspec.json.Encoder()

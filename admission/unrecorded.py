@@ -2,7 +2,7 @@
 
 import msgspec
 
-from admission.wording import not_judged
+from admission.model.messages import not_judged
 from core.base.errors import NotRecordedError
 from core.decision.decision import Decision, Verdict, WhenUnrecorded
 from core.decision.request import Request

@@ -12,11 +12,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from admission.candidates import candidates
 from admission.chain import run
-from admission.facts import Facts
-from admission.rights import Rights
-from admission.wording import refusal
+from admission.model.candidates import candidates
+from admission.model.facts import Facts
+from admission.model.messages import refusal
+from admission.profiles.access_reviews import Rights
 from audit.ledger.records.frames import FrameKind, decision_frame_id
 from audit.ledger.spool.queue import Spool, SpoolSettings
 from bench.reviews import GANG, USUAL, Pods

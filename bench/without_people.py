@@ -8,13 +8,13 @@ from typing import Any, Final
 from unittest.mock import patch
 
 from admission import chain, judge
-from admission.breaking import Breaker
-from admission.checks.guards import guards
-from admission.checks.notes import notes
-from admission.excepting import Excepting
-from admission.facts import Facts
+from admission.approvals.break_glass import Breaker
+from admission.approvals.check import guards
+from admission.approvals.excepting import Excepting
 from admission.gather import Gatherer
-from admission.noting import Noting
+from admission.model.facts import Facts
+from admission.requester.check import notes
+from admission.requester.facts import Noting
 from cli.main import main
 from identity.subject_kind import SubjectKind
 

@@ -4,8 +4,8 @@ from typing import Any
 from unittest.mock import patch
 
 from admission import chain, gather
-from admission.checks.sandboxing import sandboxing
-from admission.facts import Facts
+from admission.model.facts import Facts
+from admission.sandbox.check import sandboxing
 from cli.main import main
 
 

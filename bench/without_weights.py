@@ -4,9 +4,9 @@ from typing import Any
 from unittest.mock import patch
 
 from admission import chain
-from admission.checks.weights import weights
-from admission.facts import Facts
-from admission.granting_weights import WeightGranting
+from admission.model.facts import Facts
+from admission.weights.check import weights
+from admission.weights.facts import WeightGranting
 from cli.main import main
 
 

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 
-from admission.bundles import Bundles
-from admission.following import Following
-from admission.in_force import InForce, MakeJudge
+from admission.bundles.active import Bundles
+from admission.bundles.in_force import InForce, MakeJudge
+from admission.bundles.watch import Following
 from cli.parts import limits_of, load_engine
 from cli.settings import Settings
 from kube.bundles.watch import PublishedBundles

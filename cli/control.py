@@ -12,7 +12,7 @@ from typing import Final
 import uvloop
 from structlog.typing import FilteringBoundLogger
 
-from admission.following import Following
+from admission.bundles.watch import Following
 from audit.clients.auditor import AuditorClient
 from audit.ledger.records.recorder import LedgerRecorder
 from audit.ledger.spool.queue import Spool

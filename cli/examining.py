@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from admission.reading import JUDGED_KINDS, NAMESPACED_KINDS
+from admission.objects.reader import JUDGED_KINDS, NAMESPACED_KINDS
 from cli.manifest_files import read_manifests
 from cli.output import STANDARD_INPUT, name_object
 from cli.results import Result

@@ -9,10 +9,10 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
-from admission.change import Change, FieldChange
-from admission.explain import Explanation, explain
+from admission.explain.change import Change, FieldChange
+from admission.explain.explanation import Explanation, explain
 from admission.judge import Judge
-from admission.wording import listed
+from admission.model.messages import listed
 from cli import exits
 from cli.explain_risk import print_risk
 from cli.explain_sandbox import print_isolation

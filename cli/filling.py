@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from admission.defaults import filled_in
+from admission.profiles.defaults import filled_in
 from cli.results import Fill
 from core.base.errors import InvalidObjectError
 from core.decision.decision import Decision, Patch

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import msgspec
 
-from admission.checks.denials import is_denial
 from admission.judge import Judge
+from admission.profiles.denials import is_denial
 from cli import exits
 from cli.examining import NOTHING_JUDGED, Found, PassedOver, found_in, is_file
 from cli.filling import fills_asked

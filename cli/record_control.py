@@ -9,7 +9,7 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry
 
-from admission.approving import ask_approved
+from admission.approvals.approvals import ask_approved
 from audit.ledger.records.recorder import LedgerRecorder
 from audit.ledger.spool.queue import Spool
 from cli.parts import terms_of

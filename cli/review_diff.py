@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from admission.checks.profiles import MORE
+from admission.profiles.check import MORE
 from cli.formats.report import Report, identity
 from cli.local_judge import open_judge
 from cli.manifest_files import read_manifests

@@ -7,8 +7,8 @@ from typing import Final
 import msgspec
 
 from admission.judge import Judge
-from admission.reading import NAMESPACED_KINDS
-from admission.unlisted import MISSHAPEN
+from admission.objects.reader import NAMESPACED_KINDS
+from admission.objects.unlisted import MISSHAPEN
 from cli.results import Result, Unjudged
 from cli.subjects import Terms
 from core.base.errors import InvalidObjectError

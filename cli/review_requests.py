@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from admission.reading import JUDGED_KINDS
+from admission.objects.reader import JUDGED_KINDS
 from cli.output import as_unicode
 from cli.results import Reviewed, Unjudged
 from cli.review_files import Files

@@ -10,7 +10,7 @@ from importlib.metadata import version
 
 import uvloop
 
-from admission.following import Following
+from admission.bundles.watch import Following
 from admission.judge import Judge
 from audit.ledger.records.destination import Destination
 from certs.self_signed_pair import PairFiles

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from prometheus_client import CollectorRegistry
 
-from admission.shadowing import InForceNow, Shadow
+from admission.bundles.shadow import InForceNow, Shadow
 from cli.replaying.embedded import load_embedded
 from cli.settings import Settings
 from core.cluster import Cluster

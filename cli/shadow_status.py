@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from admission.replaying.differing import Effect
+from admission.replay.differing import Effect
 from cli import exits
 from cli.shadow_asking import read_metrics
 from cli.text import safe_line

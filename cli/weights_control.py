@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from admission.approving import ask_approved
+from admission.approvals.approvals import ask_approved
 from audit.ledger.records.recorder import LedgerRecorder
 from cli.parts import terms_of
 from cli.risk_control import Surroundings

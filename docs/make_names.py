@@ -12,8 +12,8 @@ from prometheus_client import CollectorRegistry
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from admission.bundles import Counts
-from admission.shadowing import Shadow
+from admission.bundles.active import Counts
+from admission.bundles.shadow import Shadow
 from audit.access.ingest.metrics import WeightsCollector
 from audit.behaviour.metrics import BehaviourCollector
 from audit.clients.auditor import AuditorChannel

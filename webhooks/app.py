@@ -96,7 +96,7 @@ class Recorder(Protocol):
 
 
 class Shadow(Protocol):
-    """Judges again what has been answered. Implemented by `admission.shadowing`."""
+    """Judges again what has been answered. Implemented by `admission.bundles.shadow`."""
 
     def offer(self, request: Request, decision: Decision, size: int) -> None:
         """Take a review of so many bytes, if there is room; returns at once, and never fails."""

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from admission.bundles import Counts
-from admission.shadowing import Shadow
+from admission.bundles.active import Counts
+from admission.bundles.shadow import Shadow
 from audit.ledger.records.metric_families import counter_of, gauge_of
 from core.policy_bundles import BASE, GateAnnouncement
 

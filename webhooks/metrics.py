@@ -22,7 +22,7 @@ from prometheus_client import (
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from admission.reading import JUDGED_KINDS
+from admission.objects.reader import JUDGED_KINDS
 from audit.ledger.records.metric_families import counter_of, gauge_of
 from core.decision.decision import Decision, TraceOutcome
 from core.decision.namespaces import Mode

@@ -11,8 +11,8 @@ from types import MappingProxyType
 from typing import Final
 from urllib.parse import quote
 
-from admission.checks import namespace_marks
-from admission.checks.profiles import MANY, MORE, NAMED, NONE
+from admission.objects import namespace_marks
+from admission.profiles.check import MANY, MORE, NAMED, NONE
 from cli.formats.places import Place
 from cli.formats.report import Located, Report, identity
 from cli.results import Result, name_result

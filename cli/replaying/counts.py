@@ -6,8 +6,8 @@ from typing import Final
 
 import msgspec
 
-from admission.replaying.differing import Effect, differences
-from admission.replaying.standing import Standing
+from admission.replay.differing import Effect, differences
+from admission.replay.outcomes import Standing
 from core.decision.document import DecisionDocument, uuid7_time
 from core.decision.rollout import document_requester
 

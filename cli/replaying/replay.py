@@ -14,9 +14,9 @@ from typing import Final
 
 import msgspec
 
-from admission.replaying.differing import Effect
-from admission.replaying.saying import Said
-from admission.replaying.standing import End, Ground, Unknown, standing
+from admission.replay.differing import Effect
+from admission.replay.evaluation import Said
+from admission.replay.outcomes import End, Ground, Unknown, standing
 from audit.ledger.store.decisions import MOST_ROWS, DecisionQuery
 from audit.ledger.store.store import Store
 from cli import exits

@@ -7,7 +7,7 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
-from admission.replaying.differing import Effect
+from admission.replay.differing import Effect
 from cli.replaying.counts import Changed, Count, Left, Replayed
 from cli.text import safe_line
 

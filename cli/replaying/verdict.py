@@ -1,6 +1,6 @@
 """Says in one line what putting a bundle in force would change, and how much was seen."""
 
-from admission.replaying.differing import Effect
+from admission.replay.differing import Effect
 from cli.replaying.counts import Replayed
 
 

@@ -10,8 +10,8 @@ from typing import Final
 
 import msgspec
 
-from admission.replaying.inputs import names_in, read_inputs
-from admission.replaying.saying import Asker, Said
+from admission.replay.evaluation import Asker, Said
+from admission.replay.inputs import names_in, read_inputs
 from cli.replaying.embedded import load_embedded
 from cli.settings_sections import Evaluation
 from policies import BUILT_IN_BUNDLE

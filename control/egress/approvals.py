@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from admission.approving import ask_approved
+from admission.approvals.approvals import ask_approved
 from core.base import names
 from core.base.errors import AccessReviewError
 from core.cluster import Cluster

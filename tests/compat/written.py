@@ -6,7 +6,7 @@ Whatever is decoded, or has a mark of how it is written, is found without being 
 
 from typing import Any, Final
 
-from admission.explain import Explanation as Explained
+from admission.explain.explanation import Explanation as Explained
 from audit.access.cases import FindingCases
 from audit.access.detections.catalogue import DETECTIONS
 from audit.access.reads_protocol import ReadsPage

@@ -15,7 +15,7 @@ from identity.azure_roles.grant_assignments import Recipient
 _OID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 Approve = Callable[[AccessGrant, Sequence[Consent], float], Awaitable[Approved | NotApproved]]
-"""Says whether two people have approved a grant: `admission.approving.ask_approved`."""
+"""Says whether two people have approved a grant: `admission.approvals.approvals.ask_approved`."""
 
 
 class GrantFacts(Protocol):

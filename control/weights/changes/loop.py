@@ -94,7 +94,7 @@ class Records(Protocol):
 
 
 Approve = Callable[[Approvable, Sequence[Consent], str, float], Awaitable[Approved | NotApproved]]
-"""Says whether an object is approved under a tier: `admission.approving.ask_approved`."""
+"""Says whether an object is approved under a tier: `admission.approvals.approvals.ask_approved`."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pytest
 
-from admission.replaying.standing import End, Standing
+from admission.replay.outcomes import End, Standing
 from audit.ledger.store.decisions import DecisionQuery
 from audit.ledger.store.store import Store
 from cli.replaying import replay

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from admission.bundles import Bundles
-from admission.following import Following
-from admission.in_force import InForce
+from admission.bundles.active import Bundles
+from admission.bundles.in_force import InForce
+from admission.bundles.watch import Following
 from core.base.errors import ClusterError
 from core.cluster import Cluster
 from core.policy_bundles import BundleHead, GateAnnouncement, PublishedBundle

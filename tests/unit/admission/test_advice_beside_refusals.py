@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from admission.explain import explain
+from admission.explain.explanation import explain
 from core.people.subject import service_account_subject
 from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.test_explanations import document_of

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admission.candidates import MAX_PRIVILEGES, MOST_NEAREST, Candidate, candidates
+from admission.model.candidates import MAX_PRIVILEGES, MOST_NEAREST, Candidate, candidates
 from core.base import names
 from core.decision.namespaces import Namespace
 from core.profiles.container_profiles import CATALOGUE, Profile, ProfileSet

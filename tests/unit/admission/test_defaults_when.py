@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from admission.defaults import fill
+from admission.profiles.defaults import fill
 from core.decision.decision import Verdict
 from core.decision.namespaces import Mode
 from core.decision.request import Kind, Operation, Phase

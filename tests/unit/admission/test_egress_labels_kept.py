@@ -4,7 +4,7 @@ from operator import attrgetter
 
 import pytest
 
-from admission.explain import explain
+from admission.explain.explanation import explain
 from core.decision.decision import Verdict
 from core.decision.document_builder import build_document
 from core.decision.request import Kind, Operation, Phase

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from admission.excusing import naming
+from admission.approvals.exceptions import naming
 from admission.gather import Gatherer
 from admission.judge import Judge
 from core.approvals.approvals import account_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from admission.explain import Explanation, explain
+from admission.explain.explanation import Explanation, explain
 from core.decision.document import DecisionDocument
 from core.decision.document_builder import build_document
 from core.decision.request import Kind, Request

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from admission.change import Change
-from admission.explain import Explanation, explain
+from admission.explain.change import Change
+from admission.explain.explanation import Explanation, explain
 from core.decision.document import DecisionSource
 from core.decision.request import Request
 from policies.engine.embedded_engine import EmbeddedEngine

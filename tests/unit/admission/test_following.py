@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from admission import following
+from admission.bundles import watch
 from core.cluster import Cluster
 from core.policy_bundles import BASE, BundleHead, PublishedBundle
 from policies import BUILT_IN_BUNDLE
@@ -259,7 +259,7 @@ async def test_a_gate_says_again_and_again_that_it_is_there(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By a beat that grows."""
-    monkeypatch.setattr(following, "BEAT_S", 0.02)
+    monkeypatch.setattr(watch, "BEAT_S", 0.02)
     place = Place(None)
     async with follow(cluster, place):
         place.set(BASE, BASE)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from admission import following
-from admission.bundles import Bundles, Read
-from admission.following import Following
+from admission.bundles import watch
+from admission.bundles.active import Bundles, Read
+from admission.bundles.watch import Following
 from core.base.errors import EngineAwayError
 from core.cluster import Cluster
 from core.policy_bundles import BASE, LONGEST_PROBLEM, PublishedBundle
@@ -69,7 +69,7 @@ async def test_an_engine_that_is_away_is_no_refusal(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is said, and tried again in the same turn."""
-    monkeypatch.setattr(following, "RETRY_S", 0.02)
+    monkeypatch.setattr(watch, "RETRY_S", 0.02)
     place = Place(None)
     wanted = revision_of(FIRST)
     failing_once(EngineAwayError("no OPA server there"), wanted, monkeypatch)
@@ -100,7 +100,7 @@ async def test_a_file_that_could_not_be_tried_is_tried_again(
 
 def breaking(place: Place, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
     """Have what is fetched end the following by a defect, until the event is set."""
-    monkeypatch.setattr(following, "PAUSE_S", 0.02)
+    monkeypatch.setattr(watch, "PAUSE_S", 0.02)
     healed, right = asyncio.Event(), place.fetch
 
     async def broken(stored: PublishedBundle) -> bytes:
@@ -161,7 +161,7 @@ async def test_a_file_is_followed_again_after_a_defect(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What it held when the defect came is not forgotten."""
-    monkeypatch.setattr(following, "PAUSE_S", 0.02)
+    monkeypatch.setattr(watch, "PAUSE_S", 0.02)
     file = tmp_path / "b.tar.gz"
     file.write_bytes(FIRST)
     load, failing = Bundles.load, [True]
@@ -186,8 +186,8 @@ async def test_a_defect_that_comes_again_is_tried_more_and_more_seldom(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Up to a longest pause."""
-    monkeypatch.setattr(following, "PAUSE_S", 0.5)
-    monkeypatch.setattr(following, "LONGEST_PAUSE_S", 3.0)
+    monkeypatch.setattr(watch, "PAUSE_S", 0.5)
+    monkeypatch.setattr(watch, "LONGEST_PAUSE_S", 3.0)
     pauses: list[float] = []
 
     async def pause(seconds: float) -> None:

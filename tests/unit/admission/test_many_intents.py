@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from admission import allowlisting
+from admission.egress import allowlists
 from core.decision.decision import Verdict
 from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.intents import found, intent, named, written
@@ -48,7 +48,7 @@ async def test_a_namespace_holds_so_many_and_no_more(
     engine: EmbeddedEngine, folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever fills one would stall what all namespaces share; what is there may still change."""
-    monkeypatch.setattr(allowlisting, "MOST_HERE", 2)
+    monkeypatch.setattr(allowlists, "MOST_HERE", 2)
     items = [named(NARROW, name) for name in NAMES]
     cluster = world(folder, *items)
     decision = await written(cluster, engine, intent(NARROW, name="c"))
@@ -63,7 +63,7 @@ async def test_a_namespace_names_so_many_networks_and_no_more(
     engine: EmbeddedEngine, folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Exceptions count, as do those of one that is broad by itself; it may become smaller."""
-    monkeypatch.setattr(allowlisting, "MOST_NETWORKS", 4)
+    monkeypatch.setattr(allowlists, "MOST_NETWORKS", 4)
     first = {"cidr": "20.1.1.0/24", "except": ["20.1.1.1/32", "20.1.1.2/32"]}
     old = named(first, "a")
     cluster = world(folder, old)
@@ -72,6 +72,6 @@ async def test_a_namespace_names_so_many_networks_and_no_more(
     (finding,) = found(await written(cluster, engine, intent(*two)), "many")
     assert finding.path == "spec.to"
     assert "it names 5 networks" in finding.message
-    monkeypatch.setattr(allowlisting, "MOST_NETWORKS", 1)
+    monkeypatch.setattr(allowlists, "MOST_NETWORKS", 1)
     smaller = named(first | {"except": ["20.1.1.1/32"]}, "a")
     assert (await written(cluster, engine, smaller, old)).verdict is Verdict.ALLOW

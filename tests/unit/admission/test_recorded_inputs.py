@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from admission.replaying.inputs import names_in, read_inputs
+from admission.replay.inputs import names_in, read_inputs
 from audit.ledger.records.recorder import LedgerRecorder
 from core.decision.decision import Decision
 from core.decision.document import decode_document

@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from admission.replaying.differing import Effect, differences
-from admission.replaying.saying import Said
-from admission.replaying.standing import End, Ground, Standing, Unknown, standing
+from admission.replay.differing import Effect, differences
+from admission.replay.evaluation import Said
+from admission.replay.outcomes import End, Ground, Standing, Unknown, standing
 from core.decision.decision import Action, Finding, Isolated, Need, Verdict
 from core.decision.document import AccessAnswer, Asked, DecisionDocument, Revisions, TriedProfile
 from kube.cluster.folder import FolderCluster, read_profiles

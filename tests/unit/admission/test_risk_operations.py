@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from admission.risky_operations import of_own_kind, of_what_is_read
+from admission.risk.risky_operations import of_own_kind, of_what_is_read
 from core.base.errors import NotSyncedError
 from core.decision.decision import Action, Verdict
 from core.decision.request import Kind, Operation, Request

@@ -6,7 +6,7 @@ from operator import attrgetter
 import pytest
 from rich.console import Console
 
-from admission.explain import explain
+from admission.explain.explanation import explain
 from cli.explain import print_explanations
 from core.decision.decision import MOST_ASSESSED, AssessedRisk, Decision, Verdict
 from core.decision.document import DecisionDocument, decode_document, encode_document

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from admission.signing_in import MOST_SHOWN
+from admission.objects.sign_ins import MOST_SHOWN
 from core.base.errors import NotSyncedError
 from core.decision.decision import Action, Verdict
 from core.decision.request import Kind, Operation

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from admission.facts import Facts, RiskFacts
-from admission.situation import Situations
+from admission.model.facts import Facts, RiskFacts
+from admission.objects.situation import Situations
 from core.decision.decision import Verdict
 from core.decision.namespaces import Namespace
 from core.kubernetes.pod import Pod

@@ -10,7 +10,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from structlog.testing import capture_logs
 
-from admission.shadowing import MOST_BYTES, MOST_WAITING, Shadow
+from admission.bundles.shadow import MOST_BYTES, MOST_WAITING, Shadow
 from cli.parts import make_engine
 from cli.settings import Settings
 from core.base.errors import BundleRefusedError

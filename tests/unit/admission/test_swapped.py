@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from admission.in_force import InForce
+from admission.bundles.in_force import InForce
 from admission.judge import Judge
 from core.cluster import Cluster
 from core.decision.decision import Decision, Verdict

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from admission.candidates import MAX_PRIVILEGES
+from admission.model.candidates import MAX_PRIVILEGES
 from core.decision.decision import Verdict
 from core.decision.request import Kind
 from policies.engine.embedded_engine import EmbeddedEngine

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from admission.unlisted import MISSHAPEN, NO_TEMPLATE, OWNED
+from admission.objects.unlisted import MISSHAPEN, NO_TEMPLATE, OWNED
 from core.decision.decision import Decision, Verdict
 from core.decision.request import Kind, Operation, Phase
 from core.people.subject import Subject

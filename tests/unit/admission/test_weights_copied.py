@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from admission.weighing_copies import against_copy
+from admission.weights.weighing_copies import against_copy
 from core.base.errors import NotSyncedError
 from core.decision.decision import Verdict
 from core.decision.request import Kind, Operation, Request

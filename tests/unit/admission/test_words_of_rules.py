@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from admission.wording import privilege_message
+from admission.model.messages import privilege_message
 from core.decision.request import Kind
 from policies.engine.embedded_engine import EmbeddedEngine
 from tests.unit.admission.world import Folder, decide, request

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from admission.replaying.differing import Effect
+from admission.replay.differing import Effect
 from audit.ledger.records.frames import Frame, FrameKind
 from cli.replaying.counts import ADVICE, FORMAT, Changed, Count, Left, Of, Replayed
 from core.decision.document import DecisionDocument, decode_document, encode_document

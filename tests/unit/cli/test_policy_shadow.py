@@ -12,7 +12,7 @@ from typing import NoReturn
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from admission.shadowing import Shadow
+from admission.bundles.shadow import Shadow
 from cli import shadow_asking
 from cli.shadow_asking import read_metrics
 from tests.unit.cli.conftest import Run

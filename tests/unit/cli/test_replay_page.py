@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from admission.replaying.differing import Effect
+from admission.replay.differing import Effect
 from cli.replaying.counts import Count, Left, Tallies
 from cli.replaying.page import page
 from cli.replaying.pictures import bars, columns

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from admission.explain import explain
+from admission.explain.explanation import explain
 from cli.decisions import _who
 from cli.explain import _print_root
 from core.decision.document import TracedRoot

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import yaml
 
-from admission.wording import printable
+from admission.model.messages import printable
 from cli.flags import read_flags
 from cli.review import review
 from cli.subjects import make_terms

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from admission.facts import Facts
-from admission.parts import Reading
-from admission.reading import Reader
+from admission.model.facts import Facts
+from admission.model.judged_object import Reading
+from admission.objects.reader import Reader
 from core.kubernetes import pod as k8s
 from core.kubernetes.persistent_volumes import parse_persistent_volume
 from core.profiles.container_profiles import ProfileSet

@@ -1,0 +1,1 @@
+"""What two people approve: exceptions, BreakGlasses, wider profiles and narrower stores."""

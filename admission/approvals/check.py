@@ -1,0 +1,49 @@
+"""Exceptions and approvals carry who wrote them, as it was, and come from who may write them."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from admission.model.facts import Facts
+from admission.model.outcome import NOTHING, Outcome
+from core.decision.decision import Action, Decision, Finding, Verdict
+from core.decision.request import Request
+
+RECORDED: Final = "guards/recorded"
+"""The rule whose findings the mutating webhook mends."""
+
+
+def guards(_: Request, facts: Facts) -> Outcome:
+    """Refuse what is not recorded as the request says, and who may not do this."""
+    guard = facts.guard
+    if guard is None:
+        return NOTHING
+    findings = (*guard.findings, *_not_recorded(guard.recorded, guard.found))
+    if not findings:
+        return NOTHING
+    return Outcome(findings, "It may not be written so, or not by you.")
+
+
+def without_unrecorded(decision: Decision) -> Decision:
+    """Give a decision of the mutating pass without what that pass itself puts right."""
+    left = [finding for finding in decision.findings if finding.rule != RECORDED]
+    if len(left) == len(decision.findings):
+        return decision
+    if left:
+        return msgspec.structs.replace(decision, findings=left)
+    return msgspec.structs.replace(decision, findings=[], verdict=Verdict.ALLOW, message="")
+
+
+def _not_recorded(recorded: Mapping[str, str], found: Mapping[str, str]) -> list[Finding]:
+    return [
+        Finding(
+            RECORDED,
+            Action.DENY,
+            f"metadata.annotations[{name}]",
+            "is not what Sallyport's mutating webhook records here",
+            "Leave it out and try again; if it stays, tell your cluster's operators.",
+        )
+        for name, value in recorded.items()
+        if found.get(name, "") != value
+    ]

@@ -1,0 +1,1 @@
+"""Policy bundles in a running process: in force, watched for, and a candidate in the shadow."""

@@ -1,1 +1,0 @@
-"""The checks of the chain, one a file: `(Request, Facts) -> Outcome`, pure."""

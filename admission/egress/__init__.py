@@ -1,0 +1,1 @@
+"""Requests that touch egress: allowlists, the labels of Pods and users' NetworkPolicies."""

@@ -1,0 +1,223 @@
+"""Labels by which policies know a Pod: the gate alone sets them, as the Pod is created.
+
+Policies select Pods by labels, and whoever may write a Pod writes its labels; so those under
+`egress.sallyport.dev/` are demanded to the letter where they are due, and refused everywhere else,
+whoever asks (docs/adr/0030). It reads the namespace and where the Pod was traced to; in an enrolled
+namespace also whether it is closed, which is in memory (`kube.egress.generated_policies`).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from admission.egress.check import HOST_NETWORK
+from admission.model.facts import EgressFacts, Facts
+from admission.model.judged_object import Reading
+from admission.model.messages import printable
+from core.base.errors import InvalidObjectError
+from core.cluster import Cluster
+from core.decision.decision import Action, Finding, Patch
+from core.decision.namespaces import Namespace
+from core.decision.request import DecodedPod, Operation, Phase, Request
+from core.egress.pod_labels import PREFIX, egress_labels, reserved_labels
+from core.kubernetes.pod import ObjectMeta, Pod, decode_metadata
+from egress.limits.settings import IntentSettings
+
+LABELS: Final = "egress/labels"
+CLOSED: Final = "egress/default-deny"
+_HOST_NETWORK: Final = "spec.hostNetwork"
+
+_POD: Final = ("", "Pod")
+_BINDING: Final = ("", "Binding")
+"""kube-apiserver copies its labels to the Pod, those that the Pod has not (kubernetes
+pkg/registry/core/pod/storage, copyLabelsWithoutOverwriting)."""
+
+_DEFAULT_ACCOUNT: Final = "default"
+"""The service account of a Pod that names none (kubernetes/plugin/pkg/admission/serviceaccount)."""
+
+_AGAIN: Final = (
+    "Submit it again; if this stays, tell your cluster's operators that Sallyport's mutating "
+    "webhook does not run."
+)
+_RESERVED: Final = f"is reserved: only the gate sets labels under {PREFIX}"
+_HEADLINE: Final = "Labels that open egress are the gate's alone."
+_NAME: Final = 80
+"""Characters shown of a label."""
+
+
+@dataclass(frozen=True)
+class Labelling:
+    """Knows which Pods have which labels of the gate's."""
+
+    cluster: Cluster
+    ground: IntentSettings
+
+    async def facts_of(self, request: Request, reading: Reading | str, facts: Facts) -> Facts:
+        """Add which labels are due, and what is wrong with those that are there.
+
+        Raises:
+            InvalidObjectError: its metadata has not the shape that Kubernetes gives it.
+            NotSyncedError: it is not known whether an enrolled namespace is closed.
+        """
+        beside = self._beside(reading, facts)
+        found = None if request.running else await self._found(request, reading, facts)
+        if beside:
+            found = msgspec.structs.replace(found or EgressFacts(), beside=beside)
+        return msgspec.structs.replace(facts, egress=found) if found else facts
+
+    def _beside(self, reading: Reading | str, facts: Facts) -> tuple[Finding, ...]:
+        """Warn of Pods that no policy holds; so they stand in the sweep's reports too."""
+        place = facts.namespace
+        if isinstance(reading, str) or place is None or not self.ground.enrols(place):
+            return ()
+        return tuple(
+            _on_node(part.template.place(_HOST_NETWORK) if part.template else _HOST_NETWORK)
+            for part, pod in zip(reading.parts, reading.pods, strict=False)
+            if pod.spec.host_network
+        )
+
+    def holds(self, request: Request, namespace: Namespace | None) -> bool:
+        """Say whether a request that cannot be judged is refused whatever its namespace's mode is.
+
+        A label that nobody looked at would open what it names, today or once it is enrolled.
+        """
+        kind = request.kind.group, request.kind.kind
+        if kind not in {_POD, _BINDING} or request.phase is None:
+            return False
+        if kind == _POD and namespace is not None and self.ground.enrols(namespace):
+            return True
+        try:
+            return bool(_reserved(_metadata(request)))
+        except InvalidObjectError:
+            return True
+
+    async def _found(
+        self, request: Request, reading: Reading | str, facts: Facts
+    ) -> EgressFacts | None:
+        kind = request.kind.group, request.kind.kind
+        if kind == _POD:
+            if request.operation is Operation.UPDATE:
+                return _wrong(_changed(request))
+            if not isinstance(reading, str):
+                return await self._of_new_pod(request, reading.pods[0], facts)
+            return _wrong(_none_due(_metadata(request)))  # A static Pod that a node shows.
+        if kind == _BINDING:
+            return _wrong(_none_due(_metadata(request)))
+        return None if isinstance(reading, str) else _wrong(_in_templates(reading))
+
+    async def _of_new_pod(self, request: Request, pod: Pod, facts: Facts) -> EgressFacts | None:
+        place = facts.namespace
+        if request.phase is None or place is None or not self.ground.enrols(place):
+            return _wrong(_none_due(pod.metadata))
+        root = facts.root
+        account = pod.spec.service_account_name or pod.spec.service_account or _DEFAULT_ACCOUNT
+        due = egress_labels(account, (root.kind, root.name) if root else None)
+        others = (_unknown(key) for key in _reserved(pod.metadata) if key not in due)
+        if request.phase is Phase.MUTATING:
+            return EgressFacts(tuple(others), _HEADLINE, due=due)
+        wrong = (*_not_due(pod.metadata, due), *others)
+        if await self.cluster.closed(place.name):
+            return _wrong(wrong)
+        return EgressFacts((*wrong, _not_closed()), "Its namespace is not closed yet: try again.")
+
+
+def label_patches(request: Request, facts: Facts) -> list[Patch]:
+    """Give what the mutating pass sets on a new Pod, over whatever its author wrote there.
+
+    So what somebody copied from a Pod that runs, or restores from a backup, gets its own.
+    """
+    due = facts.egress.due if facts.egress else {}
+    if not due or request.phase is not Phase.MUTATING:
+        return []
+    there = _metadata(request).labels
+    if not there:
+        return [{"op": "add", "path": "/metadata/labels", "value": dict(due)}]
+    return [
+        {"op": "add", "path": f"/metadata/labels/{key.replace('/', '~1')}", "value": value}
+        for key, value in due.items()
+        if there.get(key) != value
+    ]
+
+
+def _wrong(findings: tuple[Finding, ...]) -> EgressFacts | None:
+    return EgressFacts(findings, _HEADLINE) if findings else None
+
+
+def _none_due(metadata: ObjectMeta) -> tuple[Finding, ...]:
+    return tuple(map(_unknown, _reserved(metadata)))
+
+
+def _not_due(metadata: ObjectMeta, due: Mapping[str, str]) -> Iterator[Finding]:
+    there = metadata.labels or {}
+    for key, value in due.items():
+        if key not in there:
+            yield _finding(key, "is missing: policies know the Pod by it", _AGAIN)
+        elif there[key] != value:
+            message = f"must be {value}, which only the gate sets"
+            yield _finding(key, message, f"Leave the label out of your manifest. {_AGAIN}")
+
+
+def _changed(request: Request) -> tuple[Finding, ...]:
+    """Refuse every change; what is wrong already, and stays, keeps no Pod from being ended."""
+    new = _reserved(_metadata(request))
+    if request.old_object is None:
+        return tuple(map(_unknown, new))
+    old = _reserved(decode_metadata(request.old_object, request.kind.kind))
+    message = "is the gate's own label, which never changes"
+    return tuple(
+        _finding(key, message, "Leave it as it was." if key in old else "Leave the label out.")
+        for key in sorted({*old, *new})
+        if old.get(key) != new.get(key)
+    )
+
+
+def _in_templates(reading: Reading) -> tuple[Finding, ...]:
+    remedy = "Take it out of the template: the gate sets it on the Pods, where it is due."
+    return tuple(
+        Finding(LABELS, Action.DENY, part.template.place(_path(key)), _RESERVED, remedy)
+        for part, pod in zip(reading.parts, reading.pods, strict=False)
+        if part.template is not None
+        for key in _reserved(pod.metadata)
+    )
+
+
+def _on_node(path: str) -> Finding:
+    message = "puts the Pod on its node's network, where no policy of egress holds it"
+    remedy = "Leave it out, unless the Pod needs the node's network itself."
+    return Finding(HOST_NETWORK, Action.WARN, path, message, remedy)
+
+
+def _not_closed() -> Finding:
+    message = "is enrolled for egress, and its policy sallyport-default-deny is not in place yet"
+    remedy = (
+        "Try again in some seconds; if this stays, tell your cluster's operators that Sallyport's "
+        "control does not write it."
+    )
+    return Finding(CLOSED, Action.DENY, "metadata.namespace", message, remedy)
+
+
+def _unknown(key: str) -> Finding:
+    return _finding(key, _RESERVED, "Leave the label out.")
+
+
+def _finding(key: str, message: str, remedy: str) -> Finding:
+    return Finding(LABELS, Action.DENY, _path(key), message, remedy)
+
+
+def _path(key: str) -> str:
+    return f"metadata.labels[{printable(key, _NAME)}]"
+
+
+def _reserved(metadata: ObjectMeta) -> Mapping[str, str]:
+    return reserved_labels(metadata.labels) if metadata.labels else {}
+
+
+def _metadata(request: Request) -> ObjectMeta:
+    submitted = request.submitted
+    if isinstance(submitted, DecodedPod):
+        return submitted.pod.metadata
+    if submitted is None:
+        raise InvalidObjectError(request.kind.kind, "object", "the review holds none")
+    return decode_metadata(submitted, request.kind.kind)

@@ -1,0 +1,260 @@
+"""Who wrote an exception, and who approves what: read from the request, never from the object.
+
+The mutating webhook records it in annotations; the validating one demands that they are there, and
+that whoever asks may do this. It reads one object from the cluster: these kinds are rare.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from admission.approvals.opening import Opening, annotations_of, ends_within, finding_of, writers_of
+from admission.approvals.profile_widening import Widening
+from admission.approvals.store_narrowing import Narrowing, is_of_store
+from admission.egress.allowlists import Allowlisting
+from admission.model.candidates import candidates
+from admission.model.facts import Facts, GuardFacts
+from admission.profiles.access_reviews import Rights
+from core.approvals import approvals, break_glass, exceptions
+from core.approvals.approvals import Approval, ApprovedObject, account_of, parse_approval
+from core.approvals.break_glass import BreakGlass
+from core.approvals.exceptions import PolicyException, parse_exception
+from core.base import names
+from core.base.errors import InvalidObjectError
+from core.cluster import Cluster
+from core.decision.decision import Action, Finding
+from core.decision.request import Operation, Request
+from core.egress import allowlists
+from core.egress.allowlists import EgressAllowlist, EgressDestinations
+from core.people.approvable import UntypedObject, read_object
+from core.people.two_person import (
+    ApprovalTerms,
+    Person,
+    is_writer,
+    person_of,
+    why_may_not_approve,
+    write_person,
+)
+from core.weights import access_grants, stores
+from core.weights.access_grants import AccessGrant, parse_grant
+from egress.limits.settings import DEFAULT_INTENT_SETTINGS as GROUND
+from egress.limits.settings import IntentSettings
+
+_INTENTS: Final = frozenset({allowlists.KIND, allowlists.SET_KIND})
+_KINDS: Final = frozenset(
+    {exceptions.KIND, break_glass.KIND, *approvals.APPROVES, *_INTENTS, access_grants.KIND}
+)
+
+_ROLES: Final = {
+    names.EXCEPTIONS_TIER: "sallyport-approve",
+    names.BREAK_GLASS_TIER: "sallyport-approve-break-glass",
+    names.PROFILES_TIER: "sallyport-approve-profiles",
+    names.EGRESS_TIER: "sallyport-approve-egress",
+    names.GRANTS_TIER: "sallyport-approve-grants",
+}
+"""The shipped ClusterRoles that give the right to a tier."""
+
+_ON_EXCEPTIONS: Final = (names.AUTHOR_ANNOTATION, names.EDITORS_ANNOTATION)
+_ON_APPROVALS: Final = (
+    names.APPROVER_ANNOTATION,
+    names.APPROVER_ACCOUNT_ANNOTATION,
+    names.APPROVED_UID_ANNOTATION,
+    names.APPROVED_DIGEST_ANNOTATION,
+)
+
+
+Approved = PolicyException | BreakGlass | EgressAllowlist | EgressDestinations | AccessGrant
+
+
+@dataclass(frozen=True)
+class Guards:
+    """Knows what must be recorded on exceptions and approvals, and who may write them."""
+
+    cluster: Cluster
+    terms: ApprovalTerms
+    clock: Callable[[], float]
+    ground: IntentSettings = GROUND
+
+    def judges(self, request: Request) -> bool:
+        """Say whether the request's object is one of them."""
+        if request.kind.group != names.GROUP:
+            return False
+        if request.kind.kind == stores.KIND:
+            return is_of_store(request)
+        widens = self.terms.profiles and request.kind.kind == approvals.PROFILE
+        written = request.operation in {Operation.CREATE, Operation.UPDATE}
+        return written and (widens or request.kind.kind in _KINDS)
+
+    async def gather(self, request: Request, facts: Facts) -> GuardFacts:
+        """Give what must be recorded, what is, and what speaks against the request.
+
+        Raises:
+            CannotJudgeError: something that must be known cannot be.
+            InvalidObjectError: the object does not have its kind's shape.
+        """
+        if (apart := self._apart(request.kind.kind)) is not None:
+            return await apart.gather(request)
+        if request.object is None:
+            raise InvalidObjectError(request.kind.kind, "object", "the review holds none")
+        raw, old = request.object, _before(request)
+        if request.kind.kind == exceptions.KIND:
+            exception = parse_exception(raw, request.namespace)
+            return await self._of_exception(request, exception, old, facts)
+        if request.kind.kind == access_grants.KIND:
+            return self._of_grant(request, parse_grant(raw, request.namespace), old)
+        approval = parse_approval(raw, request.namespace, request.kind.kind)
+        if old is not None:
+            return _unchanged(approval, old)
+        return await self._of_approval(request, approval)
+
+    def _apart(self, kind: str) -> Opening | Widening | Narrowing | Allowlisting | None:
+        """Give who knows a kind that has rules of its own."""
+        if kind == break_glass.KIND:
+            return Opening(self.cluster, self.terms, self.clock)
+        if kind == approvals.PROFILE:
+            return Widening(self.cluster, self.terms, self.clock)
+        if kind == stores.KIND:
+            return Narrowing(self.cluster, self.terms, self.clock)
+        if kind in _INTENTS:
+            return Allowlisting(self.cluster, self.ground, self.clock)
+        return None
+
+    async def _of_exception(
+        self, request: Request, exception: PolicyException, old: UntypedObject | None, facts: Facts
+    ) -> GuardFacts:
+        found = annotations_of(exception.meta.annotations, _ON_EXCEPTIONS)
+        who = person_of(request.subject)
+        if old is not None and old.digest == exception.approvable.digest:
+            return GuardFacts(annotations_of(old.meta.annotations, _ON_EXCEPTIONS), found)
+        findings = ends_within(self.clock(), exception.expires, exceptions.MAX_DAYS)
+        if exception.privileges and not await self._may_use(request, exception, facts):
+            findings += (_may_not_use(exception),)
+        return GuardFacts(writers_of(old.meta if old else None, who), found, findings)
+
+    def _of_grant(
+        self, request: Request, grant: AccessGrant, old: UntypedObject | None
+    ) -> GuardFacts:
+        found = annotations_of(grant.meta.annotations, _ON_EXCEPTIONS)
+        if old is not None and old.digest == grant.approvable.digest:
+            return GuardFacts(annotations_of(old.meta.annotations, _ON_EXCEPTIONS), found)
+        recorded = writers_of(old.meta if old else None, person_of(request.subject))
+        findings = ends_within(self.clock(), grant.expires, access_grants.MAX_DAYS)
+        if self.cluster.weights.stores().named(grant.spec.store) is None:
+            findings += (_no_store(grant),)
+        return GuardFacts(recorded, found, findings)
+
+    async def _may_use(self, request: Request, exception: PolicyException, facts: Facts) -> bool:
+        """Say whether the requester may use one profile that covers all that is excused."""
+        namespace = await self.cluster.namespace(request.namespace)
+        privileges = dict.fromkeys(sorted(exception.privileges), 1)
+        tried = candidates(facts.profiles, namespace, privileges)
+        rights = Rights(self.cluster, (request.subject,), request.namespace)
+        return any((await rights.usable(tried, advise=False)).values())
+
+    async def _of_approval(self, request: Request, approval: Approval) -> GuardFacts:
+        subject = request.subject
+        wanted = approval.spec.for_
+        tier = approvals.TIERS[wanted.kind]
+        proposed = wanted.kind in approvals.PROPOSED
+        what = None if proposed else await self._approved(request.namespace, wanted)
+        uid, digest = (what.meta.uid, what.approvable.digest) if what else ("", "")
+        if proposed:  # What is approved is not written yet: whoever writes it is compared then.
+            uid = approvals.proposal_uid(wanted.kind, wanted.uid)
+            digest = wanted.digest or ""
+        recorded = {
+            names.APPROVER_ANNOTATION: write_person(person_of(subject)),
+            names.APPROVER_ACCOUNT_ANNOTATION: msgspec.json.encode(account_of(subject)).decode(),
+            names.APPROVED_UID_ANNOTATION: uid,
+            names.APPROVED_DIGEST_ANNOTATION: digest,
+        }
+        days = approvals.MAX_DAYS_OF_PROPOSAL if proposed else approvals.MAX_DAYS
+        findings = ends_within(self.clock(), approval.expires, days)
+        if why := why_may_not_approve(subject, self.terms):
+            remedy = "Let another person approve it."
+            findings += (finding_of("approvals/approver", "", why, remedy),)
+        elif not await self.cluster.allowed(
+            subject, names.APPROVE_VERB, names.TIERS_RESOURCE, tier, ""
+        ):
+            findings += (_may_not_approve(tier),)
+        if not proposed:
+            findings += _against(approval, what, person_of(subject))
+        found = annotations_of(approval.meta.annotations, _ON_APPROVALS)
+        return GuardFacts(recorded, found, findings)
+
+    async def _approved(self, namespace: str, wanted: ApprovedObject) -> Approved | None:
+        if wanted.kind == break_glass.KIND:
+            return await self.cluster.break_glasses.read(wanted.name)
+        if wanted.kind == allowlists.KIND:
+            return await self.cluster.intents.allowlist(namespace, wanted.name)
+        if wanted.kind == allowlists.SET_KIND:
+            return await self.cluster.intents.destinations(wanted.name)
+        if wanted.kind == access_grants.KIND:
+            return await self.cluster.weights.read_grant(namespace, wanted.name)
+        return await self.cluster.exceptions.read(namespace, wanted.name)
+
+
+def _before(request: Request) -> UntypedObject | None:
+    if request.operation is not Operation.UPDATE or request.old_object is None:
+        return None
+    return read_object(request.old_object, request.kind.kind, request.namespace)
+
+
+def _unchanged(approval: Approval, old: UntypedObject) -> GuardFacts:
+    """Demand that an approval stays as it was recorded."""
+    findings: tuple[Finding, ...] = ()
+    if approval.digest != old.digest:
+        remedy = "Delete it, and create another one."
+        findings = (finding_of("approvals/unchanged", "spec", "never changes", remedy),)
+    recorded = annotations_of(old.meta.annotations, _ON_APPROVALS)
+    return GuardFacts(recorded, annotations_of(approval.meta.annotations, _ON_APPROVALS), findings)
+
+
+def _against(approval: Approval, what: Approved | None, who: Person) -> tuple[Finding, ...]:
+    """Say what of the object speaks against approving it."""
+    rule, wanted = "approvals/object", approval.spec.for_
+    if what is None:
+        here = " in this namespace" if approval.meta.namespace else ""
+        message = f"there is no {wanted.kind} {wanted.name}{here}"
+        return (finding_of(rule, "spec.for.name", message, "Name one that exists."),)
+    found: tuple[Finding, ...] = ()
+    if not what.approvable.author:
+        message = "its author was not recorded, so nobody can approve it"
+        remedy = "Delete it and create it again, through the gate."
+        found += (finding_of(rule, "spec.for.name", message, remedy),)
+    if is_writer(who, what.approvable):
+        message = "you wrote it, or changed it: nobody approves their own"
+        found += (finding_of("approvals/own", "spec.for.name", message, "Let others approve it."),)
+    seen = {
+        "uid": (wanted.uid, what.meta.uid),
+        "digest": (wanted.digest, what.approvable.digest),
+    }
+    for field, (expected, now) in seen.items():
+        if expected is not None and expected != now:
+            message = f"it is no longer as you saw it: its {field} is {now}"
+            remedy = "Look at it again, then approve it as it is now."
+            found += (finding_of(rule, f"spec.for.{field}", message, remedy),)
+    return found
+
+
+def _no_store(grant: AccessGrant) -> Finding:
+    message = f"{grant.spec.store} is no WeightStore of this cluster: it would give nothing"
+    remedy = "Name one that kubectl get weightstores shows."
+    return Finding("grants/store", Action.WARN, "spec.store", message, remedy)
+
+
+def _may_not_use(exception: PolicyException) -> Finding:
+    shown = ", ".join(sorted(exception.privileges)[:4])
+    message = f"you may use no profile here that covers what it excuses ({shown})"
+    remedy = "Let someone write it who may use a profile that covers all of it."
+    return finding_of("exceptions/use", "spec.excuses", message, remedy)
+
+
+def _may_not_approve(tier: str) -> Finding:
+    message = "you do not have the right to approve"
+    remedy = (
+        f"Ask for the verb approve on approvaltiers.sallyport.dev/{tier} by a ClusterRoleBinding "
+        f"(ClusterRole {_ROLES[tier]})."
+    )
+    return finding_of("approvals/right", "", message, remedy)

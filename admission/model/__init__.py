@@ -1,0 +1,1 @@
+"""Values that all subjects share: facts, the judged object, candidates, outcomes, messages."""

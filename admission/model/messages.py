@@ -1,0 +1,172 @@
+"""Puts decisions into words for the person who is refused."""
+
+import urllib.parse
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import groupby
+
+from admission.model.outcome import Outcome
+from core.decision.decision import Finding
+from core.profiles.container_profiles import Profile
+
+_LINE = 120
+"""Longest first line, in characters."""
+
+_PATH = 300
+"""Characters shown of a field's path or a privilege: its author chooses annotations' names."""
+
+_MOMENT = 35
+"""Characters of an RFC 3339 time; the line that shows it stays under 120."""
+
+_PLACES = 5
+"""Further places shown of one finding."""
+
+_MOST_REMEMBERED = 256
+"""Messages of privileges: those of well-known ones come again and again. One of a long path has up
+to 12 KB."""
+
+_SHOWN = 25
+"""Findings shown in a message; the decision holds them all."""
+
+
+def listed(words: Iterable[str], most: int) -> str:
+    """Give `a, b, c or 4 others`; short enough for a sentence."""
+    words = list(words)
+    shown = words[:most]
+    if len(words) > most:
+        left = len(words) - most
+        return f"{', '.join(shown)} or {left} other{'' if left == 1 else 's'}"
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
+
+
+@lru_cache(_MOST_REMEMBERED)
+def privilege_message(template: str, privilege: str) -> str:
+    """Fill a rule's message with the privilege's value, decoded and made safe to print.
+
+    A privilege of two segments has no `{rest}`: then it is the second. After the slash of a
+    path, that of the node's root (`%2F`) is not said again.
+    """
+    _, _, value = privilege.partition("/")
+    _, _, rest = value.partition("/")
+    said = printable(urllib.parse.unquote(rest or value), 80)
+    if "/{rest}" in template:
+        said = said.removeprefix("/")
+    return rule_message(template.replace("{rest}", said), urllib.parse.unquote(value))
+
+
+def rule_message(template: str, value: str) -> str:
+    """Fill a rule's message with what it speaks of, made safe to print."""
+    return template.replace("{value}", printable(value, 80))
+
+
+def printable(text: str, most: int) -> str:
+    """Give `text` without control characters, cut to `most` characters."""
+    safe = text[: most + 1]
+    if not safe.isprintable():
+        safe = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in safe)
+    return safe if len(safe) <= most else safe[: most - 1] + "…"
+
+
+def refusal(
+    what: str, outcomes: Sequence[Outcome], decision: str, asides: Iterable[str] = ()
+) -> str:
+    """Give the message of a refusal: one line of what, then each finding and its remedy."""
+    speaking = [outcome for outcome in outcomes if outcome.findings]
+    first = f"{printable(what, _LINE)}: " + " ".join(outcome.headline for outcome in speaking)
+    lines = [first if len(first) < _LINE else first[: _LINE - 2] + "…", ""]
+    groups = [group for outcome in speaking for group in _grouped(outcome.findings)]
+    for number, group in enumerate(groups[:_SHOWN], 1):
+        lines += _entry(number, group)
+    if len(groups) > _SHOWN:
+        lines.append(f"… and {len(groups) - _SHOWN} more: sallyport review -o json FILE shows all.")
+    lines.append("")
+    lines += [line for outcome in speaking for line in outcome.advice]
+    lines += [printable(aside, _PATH) for aside in asides]
+    lines.append(f"Decision {decision}")
+    return "\n".join(lines)
+
+
+def not_judged(what: str, why: str, remedy: str, decision: str) -> str:
+    """Give the message of an error: nobody said no, but nobody could say yes."""
+    return (
+        f"{printable(what, 64)} could not be judged. This is an error, not a denial.\n\n"
+        f"{why}\n{remedy}\nDecision {decision}"
+    )
+
+
+def warnings(outcomes: Sequence[Outcome], decision: str, announced: str = "") -> list[str]:
+    """Give one short line for each finding, as kubectl prints warnings; remedies where they fit.
+
+    `announced` is from when its namespace is to enforce, where that is said.
+    """
+    last = f"Sallyport would refuse this in a namespace that enforces; decision {decision}"
+    if announced:
+        shown = printable(announced, _MOMENT)
+        last = (
+            f"This namespace is to enforce from {shown} on: it is refused then; decision {decision}"
+        )
+    return [*shown_lines(outcomes), last]
+
+
+def notices(
+    outcomes: Sequence[Outcome], decision: str, profile: Profile, catalogue: int
+) -> list[str]:
+    """Give the same of what is admitted today, since the profile knows no newer catalogue."""
+    why = (
+        f"The profile {profile.name} is written for catalogue {profile.catalogue}, "
+        f"these privileges are of {catalogue}"
+    )
+    last = (
+        f"Sallyport will refuse this once spec.catalogue of the profile is {catalogue}, "
+        f"unless it covers them; decision {decision}"
+    )
+    return [*shown_lines(outcomes), why, last]
+
+
+def shown_lines(outcomes: Sequence[Outcome]) -> list[str]:
+    """Give one short line for each finding; remedies where they fit."""
+    lines = []
+    for outcome in outcomes:
+        for group in _grouped(outcome.findings):
+            line = _said(group[0])
+            whole = f"{line}. {group[0].remedy}"
+            lines.append(whole if len(whole) <= _LINE else line)
+    return lines
+
+
+def told_lines(outcomes: Sequence[Outcome]) -> list[str]:
+    """Give a line for each finding, and one for its remedy."""
+    groups = [group for outcome in outcomes for group in _grouped(outcome.findings)]
+    return [line for group in groups for line in (_said(group[0]), group[0].remedy)]
+
+
+def _said(finding: Finding) -> str:
+    path = printable(finding.path, _PATH)
+    return f"{path}: {finding.message}" if path else finding.message
+
+
+def _grouped(findings: Sequence[Finding]) -> list[list[Finding]]:
+    """Put the same finding of several containers together, in the order of the first."""
+    order: dict[tuple[str, str], int] = {}
+    for finding in findings:
+        order.setdefault((finding.rule, finding.message), len(order))
+    ranked = sorted(findings, key=lambda finding: order[finding.rule, finding.message])
+    return [list(group) for _, group in groupby(ranked, lambda f: (f.rule, f.message))]
+
+
+def _entry(number: int, group: Sequence[Finding]) -> list[str]:
+    first = group[0]
+    who = f" (container {printable(first.container, 63)})" if first.container else ""
+    place = f"{printable(first.path, _PATH)}{who}: " if first.path else ""
+    lines = [f"{number}. {place}{first.message}"]
+    others = [printable(finding.path, _PATH) for finding in group[1:]]
+    if others:
+        more = f" and {len(others) - _PLACES} more" if len(others) > _PLACES else ""
+        lines.append(f"   also at: {', '.join(others[:_PLACES])}{more}")
+    lines.append(f"   Fix: {first.remedy}")
+    tail = f"rule {first.rule}"
+    if first.privilege:
+        covered = listed(first.covered_by, 4) if first.covered_by else "no profile"
+        tail += f"; privilege {printable(first.privilege, _PATH)}, covered by {covered}"
+    lines.append(f"   ({tail})")
+    return lines

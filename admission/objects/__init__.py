@@ -1,0 +1,1 @@
+"""Kinds of objects and requests: what of each is judged, for whom, by which policies."""

@@ -1,0 +1,267 @@
+"""Reads the object of a request: what of it is judged, for whom, and where rights are asked.
+
+Of the cluster it asks what is in memory: which PersistentVolume a claim is bound to.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+import msgspec
+
+from admission.model.facts import Facts
+from admission.model.judged_object import Part, Reading
+from admission.objects.unlisted import read_unlisted
+from admission.objects.workloads import noted, read_workload
+from admission.weights.weighing_copies import SNAPSHOT
+from core.base.errors import InvalidObjectError
+from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.cluster import Cluster
+from core.decision.namespaces import Mode
+from core.decision.request import DecodedPod, Operation, Request
+from core.kubernetes.persistent_volumes import PersistentVolume, parse_persistent_volume
+from core.kubernetes.pod import Pod, decode_pod
+from core.kubernetes.workload_kinds import WORKLOADS, may_carry
+from core.people.subject import Subject, service_account_subject
+from identity.profile_subjects import (
+    CLAIM_MAKERS,
+    VOLUME_BINDERS,
+    Controllers,
+    is_mirror,
+    pod_service_account,
+    subjects_of_pod,
+)
+from identity.requester_note import PROFILE_PATH
+from policies.projection.objects import OBJECT_KINDS, project_object, project_persistent
+from policies.projection.pods import mark_added, project
+from policies.projection.rbac import KINDS
+from policies.site.fields import NO_DECLARED_FIELDS, NO_FIELDS, POD, DeclaredFields
+
+_BINDING: Final = "a volume is bound to a claim"
+_JUDGED_BEFORE: Final = "it is made from a template that was judged for its author"
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Knows the kinds that carry privileges."""
+
+    cluster: Cluster
+    controllers: Controllers
+    reads: DeclaredFields = NO_DECLARED_FIELDS
+    """What a site's rules read of Pods."""
+
+    def judges(self, request: Request) -> bool:
+        """Say whether objects of the request's kind are judged."""
+        kind = _group_kind(request)
+        return kind in JUDGED_KINDS or may_carry(*kind)
+
+    def read(self, request: Request, facts: Facts) -> Reading | str:
+        """Read the object, or say why it is left alone.
+
+        Raises:
+            InvalidObjectError: the object does not have its kind's shape.
+            NotSyncedError: the cluster's volumes are not known.
+        """
+        if request.submitted is None:
+            raise InvalidObjectError(request.kind.kind, "object", "the review holds none")
+        kind = _group_kind(request)
+        reader = _READERS.get(kind)
+        if reader is None:
+            claimed = partial(self.claimed, request.namespace)
+            if kind not in WORKLOADS:
+                return read_unlisted(request, claimed, self.controllers, self.reads)
+            return read_workload(WORKLOADS[kind], request, claimed, self.controllers, self.reads)
+        reading = reader(self, request, facts)
+        if isinstance(reading, str) or not _is_update(request):
+            return reading
+        before = msgspec.structs.replace(request, submitted=request.old_object, old_object=None)
+        old = self.read(before, facts)
+        same = isinstance(old, Reading) and _same(old, reading)
+        return "the update changes nothing that is judged" if same else reading
+
+    def read_pod(self, request: Request, facts: Facts) -> Reading | str:
+        """Read a Pod."""
+        pod = _pod_of(request.submitted)
+        if is_mirror(request.subject, pod):
+            return "a node shows a static Pod that it already runs"
+        placed = request.running or request.operation is not Operation.CREATE
+        claimed = partial(self.claimed, request.namespace)
+        projection = project(pod, claimed, placed=placed, weighed=facts.weighs(pod))
+        subjects = self._subjects(request, pod, facts.mode)
+        if is_debug(request) and request.old_object is not None:
+            projection = mark_added(projection, _pod_of(request.old_object))
+            subjects = subjects[:1]  # As of whoever enters: of the Pod's account nothing is asked.
+        name = noted(pod.metadata)
+        return Reading(
+            (Part(projection, fields=self._fields(request)),),
+            subjects,
+            request.namespace,
+            metadata=pod.metadata,
+            named=(name, PROFILE_PATH) if name else None,
+            uid=pod.metadata.uid or "",
+            always=True,
+            pods=(pod,),
+        )
+
+    def _fields(self, request: Request) -> bytes:
+        if not self.reads.reads(POD):
+            return NO_FIELDS
+        try:
+            return self.reads.fields_of(POD, _json(request))
+        except DECODE_ERRORS as error:
+            raise decode_error("Pod", error) from error
+
+    def claimed(self, namespace: str, name: str, names: str) -> tuple[PersistentVolume, ...]:
+        """Give the volumes of a claim: those on a node that it has, and one that it will name."""
+        claim = f"{namespace}/{name}"
+        taken = self._taken(claim, names)
+        return (*self.cluster.claimed(claim), *([taken] if taken else ()))
+
+    def _taken(self, claim: str, names: str) -> PersistentVolume | None:
+        """Give the volume that a claim takes by naming it; None where it is kept for the claim."""
+        volume = self.cluster.volume(names) if names else None
+        return volume if volume and volume.claim != claim else None
+
+    def _subjects(self, request: Request, pod: Pod, mode: Mode) -> tuple[Subject, ...]:
+        """Give whose rights count.
+
+        Of a Pod that runs, nothing says who made it. A profile noted on one that nothing owns
+        was its maker's when the gate admitted it, where the namespace enforces; every other Pod
+        stands on its service account (docs/adr/0013).
+        """
+        if not request.running:
+            return subjects_of_pod(request.subject, pod, request.namespace, self.controllers)
+        if mode is Mode.ENFORCE and noted(pod.metadata) and not pod.metadata.owner_references:
+            return ()
+        return (pod_service_account(pod, request.namespace),)
+
+    def read_volume(self, request: Request, _: Facts) -> Reading | str:
+        """Read a PersistentVolume: kept for a claim, its author needs the right there alone.
+
+        A volume that is bound to a claim is given to the claim's namespace: then whoever may
+        run there must have the right, whose measure is the namespace's default service account.
+        """
+        volume = parse_persistent_volume(_json(request))
+        namespace = volume.claim.partition("/")[0]
+        given = bool(volume.claim) and self._was_free(request, volume)
+        binds = request.subject.username in VOLUME_BINDERS
+        if binds and not (given and "hostPath" in volume.types):
+            return f"{_BINDING} that may have it" if given else "its controller keeps it"
+        subjects: tuple[Subject, ...] = () if binds else (request.subject,)
+        if given and "hostPath" in volume.types:
+            subjects += (service_account_subject(namespace, "default"),)
+        place = "spec.local" if volume.local else "spec"
+        projection = project_persistent(volume, place)
+        return Reading((Part(projection),), subjects, namespace, claim=volume.claim)
+
+    def _was_free(self, request: Request, volume: PersistentVolume) -> bool:
+        if request.operation is not Operation.UPDATE or request.old_object is None:
+            return False
+        return parse_persistent_volume(request.old_object).claim != volume.claim
+
+    def read_claim(self, request: Request, _: Facts) -> Reading | str:
+        """Read a PersistentVolumeClaim: one that names a volume not kept for it takes it.
+
+        What a workload's controller makes is judged by the namespace's default service account:
+        the controller's own rights never count.
+        """
+        try:
+            claim = msgspec.json.decode(_json(request), type=_Claim)
+        except DECODE_ERRORS as error:
+            raise decode_error("PersistentVolumeClaim", error) from error
+        if not claim.spec.volume_name:
+            return "it names no volume"
+        subject = request.subject
+        if subject.username in VOLUME_BINDERS and request.operation is Operation.UPDATE:
+            return f"{_BINDING}: the volume's own update is judged"
+        if self.controllers.is_any(subject.username):
+            subject = service_account_subject(request.namespace, "default")
+        elif subject.username in CLAIM_MAKERS:
+            return _JUDGED_BEFORE
+        volume = self._taken(f"{request.namespace}/{request.name}", claim.spec.volume_name)
+        if volume is None:
+            return "the volume that it names is kept for it, or is not there"
+        projection = project_persistent(volume, "spec.volumeName")
+        return Reading((Part(projection),), (subject,), request.namespace)
+
+    def read_snapshot(self, _request: Request, _: Facts) -> Reading | str:
+        """Leave a snapshot alone: it gives no privilege. What it copies may be model weights."""
+        return "a snapshot needs no privilege"
+
+    def read_other(self, request: Request, _: Facts) -> Reading | str:
+        """Read a class, a driver or a claim for devices."""
+        if request.subject.username in CLAIM_MAKERS:
+            return _JUDGED_BEFORE
+        projection = project_object(request.kind.group, request.kind.kind, _json(request))
+        return Reading((Part(projection),), (request.subject,), request.namespace)
+
+
+class _ClaimSpec(msgspec.Struct, frozen=True, rename="camel"):
+    volume_name: str | None = None
+
+
+class _Claim(msgspec.Struct):
+    spec: _ClaimSpec = _ClaimSpec()
+
+
+_READERS: Final[Mapping[tuple[str, str], Callable[[Reader, Request, Facts], Reading | str]]] = {
+    ("", "Pod"): Reader.read_pod,
+    ("", "PersistentVolume"): Reader.read_volume,
+    ("", "PersistentVolumeClaim"): Reader.read_claim,
+    SNAPSHOT: Reader.read_snapshot,
+    **dict.fromkeys(sorted(OBJECT_KINDS), Reader.read_other),
+}
+
+JUDGED_KINDS: Final = frozenset(_READERS) | WORKLOADS.keys()
+"""Group and kind of the objects whose privileges are judged."""
+
+NAMESPACED_KINDS: Final = frozenset(
+    {
+        ("", "Pod"),
+        ("", "PersistentVolumeClaim"),
+        SNAPSHOT,
+        ("resource.k8s.io", "ResourceClaim"),
+        ("resource.k8s.io", "ResourceClaimTemplate"),
+        *(kind for kind in KINDS if not kind[1].startswith("Cluster")),
+        *(each.group_kind for each in WORKLOADS.values() if each.namespaced),
+    }
+)
+"""Those of them that lie in a namespace."""
+
+
+def is_debug(request: Request) -> bool:
+    """Say whether a request adds a container to a Pod that runs (`kubectl debug`)."""
+    return (
+        _is_update(request)
+        and _group_kind(request) == ("", "Pod")
+        and request.subresource == "ephemeralcontainers"
+    )
+
+
+def _is_update(request: Request) -> bool:
+    return request.operation is Operation.UPDATE and request.old_object is not None
+
+
+def _same(old: Reading, new: Reading) -> bool:
+    """Say whether nothing that is judged differs: who asks for an update does not matter then."""
+    return (
+        (old.namespace, old.claim) == (new.namespace, new.claim)
+        and old.named == new.named
+        and old.parts == new.parts
+    )
+
+
+def _group_kind(request: Request) -> tuple[str, str]:
+    return request.kind.group, request.kind.kind
+
+
+def _json(request: Request) -> msgspec.Raw:
+    return request.object or msgspec.Raw()
+
+
+def _pod_of(submitted: msgspec.Raw | DecodedPod | None) -> Pod:
+    pod = submitted.pod if isinstance(submitted, DecodedPod) else decode_pod(submitted or b"")
+    if not pod.spec.containers:
+        raise InvalidObjectError("Pod", "spec.containers", "must hold at least one container")
+    return pod

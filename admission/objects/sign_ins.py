@@ -1,0 +1,96 @@
+"""Reads what the Pods of a request can sign in to Entra ID as, and where that is seen.
+
+It reads memory, and of a service account only where a Pod has a token for Entra.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from admission.model.entering import in_pod
+from admission.model.judged_object import Reading
+from core.cluster import Cluster, SignIn
+from core.decision.request import Request
+from core.kubernetes.pod import Pod
+from identity.risk.workload_identity import ClientId, client_ids_of, is_for_entra, signs_in
+
+MOST_SHOWN: Final = 32
+"""Different ones that are told apart in all templates of an object; the rest counts as hidden."""
+
+_HIDDEN: Final = ("", "")
+
+_DEFAULT_ACCOUNT: Final = "default"
+"""The service account of a Pod that names none (kubernetes/plugin/pkg/admission/serviceaccount)."""
+
+_TOKEN_REQUEST: Final = "TokenRequest"  # noqa: S105  The name of a kind.
+_UNKNOWN: Final = SignIn()
+
+
+class Shown(NamedTuple):
+    """One application, and where the object shows it."""
+
+    client_id: str
+    """Empty where it hides which."""
+    tenant: str
+    path: str
+    """From the object's root."""
+
+
+@dataclass(frozen=True)
+class SigningIn:
+    """Knows whom service accounts sign in as."""
+
+    cluster: Cluster
+
+    def of(self, request: Request, reading: Reading) -> tuple[Shown, ...]:
+        """Give what the Pods can sign in as: those of templates, and the one that is entered.
+
+        Raises:
+            NotSyncedError: one signs in as its service account says, and accounts are not known.
+        """
+        if not reading.pods:
+            return tuple(self._of_token(request, reading))
+        found: dict[tuple[str, str], Shown] = {}
+        for part, pod in zip(reading.parts, reading.pods, strict=True):
+            if not signs_in(pod):
+                continue
+            for each in self.of_pod(request.namespace, pod):
+                path = part.template.place(each.path) if part.template else each.path
+                where = in_pod(path, reading.entered) if reading.entered else path
+                if len(found) >= MOST_SHOWN:
+                    found.setdefault(_HIDDEN, Shown(*_HIDDEN, where))
+                    return tuple(found.values())
+                shown = Shown(each.client_id, each.tenant, where)
+                found.setdefault((shown.client_id, shown.tenant), shown)
+        return tuple(found.values())
+
+    def of_pod(self, namespace: str, pod: Pod) -> tuple[ClientId, ...]:
+        """Give what one Pod can sign in as, with the fields that show it.
+
+        Raises:
+            NotSyncedError: as `of`.
+        """
+        account = self._account(namespace, account_of(pod))
+        return client_ids_of(pod, account.client_id, account.tenant)
+
+    def _of_token(self, request: Request, reading: Reading) -> Iterable[Shown]:
+        """Give what a token that is asked for would sign in as."""
+        if request.kind.kind != _TOKEN_REQUEST:
+            return
+        read = reading.parts[0].projection.object
+        for token in read.tokens if read else ():
+            if is_for_entra(token.audience):
+                account = self._account(request.namespace, request.name)
+                yield Shown(account.client_id, account.tenant, token.path)
+                return
+
+    def _account(self, namespace: str, name: str) -> SignIn:
+        """Give what an account says; one that is not known yet says nothing, and is not clean."""
+        if not namespace:
+            return _UNKNOWN
+        return self.cluster.service_account_sign_in(namespace, name) or _UNKNOWN
+
+
+def account_of(pod: Pod) -> str:
+    """Give the name of a Pod's service account."""
+    return pod.spec.service_account_name or pod.spec.service_account or _DEFAULT_ACCOUNT

@@ -1,0 +1,196 @@
+"""Reads a workload: the Pods that it would make, each judged as such a Pod is, and for whom.
+
+An update counts where it changes a template. Commands and labels are no part of a projection,
+but whoever changes them in a template has Pods made that its former author did not ask for; so
+here templates are compared whole, not as projections (docs/adr/0021).
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from admission.model.judged_object import Part, Reading
+from core.base import names
+from core.base.errors import InvalidObjectError
+from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.decision.request import Operation, Request
+from core.kubernetes.pod import ObjectMeta, Pod, decode_pod
+from core.kubernetes.pod_templates import PodTemplate, values_at
+from core.kubernetes.workload_kinds import WorkloadKind
+from core.kubernetes.workload_pods import templates_of
+from core.people.subject import Subject
+from identity.profile_subjects import Controllers, pod_service_account, subjects_of
+from identity.requester_note import PROFILE_PATH
+from policies.projection.pods import project
+from policies.projection.volumes import ClaimLookup
+from policies.site.fields import NO_DECLARED_FIELDS, POD, DeclaredFields
+
+SAME: Final = "the update changes no Pod template"
+
+RESTARTED: Final = "kubectl.kubernetes.io/restartedAt"
+"""What `kubectl rollout restart` sets in a template: it makes the same Pods anew."""
+
+
+def read_workload(
+    workload: WorkloadKind,
+    request: Request,
+    claimed: ClaimLookup,
+    controllers: Controllers,
+    reads: DeclaredFields = NO_DECLARED_FIELDS,
+) -> Reading | str:
+    """Give what is judged of a workload's object, or say why it is left alone.
+
+    Raises:
+        InvalidObjectError: the object does not have its kind's shape; names the field.
+    """
+    if request.subresource:
+        return f"{request.subresource} of a workload is not judged"
+    if request.object is None:
+        raise InvalidObjectError(workload.kind, "object", "the review holds none")
+    value = _decode(workload.kind, request.object)
+    if request.operation is Operation.UPDATE and _is_same(workload, request, value):
+        return SAME
+    templates = templates_of(workload.group, workload.kind, value)
+    if workload.built_in and not templates:
+        raise InvalidObjectError(workload.kind, workload.places[0].path, "must be a Pod template")
+    pods = [_pod_of(workload, template) for template in templates]
+    metadata = _metadata_of(workload.kind, value)
+    return Reading(
+        tuple(
+            Part(
+                _project(workload.kind, pod, template, claimed),
+                template,
+                reads.fields(POD, template.pod),
+            )
+            for pod, template in zip(pods, templates, strict=True)
+        ),
+        _subjects(workload, request, metadata, pods, controllers),
+        request.namespace,
+        metadata=metadata,
+        named=_named(metadata, pods, templates),
+        uid=metadata.uid or "",
+        always=bool(templates),
+        whole=not workload.more and not any(each.partial for each in templates),
+        pods=tuple(pods),
+    )
+
+
+def _decode(kind: str, raw: msgspec.Raw) -> Mapping[str, Any]:
+    try:
+        return msgspec.json.decode(raw, type=dict[str, Any])
+    except DECODE_ERRORS as error:
+        raise decode_error(kind, error) from error
+
+
+def _metadata_of(kind: str, value: Mapping[str, Any]) -> ObjectMeta:
+    try:
+        return msgspec.convert(value.get("metadata") or {}, ObjectMeta)
+    except msgspec.ValidationError as error:
+        raise decode_error(kind, error, under="metadata") from error
+
+
+def _is_same(workload: WorkloadKind, request: Request, value: Mapping[str, Any]) -> bool:
+    """Say whether an update leaves the Pods as they were.
+
+    What was there before has no shape to be demanded: an object that is broken can be mended,
+    and one whose broken part stays as it is can be deleted.
+    """
+    if request.old_object is None:
+        return False
+    old = _decode(workload.kind, request.old_object)
+    if _body(old) == _body(value):
+        return True
+    try:
+        before = templates_of(workload.group, workload.kind, old)
+    except InvalidObjectError:
+        return False
+    now = templates_of(workload.group, workload.kind, value)
+    return (
+        bool(now)
+        and len(before) == len(now)
+        and all(_lasting(one) == _lasting(other) for one, other in zip(before, now, strict=True))
+        and all(values_at(old, path) == values_at(value, path) for path in workload.says)
+    )
+
+
+def _body(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Give what an object says, but for whether it is to wait."""
+    body = {key: each for key, each in value.items() if key not in {"metadata", "status"}}
+    if isinstance(body.get("spec"), Mapping):
+        body["spec"] = {key: each for key, each in body["spec"].items() if key != "suspend"}
+    return body
+
+
+def _lasting(template: PodTemplate) -> Any:
+    """Give all of a template but what only says when it was restarted."""
+    metadata = template.pod["metadata"]
+    annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
+    if not isinstance(annotations, Mapping) or RESTARTED not in annotations:
+        return template.path, template.pod
+    kept = {key: value for key, value in annotations.items() if key != RESTARTED}
+    rest = {key: value for key, value in metadata.items() if key != "annotations"}
+    metadata = {**rest, "annotations": kept} if kept else rest
+    return template.path, {**template.pod, "metadata": metadata}
+
+
+def _pod_of(workload: WorkloadKind, template: PodTemplate) -> Pod:
+    try:
+        pod = decode_pod(msgspec.json.encode(template.pod), workload.kind)
+    except InvalidObjectError as error:
+        raise _placed(error, workload.kind, template) from error
+    if workload.built_in and not pod.spec.containers:
+        field = template.place("spec.containers")
+        raise InvalidObjectError(workload.kind, field, "must hold at least one container")
+    return pod
+
+
+def _project(kind: str, pod: Pod, template: PodTemplate, claimed: ClaimLookup) -> Any:
+    try:
+        return project(pod, claimed)
+    except InvalidObjectError as error:
+        raise _placed(error, kind, template) from error
+
+
+def _placed(error: InvalidObjectError, kind: str, template: PodTemplate) -> InvalidObjectError:
+    return InvalidObjectError(kind, template.place(error.field), error.problem)
+
+
+def _subjects(
+    workload: WorkloadKind,
+    request: Request,
+    metadata: ObjectMeta,
+    pods: list[Pod],
+    controllers: Controllers,
+) -> tuple[Subject, ...]:
+    """Give whose rights count: each service account once, in the order of the templates."""
+    accounts = {
+        account.username: account
+        for account in (pod_service_account(pod, request.namespace) for pod in pods)
+    }
+    if request.by_accounts:
+        return tuple(accounts.values())
+    own = workload.group_kind if request.operation is Operation.UPDATE else None
+    owners = metadata.owner_references or ()
+    every = tuple(accounts.values())
+    return subjects_of(request.subject, owners, every, controllers, own)
+
+
+def _named(
+    metadata: ObjectMeta, pods: list[Pod], templates: list[PodTemplate]
+) -> tuple[str, str] | None:
+    """Give the profile that the object names, else the first that a template does.
+
+    On what has an owner the annotation is ignored: Deployments copy theirs to their ReplicaSets.
+    """
+    if not metadata.owner_references and (name := noted(metadata)):
+        return name, PROFILE_PATH
+    for pod, template in zip(pods, templates, strict=True):
+        if name := noted(pod.metadata):
+            return name, template.place(PROFILE_PATH)
+    return None
+
+
+def noted(metadata: ObjectMeta) -> str | None:
+    """Give the profile that an object names, or was noted under."""
+    return (metadata.annotations or {}).get(names.PROFILE_ANNOTATION)

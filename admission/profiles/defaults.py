@@ -1,0 +1,279 @@
+"""Fills what a new Pod leaves out from the defaults of the profile that it is admitted under. Pure.
+
+Which fields, when, and why these: docs/adr/0026.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any, Final
+
+import msgspec
+
+from admission.model.facts import Facts
+from core.base import names
+from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.decision.decision import Patch
+from core.decision.namespaces import Mode
+from core.decision.request import Operation, Phase, Request
+from core.kubernetes import pod as k8s
+from core.profiles.defaults import Defaults, DefaultVariable
+from policies.projection.resources import is_nothing
+
+_SECCOMP: Final = "seccomp/unset"
+_CAPABILITIES: Final = "capabilities/default"
+_ESCALATION: Final = "container/privilege-escalation"
+_MOUNTED: Final = "token/automount"
+"""Privileges that a Pod needs because it leaves a field out."""
+
+_MOUNTED_VOLUME: Final = "kube-api-access-"
+_MOUNTED_PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
+"""Of the volume that kube-apiserver adds before any webhook is asked (kubernetes
+plugin/pkg/admission/serviceaccount/admission.go)."""
+
+_ESCALATES: Final = frozenset({"ALL", "SYS_ADMIN"})
+"""Who adds one of these may not be without escalation (pkg/apis/core/validation, 1.36: what has
+CAP_SYS_ADMIN or is privileged is refused)."""
+
+
+class _Resources(msgspec.Struct, frozen=True):
+    limits: dict[str, str | int | float | None] | None = None
+    requests: dict[str, str | int | float | None] | None = None
+
+
+class _Container(msgspec.Struct, frozen=True, rename="camel"):
+    security_context: k8s.SecurityContext | None = None
+    env: list[k8s.EnvVar] | None = None
+    resources: _Resources | None = None
+    volume_mounts: list[k8s.VolumeMount] | None = None
+
+
+class _Volume(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class _Spec(msgspec.Struct, frozen=True, rename="camel"):
+    containers: list[_Container] | None = None
+    init_containers: list[_Container] | None = None
+    volumes: list[_Volume] | None = None
+    security_context: k8s.PodSecurityContext | None = None
+    os: k8s.PodOS | None = None
+    automount_service_account_token: bool | None = None
+
+    @property
+    def placed(self) -> Iterator[tuple[str, _Container]]:
+        """All containers, each with the JSON pointer (RFC 6901) to it."""
+        for field, containers in (
+            ("containers", self.containers),
+            ("initContainers", self.init_containers),
+        ):
+            for index, container in enumerate(containers or ()):
+                yield f"/spec/{field}/{index}", container
+
+
+class _Pod(msgspec.Struct, frozen=True):
+    spec: _Spec
+
+
+_POD: Final = msgspec.json.Decoder(_Pod)
+
+
+def fill(request: Request, facts: Facts, profile: str | None) -> list[Patch]:
+    """Give what the mutating pass fills in; `profile` is the one that a Pod is admitted under.
+
+    What is not admitted, or only since its namespace does not enforce, stays as its author wrote
+    it. So does a field whose absence an exception excuses: two people approved of it.
+
+    Raises:
+        InvalidObjectError: the Pod does not have its kind's shape.
+    """
+    pod = facts.pod
+    if profile is None or pod is None or not _is_new_pod(request):
+        return []
+    defaults = facts.profiles.by_name[profile].defaults
+    if defaults is None or facts.mode is not Mode.ENFORCE or request.object is None:
+        return []
+    excused = frozenset(need.privilege for need in pod.excused)
+    return filled_in(request.object, defaults, excused)
+
+
+def filled_in(
+    pod: bytes | msgspec.Raw, defaults: Defaults, excused: frozenset[str] = frozenset()
+) -> list[Patch]:
+    """Give what these defaults fill in, of a Pod that is admitted; `excused` are privileges.
+
+    Raises:
+        InvalidObjectError: the Pod does not have its kind's shape.
+    """
+    try:
+        spec = _POD.decode(pod).spec
+    except DECODE_ERRORS as error:
+        raise decode_error("Pod", error) from error
+    return list(_filled(spec, _without(defaults, excused)))
+
+
+def note_of(facts: Facts, profile: str | None, filled: list[Patch]) -> dict[str, str]:
+    """Give the annotation that names the profile whose defaults were filled in, if none does yet.
+
+    Without it the validating pass, and a second mutating one, might choose another profile for
+    the Pod as it is now.
+    """
+    if not filled or profile is None or facts.pod is None or facts.pod.named is not None:
+        return {}
+    return {names.PROFILE_ANNOTATION: profile}
+
+
+def _is_new_pod(request: Request) -> bool:
+    kind = request.kind.group, request.kind.kind, request.subresource
+    mutating = request.phase is Phase.MUTATING and request.operation is Operation.CREATE
+    return mutating and kind == ("", "Pod", "")
+
+
+def _without(defaults: Defaults, excused: frozenset[str]) -> Defaults:
+    if not excused:
+        return defaults
+    return msgspec.structs.replace(
+        defaults,
+        seccomp_profile=None if _SECCOMP in excused else defaults.seccomp_profile,
+        capabilities=None if _CAPABILITIES in excused else defaults.capabilities,
+        allow_privilege_escalation=(
+            None if _ESCALATION in excused else defaults.allow_privilege_escalation
+        ),
+        automount_service_account_token=(
+            None if _MOUNTED in excused else defaults.automount_service_account_token
+        ),
+    )
+
+
+def _filled(spec: _Spec, defaults: Defaults) -> Iterator[Patch]:
+    if spec.os is None or spec.os.name != "windows":  # There kube-apiserver refuses these fields.
+        if defaults.seccomp_profile is not None:
+            yield from _seccomp(spec, defaults.seccomp_profile.type)
+        for path, container in spec.placed:
+            yield from _security_context(path, container.security_context, defaults)
+    if defaults.env:
+        for path, container in spec.placed:
+            yield from _env(path, container, defaults.env)
+    if defaults.automount_service_account_token is not None:
+        yield from _token(spec)
+
+
+def _seccomp(spec: _Spec, name: str) -> Iterator[Patch]:
+    """Set it for the whole Pod, where a container has none of its own."""
+    context = spec.security_context
+    if context is not None and context.seccomp_profile is not None:
+        return
+    contexts = (container.security_context for _, container in spec.placed)
+    if any(each is None or each.seccomp_profile is None for each in contexts):
+        yield _add_within("/spec", "securityContext", context, {"seccompProfile": {"type": name}})
+
+
+def _security_context(
+    path: str, context: k8s.SecurityContext | None, defaults: Defaults
+) -> Iterator[Patch]:
+    """Fill a container's: of one that is privileged none of it would hold."""
+    if context is not None and context.privileged:
+        return
+    capabilities = context.capabilities if context else None
+    added = _added(capabilities)
+    absent: dict[str, Any] = {}
+    said = context is not None and context.allow_privilege_escalation is not None
+    if defaults.allow_privilege_escalation is not None and not said and not added & _ESCALATES:
+        absent["allowPrivilegeEscalation"] = False
+    if drop := _dropped(capabilities, added, defaults):
+        if capabilities is None:
+            absent["capabilities"] = {"drop": drop}
+        else:
+            yield _add(f"{path}/securityContext/capabilities/drop", drop)
+    if absent and context is None:
+        yield _add(f"{path}/securityContext", absent)
+        return
+    yield from (_add(f"{path}/securityContext/{field}", absent[field]) for field in absent)
+
+
+def _added(capabilities: k8s.Capabilities | None) -> frozenset[str]:
+    if capabilities is None or not capabilities.add:
+        return frozenset()
+    return frozenset(each.upper().removeprefix("CAP_") for each in capabilities.add)
+
+
+def _dropped(
+    capabilities: k8s.Capabilities | None, added: frozenset[str], defaults: Defaults
+) -> list[str]:
+    """Give what to drop where nothing is: never what the container adds, since a drop beats it."""
+    if defaults.capabilities is None or "ALL" in added:
+        return []
+    if capabilities is not None and capabilities.drop:
+        return []
+    return [each for each in defaults.capabilities.drop if each not in added]
+
+
+def _env(path: str, container: _Container, variables: Iterable[DefaultVariable]) -> Iterator[Patch]:
+    there = {each.name for each in container.env or ()}
+    due: dict[str, str] = {}
+    for variable in variables:
+        if variable.name in there or variable.name in due:
+            continue
+        if not (variable.without_resources and _asks(container, variable.without_resources)):
+            due[variable.name] = variable.value
+    if not due:
+        return
+    added = [{"name": name, "value": value} for name, value in due.items()]
+    if not container.env:
+        yield _add(f"{path}/env", added)
+        return
+    yield from (_add(f"{path}/env/-", each) for each in added)
+
+
+def _asks(container: _Container, resources: Iterable[str]) -> bool:
+    """Say whether a container asks for one of the resources; `nvidia.com/*` is all of a domain."""
+    asked = container.resources
+    if asked is None or not (asked.limits or asked.requests):
+        return False
+    quantities = chain((asked.limits or {}).items(), (asked.requests or {}).items())
+    found = [name for name, quantity in quantities if not is_nothing(quantity)]
+    return any(
+        name == each or (each.endswith("/*") and name.startswith(each[:-1]))
+        for each in resources
+        for name in found
+    )
+
+
+def _token(spec: _Spec) -> Iterator[Patch]:
+    """Say that no token is mounted, and take out the volume that kube-apiserver put there.
+
+    A volume that a container mounts elsewhere too is used: then the Pod stays as it is.
+    """
+    if spec.automount_service_account_token is not None:
+        return
+    volumes = {
+        each.name: index
+        for index, each in enumerate(spec.volumes or ())
+        if each.name.startswith(_MOUNTED_VOLUME)
+    }
+    mounts = [
+        (f"{path}/volumeMounts/{index}", mount)
+        for path, container in spec.placed
+        for index, mount in enumerate(container.volume_mounts or ())
+        if mount.name in volumes
+    ]
+    if any(mount.mount_path != _MOUNTED_PATH for _, mount in mounts):
+        return
+    yield _add("/spec/automountServiceAccountToken", value=False)
+    # The last first: the others keep their places.
+    yield from ({"op": "remove", "path": path} for path, _ in reversed(mounts))
+    yield from (
+        {"op": "remove", "path": f"/spec/volumes/{index}"}
+        for index in sorted(volumes.values(), reverse=True)
+    )
+
+
+def _add_within(path: str, field: str, there: object, value: dict[str, Any]) -> Patch:
+    """Add one field to an object, which is added with it where it is absent."""
+    if there is None:
+        return _add(f"{path}/{field}", value)
+    ((inner, inner_value),) = value.items()
+    return _add(f"{path}/{field}/{inner}", inner_value)
+
+
+def _add(path: str, value: object) -> Patch:
+    return {"op": "add", "path": path, "value": value}

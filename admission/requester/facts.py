@@ -1,0 +1,274 @@
+"""Reads what a request does to the notes of an object, and where what a controller made comes from.
+
+Only reviews of kube-apiserver have notes to speak of: a file has none yet, and of what runs the
+sweep trusts no more than it shows, but for a sandbox that a note demands (docs/adr/0013).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import msgspec
+
+from admission.model.candidates import Candidates, candidates
+from admission.model.facts import Facts, OriginFacts
+from admission.model.judged_object import Reading
+from admission.requester.demanding import Demanding, is_noted, trusts
+from admission.requester.owner_chain import Origin, trace
+from core.base.errors import InvalidObjectError
+from core.cluster import Cluster
+from core.decision.request import Operation, Phase, Request
+from core.kubernetes.pod import ObjectMeta, OwnerReference, decode_metadata
+from core.kubernetes.requester_notes import (
+    NO_NOTES,
+    RequesterNotes,
+    controller_reference,
+    kind_of_owner,
+    read_notes,
+)
+from core.kubernetes.workload_kinds import GroupKind, may_carry
+from identity.profile_subjects import Controllers
+from identity.requester_note import Change, NoteChange
+
+_POD: Final = ("", "Pod")
+_COPIED: Final = ("apps", "ReplicaSet")
+_BINDING: Final = ("", "Binding")
+"""Its annotations become the Pod's, unasked."""
+
+_with = msgspec.structs.replace
+
+
+class _Asked(msgspec.Struct, frozen=True, gc=False):
+    """A request, and what of its object's metadata notes are decided by."""
+
+    request: Request
+    kind: GroupKind
+    metadata: ObjectMeta
+    owner: OwnerReference | None
+    """Whom the object is made for."""
+    made: bool
+    """Whether the requester is configured for the kind of the object's owner."""
+    judged: bool
+    """Whether anything that is judged is new."""
+
+    @property
+    def new(self) -> RequesterNotes:
+        """What is noted on the object."""
+        return read_notes(self.metadata.annotations)
+
+
+@dataclass(frozen=True)
+class Noting:
+    """Knows which objects carry notes, and who makes objects for others."""
+
+    cluster: Cluster
+    controllers: Controllers
+
+    @cached_property
+    def _demanding(self) -> Demanding:
+        return Demanding(self.cluster, self.controllers)
+
+    async def facts_of(self, request: Request, reading: Reading | str, facts: Facts) -> Facts:
+        """Add what notes say, and where the object comes from, to the facts of a request.
+
+        Raises:
+            InvalidObjectError: its metadata has not the shape that Kubernetes gives it.
+            OwnerUnknownError: the cluster did not say who owns it.
+        """
+        kind = request.kind.group, request.kind.kind
+        if not isinstance(reading, str) and reading.entered:
+            return await self._demanding.of_entered(request, reading.pods[0].metadata, facts)
+        if request.phase is None:
+            metadata = _metadata_of(request, reading) if request.running else None
+            return await self._demanding.of_running(request, metadata, facts)
+        if not is_noted(kind) and kind != _BINDING:
+            return self._of_unlisted(request, kind, reading, facts)
+        asked = self._asked(request, kind, reading)
+        change = self._change(asked)
+        made = change is not None and change.change is Change.MADE
+        if not (asked.made and (asked.judged or made)):
+            return _with(facts, notes=change) if change else facts
+        origin = await self._trace(asked)
+        if change is not None:
+            change = msgspec.structs.replace(change, root=origin.notes)
+            if change.new.requester not in {None, origin.notes.requester}:
+                # What is remembered may be older than what its maker saw.
+                origin = await self._trace(asked, fresh=True)
+                change = msgspec.structs.replace(change, root=origin.notes)
+        return _with(facts, notes=change, origin=OriginFacts(origin.root))
+
+    async def covered(
+        self,
+        request: Request,
+        reading: Reading,
+        facts: Facts,
+        privileges: Mapping[str, int],
+        tried: Candidates,
+    ) -> OriginFacts | None:
+        """Say what of what is needed the profile noted on the root does not cover.
+
+        What is remembered may be older than a change of the root: before it speaks against the
+        object, the root is asked for anew.
+
+        Raises:
+            OwnerUnknownError: the cluster did not say who owns it.
+        """
+        origin = facts.origin
+        if origin is None or origin.root is None or origin.root.profile is None:
+            return origin
+        gaps = _gaps(origin.root.profile, facts, privileges, tried)
+        if gaps:
+            kind = request.kind.group, request.kind.kind
+            asked = self._asked(request, kind, reading)
+            root = (await self._trace(asked, fresh=True)).root
+            if root is None or root.profile is None:
+                return OriginFacts(root)
+            return OriginFacts(root, _gaps(root.profile, facts, privileges, tried))
+        return OriginFacts(origin.root, gaps)
+
+    def _of_unlisted(
+        self, request: Request, kind: GroupKind, reading: Reading | str, facts: Facts
+    ) -> Facts:
+        """Note who asks on a kind that nobody listed; as nothing is traced to it, none is missed.
+
+        The webhooks that `control` registers for such kinds fail open.
+        """
+        made_now = request.operation is Operation.CREATE
+        if not may_carry(*kind) or (made_now and isinstance(reading, str)):
+            return facts
+        change = self._of_workload(self._asked(request, kind, reading))
+        if change is None or change.change is Change.MADE:
+            return facts
+        return _with(facts, notes=msgspec.structs.replace(change, workload=False))
+
+    def _change(self, asked: _Asked) -> NoteChange | None:
+        if asked.kind == _POD:
+            return self._of_pod(asked)
+        if asked.kind == _BINDING:
+            return _of_binding(asked)
+        return self._of_workload(asked)
+
+    def _of_pod(self, asked: _Asked) -> NoteChange | None:
+        """A Pod that nothing owns is noted; every other only must not name somebody else."""
+        new, request = asked.new, asked.request
+        label = request.subject.label
+        if request.operation is Operation.CREATE:
+            if asked.made:
+                return NoteChange(Change.MADE, label, new) if new.requester else None
+            if not asked.metadata.owner_references:
+                return NoteChange(Change.RENEWED, label, new, workload=False)
+        if new.requester is None:
+            return None
+        old = NO_NOTES if request.operation is Operation.CREATE else _old(request)[0]
+        return NoteChange(Change.KEPT, label, new, old, workload=False)
+
+    def _of_workload(self, asked: _Asked) -> NoteChange | None:
+        """Whoever creates it or changes its templates is noted, unless its owner's controller does.
+
+        A configured controller that changes what it did not make leaves the note: its own rights
+        never count, so it cannot be who asked.
+        """
+        new, request = asked.new, asked.request
+        label, copied = request.subject.label, asked.kind == _COPIED
+        if request.operation is Operation.CREATE:
+            change = Change.MADE if asked.made else Change.RENEWED
+            return NoteChange(change, label, new, copied=copied)
+        old, old_owner = _old(request)
+        listed = self.controllers.is_any(request.subject.username)
+        if asked.judged and not listed:
+            return NoteChange(Change.RENEWED, label, new, old)
+        if asked.made:
+            changed = new != old
+            return NoteChange(Change.MADE, label, new, old, copied=copied) if changed else None
+        owner = asked.owner
+        moved = owner is not None and owner != old_owner and self.controllers.follows(owner)
+        taken = moved and not listed
+        if new == old and not taken:
+            return None
+        return NoteChange(Change.KEPT, label, new, old, taken=taken)
+
+    def _asked(self, request: Request, kind: GroupKind, reading: Reading | str) -> _Asked:
+        judged = not isinstance(reading, str)
+        metadata = _metadata_of(request, reading)
+        owner = controller_reference(metadata.owner_references)
+        username = request.subject.username
+        made = owner is not None and self.controllers.makes(username, (kind_of_owner(owner),))
+        return _Asked(request, kind, metadata, owner, made, judged)
+
+    async def _trace(self, asked: _Asked, *, fresh: bool = False) -> Origin:
+        return await trace(
+            self.cluster,
+            asked.request.namespace,
+            asked.owner,
+            follows=self.controllers.follows,
+            trusts=trusts,
+            fresh=fresh,
+        )
+
+
+def _of_binding(asked: _Asked) -> NoteChange | None:
+    """A Binding carries no note: it would become the Pod's."""
+    label = asked.request.subject.label
+    return NoteChange(Change.KEPT, label, asked.new) if asked.new != NO_NOTES else None
+
+
+def profile_of(facts: Facts) -> str | None:
+    """Give the profile on a workload whose templates are new: named by its author, or noted."""
+    change = facts.notes
+    renewed = change is not None and change.workload and change.change is Change.RENEWED
+    return change.new.profile if change is not None and renewed else None
+
+
+def keeps_profile(facts: Facts, request: Request) -> bool:
+    """Say whether the profile on an object is only a note, and no wish of who changes templates.
+
+    The mutating pass keeps it while it covers and may be used, and chooses anew otherwise. The
+    validating one finds the note of somebody else only on what is refused: then with the reasons.
+    """
+    change = facts.notes
+    if change is None or change.change is not Change.RENEWED or change.new.profile is None:
+        return False
+    if request.operation is not Operation.UPDATE:
+        return False
+    if request.phase is Phase.MUTATING:
+        return change.new.profile == change.old.profile or _rolled_back(change)
+    return _rolled_back(change) and change.new.requester != change.requester
+
+
+def _rolled_back(change: NoteChange) -> bool:
+    """Say whether the note is that of an earlier template, which came back together with it.
+
+    So `kubectl rollout undo` does (kubectl, pkg/polymorphichelpers/rollback.go): it takes the
+    annotations of the old ReplicaSet. Whoever wishes for a profile writes no other requester.
+    """
+    return change.new.requester not in {None, change.old.requester}
+
+
+def _gaps(
+    profile: str, facts: Facts, privileges: Mapping[str, int], tried: Candidates
+) -> frozenset[str] | None:
+    """Give what a profile lacks, whatever the ceiling says; None where there is no such profile."""
+    if profile not in facts.profiles.by_name:
+        return None
+    bit = facts.profiles.bit(profile)
+    if not tried.within & bit:
+        tried = candidates(facts.profiles, None, privileges)
+    return frozenset(privilege for privilege, lacking in tried.gaps.items() if lacking & bit)
+
+
+def _metadata_of(request: Request, reading: Reading | str) -> ObjectMeta:
+    if not isinstance(reading, str) and reading.metadata is not None:
+        return reading.metadata
+    return _metadata(request, request.object)
+
+
+def _old(request: Request) -> tuple[RequesterNotes, OwnerReference | None]:
+    metadata = _metadata(request, request.old_object)
+    return read_notes(metadata.annotations), controller_reference(metadata.owner_references)
+
+
+def _metadata(request: Request, raw: msgspec.Raw | None) -> ObjectMeta:
+    if raw is None:
+        raise InvalidObjectError(request.kind.kind, "object", "the review holds none")
+    return decode_metadata(raw, request.kind.kind)

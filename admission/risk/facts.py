@@ -1,0 +1,256 @@
+"""Gathers whose risk counts for a request, and what the risk table says of each (docs/adr/0033).
+
+It reads memory: the snapshot (100,000 identities, under 40 MiB), service accounts, the Pod that was
+read already. Where the installation asks nobody for risk it costs one look. What the Pods of a gang
+share is worked out once a second.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+import msgspec
+import structlog
+
+from admission.model.facts import Facts, RiskFacts
+from admission.model.judged_object import Reading
+from admission.objects.sign_ins import Shown, SigningIn
+from admission.risk.risky_operations import of_own_kind, of_what_is_read
+from core.base.errors import InvalidObjectError
+from core.cluster import Cluster
+from core.decision.decision import record_risk
+from core.decision.document import DecisionDocument
+from core.decision.namespaces import Namespace
+from core.decision.request import Request
+from core.people.subject import Subject
+from core.risk.model import AssessedIdentity, Behaviour, Effect, OperationClass, Role
+from core.risk.snapshot import RiskSnapshot
+from identity.risk.decision import NO_NAMESPACE_RISK, NamespaceRisk, decide
+from identity.risk.principals import Principal, principal_of, principal_of_client, principal_of_note
+from identity.risk.standings import Freshness
+from identity.risk.table import SHIPPED, RiskTable, parse_table
+from policies.projection.context import Standings
+
+KEPT_S: Final = 1.0
+"""Seconds for which what Pods share is remembered: much less than any age that counts."""
+
+_MOST_KEPT: Final = 512
+"""Gangs that are created at a time."""
+
+_TABLE: Final = "the risk table of the snapshot"
+_CLIENT: Final = "client:"
+_MEANWHILE: Final = tuple(
+    each for each in OperationClass if each is not OperationClass.READ_WEIGHTS
+)
+"""What a person who is refused may want to do instead; weights are no consolation."""
+
+_log = structlog.get_logger(__name__)
+_with = msgspec.structs.replace
+
+_Key = tuple[object, ...]
+
+
+@dataclass
+class _Lately:
+    """One snapshot, its table, and what was worked out of both in the last second."""
+
+    snapshot: RiskSnapshot | None = None
+    table: RiskTable = SHIPPED
+    until: float = 0.0
+    found: dict[_Key, tuple[RiskFacts, Namespace | None]] = field(default_factory=dict)
+    """With the namespace, which keys tell by its identity: kept, so that nothing else gets that."""
+
+    def turn_to(self, snapshot: RiskSnapshot, now: float) -> None:
+        """Forget what is of another snapshot, or too old; a clock that was set back forgets too."""
+        if snapshot is not self.snapshot:
+            self.table = _table_of(snapshot, self.table)
+            self.snapshot, self.until = snapshot, 0.0
+        if not self.until - KEPT_S <= now < self.until:
+            self.until, self.found = now + KEPT_S, {}
+
+    def keep(self, key: _Key, facts: RiskFacts, namespace: Namespace | None) -> None:
+        """Keep facts, unless there are too many."""
+        if len(self.found) < _MOST_KEPT:
+            self.found[key] = facts, namespace
+
+
+@dataclass(frozen=True)
+class Risking:
+    """Knows the risk of identities."""
+
+    cluster: Cluster
+    freshness: Freshness
+    clock: Callable[[], float]
+    _lately: _Lately = field(default_factory=_Lately)
+
+    def of_reading(self, request: Request, reading: Reading, facts: Facts) -> Facts:
+        """Add the risk of who asks, who asked first, and of what the Pods can sign in as.
+
+        Raises:
+            NotSyncedError: a Pod signs in as its service account says, and accounts are not known.
+        """
+        snapshot = self.cluster.risk()
+        if snapshot is None or request.asked_profile is not None:
+            return facts
+        lately, now = self._lately, self.clock()
+        lately.turn_to(snapshot, now)
+        operation = of_what_is_read(request)
+        reads = facts.weights is not None and bool(facts.weights.stores)
+        shown = self._signing_in.of(request, reading)
+        root, namespace = facts.root, facts.namespace
+        author = root.requester if root else None
+        key = (_asker(request), author, id(operation), id(namespace), shown, reads)
+        known = lately.found.get(key)
+        if known is not None:
+            return _with(facts, risk=known[0])
+        people = _people(None if _unsaid(request) else request.subject, author)
+        found = self._assess(snapshot, people, shown, operation, place_of(namespace))
+        if reads:  # Judged in both columns: the stricter one counts.
+            reading_them = OperationClass.READ_WEIGHTS
+            other = self._assess(snapshot, people, shown, reading_them, place_of(namespace))
+            found = max(found, other, key=lambda each: each.effect.severity)
+        lately.keep(key, found, namespace)
+        return _with(facts, risk=found)
+
+    async def of_guarded(self, request: Request, facts: Facts) -> Facts:
+        """Add the risk of who writes an object of Sallyport's own, or the marks of a namespace.
+
+        Raises:
+            NotSyncedError: its namespace is not known.
+        """
+        snapshot = self.cluster.risk()
+        operation = _of_marks(facts) or of_own_kind(request)
+        if snapshot is None or operation is None:
+            return facts
+        self._lately.turn_to(snapshot, self.clock())
+        # Of a namespace that is being made, or that is itself changed: as it was.
+        name = request.name if facts.marks else request.namespace
+        known = bool(name) and not (facts.marks and request.old_object is None)
+        place = place_of(await self.cluster.namespace(name)) if known else NO_NAMESPACE_RISK
+        people = _people(request.subject, None)
+        risk = self._assess(snapshot, people, (), operation, place)
+        return _with(facts, risk=risk, left_alone="" if risk.speaks else facts.left_alone)
+
+    def again(self, request: Request, document: DecisionDocument, facts: Facts) -> Facts:
+        """Add the risk of now of who asks; of the others that counted when it was decided."""
+        snapshot = self.cluster.risk()
+        if snapshot is None:
+            return facts
+        self._lately.turn_to(snapshot, self.clock())
+        clients = dict.fromkeys(
+            each.who.removeprefix(_CLIENT)
+            for each in document.risk
+            if each.role == Role.WORKLOAD.value
+        )
+        shown = tuple(Shown(client, "", "") for client in clients)
+        author = document.root.requester if document.root else None
+        people = _people(request.subject, author)
+        operation, place = of_what_is_read(request), place_of(facts.namespace)
+        return _with(facts, risk=self._assess(snapshot, people, shown, operation, place))
+
+    @cached_property
+    def _signing_in(self) -> SigningIn:
+        return SigningIn(self.cluster)
+
+    def _assess(
+        self,
+        snapshot: RiskSnapshot,
+        people: Sequence[Principal],
+        shown: Sequence[Shown],
+        operation: OperationClass,
+        place: NamespaceRisk,
+    ) -> RiskFacts:
+        now, table = self.clock(), self._lately.table
+
+        def of(operation: OperationClass) -> tuple[AssessedIdentity, ...]:
+            return decide(every, operation, place, snapshot, table, self.freshness, now)
+
+        clients = [principal_of_client(each.client_id, each.tenant) for each in shown]
+        every = (*people, *clients)
+        paths: dict[str, str] = {}
+        for client, each in zip(clients, shown, strict=True):
+            paths.setdefault(client.who, each.path)
+        assessed = of(operation)
+        effects = {each.effect for each in assessed}
+        behaviour = Behaviour(0)
+        for person in people:
+            behaviour |= snapshot.acting(person.key, now)
+        return RiskFacts(
+            operation=operation,
+            assessed=assessed,
+            recorded=tuple(map(record_risk, assessed)),
+            seen_at=paths,
+            said=_said(assessed, table),
+            meanwhile=tuple(each for each in _MEANWHILE if _lets(of(each)))
+            if Effect.DENY in effects
+            else (),
+            standings=_standings(assessed),
+            behaviour=behaviour.words,
+            version=snapshot.head.version,
+            table=table.digest,
+            isolates=Effect.SANDBOX in effects,
+            speaks=bool(behaviour) or bool(effects - {Effect.ALLOW}),
+        )
+
+
+def place_of(namespace: Namespace | None) -> NamespaceRisk:
+    """Give what a namespace says of risk."""
+    if namespace is None:
+        return NO_NAMESPACE_RISK
+    return NamespaceRisk(namespace.risk_class, namespace.when_risk_stale)
+
+
+def _table_of(snapshot: RiskSnapshot, before: RiskTable) -> RiskTable:
+    """Give the table of a snapshot; `control` put it there only once it had found it sound.
+
+    One of a newer release may be more than this one understands: the last that it did stays.
+    """
+    try:
+        return parse_table(snapshot.head.table, _TABLE)
+    except InvalidObjectError as error:
+        _log.error("risk table cannot be read: the one before stays in force", problem=str(error))
+        return before
+
+
+def _of_marks(facts: Facts) -> OperationClass | None:
+    marked = facts.marks is not None and facts.marks.changed
+    return OperationClass.CHANGE_RIGHTS if marked else None
+
+
+def _asker(request: Request) -> _Key | None:
+    """Tell who asks from all others; None for who has no risk."""
+    subject = request.subject
+    if subject.is_system or _unsaid(request):
+        return None
+    return (subject.username, *subject.groups, None, *subject.extra.get("oid", ()))
+
+
+def _unsaid(request: Request) -> bool:
+    """Say whether nobody knows who asks: of a file that is read, or of what runs."""
+    return request.by_accounts or request.running
+
+
+def _people(subject: Subject | None, author: str | None) -> tuple[Principal, ...]:
+    """Give who asks and who asked first, without the cluster's own."""
+    asks = principal_of(subject) if subject else None
+    asked = principal_of_note(author) if author else None
+    return tuple(each for each in (asks, asked) if each)
+
+
+def _lets(assessed: Sequence[AssessedIdentity]) -> bool:
+    return not assessed or assessed[0].effect is not Effect.DENY
+
+
+def _standings(assessed: Iterable[AssessedIdentity]) -> Standings:
+    """Give the first standing of each role, which is that of the strictest effect."""
+    words: dict[str, str] = {}
+    for each in assessed:
+        words.setdefault(each.role.value, each.standing.value)
+    return Standings(**words)
+
+
+def _said(assessed: Iterable[AssessedIdentity], table: RiskTable) -> dict[str, str]:
+    """Give the words of the rows that have an effect, and words."""
+    rows = {each.row for each in assessed if each.effect is not Effect.ALLOW}
+    return {row.name: row.message for row in table.rows if row.name in rows and row.message}

@@ -1,0 +1,167 @@
+"""What must run in a sandbox runs in one: never silently without it, never where it would break.
+
+The class that is missing is set by the mutating pass, so only a Pod's final state must have it.
+A template may be without: what is made of it is a Pod (docs/adr/0028).
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from admission.model.entering import in_pod
+from admission.model.facts import Facts, Isolated
+from admission.model.messages import printable
+from admission.model.outcome import NOTHING, Outcome
+from admission.risk.check import sandboxed_by, why_sandboxed
+from admission.sandbox.decision import FIELD, isolated
+from core.decision.decision import Action, Finding
+from core.decision.namespaces import Mode
+from core.decision.request import Phase, Request
+from core.sandbox.decision import (
+    ENTERED,
+    INCOMPATIBLE,
+    REQUIRED,
+    RUNTIME,
+    SandboxDecision,
+    SandboxMode,
+)
+from sandbox.runtime_choice import Obstacle, Refusal
+
+_NAME: Final = 80
+"""Characters shown of a name."""
+
+_REASONS: Final = 3
+"""Signals named in a refusal: the heaviest."""
+
+_EXCEPTION: Final = (
+    "If it can run in none: a PolicyException for the rule sandbox/required, with two approvers."
+)
+
+
+def sandboxing(request: Request, facts: Facts) -> Outcome:
+    """Say which sandbox an object's Pods must run in, and what is against it."""
+    found = isolated(facts)
+    if not found:
+        return NOTHING
+    if facts.pod and facts.pod.entered:
+        return _of_entered(found[0], facts.pod.entered, facts)
+    findings = tuple(
+        _named(finding, each, facts)
+        for each in found
+        for finding in _of_part(each, missing=_missing(each, request, facts))
+    )
+    # Of several templates the one that counts most speaks for all.
+    isolation = max(found, key=lambda each: (bool(each.isolation.runtime), each.isolation.score))
+    if not findings:
+        return Outcome(isolation=isolation.isolation)
+    demanded = [each.isolation for each in found if each.isolation.runtime]
+    advice = [*dict.fromkeys(_why(each, facts) for each in demanded)]
+    if not all(each.asked or each.identity for each in demanded):
+        advice.append(_EXCEPTION)
+    return Outcome(
+        findings, "It must run in a sandbox.", tuple(advice), isolation=isolation.isolation
+    )
+
+
+def _of_entered(each: Isolated, pod: str, facts: Facts) -> Outcome:
+    """Say whether a Pod that must run in a sandbox is entered, and is in none.
+
+    What its sandbox cannot run is no reason: it is in it.
+    """
+    outside = any(refusal.trouble is not Obstacle.INCOMPATIBLE for refusal in each.refusals)
+    if not (each.isolation.runtime and (each.part.named is None or outside)):
+        return Outcome(isolation=each.isolation)
+    name = printable(pod, _NAME)
+    message = "enters a Pod that must run in a sandbox, and does not"
+    remedy = (
+        f"Have {name} created anew: its successor gets the RuntimeClass {each.isolation.runtime}. "
+        "Enter that one."
+    )
+    finding = Finding(ENTERED, Action.DENY, in_pod(FIELD, name), message, remedy)
+    finding = _named(finding, each, facts)
+    headline = "That Pod must run in a sandbox, and does not."
+    return Outcome((finding,), headline, (_why(each.isolation, facts),), isolation=each.isolation)
+
+
+def _named(finding: Finding, each: Isolated, facts: Facts) -> Finding:
+    """Give a finding the rule of risk where that alone demands the sandbox.
+
+    So no exception for the sandbox's rules excuses it, and a BreakGlass relaxes it.
+    """
+    if not each.isolation.identity:
+        return finding
+    return msgspec.structs.replace(finding, rule=sandboxed_by(facts))
+
+
+def _missing(each: Isolated, request: Request, facts: Facts) -> bool:
+    """Say whether a Pod's final state lacks its class.
+
+    Where its namespace does not enforce, the mutating pass sets none, and nothing would be gained
+    by a warning that enforcement makes untrue.
+    """
+    final = request.phase is Phase.VALIDATING or request.running
+    is_pod = (request.kind.group, request.kind.kind) == ("", "Pod")
+    return bool(each.lacks) and final and is_pod and facts.mode is Mode.ENFORCE
+
+
+def _of_part(each: Isolated, *, missing: bool) -> Iterator[Finding]:
+    path = each.part.place(FIELD)
+    if missing:
+        message = "must run in a sandbox, and has no RuntimeClass"
+        remedy = f"Set it to {each.lacks} in a new Pod: one that runs cannot be moved."
+        yield Finding(REQUIRED, Action.DENY, path, message, remedy)
+    for refusal in each.refusals:
+        yield _finding(refusal, each.isolation.runtime, path)
+
+
+def _finding(refusal: Refusal, runtime: str, path: str) -> Finding:
+    named = printable(refusal.runtime, _NAME)
+    if refusal.trouble is Obstacle.INCOMPATIBLE and refusal.feature and refusal.limit:
+        feature, limit = refusal.feature, refusal.limit
+        message = f"cannot run under the RuntimeClass {named}: {feature.name} {limit.why}"
+        return Finding(
+            INCOMPATIBLE,
+            Action.DENY,
+            feature.path,
+            message,
+            f"{limit.instead}.",
+            container=feature.container,
+        )
+    if refusal.trouble is Obstacle.ABSENT:
+        message = f"must run with the RuntimeClass {named}, which the cluster does not have"
+        remedy = "Your cluster's operators must create it, or set sandbox.runtime to another."
+        return Finding(RUNTIME, Action.DENY, path, message, remedy)
+    if refusal.trouble is Obstacle.NO_SANDBOX:
+        handler = printable(refusal.handler, _NAME)
+        message = f"must run in a sandbox; the handler {handler} of RuntimeClass {named} is none"
+        remedy = "Your cluster's operators must mend its handler, or add it to sandbox.handlers."
+        return Finding(RUNTIME, Action.DENY, path, message, remedy)
+    if refusal.trouble is Obstacle.EMPTY:
+        message = "is empty, which names the node's default runtime and no sandbox"
+    else:
+        message = f"names the RuntimeClass {named}; it must run with {runtime}"
+    remedy = f"Leave runtimeClassName out, and it is filled in; or set it to {runtime}."
+    return Finding(REQUIRED, Action.DENY, path, message, remedy)
+
+
+def _why(isolation: SandboxDecision, facts: Facts) -> str:
+    """Say why a Pod must run in a sandbox, to the person who is refused."""
+    if isolation.asked:
+        return "Its label sallyport.dev/sandbox asks for the sandbox, whatever word it has."
+    if isolation.identity:
+        return why_sandboxed(facts)
+    if isolation.mode is SandboxMode.REQUIRED:
+        of_namespace = facts.namespace and facts.namespace.sandbox is SandboxMode.REQUIRED
+        return f"Its {'namespace' if of_namespace else 'profile'} demands the sandbox."
+    heaviest = ", ".join(
+        f"{each.rule} {each.points} ({each.reason})" for each in isolation.signals[:_REASONS]
+    )
+    more = len(isolation.signals) - _REASONS
+    tail = f" and {more} more" if more > 0 else ""
+    rule = facts.rules.get(isolation.signals[0].rule) if isolation.signals else None
+    lower = f" To lower it: {rule.remedy}" if rule and rule.points else ""
+    return (
+        f"Its risk is {isolation.score}, and the sandbox is demanded from {isolation.threshold} "
+        f"on: {heaviest}{tail}.{lower}"
+    )

@@ -1,0 +1,173 @@
+"""Decides which of an object's Pods run in a sandbox, and sets their RuntimeClass. Pure.
+
+Only `runtimeClassName` is set: overhead and scheduling are merged by kube-apiserver, which asks
+RuntimeClass admission once more after a webhook that patched (docs/adr/0028).
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from admission.model.facts import Facts, Isolated, PodFacts, SandboxPart
+from core.base.errors import InvalidObjectError
+from core.decision.decision import Need, Patch
+from core.decision.namespaces import Mode
+from core.decision.request import Operation, Phase, Request
+from core.kubernetes.pod_templates import json_pointer
+from core.kubernetes.workload_pods import templates_of
+from core.sandbox.decision import RuntimeClass, SandboxMode
+from identity.requester_note import Change
+from policies.bundle.format import Rule
+from sandbox.risk_score import RiskScore, score_risk
+from sandbox.runtime_choice import (
+    RuntimeChoice,
+    SandboxSettings,
+    choose_runtime,
+    is_sandbox_required,
+    sandbox_record,
+)
+
+FIELD: Final = "spec.runtimeClassName"
+
+_NONE: Final = RuntimeChoice("")
+
+_FIXED: Final = frozenset({("batch", "Job"), ("jobset.x-k8s.io", "JobSet")})
+"""Kinds of which an update may only say where their Pods run, while they are suspended: with a
+class set besides, the update of a queue that lets them go would be refused (kubernetes/pkg/apis/
+batch/validation, validatePodTemplateUpdate; jobset pkg/webhooks/jobset_webhook.go)."""
+
+_REFUSING: Final = "serving.knative.dev"
+"""Its webhook refuses the field unless a feature is turned on (kubernetes.podspec-runtimeclassname
+of knative/serving config/core/configmaps/features.yaml)."""
+
+
+def mode_of(facts: Facts, chosen: str | None) -> SandboxMode:
+    """Give the strictest of the namespace's, the chosen profile's, and that noted on the root.
+
+    Pods are judged by their service account's rights, which may be to another profile than that
+    of the workload's author.
+    """
+    mode = facts.namespace.sandbox if facts.namespace else SandboxMode.NEVER
+    if not facts.profiles.sandboxes or mode is SandboxMode.REQUIRED:
+        return mode
+    root = facts.root
+    for name in (chosen, root.profile if root else facts.told):
+        known = facts.profiles.by_name.get(name) if name else None
+        if known is not None and known.sandbox.strictness > mode.strictness:
+            mode = known.sandbox
+    return mode
+
+
+def weigh_part(
+    part: SandboxPart, excused: Collection[Need], rules: Mapping[str, Rule], site: SandboxSettings
+) -> RiskScore:
+    """Weigh a part: its signals, and what it needs and has by an exception only."""
+    by_exception = [need for need in part.needs if need in excused] if excused else ()
+    return score_risk(part.signals, by_exception, rules, site.points)
+
+
+def must(part: SandboxPart, mode: SandboxMode, weighed: RiskScore, site: SandboxSettings) -> bool:
+    """Say whether a part must run in a sandbox, whoever is behind it."""
+    return is_sandbox_required(
+        mode, asked=part.asked, score=weighed.score, threshold=site.threshold
+    )
+
+
+def decide(  # noqa: PLR0913  All that it is made of.
+    part: SandboxPart,
+    weighed: RiskScore,
+    mode: SandboxMode,
+    site: SandboxSettings,
+    classes: Mapping[str, RuntimeClass | None],
+    *,
+    excused: bool = False,
+    risky: bool = False,
+) -> Isolated:
+    """Decide about one part; `risky` is whether the risk of an identity demands a sandbox.
+
+    Where it is excused, that and its author alone demand anything.
+    """
+    counts = SandboxMode.NEVER if excused else mode
+    demands = must(part, counts, weighed, site)
+    choice = choose_runtime(site, part.named, part.features, classes) if demands or risky else _NONE
+    isolation = sandbox_record(
+        site, mode, weighed, choice.runtime, asked=part.asked, excused=excused
+    )
+    if risky and not demands:
+        isolation = msgspec.structs.replace(isolation, identity=True)
+    return Isolated(part, isolation, choice.refusals)
+
+
+def isolated(facts: Facts) -> tuple[Isolated, ...]:
+    """Give what was decided about each part of an object."""
+    sandbox = facts.pod.sandbox if facts.pod else None
+    return sandbox.decided if sandbox else ()
+
+
+def isolate(request: Request, facts: Facts, *, refused: bool) -> list[Patch]:
+    """Give what the mutating pass sets, of an object that is not refused."""
+    pod = facts.pod
+    mutating = request.phase is Phase.MUTATING and facts.mode is Mode.ENFORCE
+    if not mutating or refused or pod is None or request.object is None:
+        return []
+    found = [each for each in isolated(facts) if each.lacks]
+    if not found:
+        return []
+    if (request.kind.group, request.kind.kind) == ("", "Pod"):
+        new = request.operation is Operation.CREATE and not request.subresource
+        return [_add("/spec", each.lacks) for each in found] if new else []
+    settable = _is_authors(pod, facts) and _takes_it(request)
+    return list(_in_templates(request, request.object, found)) if settable else []
+
+
+def _is_authors(pod: PodFacts, facts: Facts) -> bool:
+    """Say whether the author of a workload that nothing owns submits its templates.
+
+    What a controller makes has its owner's template: a Deployment would make its ReplicaSet anew,
+    for ever, if this one's were changed.
+    """
+    change, own = facts.notes, pod.sandbox is not None and pod.sandbox.own
+    return own and change is not None and change.workload and change.change is Change.RENEWED
+
+
+def _takes_it(request: Request) -> bool:
+    """Say whether the templates of a kind may be changed here; of the others the Pods get it."""
+    if request.kind.group == _REFUSING:
+        return False
+    fixed = (request.kind.group, request.kind.kind) in _FIXED
+    return request.operation is Operation.CREATE or not fixed
+
+
+def _in_templates(request: Request, whole: msgspec.Raw, found: list[Isolated]) -> Iterator[Patch]:
+    """Set it in the templates that are written as Pods are; of the others the Pods get it.
+
+    Nor in those that an update leaves as they were: it may change another of several.
+    """
+    value: Any = msgspec.json.decode(whole)
+    before = _pods_before(request)
+    for each in found:
+        template = each.part.template
+        if template is None or template.partial or not template.pod["spec"]:
+            continue
+        if template.pod in before:
+            continue
+        pointer = json_pointer(value, template.place("spec"))
+        if pointer is not None:
+            yield _add(pointer, each.lacks)
+
+
+def _pods_before(request: Request) -> list[Any]:
+    """Give the Pods of the old object's templates; what was broken has none."""
+    if request.old_object is None:
+        return []
+    old: Any = msgspec.json.decode(request.old_object)
+    try:
+        found = templates_of(request.kind.group, request.kind.kind, old)
+    except InvalidObjectError:
+        return []
+    return [each.pod for each in found]
+
+
+def _add(spec: str, runtime: str) -> Patch:
+    return {"op": "add", "path": f"{spec}/runtimeClassName", "value": runtime}

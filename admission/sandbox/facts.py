@@ -1,0 +1,210 @@
+"""Gathers what decides about the sandbox of an object, where anybody may ask for one.
+
+It reads memory: the cluster's RuntimeClasses (a dozen), exceptions and their approvals. Where no
+profile, no namespace and no author asks for a sandbox it costs a look at the Pod's labels.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+
+from admission.approvals.exceptions import Excuser, idle, naming
+from admission.model.entering import in_pod
+from admission.model.facts import Facts, SandboxFacts, SandboxPart
+from admission.model.judged_object import Reading, asks
+from admission.objects.evaluation import Judging
+from admission.objects.situation import Seen, Situations
+from admission.profiles.check import profiles
+from admission.recorded import recorded_weight
+from admission.sandbox.capacity import may_lack_room
+from admission.sandbox.decision import decide, mode_of, must, weigh_part
+from admission.sandbox.gangs import MOST_BYTES, Gangs, Kept
+from core.approvals.exceptions import PolicyException
+from core.decision.decision import Denial
+from core.decision.document import DecisionDocument
+from core.decision.request import Request
+from core.kubernetes.pod import Pod
+from core.people.two_person import NotApproved
+from core.sandbox.capacity import NodePool
+from core.sandbox.decision import REQUIRED, RuntimeClass, SandboxMode
+from sandbox.risk_score import RiskScore
+from sandbox.runtime_choice import SandboxSettings
+
+_DEMAND: Final = Denial(REQUIRED, "")
+"""What an exception excuses."""
+
+_with = msgspec.structs.replace
+
+
+def may_be_asked(reading: Reading, facts: Facts) -> bool:
+    """Say whether a profile, the namespace or the author may ask that the Pods be sandboxed."""
+    return bool(reading.pods) and facts.weighs(*reading.pods)
+
+
+@dataclass(frozen=True)
+class Isolating:
+    """Knows the sandboxes of the cluster, and what is excused from them."""
+
+    excuser: Excuser
+    situations: Situations
+    site: SandboxSettings
+    gangs: Gangs = field(default_factory=Gangs)
+
+    async def facts_of(
+        self, request: Request, reading: Reading, parts: tuple[Judging, ...], facts: Facts
+    ) -> Facts:
+        """Add what decides about the sandbox, after exceptions.
+
+        Raises:
+            CannotJudgeError: something that must be known cannot be.
+        """
+        pod = facts.pod
+        if pod is None:
+            return facts
+        risky = facts.risk is not None and facts.risk.isolates
+        chosen = profiles(request, facts)
+        mode = mode_of(facts, chosen.profile)
+        weighed = []
+        for part, each in zip(parts, reading.pods, strict=True):
+            kept = await self._weigh(request, facts, part, each, mode)
+            if kept.decided:
+                sandbox = SandboxFacts(kept.decided, reading.root, chosen)
+                return _with(facts, pod=_with(pod, sandbox=sandbox))
+            weighed.append((kept.part, kept.weighed))
+        excusable = any(must(part, mode, sum_, self.site) for part, sum_ in weighed)
+        wanted = excusable or risky
+        cluster = self.excuser.cluster
+        runtimes = self.site.runtimes if wanted else ()
+        classes = {name: cluster.runtime_class(name) for name in runtimes}
+        warned = wanted and reading.root and may_lack_room(request, facts)
+        pools = self._pools(classes) if warned else {}
+
+        def known(*, excused: bool) -> Facts:
+            decided = tuple(
+                [
+                    decide(part, sum_, mode, self.site, classes, excused=excused, risky=risky)
+                    for part, sum_ in weighed
+                ]
+            )
+            sandbox = SandboxFacts(decided, reading.root, chosen, pools)
+            return _with(facts, pod=_with(pod, sandbox=sandbox))
+
+        found = known(excused=False)
+        if not excusable:
+            return found
+        by, asides = await self._in_force(request, found)
+        if by is None:
+            return _with(found, asides=(*found.asides, *asides)) if asides else found
+        found = known(excused=True)
+        if found.pod is None or by in found.pod.exceptions:
+            return found
+        return _with(found, pod=_with(found.pod, exceptions=(*found.pod.exceptions, by)))
+
+    def facts_again(self, request: Request, facts: Facts, document: DecisionDocument) -> Facts:
+        """Add what decides about the sandbox of a recorded Pod, for those who ask now.
+
+        What a sandbox cannot run is not on record: where one is demanded, it is taken to run it.
+
+        Raises:
+            LedgerError: as `recorded_weight`.
+            NotSyncedError: RuntimeClasses are not known.
+        """
+        pod, was = facts.pod, document.isolation
+        if pod is None or not (was or facts.may_isolate):
+            return facts
+        chosen = profiles(request, facts)
+        mode = mode_of(facts, chosen.profile)
+        weighed = recorded_weight(document, mode)
+        first = self.site.runtimes[0]
+        asked = was is not None and was.asked
+        part = SandboxPart(named=document.sandbox or first, asked=asked, needs=pod.needs)
+        risky = facts.risk is not None and facts.risk.isolates
+        wanted = risky or must(part, mode, weighed, self.site)
+        cluster = self.excuser.cluster
+        classes = {name: cluster.runtime_class(name) for name in self.site.runtimes if wanted}
+        excused = was is not None and was.excused
+        decided = decide(part, weighed, mode, self.site, classes, excused=excused, risky=risky)
+        return _with(
+            facts, pod=_with(pod, sandbox=SandboxFacts((decided,), own=True, chosen=chosen))
+        )
+
+    async def _weigh(
+        self, request: Request, facts: Facts, judging: Judging, pod: Pod, mode: SandboxMode
+    ) -> Kept:
+        """Weigh one part: what its object shows, and what only the request does.
+
+        What a controller makes of one template weighs the same, and is worked out once: the answer
+        is told by its identity, since an engine that remembers gives the same value again.
+        """
+        subject, namespace, part = request.subject, facts.namespace, judging.of
+        seen = self.situations.seen(request, pod, mode)
+        large = len(part.projection) + len(part.part.fields) > MOST_BYTES
+        alone = facts.pod is None or facts.pod.excused or facts.pod.entered or part.part.template
+        if alone or large or not subject.is_system:
+            anew = await self._weigh_anew(request, facts, judging, pod, seen)
+            return Kept(part.answer, namespace, *anew)
+        asker = (mode, subject.username, *subject.groups)
+        asked = (request.operation, request.subresource, pod.spec.runtime_class_name, asks(pod))
+        risk = facts.risk
+        known_risk = risk and (risk.isolates, risk.standings, risk.behaviour)
+        fields = part.part.fields
+        key = (id(part.answer), id(namespace), seen, asker, asked, known_risk, fields)
+        known = self.gangs.find(key)
+        if known is None:
+            made, weighed = await self._weigh_anew(request, facts, judging, pod, seen)
+            risky = risk is not None and risk.isolates
+            free = not (risky or must(made, mode, weighed, self.site))
+            decided = (decide(made, weighed, mode, self.site, {}),) if free else ()
+            known = Kept(part.answer, namespace, made, weighed, decided)
+            self.gangs.keep(key, known)
+        return known
+
+    async def _weigh_anew(
+        self, request: Request, facts: Facts, judging: Judging, pod: Pod, seen: Seen
+    ) -> tuple[SandboxPart, RiskScore]:
+        part = judging.of
+        context = self.situations.context(request, facts, seen)
+        signals = (*part.answer.signals, *await judging.signals(context))
+        if facts.pod and facts.pod.entered:
+            name = facts.pod.entered
+            signals = tuple([_with(s, path=s.path and in_pod(s.path, name)) for s in signals])
+        made = SandboxPart(
+            template=part.part.template,
+            named=pod.spec.runtime_class_name,
+            asked=asks(pod),
+            needs=part.answer.needs,
+            signals=signals,
+            features=part.answer.features,
+        )
+        excused = facts.pod.excused if facts.pod else ()
+        return made, weigh_part(made, excused, facts.rules, self.site)
+
+    def _pools(self, classes: Mapping[str, RuntimeClass | None]) -> dict[str, NodePool]:
+        """Give what is known of the nodes of RuntimeClasses."""
+        known = self.excuser.cluster.capacity
+        found = {one.name: (known(one.name), one.overhead) for one in classes.values() if one}
+        return {name: NodePool(nodes, taken) for name, (nodes, taken) in found.items() if nodes}
+
+    async def _in_force(
+        self, request: Request, facts: Facts
+    ) -> tuple[PolicyException | None, list[str]]:
+        """Give the exception that takes the demand away; of those that would, why they do not."""
+        asides = []
+        for exception in self._naming(request, facts):
+            answer = await self.excuser.standing_of(exception)
+            if not isinstance(answer, NotApproved):
+                return exception, []
+            asides.append(idle(exception.meta.name, answer.reasons[0]))
+        return None, asides
+
+    def _naming(self, request: Request, facts: Facts) -> list[PolicyException]:
+        """Give the exceptions that name the rule, and the object or what it comes from.
+
+        Raises:
+            NotSyncedError: they are not known, and it would be refused without them.
+        """
+        found = self.excuser.known(request, facts)
+        meant = [e for e in found if any(one.excuses_denial(_DEMAND) for one in e.spec.excuses)]
+        return naming(meant, request, facts.root)

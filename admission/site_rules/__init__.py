@@ -1,0 +1,1 @@
+"""Rules that a site adds to the built-in policies."""

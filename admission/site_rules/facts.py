@@ -1,0 +1,140 @@
+"""Asks a site's rules what they deny and what they warn of, and what exceptions excuse of it.
+
+It reads memory: the namespace's labels, exceptions and their approvals. Where the bundle has no
+rules of a site for the kind of an object, that costs a look into an empty set.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import msgspec
+
+from admission.approvals.exceptions import Excused, Excuser, idle, naming
+from admission.model.facts import Facts, RuledFacts
+from admission.model.judged_object import Reading
+from admission.objects.evaluation import Judging
+from admission.objects.situation import NOTHING_SEEN, Seen, Situations
+from admission.profiles.needing import denied
+from admission.replayable import with_object, with_pods
+from core.base.json_errors import DECODE_ERRORS, decode_error
+from core.decision.decision import Action, Denial, Finding
+from core.decision.request import Operation, Phase, Request
+from core.kubernetes.pod import Pod
+from core.sandbox.decision import SandboxMode
+from policies.engine.interface import Engine, Judgement, PolicyAnswer, ShownFields
+from policies.projection.pods import NO_POD
+from policies.site.fields import POD, kind_name
+
+_JUDGED: Final = frozenset({Operation.CREATE, Operation.UPDATE})
+_NO_NEEDS: Final = PolicyAnswer(())
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """Knows what a site's rules say."""
+
+    engine: Engine
+    situations: Situations
+    excuser: Excuser
+
+    def judges(self, request: Request) -> bool:
+        """Say whether some rule is asked about the request's own object, which is no Pod."""
+        asked = request.operation in _JUDGED and not request.subresource
+        kind = _kind_of(request)
+        return asked and kind != POD and kind in self.engine.reads.kinds
+
+    async def of_pods(
+        self, request: Request, reading: Reading, parts: tuple[Judging, ...], facts: Facts
+    ) -> Facts:
+        """Add what policies see of each Pod, or Pod template, of an object, and what rules say.
+
+        Raises:
+            CannotJudgeError: the policies failed, or something that must be known cannot be.
+        """
+        if not reading.pods:
+            return facts
+        contexts = [
+            self.situations.contexts(request, facts, self._seen(request, pod))
+            for pod in reading.pods
+        ]
+        reads = self.engine.reads
+        projections = tuple([each.of.projection for each in parts])
+        fields = tuple([each.of.part.fields for each in parts])
+        facts = with_pods(facts, reads, projections, tuple([one[1] for one in contexts]), fields)
+        if not _asked(request) or POD not in reads.kinds:
+            return facts
+        denials: list[Denial] = []
+        warnings: list[Denial] = []
+        for each, (context, _) in zip(parts, contexts, strict=True):
+            said = await each.judge(context)
+            denials += map(each.of.part.placed, said.denials)
+            warnings += map(each.of.part.placed, said.warnings)
+        return await self._ruled(request, facts, Judgement((), tuple(denials), tuple(warnings)))
+
+    async def of_object(self, request: Request, facts: Facts) -> Facts:
+        """Add what the rules say of an object that is no Pod, but where an update leaves it so.
+
+        Raises:
+            CannotJudgeError: the policies failed, or something that must be known cannot be.
+            InvalidObjectError: it is no object.
+        """
+        if not (self.judges(request) and _asked(request)):
+            return facts
+        kind = _kind_of(request)
+        fields = self._fields(kind, request.object)
+        if request.old_object is not None and fields == self._fields(kind, request.old_object):
+            return with_object(facts, self.engine.reads, kind, b"", b"")
+        context, recorded = self.situations.contexts(request, facts, NOTHING_SEEN)
+        facts = with_object(facts, self.engine.reads, kind, recorded, fields)
+        said = await self.engine.judge(NO_POD, _NO_NEEDS, context, ShownFields(kind, fields))
+        return await self._ruled(request, facts, said)
+
+    def _fields(self, kind: str, raw: msgspec.Raw | None) -> bytes:
+        try:
+            return self.engine.reads.fields_of(kind, raw or b"{}")
+        except DECODE_ERRORS as error:
+            raise decode_error(kind, error) from error
+
+    def _seen(self, request: Request, pod: Pod) -> Seen:
+        return self.situations.seen(request, pod, SandboxMode.NEVER)
+
+    @cached_property
+    def _rules(self) -> frozenset[str]:
+        """The rules whose denials the site has made warnings."""
+        return frozenset(one.id for one in self.engine.rules.values() if one.action == "warn")
+
+    async def _ruled(self, request: Request, facts: Facts, said: Judgement) -> Facts:
+        if not (said.denials or said.warnings):
+            return facts
+        denials = [each for each in said.denials if each.rule not in self._rules]
+        softer = [each for each in said.denials if each.rule in self._rules]
+        excused = await self._excused(request, facts, denials)
+        before = facts.ruled or RuledFacts()
+        ruled = RuledFacts(
+            denied=(*before.denied, *(denied(each, facts.rules) for each in excused.denials)),
+            warned=(
+                *before.warned,
+                *(_warned(denied(one, facts.rules)) for one in (*softer, *said.warnings)),
+            ),
+            exceptions=(*before.exceptions, *excused.used),
+        )
+        asides = tuple(idle(name, why) for name, why in excused.idle)
+        return msgspec.structs.replace(facts, ruled=ruled, asides=(*facts.asides, *asides))
+
+    async def _excused(self, request: Request, facts: Facts, denials: list[Denial]) -> Excused:
+        known = self.excuser.of_namespace(request) if denials else ()
+        return await self.excuser.excuse(naming(known, request, facts.root), (), denials)
+
+
+def _kind_of(request: Request) -> str:
+    return kind_name(request.kind.group, request.kind.kind)
+
+
+def _asked(request: Request) -> bool:
+    """Say whether it is the final state of an object, which alone counts."""
+    return request.operation in _JUDGED and request.phase is not Phase.MUTATING
+
+
+def _warned(finding: Finding) -> Finding:
+    return msgspec.structs.replace(finding, action=Action.WARN)

@@ -1,0 +1,1 @@
+"""Requests that reach model weights: by which paths, and under which AccessGrants."""

@@ -1,0 +1,234 @@
+"""Gathers whether what reaches model weights does so under live, twice-approved AccessGrants.
+
+It reads memory, and access reviews of approvers that are not cached. At 2,000 grants of 500
+namespaces a review looks at those of one. What the Pods of a gang share is worked out once a second
+(docs/adr/0039).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+import msgspec
+
+from admission.approvals.approvals import ask_approved
+from admission.model.facts import Facts, WeightFacts
+from admission.model.judged_object import Reading
+from admission.weights.access_paths import Reached, Reaching
+from admission.weights.volumes import against_volume, is_volume
+from admission.weights.weighing_copies import against_copy, is_copying
+from core.base import names
+from core.cluster import Cluster
+from core.decision.decision import Finding
+from core.decision.request import Request
+from core.people.two_person import ApprovalTerms, Consent, NotApproved, why_suspended
+from core.weights.access_grants import AccessGrant
+from core.weights.access_paths import UngrantedPath, WeightStoreSet
+from core.weights.grant_coverage import (
+    ANYBODY,
+    MOST_NOTED,
+    NOBODY,
+    Asker,
+    asker_of,
+    asker_of_note,
+    note_of_grant,
+    why_not_covered,
+)
+
+KEPT_S: Final = 1.0
+"""Seconds for which it is remembered that grants cover what a gang's Pods share."""
+
+_MOST_KEPT: Final = 512
+"""Gangs that are created at a time."""
+
+_Answers = dict[str, str]
+"""By a grant's UID: why it is not approved; empty if it is."""
+
+_Key = tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class _Covered:
+    """What was worked out, and what it rests on: the very objects, which change as a whole."""
+
+    facts: WeightFacts
+    stores: WeightStoreSet
+    grants: Sequence[AccessGrant]
+    consents: Mapping[str, Sequence[Consent]]
+    """By UID of the grants that cover it."""
+
+
+@dataclass
+class _Lately:
+    """What was covered in the last second; what was not is worked out each time."""
+
+    until: float = 0.0
+    found: dict[_Key, _Covered] = field(default_factory=dict)
+
+    def turn_to(self, now: float) -> None:
+        """Forget what is too old; a clock that was set back forgets too."""
+        if not self.until - KEPT_S <= now < self.until:
+            self.until, self.found = now + KEPT_S, {}
+
+
+@dataclass(frozen=True)
+class WeightGranting:
+    """Knows who was given weights."""
+
+    cluster: Cluster
+    terms: ApprovalTerms
+    clock: Callable[[], float]
+    _lately: _Lately = field(default_factory=_Lately)
+
+    async def facts_of(self, request: Request, reading: Reading | str, facts: Facts) -> Facts:
+        """Add what is known of the weights that a request reaches.
+
+        Raises:
+            NotSyncedError: stores, or the grants of one that is reached, are not known.
+            AccessReviewError: the cluster did not say whether an approver may approve.
+            InvalidObjectError: a volume does not have its shape.
+        """
+        if request.asked_profile is not None:
+            return facts
+        stores = self.cluster.weights.stores()
+        if not stores:
+            return facts
+        if is_volume(request) or is_copying(request):
+            findings = self._against(request, stores)
+            known = WeightFacts(findings=findings) if findings else None
+            return msgspec.structs.replace(facts, weights=known)
+        if isinstance(reading, str):
+            return facts
+        reached = self._reaching.of(request, reading, stores)
+        if not reached:
+            return facts
+        namespace = request.namespace
+        grants = self.cluster.weights.grants(namespace) if namespace else ()
+        key = (namespace, *_behind(request, facts), *map(_way_key, reached))
+        found = self._known(key, stores, grants, namespace)
+        if found is None:
+            found = await self._held(reached, namespace, _asker(request, facts), grants)
+            self._keep(key, found, stores, grants)
+        return msgspec.structs.replace(facts, weights=found)
+
+    def _against(self, request: Request, stores: WeightStoreSet) -> tuple[Finding, ...]:
+        if is_volume(request):
+            return against_volume(request, stores)
+        return against_copy(request, self.cluster.kept_in, stores)
+
+    def _known(
+        self, key: _Key, stores: WeightStoreSet, grants: Sequence[AccessGrant], namespace: str
+    ) -> WeightFacts | None:
+        """Give what was worked out a moment ago, if nothing that it rests on has changed."""
+        self._lately.turn_to(self.clock())
+        known = self._lately.found.get(key)
+        if known is None or known.stores is not stores or known.grants is not grants:
+            return None
+        consents = self.cluster.exceptions.consents
+        same = all(consents(namespace, uid) is was for uid, was in known.consents.items())
+        return known.facts if same else None
+
+    def _keep(
+        self, key: _Key, found: WeightFacts, stores: WeightStoreSet, grants: Sequence[AccessGrant]
+    ) -> None:
+        if found.ungranted or len(self._lately.found) >= _MOST_KEPT:
+            return
+        used = [each for each in grants if each.id in found.grants]
+        consents = {
+            each.meta.uid: self.cluster.exceptions.consents(each.meta.namespace, each.meta.uid)
+            for each in used
+        }
+        # To the second: a grant that ends before is not believed longer.
+        self._lately.until = min([self._lately.until, *(each.expires for each in used)])
+        self._lately.found[key] = _Covered(found, stores, grants, consents)
+
+    @cached_property
+    def _reaching(self) -> Reaching:
+        return Reaching(self.cluster)
+
+    async def _held(
+        self,
+        reached: Sequence[Reached],
+        namespace: str,
+        asker: Asker,
+        grants: Sequence[AccessGrant],
+    ) -> WeightFacts:
+        answers: _Answers = {}
+        used: dict[str, AccessGrant] = {}
+        ungranted: list[UngrantedPath] = []
+        for one in reached:
+            of_store = [each for each in grants if each.spec.store == one.way.store.name]
+            covering, reasons = await self._sorted(one, of_store, asker, answers)
+            used |= {each.id: each for each in covering}
+            if not covering:
+                ungranted.append(UngrantedPath(one.way, one.account, reasons))
+        return WeightFacts(
+            ungranted=tuple(ungranted),
+            around=tuple(one.way for one in reached if one.way.public),
+            grants=tuple(sorted(used)),
+            noted=",".join(sorted(map(note_of_grant, used.values()))[:MOST_NOTED]),
+            stores=tuple(sorted({one.way.store.name for one in reached})),
+            namespace=namespace,
+            asker=asker,
+        )
+
+    async def _sorted(
+        self, one: Reached, grants: Sequence[AccessGrant], asker: Asker, answers: _Answers
+    ) -> tuple[list[AccessGrant], tuple[tuple[str, str], ...]]:
+        """Give the grants that cover a way, and of the others why they do not."""
+        covering: list[AccessGrant] = []
+        reasons: list[tuple[str, str]] = []
+        now = self.clock()
+        for grant in grants:
+            why = why_not_covered(grant, one.way, one.account, asker, now)
+            if not why:
+                if grant.meta.uid not in answers:
+                    answers[grant.meta.uid] = await self._unapproved(grant, now)
+                why = answers[grant.meta.uid]
+            if why:
+                reasons.append((grant.meta.name, why))
+            else:
+                covering.append(grant)
+        return covering, tuple(reasons)
+
+    async def _unapproved(self, grant: AccessGrant, now: float) -> str:
+        """Say why a grant is not approved now; empty if it is."""
+        what = grant.approvable
+        if why := why_suspended(what, self.terms):
+            return why
+        consents = self.cluster.exceptions.consents(grant.meta.namespace, what.uid)
+        tier = names.GRANTS_TIER
+        answer = await ask_approved(self.cluster, what, consents, tier, now, self.terms)
+        if isinstance(answer, NotApproved):
+            return f"not approved: {'; '.join(answer.reasons)}"
+        return ""
+
+
+def _way_key(one: Reached) -> _Key:
+    way = one.way
+    where = (way.store.name, way.by, way.shown, way.container, way.rights, way.public)
+    return (*where, way.path, one.account)
+
+
+def _behind(request: Request, facts: Facts) -> _Key:
+    """Tell the human behind a request from all others."""
+    if request.running or request.by_accounts:
+        return ("anybody",)
+    if facts.origin is not None:
+        root = facts.origin.root
+        return ("root", root.requester, root.grants) if root else ("gone",)
+    subject = request.subject
+    return ("asks", subject.username, *subject.groups, None, *subject.extra.get("oid", ()))
+
+
+def _asker(request: Request, facts: Facts) -> Asker:
+    """Give the human behind a request: who asks, or who asked for what a controller made it for."""
+    if request.running or request.by_accounts:
+        return ANYBODY
+    if facts.origin is None:
+        return asker_of(request.subject)
+    root = facts.origin.root
+    if root is None or root.requester is None:
+        return NOBODY
+    return asker_of_note(root.requester, root.grants or "")
