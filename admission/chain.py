@@ -3,35 +3,34 @@
 from collections.abc import Callable
 from typing import Final
 
-from admission.approvals.check import guards
-from admission.egress.check import beside_egress, egress
+from admission.approvals.check import check_guards
+from admission.egress.check import check_egress, check_host_network
 from admission.model.facts import Facts
 from admission.model.outcome import Outcome
-from admission.objects.namespace_marks import namespace_marks
-from admission.profiles.check import profiles
-from admission.profiles.denials import denials
-from admission.requester.check import notes
-from admission.risk.check import risk
-from admission.sandbox.check import sandboxing
-from admission.site_rules.check import site_denials, site_warnings
-from admission.weights.check import weights
+from admission.objects.namespace_labels import check_namespace_labels
+from admission.profiles.check import check_denials, check_profiles
+from admission.requester.check import check_notes
+from admission.risk.check import check_risk
+from admission.sandbox.check import check_sandbox
+from admission.site_rules.check import check_site_denials, check_site_warnings
+from admission.weights.check import check_weights
 from core.decision.request import Request
 
 Check = Callable[[Request, Facts], Outcome]
 
 CHAIN: Final[tuple[Check, ...]] = (
-    namespace_marks,
-    guards,
-    risk,
-    weights,
-    egress,
-    denials,
-    site_denials,
-    profiles,
-    sandboxing,
-    notes,
-    site_warnings,
-    beside_egress,
+    check_namespace_labels,
+    check_guards,
+    check_risk,
+    check_weights,
+    check_egress,
+    check_denials,
+    check_site_denials,
+    check_profiles,
+    check_sandbox,
+    check_notes,
+    check_site_warnings,
+    check_host_network,
 )
 
 

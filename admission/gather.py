@@ -1,9 +1,9 @@
 """Gathers the facts of a request from the cluster and the engine; it decides nothing.
 
-What it reads, for a Pod: memory, access reviews that are not cached, and of what a controller made
-the owners that are not remembered. A connection's Pod and a binding's role are asked for each time.
-At 7,500 nodes the memory holds the labels of 2,000 namespaces (about 2 MB), the profiles (300:
-about 1 MB) and what is kept of PersistentVolumes (20,000: about 6 MB).
+For a Pod it reads memory, access reviews that are not cached and, for what a controller made,
+owners that are not remembered. A connection's Pod and a binding's role are read from the cluster
+each time. At 7,500 nodes the memory holds the labels of 2,000 namespaces (about 2 MB), the profiles
+(300: about 1 MB) and what is kept of PersistentVolumes (20,000: about 6 MB).
 """
 
 import time
@@ -13,30 +13,37 @@ from functools import cached_property
 
 import msgspec
 
-from admission.approvals.break_glass import Breaker
-from admission.approvals.excepting import Excepting
-from admission.approvals.exceptions import Excuser
-from admission.egress.network_policies import Policing
-from admission.egress.pod_labels import Labelling
-from admission.guarded_objects import Guards
+from admission.approvals.break_glass import BreakGlassGatherer
+from admission.approvals.exceptions import ExceptionGatherer, ExceptionLookup
+from admission.egress.network_policies import NetworkPolicyGatherer
+from admission.egress.pod_labels import PodLabelGatherer
+from admission.evidence import facts_from_record
+from admission.guarded_objects import GuardedObjects
 from admission.model.candidates import candidates
 from admission.model.facts import Facts, PodFacts
 from admission.model.judged_object import Reading
-from admission.objects.connect_requests import EntryReader, enters, in_entered
-from admission.objects.evaluation import Judging, evaluate
-from admission.objects.namespace_labels import with_marks
-from admission.objects.rbac_changes import GrantReader, gives
-from admission.objects.reader import Reader
-from admission.objects.situation import Situations
-from admission.profiles.access_reviews import Rights
-from admission.profiles.needing import ask_usable, denied, since
-from admission.recorded import recorded_needs
-from admission.requester.facts import Noting, keeps_profile
-from admission.requester.naming_profiles import named_profile, of_namespace, stands
-from admission.risk.facts import Risking
-from admission.sandbox.facts import Isolating, may_be_asked
-from admission.site_rules.facts import Ruling
-from admission.weights.facts import WeightGranting
+from admission.objects.connect_requests import EntryReader, is_entry, place_in_pod
+from admission.objects.evaluation import PartJudge, PolicyContexts, evaluate
+from admission.objects.namespace_labels import add_namespace_facts
+from admission.objects.rbac_changes import RightsReader, changes_rights
+from admission.objects.reader import ObjectReader
+from admission.profiles.access_reviews import (
+    ProfileRights,
+    ask_usable,
+    denial_finding,
+    find_privileges,
+)
+from admission.requester.facts import (
+    RequesterGatherer,
+    keeps_profile,
+    named_profile,
+    namespace_profile,
+    would_admit,
+)
+from admission.risk.facts import RiskGatherer
+from admission.sandbox.facts import SandboxGatherer, may_need_sandbox
+from admission.site_rules.facts import SiteRuleGatherer
+from admission.weights.facts import WeightGatherer
 from core.cluster import Cluster
 from core.decision.document import DecisionDocument
 from core.decision.namespaces import Mode, Namespace
@@ -83,7 +90,7 @@ class Gatherer:
 
     def judges(self, request: Request) -> bool:
         """Say whether the privileges of the request's object are judged."""
-        if enters(request):
+        if is_entry(request):
             return True
         read = request.operation in _JUDGED and self._reader.judges(request)
         return read or (request.namespace != "" and self._ruling.judges(request))
@@ -116,7 +123,7 @@ class Gatherer:
         return await self._breaker.facts_of(request, await self._ruling.of_object(request, facts))
 
     async def _of_kind(self, request: Request, facts: Facts) -> Facts:
-        if enters(request) or gives(request):
+        if is_entry(request) or changes_rights(request):
             return await self._of_reading(request, facts, await self._read(request, facts))
         if self._policing.judges(request):
             return await self._policing.facts_of(request, facts)
@@ -132,77 +139,77 @@ class Gatherer:
             guard = await self._guards.gather(request, facts)
             facts = msgspec.structs.replace(facts, guard=guard)
         elif (request.kind.group, request.kind.kind) == ("", "Namespace"):
-            facts = await with_marks(self.cluster, request, facts)
+            facts = await add_namespace_facts(self.cluster, request, facts)
         else:
             left_alone = f"{request.kind.kind} is not a kind that is judged"
             facts = msgspec.structs.replace(facts, left_alone=left_alone)
         return await self._risking.of_guarded(request, facts)
 
     @cached_property
-    def _guards(self) -> Guards:
-        return Guards(self.cluster, self.terms, self.clock, self.ground)
+    def _guards(self) -> GuardedObjects:
+        return GuardedObjects(self.cluster, self.terms, self.clock, self.ground)
 
     @cached_property
-    def labelling(self) -> Labelling:
+    def labelling(self) -> PodLabelGatherer:
         """Knows the labels that policies know Pods by."""
-        return Labelling(self.cluster, self.ground)
+        return PodLabelGatherer(self.cluster, self.ground)
 
     @cached_property
-    def _policing(self) -> Policing:
-        return Policing(self.cluster, self.ground)
+    def _policing(self) -> NetworkPolicyGatherer:
+        return NetworkPolicyGatherer(self.cluster, self.ground)
 
     @cached_property
-    def _excuser(self) -> Excuser:
-        return Excuser(self.cluster, self.terms, self.clock)
+    def _excuser(self) -> ExceptionLookup:
+        return ExceptionLookup(self.cluster, self.terms, self.clock)
 
     @cached_property
-    def _excepting(self) -> Excepting:
-        return Excepting(self._excuser)
+    def _excepting(self) -> ExceptionGatherer:
+        return ExceptionGatherer(self._excuser)
 
     @cached_property
-    def _situations(self) -> Situations:
-        return Situations(self.cluster, self.kind_of, self.clock, self.site.new_account_s)
+    def _situations(self) -> PolicyContexts:
+        return PolicyContexts(self.cluster, self.kind_of, self.clock, self.site.new_account_s)
 
     @cached_property
-    def _isolating(self) -> Isolating:
-        return Isolating(self._excuser, self._situations, self.site)
+    def _isolating(self) -> SandboxGatherer:
+        return SandboxGatherer(self._excuser, self._situations, self.site)
 
     @cached_property
-    def _ruling(self) -> Ruling:
-        return Ruling(self.engine, self._situations, self._excuser)
+    def _ruling(self) -> SiteRuleGatherer:
+        return SiteRuleGatherer(self.engine, self._situations, self._excuser)
 
     @cached_property
-    def _breaker(self) -> Breaker:
-        return Breaker(self.cluster, self.terms, self.clock)
+    def _breaker(self) -> BreakGlassGatherer:
+        return BreakGlassGatherer(self.cluster, self.terms, self.clock)
 
     @cached_property
-    def _reader(self) -> Reader:
-        return Reader(self.cluster, self.controllers, self.engine.reads)
+    def _reader(self) -> ObjectReader:
+        return ObjectReader(self.cluster, self.controllers, self.engine.reads)
 
     @cached_property
-    def _noting(self) -> Noting:
-        return Noting(self.cluster, self.controllers)
+    def _noting(self) -> RequesterGatherer:
+        return RequesterGatherer(self.cluster, self.controllers)
 
     @cached_property
     def _entries(self) -> EntryReader:
         return EntryReader(self._reader)
 
     @cached_property
-    def _grants(self) -> GrantReader:
-        return GrantReader(self.cluster)
+    def _grants(self) -> RightsReader:
+        return RightsReader(self.cluster)
 
     @cached_property
-    def _weights(self) -> WeightGranting:
-        return WeightGranting(self.cluster, self.terms, self.clock)
+    def _weights(self) -> WeightGatherer:
+        return WeightGatherer(self.cluster, self.terms, self.clock)
 
     @cached_property
-    def _risking(self) -> Risking:
-        return Risking(self.cluster, self.freshness, self.clock)
+    def _risking(self) -> RiskGatherer:
+        return RiskGatherer(self.cluster, self.freshness, self.clock)
 
     async def _read(self, request: Request, facts: Facts) -> Reading | str:
-        if enters(request):
+        if is_entry(request):
             return await self._entries.read(request, facts)
-        if gives(request):
+        if changes_rights(request):
             return await self._grants.read(request)
         return self._reader.read(request, facts)
 
@@ -221,10 +228,10 @@ class Gatherer:
         evaluated = await evaluate(self.engine, reading)
         answer = evaluated.answer
         if reading.entered:
-            answer = in_entered(answer, reading.entered)
+            answer = place_in_pod(answer, reading.entered)
         if reading.gives:
             answer = await self._grants.beyond(request, answer)
-        parts = tuple([Judging(self.engine, each) for each in evaluated.parts])
+        parts = tuple([PartJudge(self.engine, each) for each in evaluated.parts])
         facts = await self._ruling.of_pods(request, reading, parts, facts)
         ended = time.perf_counter()
         if not (answer.needs or answer.denials or reading.always):
@@ -233,12 +240,12 @@ class Gatherer:
             return msgspec.structs.replace(facts, left_alone=harmless)
         named = named_profile(request, reading, facts)
         ceiling = None if named and named.whoever_asks else facts.namespace
-        privileges = since(answer.needs, facts.rules)
+        privileges = find_privileges(answer.needs, facts.rules)
         tried = candidates(facts.profiles, ceiling, privileges)
-        rights = Rights(self.cluster, reading.subjects, reading.namespace)
+        rights = ProfileRights(self.cluster, reading.subjects, reading.namespace)
         usable = await ask_usable(named, tried, rights, facts.mode)
-        if named and keeps_profile(facts, request) and not stands(named, tried, usable):
-            named = of_namespace(facts.namespace)
+        if named and keeps_profile(facts, request) and not would_admit(named, tried, usable):
+            named = namespace_profile(facts.namespace)
             usable |= await ask_usable(named, tried, rights, facts.mode)
         known = PodFacts(
             needs=answer.needs,
@@ -246,7 +253,7 @@ class Gatherer:
             subjects=reading.subjects,
             namespace=reading.namespace,
             whole=reading.whole,
-            denials=tuple(denied(denial, facts.rules) for denial in answer.denials),
+            denials=tuple(denial_finding(denial, facts.rules) for denial in answer.denials),
             candidates=tried,
             entered=reading.entered,
             named=named,
@@ -259,7 +266,7 @@ class Gatherer:
         origin = await self._noting.covered(request, reading, facts, privileges, tried)
         facts = msgspec.structs.replace(facts, object_uid=reading.uid, pod=known, origin=origin)
         facts = await self._excepting.facts_of(request, facts, answer)
-        if may_be_asked(reading, facts):
+        if may_need_sandbox(reading, facts):
             facts = await self._isolating.facts_of(request, reading, parts, facts)
         return await self._breaker.facts_of(request, facts)
 
@@ -273,9 +280,9 @@ class Gatherer:
         mode = modes.of(namespace)
         revision = document.revisions.policy
         facts = Facts(self.cluster.profiles(), revision, self.engine.rules, mode, namespace)
-        privileges = since(document.needs, facts.rules)
-        known = recorded_needs(document, request.subject, facts, privileges)
-        rights = Rights(self.cluster, known.subjects, request.namespace)
+        privileges = find_privileges(document.needs, facts.rules)
+        known = facts_from_record(document, request.subject, facts, privileges)
+        rights = ProfileRights(self.cluster, known.subjects, request.namespace)
         usable = await ask_usable(known.named, known.candidates, rights, mode)
         pod = msgspec.structs.replace(known, usable=usable, access=tuple(rights.heard))
         facts = self._risking.again(request, document, msgspec.structs.replace(facts, pod=pod))

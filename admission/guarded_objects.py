@@ -1,7 +1,10 @@
-"""Who wrote an exception, and who approves what: read from the request, never from the object.
+"""Writes to Sallyport's own objects: exceptions, approvals, BreakGlasses, grants, allowlists.
 
-The mutating webhook records it in annotations; the validating one demands that they are there, and
-that whoever asks may do this. It reads one object from the cluster: these kinds are rare.
+Profiles and stores too, where narrowing or widening them needs approval.
+
+The mutating webhook records author and approver in annotations, from the request and never from the
+object; the validating one requires that they are there and that the requester may do this. It reads
+one object from the cluster: these kinds are rare.
 """
 
 from collections.abc import Callable
@@ -10,13 +13,19 @@ from typing import Final
 
 import msgspec
 
-from admission.approvals.opening import Opening, annotations_of, ends_within, finding_of, writers_of
-from admission.approvals.profile_widening import Widening
-from admission.approvals.store_narrowing import Narrowing, is_of_store
-from admission.egress.allowlists import Allowlisting
+from admission.approvals.break_glass import (
+    BreakGlassGuard,
+    annotations_of,
+    check_expiry,
+    guard_finding,
+    writers_of,
+)
+from admission.approvals.profile_widening import WideningGuard
+from admission.approvals.store_narrowing import NarrowingGuard, is_store_write
+from admission.egress.allowlists import AllowlistGuard
 from admission.model.candidates import candidates
 from admission.model.facts import Facts, GuardFacts
-from admission.profiles.access_reviews import Rights
+from admission.profiles.access_reviews import ProfileRights
 from core.approvals import approvals, break_glass, exceptions
 from core.approvals.approvals import Approval, ApprovedObject, account_of, parse_approval
 from core.approvals.break_glass import BreakGlass
@@ -65,11 +74,11 @@ _ON_APPROVALS: Final = (
 )
 
 
-Approved = PolicyException | BreakGlass | EgressAllowlist | EgressDestinations | AccessGrant
+ApprovedWrite = PolicyException | BreakGlass | EgressAllowlist | EgressDestinations | AccessGrant
 
 
 @dataclass(frozen=True)
-class Guards:
+class GuardedObjects:
     """Knows what must be recorded on exceptions and approvals, and who may write them."""
 
     cluster: Cluster
@@ -82,7 +91,7 @@ class Guards:
         if request.kind.group != names.GROUP:
             return False
         if request.kind.kind == stores.KIND:
-            return is_of_store(request)
+            return is_store_write(request)
         widens = self.terms.profiles and request.kind.kind == approvals.PROFILE
         written = request.operation in {Operation.CREATE, Operation.UPDATE}
         return written and (widens or request.kind.kind in _KINDS)
@@ -109,16 +118,18 @@ class Guards:
             return _unchanged(approval, old)
         return await self._of_approval(request, approval)
 
-    def _apart(self, kind: str) -> Opening | Widening | Narrowing | Allowlisting | None:
+    def _apart(
+        self, kind: str
+    ) -> BreakGlassGuard | WideningGuard | NarrowingGuard | AllowlistGuard | None:
         """Give who knows a kind that has rules of its own."""
         if kind == break_glass.KIND:
-            return Opening(self.cluster, self.terms, self.clock)
+            return BreakGlassGuard(self.cluster, self.terms, self.clock)
         if kind == approvals.PROFILE:
-            return Widening(self.cluster, self.terms, self.clock)
+            return WideningGuard(self.cluster, self.terms, self.clock)
         if kind == stores.KIND:
-            return Narrowing(self.cluster, self.terms, self.clock)
+            return NarrowingGuard(self.cluster, self.terms, self.clock)
         if kind in _INTENTS:
-            return Allowlisting(self.cluster, self.ground, self.clock)
+            return AllowlistGuard(self.cluster, self.ground, self.clock)
         return None
 
     async def _of_exception(
@@ -128,7 +139,7 @@ class Guards:
         who = person_of(request.subject)
         if old is not None and old.digest == exception.approvable.digest:
             return GuardFacts(annotations_of(old.meta.annotations, _ON_EXCEPTIONS), found)
-        findings = ends_within(self.clock(), exception.expires, exceptions.MAX_DAYS)
+        findings = check_expiry(self.clock(), exception.expires, exceptions.MAX_DAYS)
         if exception.privileges and not await self._may_use(request, exception, facts):
             findings += (_may_not_use(exception),)
         return GuardFacts(writers_of(old.meta if old else None, who), found, findings)
@@ -140,7 +151,7 @@ class Guards:
         if old is not None and old.digest == grant.approvable.digest:
             return GuardFacts(annotations_of(old.meta.annotations, _ON_EXCEPTIONS), found)
         recorded = writers_of(old.meta if old else None, person_of(request.subject))
-        findings = ends_within(self.clock(), grant.expires, access_grants.MAX_DAYS)
+        findings = check_expiry(self.clock(), grant.expires, access_grants.MAX_DAYS)
         if self.cluster.weights.stores().named(grant.spec.store) is None:
             findings += (_no_store(grant),)
         return GuardFacts(recorded, found, findings)
@@ -150,7 +161,7 @@ class Guards:
         namespace = await self.cluster.namespace(request.namespace)
         privileges = dict.fromkeys(sorted(exception.privileges), 1)
         tried = candidates(facts.profiles, namespace, privileges)
-        rights = Rights(self.cluster, (request.subject,), request.namespace)
+        rights = ProfileRights(self.cluster, (request.subject,), request.namespace)
         return any((await rights.usable(tried, advise=False)).values())
 
     async def _of_approval(self, request: Request, approval: Approval) -> GuardFacts:
@@ -170,10 +181,10 @@ class Guards:
             names.APPROVED_DIGEST_ANNOTATION: digest,
         }
         days = approvals.MAX_DAYS_OF_PROPOSAL if proposed else approvals.MAX_DAYS
-        findings = ends_within(self.clock(), approval.expires, days)
+        findings = check_expiry(self.clock(), approval.expires, days)
         if why := why_may_not_approve(subject, self.terms):
             remedy = "Let another person approve it."
-            findings += (finding_of("approvals/approver", "", why, remedy),)
+            findings += (guard_finding("approvals/approver", "", why, remedy),)
         elif not await self.cluster.allowed(
             subject, names.APPROVE_VERB, names.TIERS_RESOURCE, tier, ""
         ):
@@ -183,7 +194,7 @@ class Guards:
         found = annotations_of(approval.meta.annotations, _ON_APPROVALS)
         return GuardFacts(recorded, found, findings)
 
-    async def _approved(self, namespace: str, wanted: ApprovedObject) -> Approved | None:
+    async def _approved(self, namespace: str, wanted: ApprovedObject) -> ApprovedWrite | None:
         if wanted.kind == break_glass.KIND:
             return await self.cluster.break_glasses.read(wanted.name)
         if wanted.kind == allowlists.KIND:
@@ -206,26 +217,28 @@ def _unchanged(approval: Approval, old: UntypedObject) -> GuardFacts:
     findings: tuple[Finding, ...] = ()
     if approval.digest != old.digest:
         remedy = "Delete it, and create another one."
-        findings = (finding_of("approvals/unchanged", "spec", "never changes", remedy),)
+        findings = (guard_finding("approvals/unchanged", "spec", "never changes", remedy),)
     recorded = annotations_of(old.meta.annotations, _ON_APPROVALS)
     return GuardFacts(recorded, annotations_of(approval.meta.annotations, _ON_APPROVALS), findings)
 
 
-def _against(approval: Approval, what: Approved | None, who: Person) -> tuple[Finding, ...]:
+def _against(approval: Approval, what: ApprovedWrite | None, who: Person) -> tuple[Finding, ...]:
     """Say what of the object speaks against approving it."""
     rule, wanted = "approvals/object", approval.spec.for_
     if what is None:
         here = " in this namespace" if approval.meta.namespace else ""
         message = f"there is no {wanted.kind} {wanted.name}{here}"
-        return (finding_of(rule, "spec.for.name", message, "Name one that exists."),)
+        return (guard_finding(rule, "spec.for.name", message, "Name one that exists."),)
     found: tuple[Finding, ...] = ()
     if not what.approvable.author:
         message = "its author was not recorded, so nobody can approve it"
         remedy = "Delete it and create it again, through the gate."
-        found += (finding_of(rule, "spec.for.name", message, remedy),)
+        found += (guard_finding(rule, "spec.for.name", message, remedy),)
     if is_writer(who, what.approvable):
         message = "you wrote it, or changed it: nobody approves their own"
-        found += (finding_of("approvals/own", "spec.for.name", message, "Let others approve it."),)
+        found += (
+            guard_finding("approvals/own", "spec.for.name", message, "Let others approve it."),
+        )
     seen = {
         "uid": (wanted.uid, what.meta.uid),
         "digest": (wanted.digest, what.approvable.digest),
@@ -234,7 +247,7 @@ def _against(approval: Approval, what: Approved | None, who: Person) -> tuple[Fi
         if expected is not None and expected != now:
             message = f"it is no longer as you saw it: its {field} is {now}"
             remedy = "Look at it again, then approve it as it is now."
-            found += (finding_of(rule, f"spec.for.{field}", message, remedy),)
+            found += (guard_finding(rule, f"spec.for.{field}", message, remedy),)
     return found
 
 
@@ -248,7 +261,7 @@ def _may_not_use(exception: PolicyException) -> Finding:
     shown = ", ".join(sorted(exception.privileges)[:4])
     message = f"you may use no profile here that covers what it excuses ({shown})"
     remedy = "Let someone write it who may use a profile that covers all of it."
-    return finding_of("exceptions/use", "spec.excuses", message, remedy)
+    return guard_finding("exceptions/use", "spec.excuses", message, remedy)
 
 
 def _may_not_approve(tier: str) -> Finding:
@@ -257,4 +270,4 @@ def _may_not_approve(tier: str) -> Finding:
         f"Ask for the verb approve on approvaltiers.sallyport.dev/{tier} by a ClusterRoleBinding "
         f"(ClusterRole {_ROLES[tier]})."
     )
-    return finding_of("approvals/right", "", message, remedy)
+    return guard_finding("approvals/right", "", message, remedy)

@@ -1,4 +1,9 @@
-"""Judges requests: gathers the facts, runs the chain, makes the decision."""
+"""Judges requests: gathers the facts, runs the chain, makes the decision.
+
+The mutating pass already refuses what the back-stop (a ValidatingAdmissionPolicy) would refuse:
+kube-apiserver evaluates policies before it calls validating webhooks, and without this such a
+refusal would have no decision (docs/adr/0044).
+"""
 
 import time
 from collections.abc import Callable, Coroutine
@@ -7,21 +12,27 @@ from typing import Any, Final
 
 import msgspec
 
-from admission.approvals.break_glass import relaxed, relaxed_words, softened
+from admission.approvals.break_glass import relax_outcomes, relaxation_warning, soften_outcome
 from admission.approvals.check import without_unrecorded
 from admission.chain import run
-from admission.early import refuses_early
 from admission.egress.pod_labels import label_patches
-from admission.evidence import evidence_of
+from admission.evidence import evidence_of, request_from_record
 from admission.gather import Gatherer
 from admission.model.facts import Facts
-from admission.model.messages import not_judged, notices, refusal, shown_lines, told_lines, warnings
+from admission.model.messages import (
+    catalogue_notices,
+    error_message,
+    finding_lines,
+    refusal_message,
+    remedy_lines,
+    warning_lines,
+)
 from admission.model.outcome import Outcome
-from admission.profiles.defaults import fill, note_of
-from admission.recorded import request_of
+from admission.profiles.check import MANY_RULE, MORE_RULE, NAMED_RULE
+from admission.profiles.defaults import defaults_note, fill_defaults
 from admission.requester.check import notes_to_record
-from admission.sandbox.capacity import lacking_room
-from admission.sandbox.decision import isolate
+from admission.sandbox.capacity import capacity_warnings
+from admission.sandbox.decision import sandbox_patches
 from core.base.deadline import with_deadline
 from core.base.errors import CannotJudgeError, DeadlineError, InvalidObjectError
 from core.base.ids import uuid7
@@ -31,6 +42,26 @@ from core.decision.namespaces import Mode, Namespace
 from core.decision.request import Phase, Request
 from core.decision.rollout import ORDINARY_MODES, Modes, enforce_from
 from core.people.subject import Subject
+from policies.backstop.rules import COVERED
+
+_HELD: Final = frozenset(covered.rule for covered in COVERED)
+_PROFILES: Final = _HELD | {NAMED_RULE, MANY_RULE, MORE_RULE}
+"""The rules of findings that say that no profile covers what is held."""
+
+
+def refuses_while_mutating(request: Request, decision: Decision) -> bool:
+    """Say whether no profile lets a Pod have what the back-stop holds, and that is refused.
+
+    Everything else waits for the final state: another webhook may still put it right.
+    """
+    if request.kind.kind != "Pod" or decision.verdict is not Verdict.DENY or decision.allowed:
+        return False
+    if not any(need.rule in _HELD for need in decision.evidence.needs):
+        return False
+    return any(
+        finding.rule in _PROFILES and finding.action is Action.DENY for finding in decision.findings
+    )
+
 
 _OPERATORS = "Try again; if it stays, tell your cluster's operators the decision's id."
 
@@ -112,7 +143,7 @@ class Judge:
         """
         request = msgspec.structs.replace(request, phase=Phase.MUTATING)
         decision = without_unrecorded(await self.validate(request, budget=budget))
-        if refuses_early(request, decision):
+        if refuses_while_mutating(request, decision):
             return decision
         return msgspec.structs.replace(decision, allowed=True, warnings=[])
 
@@ -128,7 +159,7 @@ class Judge:
             CannotJudgeError: something that must be known cannot be, or not in time.
             LedgerError: it is not about a Pod, or the record does not hold all that it needs.
         """
-        request = request_of(document, subject)
+        request = request_from_record(document, subject)
         try:
             work = self.gatherer.regather(document, request, self.modes)
             facts = await with_deadline(budget, work)
@@ -148,11 +179,11 @@ class Judge:
     def _decide(self, request: Request, facts: Facts) -> Decision:
         outcomes = run(request, facts)
         if facts.relaxed_by:
-            outcomes = relaxed(outcomes, facts.relaxed_by)
+            outcomes = relax_outcomes(outcomes, facts.relaxed_by)
         held = facts.egress is not None and any(each.held and each.denies for each in outcomes)
         mode = Mode.ENFORCE if held else facts.mode
         if mode is not facts.mode:
-            outcomes = [softened(outcome) for outcome in outcomes]
+            outcomes = [soften_outcome(outcome) for outcome in outcomes]
         speaking = [outcome for outcome in outcomes if outcome.findings]
         refusing = [outcome for outcome in speaking if outcome.denies]
         denied = bool(refusing)
@@ -165,17 +196,17 @@ class Judge:
         if facts.relaxed_by:
             profile = None
         later = _later(speaking, profile, facts, decision_id) if not denied else []
-        later += lacking_room(request, facts, decision_id) if not denied else []
+        later += capacity_warnings(request, facts, decision_id) if not denied else []
         admitted = None if denied else profile
-        filled = fill(request, facts, admitted)
+        filled = fill_defaults(request, facts, admitted)
         isolation = next((outcome.isolation for outcome in outcomes if outcome.isolation), None)
-        isolating = isolate(request, facts, refused=denied) if isolation else []
+        isolating = sandbox_patches(request, facts, refused=denied) if isolation else []
         recorded = _recorded(request, facts, admitted, refused=denied and enforced)
         return Decision(
             id=decision_id,
             verdict=_verdict(findings, refused=denied and enforced),
             allowed=not denied or not enforced,
-            message=refusal(request.what, refusing, decision_id, facts.asides)
+            message=refusal_message(request.what, refusing, decision_id, facts.asides)
             if denied
             else "\n".join(later),
             warnings=_warnings(refusing, later, decision_id, _Place(mode, facts.namespace)),
@@ -186,7 +217,7 @@ class Judge:
             policy_revision=facts.policy_revision,
             profiles_revision=facts.profiles.revision,
             subjects=[subject.label for subject in facts.pod.subjects] if facts.pod else [],
-            recorded=recorded | note_of(facts, admitted, filled),
+            recorded=recorded | defaults_note(facts, admitted, filled),
             filled=[*filled, *isolating, *label_patches(request, facts)],
             isolation=isolation,
             when_unrecorded=self._when_unrecorded(facts),
@@ -210,7 +241,7 @@ class Judge:
             kind, field, remedy = "object", error.field, "Correct the manifest."
         else:
             kind, field, remedy = error.kind, "", _OPERATORS
-        message = not_judged(request.what, str(error), remedy, decision_id)
+        message = error_message(request.what, str(error), remedy, decision_id)
         return Decision(
             id=decision_id,
             verdict=Verdict.ERROR,
@@ -240,16 +271,16 @@ def _verdict(findings: list[Finding], *, refused: bool) -> Verdict:
 def _later(speaking: list[Outcome], profile: str | None, facts: Facts, decision: str) -> list[str]:
     """Word what is relaxed, or what an object needs of a newer catalogue than its profile's."""
     if facts.relaxed_by:
-        return [*shown_lines(speaking), *relaxed_words(facts.relaxed_by, decision)]
+        return [*finding_lines(speaking), *relaxation_warning(facts.relaxed_by, decision)]
     if facts.guard is not None:
-        return shown_lines(speaking)
-    told = told_lines([outcome for outcome in speaking if outcome.told])
+        return finding_lines(speaking)
+    told = remedy_lines([outcome for outcome in speaking if outcome.told])
     rest = [outcome for outcome in speaking if not outcome.told]
     if not rest or profile is None:
         return told
     found = {finding.rule for outcome in rest for finding in outcome.findings}
     catalogue = max(facts.rules[rule].since for rule in found if rule in facts.rules)
-    return [*told, *notices(rest, decision, facts.profiles.by_name[profile], catalogue)]
+    return [*told, *catalogue_notices(rest, decision, facts.profiles.by_name[profile], catalogue)]
 
 
 def _warnings(refusing: list[Outcome], later: list[str], decision: str, place: _Place) -> list[str]:
@@ -258,7 +289,7 @@ def _warnings(refusing: list[Outcome], later: list[str], decision: str, place: _
         return []
     if refusing:
         announced = enforce_from(place.namespace) if place.namespace else ""
-        return warnings(refusing, decision, announced) if place.mode is Mode.WARN else []
+        return warning_lines(refusing, decision, announced) if place.mode is Mode.WARN else []
     return later
 
 

@@ -15,8 +15,8 @@ from typing import Any, Final
 from admission.chain import run
 from admission.model.candidates import candidates
 from admission.model.facts import Facts
-from admission.model.messages import refusal
-from admission.profiles.access_reviews import Rights
+from admission.model.messages import refusal_message
+from admission.profiles.access_reviews import ProfileRights
 from audit.ledger.records.frames import FrameKind, decision_frame_id
 from audit.ledger.spool.queue import Spool, SpoolSettings
 from bench.reviews import GANG, USUAL, Pods
@@ -102,7 +102,7 @@ class Bench:
         outcomes = run(request, facts)
         refusing = [outcome for outcome in outcomes if outcome.denies]
         if refusing:
-            yield "wording", partial(refusal, request.what, refusing, decision.id)
+            yield "wording", partial(refusal_message, request.what, refusing, decision.id)
         yield from self._after(request, decision)
 
     def _after(self, request: Request, decision: Decision) -> Iterator[tuple[str, Stage]]:
@@ -133,7 +133,7 @@ class Bench:
         pod = facts.pod
         if pod is None:
             return None
-        rights = Rights(self.cluster, pod.subjects, request.namespace)
+        rights = ProfileRights(self.cluster, pod.subjects, request.namespace)
         return await rights.usable(pod.candidates, advise=True)
 
 

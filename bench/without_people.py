@@ -8,13 +8,13 @@ from typing import Any, Final
 from unittest.mock import patch
 
 from admission import chain, judge
-from admission.approvals.break_glass import Breaker
-from admission.approvals.check import guards
-from admission.approvals.excepting import Excepting
+from admission.approvals.break_glass import BreakGlassGatherer
+from admission.approvals.check import check_guards
+from admission.approvals.exceptions import ExceptionGatherer
 from admission.gather import Gatherer
 from admission.model.facts import Facts
-from admission.requester.check import notes
-from admission.requester.facts import Noting
+from admission.requester.check import check_notes
+from admission.requester.facts import RequesterGatherer
 from cli.main import main
 from identity.subject_kind import SubjectKind
 
@@ -33,15 +33,19 @@ def _nothing(give: Callable[[], Any]) -> Callable[..., Any]:
 
 
 _REPLACED: Final = (
-    (Noting, "facts_of", _same_facts),
-    (Noting, "covered", _no_origin),
-    (Excepting, "facts_of", _same_facts),
-    (Breaker, "facts_of", _same_facts),
+    (RequesterGatherer, "facts_of", _same_facts),
+    (RequesterGatherer, "covered", _no_origin),
+    (ExceptionGatherer, "facts_of", _same_facts),
+    (BreakGlassGatherer, "facts_of", _same_facts),
     (Gatherer, "kind_of", _nothing(lambda: SubjectKind.HUMAN)),
     (judge, "fill", _nothing(list)),
     (judge, "note_of", _nothing(dict)),
     (judge, "notes_to_record", _nothing(dict)),
-    (chain, "CHAIN", tuple(each for each in chain.CHAIN if each not in {guards, notes})),
+    (
+        chain,
+        "CHAIN",
+        tuple(each for each in chain.CHAIN if each not in {check_guards, check_notes}),
+    ),
 )
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from unittest.mock import patch
 
 from admission import chain, gather
 from admission.model.facts import Facts
-from admission.sandbox.check import sandboxing
+from admission.sandbox.check import check_sandbox
 from cli.main import main
 
 
@@ -17,5 +17,7 @@ def _nobody(*_: Any) -> bool:
 if __name__ == "__main__":
     patch.object(gather, "may_be_asked", _nobody).start()
     patch.object(Facts, "may_isolate", property(_nobody)).start()
-    patch.object(chain, "CHAIN", tuple(each for each in chain.CHAIN if each != sandboxing)).start()
+    patch.object(
+        chain, "CHAIN", tuple(each for each in chain.CHAIN if each != check_sandbox)
+    ).start()
     main()

@@ -5,8 +5,8 @@ from unittest.mock import patch
 
 from admission import chain
 from admission.model.facts import Facts
-from admission.weights.check import weights
-from admission.weights.facts import WeightGranting
+from admission.weights.check import check_weights
+from admission.weights.facts import WeightGatherer
 from cli.main import main
 
 
@@ -16,6 +16,8 @@ async def _nobody(_self: Any, _request: Any, _reading: Any, facts: Facts) -> Fac
 
 
 if __name__ == "__main__":
-    patch.object(WeightGranting, "facts_of", _nobody).start()
-    patch.object(chain, "CHAIN", tuple(each for each in chain.CHAIN if each != weights)).start()
+    patch.object(WeightGatherer, "facts_of", _nobody).start()
+    patch.object(
+        chain, "CHAIN", tuple(each for each in chain.CHAIN if each != check_weights)
+    ).start()
     main()

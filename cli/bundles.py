@@ -7,9 +7,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 
-from admission.bundles.active import Bundles
-from admission.bundles.in_force import InForce, MakeJudge
-from admission.bundles.watch import Following
+from admission.bundles.active import ActiveJudge, Bundles, MakeJudge
+from admission.bundles.watch import BundleWatch
 from cli.parts import limits_of, load_engine
 from cli.settings import Settings
 from kube.bundles.watch import PublishedBundles
@@ -65,18 +64,18 @@ class Beginning:
         """Whoever began closes it where `following` was never entered."""
 
     @asynccontextmanager
-    async def following(self, make_judge: MakeJudge) -> AsyncIterator[Following]:
+    async def following(self, make_judge: MakeJudge) -> AsyncIterator[BundleWatch]:
         """Judge by it, and follow what is to be in force; all engines are closed at the end.
 
         Raises:
             SettingsError: points are set of a rule that there is not.
         """
         settings = self._settings
-        in_force = InForce(self.engine, make_judge)
+        in_force = ActiveJudge(self.engine, make_judge)
         trial = ProcessTrial(limits_of(settings.evaluation)) if self._embedded else LocalTrial()
         bundles = Bundles(in_force, self._make, read_bundle(BUILT_IN_BUNDLE), trial)
         bundles.foreign = len(find_foreign(self._bundle, bundles.built_in))
-        following = Following(
+        following = BundleWatch(
             bundles,
             self._bundle,
             self._source,

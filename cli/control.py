@@ -12,7 +12,7 @@ from typing import Final
 import uvloop
 from structlog.typing import FilteringBoundLogger
 
-from admission.bundles.watch import Following
+from admission.bundles.watch import BundleWatch
 from audit.clients.auditor import AuditorClient
 from audit.ledger.records.recorder import LedgerRecorder
 from audit.ledger.spool.queue import Spool
@@ -88,7 +88,7 @@ class _Control:
     settings: Settings
     logger: FilteringBoundLogger
     cluster: LiveCluster
-    following: Following
+    following: BundleWatch
     objects: Objects
     egress: Egress
     recording: Recording | None

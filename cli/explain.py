@@ -9,10 +9,10 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
-from admission.explain.change import Change, FieldChange
+from admission.explain.changes import Change, FieldChange
 from admission.explain.explanation import Explanation, explain
 from admission.judge import Judge
-from admission.model.messages import listed
+from admission.model.messages import join_words
 from cli import exits
 from cli.explain_risk import print_risk
 from cli.explain_sandbox import print_isolation
@@ -186,7 +186,7 @@ def _print_change(word: str, change: Change, console: Console) -> None:
     shown = change.fields[:_MOST_ROWS]
     console.print(Text(f"{word}: {safe_line(change.what)}"))
     for remedy, paths in _by_remedy(shown).items():
-        console.print(Text(f"  {safe_line(listed(paths, _MOST_PATHS))}: {safe_line(remedy)}"))
+        console.print(Text(f"  {safe_line(join_words(paths, _MOST_PATHS))}: {safe_line(remedy)}"))
     if len(change.fields) > len(shown):
         console.print(Text(f"  … and {len(change.fields) - len(shown)} more"))
 

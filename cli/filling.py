@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from admission.profiles.defaults import filled_in
+from admission.profiles.defaults import default_patches
 from cli.results import Fill
 from core.base.errors import InvalidObjectError
 from core.decision.decision import Decision, Patch
@@ -61,7 +61,7 @@ def fills(
     return [
         _fill(patch, template)
         for template in _templates(group, kind, value)
-        for patch in filled_in(msgspec.json.encode(template.pod), defaults, excused)
+        for patch in default_patches(msgspec.json.encode(template.pod), defaults, excused)
         if patch["op"] == "add"
     ]
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from admission.judge import Judge
-from admission.profiles.denials import is_denial
+from admission.profiles.check import is_denial
 from cli import exits
 from cli.examining import NOTHING_JUDGED, Found, PassedOver, found_in, is_file
 from cli.filling import fills_asked

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from admission.profiles.check import MORE
+from admission.profiles.check import MORE_RULE
 from cli.formats.report import Report, identity
 from cli.local_judge import open_judge
 from cli.manifest_files import read_manifests
@@ -135,11 +135,11 @@ def _new_findings(now: Result, was: Result, *, grown: bool) -> list[Finding]:
     cut off now may be, as soon as any privilege is.
     """
     known = {(identity(finding), finding.action) for finding in was.element.findings}
-    cut = {finding.action for finding in was.element.findings if finding.rule == MORE}
+    cut = {finding.action for finding in was.element.findings if finding.rule == MORE_RULE}
 
     def is_known(finding: Finding) -> bool:
         enough = {finding.action, Action.DENY}
-        if finding.rule == MORE and grown:
+        if finding.rule == MORE_RULE and grown:
             return False
         if cut & enough and finding.privilege in was.needs:
             return True

@@ -8,7 +8,7 @@ import msgspec
 
 from admission.judge import Judge
 from admission.objects.reader import NAMESPACED_KINDS
-from admission.objects.unlisted import MISSHAPEN
+from admission.objects.workloads import MISSHAPEN
 from cli.results import Result, Unjudged
 from cli.subjects import Terms
 from core.base.errors import InvalidObjectError

@@ -6,8 +6,7 @@ from typing import Final
 
 import msgspec
 
-from admission.explain.change import Change
-from admission.explain.changes import changes_of
+from admission.explain.changes import Change, changes_of
 from cli import exits
 from core.decision.decision import Finding
 from core.decision.document import DecisionDocument, uuid7_time

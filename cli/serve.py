@@ -10,7 +10,7 @@ from importlib.metadata import version
 
 import uvloop
 
-from admission.bundles.watch import Following
+from admission.bundles.watch import BundleWatch
 from admission.judge import Judge
 from audit.ledger.records.destination import Destination
 from certs.self_signed_pair import PairFiles
@@ -133,11 +133,11 @@ def _judge(cluster: Cluster, settings: Settings, engine: RememberingEngine) -> J
     return make_judge(cluster, engine, settings)
 
 
-def _engine(following: Following) -> RememberingEngine:
+def _engine(following: BundleWatch) -> RememberingEngine:
     return following.bundles.in_force.engine
 
 
-def _engine_missing(following: Following) -> list[str]:
+def _engine_missing(following: BundleWatch) -> list[str]:
     return _engine(following).missing()
 
 
@@ -145,7 +145,7 @@ def _watch(  # noqa: PLR0913, PLR0917  All that Prometheus hears of.
     metrics: Metrics,
     readiness: Readiness,
     cluster: Cluster,
-    following: Following,
+    following: BundleWatch,
     pair: PairWatcher,
     writer: LineWriter,
     recording: Recording | None,

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from prometheus_client import CollectorRegistry
 
-from admission.bundles.shadow import InForceNow, Shadow
+from admission.bundles.shadow import ActiveBundle, Shadow
 from cli.replaying.embedded import load_embedded
 from cli.settings import Settings
 from core.cluster import Cluster
@@ -18,7 +18,7 @@ from webhooks.bundle_metrics import ShadowCollector
 def open_shadow(
     settings: Settings,
     cluster: Cluster,
-    in_force: Callable[[], InForceNow],
+    in_force: Callable[[], ActiveBundle],
     registry: CollectorRegistry,
 ) -> Iterator[Shadow | None]:
     """Give the shadow, started, and show it to Prometheus.

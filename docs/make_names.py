@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from admission.bundles.active import Counts
+from admission.bundles.active import BundleCounts
 from admission.bundles.shadow import Shadow
 from audit.access.ingest.metrics import WeightsCollector
 from audit.behaviour.metrics import BehaviourCollector
@@ -146,7 +146,7 @@ def _registry() -> CollectorRegistry:
     metrics.registry.register(WeightsCollector(lambda: None))
     metrics.registry.register(RiskCollector(RiskSnapshot))
     metrics.registry.register(ShadowCollector(_shadow()))
-    metrics.registry.register(BundleCollector(lambda: GateAnnouncement(BASE, ""), Counts))
+    metrics.registry.register(BundleCollector(lambda: GateAnnouncement(BASE, ""), BundleCounts))
     LoopMetrics(metrics.registry)
     BackstopMetrics(metrics.registry)
     SourceMetrics(metrics.registry)

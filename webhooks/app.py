@@ -25,7 +25,7 @@ from typing import Any, Protocol
 import msgspec
 from structlog.typing import FilteringBoundLogger
 
-from admission.unrecorded import unrecorded
+from admission.evidence import refuse_unrecorded
 from core.base.deadline import with_deadline
 from core.base.errors import DeadlineError, InvalidReviewError, NotRecordedError
 from core.decision.decision import Decision
@@ -277,7 +277,7 @@ class AdmissionApp:
             self._recorder.record(webhook.name, request, decision, patches, seconds)
         except NotRecordedError as error:
             if refusing:
-                decision = unrecorded(request, decision, error)
+                decision = refuse_unrecorded(request, decision, error)
                 self._metrics.count_unrecorded(allowed=decision.allowed)
             return decision, False
         return decision, True

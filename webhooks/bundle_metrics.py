@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from admission.bundles.active import Counts
+from admission.bundles.active import BundleCounts
 from admission.bundles.shadow import Shadow
 from audit.ledger.records.metric_families import counter_of, gauge_of
 from core.policy_bundles import BASE, GateAnnouncement
@@ -71,7 +71,7 @@ class BundleCollector(Collector):
     """Asks for what is in force, ready and refused at each scrape."""
 
     def __init__(
-        self, standing: Callable[[], GateAnnouncement], counts: Callable[[], Counts]
+        self, standing: Callable[[], GateAnnouncement], counts: Callable[[], BundleCounts]
     ) -> None:
         """Take what gives both, from memory."""
         self._standing = standing

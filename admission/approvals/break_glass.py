@@ -1,9 +1,12 @@
-"""What an open BreakGlass relaxes: asked only where a request would be refused otherwise.
+"""BreakGlass: what an open one relaxes, and who may write and open one.
 
-A namespace that no activated BreakGlass names costs a review one look into a dictionary.
+It is sealed until `spec.activated` is true; from then on nothing of it changes. Who wrote it and
+who opened it, when, is recorded by the gate and never read from the object. A namespace that no
+activated BreakGlass names costs a review one look into a dictionary.
 """
 
-from collections.abc import Callable, Iterable
+import datetime as dt
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,25 +14,177 @@ import msgspec
 
 from admission.approvals.approvals import ask_approved
 from admission.chain import run
-from admission.model.facts import Facts, PodFacts
+from admission.model.facts import Facts, GuardFacts, PodFacts
 from admission.model.outcome import Outcome
-from admission.objects.connect_requests import enters
-from admission.objects.rbac_changes import gives
-from core.approvals.break_glass import ROOT, BreakGlass
+from admission.objects.connect_requests import is_entry
+from admission.objects.rbac_changes import changes_rights
+from core.approvals.break_glass import ROOT, BreakGlass, parse_break_glass
 from core.base import names
-from core.base.errors import NotSyncedError
+from core.base.errors import InvalidObjectError, NotSyncedError
 from core.cluster import Cluster
 from core.decision.decision import Action, Finding
 from core.decision.namespaces import Mode
-from core.decision.request import Operation, Request
-from core.people.two_person import ApprovalTerms, Approved, read_person, stays_open
+from core.decision.request import Operation, Phase, Request
+from core.people.approvable import Metadata, parse_time
+from core.people.two_person import (
+    ApprovalTerms,
+    Approved,
+    NotApproved,
+    Person,
+    person_of,
+    read_people,
+    read_person,
+    stays_open,
+    why_may_not_activate,
+    write_people,
+    write_person,
+)
 
-RELAXED: Final = "break-glass/relaxed"
+_DAY_S: Final = 86_400
+
+CLOCKS_S: Final = 30.0
+"""How far the clocks of the gates that judge the two passes may be apart."""
+
+_WRITTEN: Final = (names.AUTHOR_ANNOTATION, names.EDITORS_ANNOTATION)
+_OPENED: Final = (names.ACTIVATED_AT_ANNOTATION, names.ACTIVATED_BY_ANNOTATION)
+_NOT_YET: Final = dict.fromkeys(_OPENED, "")
+_FIELD: Final = "spec.activated"
+
+
+@dataclass(frozen=True)
+class BreakGlassGuard:
+    """Knows what must be recorded on a BreakGlass, and who may open it."""
+
+    cluster: Cluster
+    terms: ApprovalTerms
+    clock: Callable[[], float]
+
+    async def gather(self, request: Request) -> GuardFacts:
+        """Give what must be recorded, what is, and what speaks against the request.
+
+        Raises:
+            CannotJudgeError: something that must be known cannot be.
+            InvalidObjectError: the object does not have its kind's shape.
+        """
+        new, old = _both(request)
+        found = annotations_of(new.meta.annotations, (*_WRITTEN, *_OPENED))
+        who = person_of(request.subject)
+        if old is None:
+            made = {**writers_of(None, who), **_NOT_YET}
+            return GuardFacts(made, found, (_never_made_open(),) if new.spec.activated else ())
+        changed = old.approvable.digest != new.approvable.digest
+        if old.spec.activated:
+            kept = annotations_of(old.meta.annotations, (*_WRITTEN, *_OPENED))
+            other = changed or not new.spec.activated
+            return GuardFacts(kept, found, (_never_changed(),) if other else ())
+        written = annotations_of(old.meta.annotations, _WRITTEN)
+        if changed:
+            written = dict(writers_of(old.meta, who))
+        if not new.spec.activated:
+            return GuardFacts({**written, **_NOT_YET}, found)
+        findings = (_changed_at_once(),) if changed else await self._against(request, old)
+        return GuardFacts({**written, **self._opened(request, new, who)}, found, findings)
+
+    async def _against(self, request: Request, old: BreakGlass) -> tuple[Finding, ...]:
+        """Say what speaks against opening it now."""
+        if why := why_may_not_activate(request.subject, self.terms):
+            return (guard_finding("break-glass/person", _FIELD, why, "Let a person activate it."),)
+        consents = self.cluster.break_glasses.consents(old.meta.uid)
+        tier = names.BREAK_GLASS_TIER
+        answer = await ask_approved(
+            self.cluster, old.approvable, consents, tier, self.clock(), self.terms, endures=True
+        )
+        if not isinstance(answer, NotApproved):
+            return ()
+        message = f"is not approved: {'; '.join(answer.reasons)}"
+        remedy = "Two people approve it first, neither of whom wrote it: sallyport approve."
+        return (guard_finding("break-glass/approved", _FIELD, message, remedy),)
+
+    def _opened(self, request: Request, new: BreakGlass, who: Person) -> dict[str, str]:
+        """Give when and by whom: by the clock of the mutating pass, which this one must share."""
+        now = self.clock()
+        text = f"{dt.datetime.fromtimestamp(int(now), dt.UTC):%Y-%m-%dT%H:%M:%SZ}"
+        there = new.meta.annotation(names.ACTIVATED_AT_ANNOTATION)
+        if request.phase is not Phase.MUTATING and _is_near(there, now):
+            text = there
+        return {
+            names.ACTIVATED_AT_ANNOTATION: text,
+            names.ACTIVATED_BY_ANNOTATION: write_person(who),
+        }
+
+
+def annotations_of(
+    annotations: Mapping[str, str] | None, wanted: tuple[str, ...]
+) -> dict[str, str]:
+    """Give those annotations that are wanted; empty where there are none."""
+    return {name: (annotations or {}).get(name, "") for name in wanted}
+
+
+def writers_of(old: Metadata | None, who: Person) -> Mapping[str, str]:
+    """Give author and editors after this request has written the `spec`."""
+    if old is None:
+        return {names.AUTHOR_ANNOTATION: write_person(who), names.EDITORS_ANNOTATION: ""}
+    author = old.annotation(names.AUTHOR_ANNOTATION)
+    editors = read_people(old.annotation(names.EDITORS_ANNOTATION))
+    if not any(who <= known for known in (read_person(author), *editors)):
+        editors += (who,)
+    return {names.AUTHOR_ANNOTATION: author, names.EDITORS_ANNOTATION: write_people(editors)}
+
+
+def guard_finding(rule: str, path: str, message: str, remedy: str) -> Finding:
+    """Give what speaks against a request."""
+    return Finding(rule, Action.DENY, path, message, remedy)
+
+
+def check_expiry(now: float, expires: float, days: int) -> tuple[Finding, ...]:
+    """Demand a time that is to come, and not too far ahead."""
+    if now < expires <= now + days * _DAY_S:
+        return ()
+    latest = dt.datetime.fromtimestamp(now + days * _DAY_S, dt.UTC)
+    message = f"must be a time to come, at most {days} days ahead"
+    remedy = f"Set it to {latest:%Y-%m-%dT%H:%M:%SZ} or before."
+    return (guard_finding("guards/expiry", "spec.expiresAt", message, remedy),)
+
+
+def _both(request: Request) -> tuple[BreakGlass, BreakGlass | None]:
+    if request.object is None:
+        raise InvalidObjectError(request.kind.kind, "object", "the review holds none")
+    updated = request.operation is Operation.UPDATE and request.old_object is not None
+    old = parse_break_glass(request.old_object) if updated and request.old_object else None
+    return parse_break_glass(request.object), old
+
+
+def _is_near(text: str, now: float) -> bool:
+    try:
+        return abs(parse_time(text, field="", what="") - now) <= CLOCKS_S
+    except InvalidObjectError:
+        return False
+
+
+def _never_made_open() -> Finding:
+    message = "cannot be created activated: it must be approved first"
+    remedy = "Leave the field out; activate it once two people have approved it."
+    return guard_finding("break-glass/sealed", _FIELD, message, remedy)
+
+
+def _never_changed() -> Finding:
+    message = "was activated: it never changes any more, and is used once"
+    remedy = "Delete it to end it; create another one for the next time."
+    return guard_finding("break-glass/used", "spec", message, remedy)
+
+
+def _changed_at_once() -> Finding:
+    message = "changes together with what was approved"
+    remedy = "Activate it as it was approved, and change nothing else."
+    return guard_finding("break-glass/sealed", _FIELD, message, remedy)
+
+
+RELAXED_RULE: Final = "break-glass/relaxed"
 """The rule of the finding by which each decision that was relaxed is found again."""
 
 
 @dataclass(frozen=True)
-class Breaker:
+class BreakGlassGatherer:
     """Knows which BreakGlasses are in force."""
 
     cluster: Cluster
@@ -103,13 +258,13 @@ class Breaker:
         return isinstance(answer, Approved)
 
 
-def relaxed(outcomes: Iterable[Outcome], used: Iterable[BreakGlass]) -> list[Outcome]:
+def relax_outcomes(outcomes: Iterable[Outcome], used: Iterable[BreakGlass]) -> list[Outcome]:
     """Give the outcomes as warnings, with one more for each BreakGlass that made them so."""
     loud = Outcome(tuple(_announced(one) for one in used))
-    return [loud, *map(softened, outcomes)]
+    return [loud, *map(soften_outcome, outcomes)]
 
 
-def relaxed_words(used: Iterable[BreakGlass], decision: str) -> list[str]:
+def relaxation_warning(used: Iterable[BreakGlass], decision: str) -> list[str]:
     """Give what the person who asked is warned of last."""
     names_of = ", ".join(one.meta.name for one in used)
     return [f"Without BreakGlass {names_of} Sallyport would have refused this; decision {decision}"]
@@ -124,9 +279,9 @@ def _relaxable(request: Request, facts: Facts) -> bool:
     judged = facts.pod is not None or facts.ruled is not None
     if not request.namespace or not judged or facts.mode is not Mode.ENFORCE:
         return False
-    if request.running or request.asked_profile is not None or gives(request):
+    if request.running or request.asked_profile is not None or changes_rights(request):
         return False
-    return request.operation is Operation.CONNECT or not enters(request)
+    return request.operation is Operation.CONNECT or not is_entry(request)
 
 
 def _refusals(request: Request, facts: Facts) -> list[Finding]:
@@ -154,10 +309,10 @@ def _asides(opened: Iterable[BreakGlass], used: Iterable[BreakGlass]) -> list[st
 def _announced(one: BreakGlass) -> Finding:
     message = f"BREAK GLASS: {one.meta.name} relaxes what would be refused, until {one.until}"
     remedy = "Put right what follows before it ends; what still runs then is reported."
-    return Finding(RELAXED, Action.WARN, "", message, remedy)
+    return Finding(RELAXED_RULE, Action.WARN, "", message, remedy)
 
 
-def softened(outcome: Outcome) -> Outcome:
+def soften_outcome(outcome: Outcome) -> Outcome:
     """Give an outcome as warnings, unless it holds whatever happens."""
     if outcome.held:
         return outcome

@@ -1,4 +1,4 @@
-"""Exceptions and approvals carry who wrote them, as it was, and come from who may write them."""
+"""Guarded objects carry the author and approver that the gate recorded."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -10,11 +10,11 @@ from admission.model.outcome import NOTHING, Outcome
 from core.decision.decision import Action, Decision, Finding, Verdict
 from core.decision.request import Request
 
-RECORDED: Final = "guards/recorded"
+RECORDED_RULE: Final = "guards/recorded"
 """The rule whose findings the mutating webhook mends."""
 
 
-def guards(_: Request, facts: Facts) -> Outcome:
+def check_guards(_: Request, facts: Facts) -> Outcome:
     """Refuse what is not recorded as the request says, and who may not do this."""
     guard = facts.guard
     if guard is None:
@@ -27,7 +27,7 @@ def guards(_: Request, facts: Facts) -> Outcome:
 
 def without_unrecorded(decision: Decision) -> Decision:
     """Give a decision of the mutating pass without what that pass itself puts right."""
-    left = [finding for finding in decision.findings if finding.rule != RECORDED]
+    left = [finding for finding in decision.findings if finding.rule != RECORDED_RULE]
     if len(left) == len(decision.findings):
         return decision
     if left:
@@ -38,7 +38,7 @@ def without_unrecorded(decision: Decision) -> Decision:
 def _not_recorded(recorded: Mapping[str, str], found: Mapping[str, str]) -> list[Finding]:
     return [
         Finding(
-            RECORDED,
+            RECORDED_RULE,
             Action.DENY,
             f"metadata.annotations[{name}]",
             "is not what Sallyport's mutating webhook records here",

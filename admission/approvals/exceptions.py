@@ -1,26 +1,38 @@
-"""What exceptions excuse of an object's needs: asked only where it would be refused without them.
+"""PolicyExceptions: which are in force for a request, and what they leave of its needs.
 
-Most namespaces have no exception: that costs a review one look into a dictionary.
+They are looked up only where the request would be refused without them. Most namespaces have no
+exception: that costs a review one look into a dictionary.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from admission.approvals.approvals import ask_approved
 from admission.chain import run
+from admission.model.candidates import candidates
 from admission.model.facts import Facts
+from admission.profiles.access_reviews import (
+    ProfileRights,
+    ask_usable,
+    denial_finding,
+    find_privileges,
+)
 from core.approvals.exceptions import PolicyException, WorkloadName
 from core.base import names
 from core.base.errors import NotSyncedError
 from core.cluster import Cluster
 from core.decision.decision import Denial, Need
+from core.decision.document import DecisionDocument
 from core.decision.request import Request
 from core.kubernetes.requester_notes import RootWorkload
 from core.people.two_person import ApprovalTerms, Approved, NotApproved, why_suspended
+from policies.engine.interface import PolicyAnswer
 
 
 @dataclass(frozen=True)
-class Target:
+class ExceptionTarget:
     """What an exception must name to mean an object."""
 
     group: str
@@ -37,7 +49,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Excused:
+class ExceptionResult:
     """What is left after exceptions, and which of them were used."""
 
     needs: tuple[Need, ...]
@@ -48,7 +60,7 @@ class Excused:
 
 
 @dataclass(frozen=True)
-class Excuser:
+class ExceptionLookup:
     """Knows which exceptions are in force."""
 
     cluster: Cluster
@@ -92,7 +104,7 @@ class Excuser:
         exceptions: Iterable[PolicyException],
         needs: Sequence[Need],
         denied: Sequence[Denial],
-    ) -> Excused:
+    ) -> ExceptionResult:
         """Take away what those of the exceptions excuse that are in force now.
 
         Raises:
@@ -114,7 +126,7 @@ class Excuser:
             else:
                 left, denials_left = kept, free
                 used.append(exception)
-        return Excused(tuple(left), tuple(denials_left), tuple(used), tuple(idle))
+        return ExceptionResult(tuple(left), tuple(denials_left), tuple(used), tuple(idle))
 
     async def standing_of(self, exception: PolicyException) -> Approved | NotApproved:
         """Say whether an exception is in force now. Nobody is asked where the answer is no anyway.
@@ -134,12 +146,12 @@ class Excuser:
         return await ask_approved(self.cluster, what, consents, tier, now, self.terms)
 
 
-def idle(name: str, why: str) -> str:
+def not_in_force_message(name: str, why: str) -> str:
     """Say to the person who is refused that an exception is there and does not count."""
     return f"PolicyException {name} names it, but is not in force: {why}."
 
 
-def naming(
+def find_naming(
     exceptions: Iterable[PolicyException], request: Request, root: RootWorkload | None
 ) -> list[PolicyException]:
     """Give the exceptions that name the object, or the workload that it comes from.
@@ -148,9 +160,11 @@ def naming(
     Deployment.
     """
     kind = request.kind
-    targets = [Target(kind.group, kind.version, kind.kind, request.name)] if request.name else []
+    targets = (
+        [ExceptionTarget(kind.group, kind.version, kind.kind, request.name)] if request.name else []
+    )
     if root is not None and root.straight:
-        targets.append(Target(root.group, "", root.kind, root.name))
+        targets.append(ExceptionTarget(root.group, "", root.kind, root.name))
     return [
         exception
         for exception in exceptions
@@ -160,3 +174,67 @@ def naming(
 
 def _refused(request: Request, facts: Facts) -> bool:
     return any(outcome.denies for outcome in run(request, facts))
+
+
+@dataclass(frozen=True)
+class ExceptionGatherer:
+    """Puts exceptions into the facts, where an object would be refused without them."""
+
+    excuser: ExceptionLookup
+
+    async def facts_of(self, request: Request, facts: Facts, answer: PolicyAnswer) -> Facts:
+        """Give the facts after exceptions.
+
+        Raises:
+            CannotJudgeError: something that must be known cannot be.
+        """
+        standing = self.excuser.standing(request, facts)
+        if not (standing and facts.pod):
+            return facts
+        meant = find_naming(standing, request, facts.root)
+        if not meant:
+            return facts
+        excused = await self.excuser.excuse(meant, answer.needs, answer.denials)
+        denials = tuple(denial_finding(denial, facts.rules) for denial in excused.denials)
+        pod = msgspec.structs.replace(facts.pod, denials=denials)
+        told = (*facts.asides, *(not_in_force_message(name, why) for name, why in excused.idle))
+        asides = tuple(dict.fromkeys(told))
+        facts = msgspec.structs.replace(facts, pod=pod, asides=asides)
+        return await self._left(excused, facts)
+
+    async def facts_again(
+        self, request: Request, facts: Facts, document: DecisionDocument
+    ) -> Facts:
+        """Give the facts after those exceptions that a recorded decision used, as they are now.
+
+        Raises:
+            CannotJudgeError: something that must be known cannot be.
+        """
+        standing = self.excuser.standing(request, facts) if document.exceptions else ()
+        used = [each for each in standing if each.id in document.exceptions]
+        if not (used and facts.pod):
+            return facts
+        return await self._left(await self.excuser.excuse(used, facts.pod.needs, ()), facts)
+
+    async def _left(self, excused: ExceptionResult, facts: Facts) -> Facts:
+        pod, origin = facts.pod, facts.origin
+        if pod is None or not excused.used:
+            return facts
+        privileges = find_privileges(excused.needs, facts.rules)
+        tried = candidates(facts.profiles, facts.namespace, privileges)
+        rights = ProfileRights(self.excuser.cluster, pod.subjects, pod.namespace)
+        may_use = await ask_usable(pod.named, tried, rights, facts.mode)
+        left = msgspec.structs.replace(
+            pod,
+            needs=excused.needs,
+            privileges=frozenset(privileges),
+            candidates=tried,
+            usable=may_use,
+            access=(*pod.access, *rights.heard),
+            exceptions=excused.used,
+            excused=tuple(need for need in pod.needs if need not in excused.needs),
+        )
+        if origin and origin.gaps:
+            gaps = origin.gaps - (pod.privileges - left.privileges)
+            origin = msgspec.structs.replace(origin, gaps=gaps)
+        return msgspec.structs.replace(facts, pod=left, origin=origin)

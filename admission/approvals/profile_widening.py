@@ -1,6 +1,6 @@
-"""Whoever creates or widens a ContainerProfile does so as two others have approved, word for word.
+"""Creating or widening a ContainerProfile needs two approvals of the exact change.
 
-Asked only where the installation says so (`approvals.profiles`). Everything is read from the
+Required only where the installation says so (`approvals.profiles`). Everything is read from the
 request and from the approvals in memory.
 """
 
@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from admission.approvals.approvals import ask_approved
-from admission.approvals.opening import finding_of
+from admission.approvals.break_glass import guard_finding
 from admission.model.facts import GuardFacts
 from core.approvals.profile_widening import profile_proposal, widenings
 from core.base import names
@@ -31,7 +31,7 @@ class _Object(msgspec.Struct):
 
 
 @dataclass(frozen=True)
-class Widening:
+class WideningGuard:
     """Knows which changes of a profile need approval, and whether they have it."""
 
     cluster: Cluster
@@ -62,7 +62,7 @@ class Widening:
         shown = ", ".join(wider[:_SHOWN]) + (f" and {len(wider) - _SHOWN} more" * _more(wider))
         message = f"{shown}; not approved: {'; '.join(answer.reasons)}"
         remedy = "Two others approve it first, just as it is: sallyport approve profile FILE."
-        return GuardFacts({}, {}, (finding_of("approvals/widening", "spec", message, remedy),))
+        return GuardFacts({}, {}, (guard_finding("approvals/widening", "spec", message, remedy),))
 
 
 def _more(wider: list[str]) -> bool:

@@ -1,7 +1,7 @@
-"""Whoever narrows or removes a WeightStore does so as two others have approved, word for word.
+"""Narrowing or deleting a WeightStore needs two approvals of the exact change.
 
-A store that says less guards less: whoever may write it would else take out what is in his way.
-Everything is read from the request and from the approvals in memory (docs/adr/0039).
+A store that names less protects less: who may write it could otherwise take out what is in their
+way. Everything is read from the request and from the approvals in memory (docs/adr/0039).
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from admission.approvals.approvals import ask_approved
-from admission.approvals.opening import finding_of
+from admission.approvals.break_glass import guard_finding
 from admission.model.facts import GuardFacts
 from core.approvals.store_narrowing import narrowings, store_proposal
 from core.base import names
@@ -23,7 +23,7 @@ from core.people.approvable import Metadata
 from core.people.two_person import ApprovalTerms, NotApproved, person_of
 from core.weights.stores import KIND, WeightStore, parse_store
 
-RULE: Final = "approvals/narrowing"
+NARROWING_RULE: Final = "approvals/narrowing"
 
 _SHOWN: Final = 4
 _JUDGED: Final = frozenset({Operation.CREATE, Operation.UPDATE, Operation.DELETE})
@@ -34,13 +34,13 @@ class _Object(msgspec.Struct):
     metadata: Metadata = Metadata()
 
 
-def is_of_store(request: Request) -> bool:
+def is_store_write(request: Request) -> bool:
     """Say whether a request writes or removes a WeightStore."""
     return request.kind.kind == KIND and request.operation in _JUDGED
 
 
 @dataclass(frozen=True)
-class Narrowing:
+class NarrowingGuard:
     """Knows which changes of a store need approval, and whether they have it."""
 
     cluster: Cluster
@@ -75,7 +75,7 @@ class Narrowing:
         message = f"{'; '.join(less[:_SHOWN])}{more}; not approved: {'; '.join(answer.reasons)}"
         how = f"store-removal {meta.name}" if new is None else "store FILE"
         remedy = f"Two others approve it first, just as it is: sallyport approve {how}."
-        return GuardFacts({}, {}, (finding_of(RULE, "spec", message, remedy),))
+        return GuardFacts({}, {}, (guard_finding(NARROWING_RULE, "spec", message, remedy),))
 
 
 def _new(request: Request) -> WeightStore:

@@ -1,26 +1,142 @@
-"""The bundles that this process has loaded, the one in force, and those that it refused."""
+"""The policy bundles that this process has loaded, and the judge in force.
+
+A judge has one engine for its life, and a review one judge from its first step to its last: so a
+decision rests on exactly one revision of the policies, and a swap neither waits for reviews nor
+they for it. What that costs each review is in docs/adr/0054-bundles-are-swapped.md.
+"""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 import structlog
 
-from admission.bundles.in_force import InForce
 from admission.judge import Judge
 from core.base.errors import BundleRefusedError, EngineAwayError, SettingsError
+from core.decision.decision import Decision
+from core.decision.request import Request
 from core.policy_bundles import BASE, LONGEST_PROBLEM
 from core.safe_text import traceback_places
 from policies.bundle.format import Bundle
+from policies.engine.cache import RememberingEngine
 from policies.trial.evaluation import MOST_SAMPLES, LocalTrial, MakeEngine, Trial, TrialResult
+
+MakeJudge = Callable[[RememberingEngine], Judge]
+"""Joins an engine with the rest of what judges need.
+
+Raises SettingsError where the settings do not fit the engine's rules.
+"""
+
+
+@dataclass(slots=True)
+class _Pinned:
+    judge: Judge
+    engine: RememberingEngine
+    running: int = 0
+    replaced: bool = False
+
+
+class ActiveJudge:
+    """Judges by what is in force when a request comes. Used in one event loop.
+
+    The engine that it begins with is its maker's to close, as is the last one: `engine`.
+    """
+
+    def __init__(self, engine: RememberingEngine, make: MakeJudge) -> None:
+        """Begin with an engine.
+
+        Raises:
+            SettingsError: as `make`.
+        """
+        self._make = make
+        self._now = _Pinned(make(engine), engine)
+        self._closing: set[asyncio.Task[None]] = set()
+        self._before = {"remembered": 0, "evaluated": 0}
+        self.waits_for: Callable[[], list[str]] | None = None
+        """Says what keeps the first engine from being the right one; None once it is known."""
+
+    @property
+    def engine(self) -> RememberingEngine:
+        """The engine in force."""
+        return self._now.engine
+
+    def evaluations(self) -> Mapping[str, int]:
+        """Count projections, by all engines so far: `remembered`, `evaluated`."""
+        engine = self._now.engine
+        return {
+            "remembered": self._before["remembered"] + engine.hits,
+            "evaluated": self._before["evaluated"] + engine.misses,
+        }
+
+    def missing(self) -> list[str]:
+        """Name what is not loaded yet, for a person; empty when reviews can be judged."""
+        found = self._now.judge.missing()
+        return found if self.waits_for is None else [*self.waits_for(), *found]
+
+    async def validate(self, request: Request, *, budget: float) -> Decision:
+        """See Judge.validate."""
+        pinned = self._pin()
+        try:
+            return await pinned.judge.validate(request, budget=budget)
+        finally:
+            self._unpin(pinned)
+
+    async def mutate(self, request: Request, *, budget: float) -> Decision:
+        """See Judge.mutate."""
+        pinned = self._pin()
+        try:
+            return await pinned.judge.mutate(request, budget=budget)
+        finally:
+            self._unpin(pinned)
+
+    def _pin(self) -> _Pinned:
+        pinned = self._now
+        pinned.running += 1
+        return pinned
+
+    def _unpin(self, pinned: _Pinned) -> None:
+        pinned.running -= 1
+        if pinned.replaced:
+            self._let_go(pinned)
+
+    def make(self, engine: RememberingEngine) -> Judge:
+        """Make a judge of an engine, not yet in force.
+
+        Raises:
+            SettingsError: the settings do not fit the engine's rules.
+        """
+        return self._make(engine)
+
+    def put(self, engine: RememberingEngine, judge: Judge) -> None:
+        """Put an engine in force, with the judge that `make` gave for it.
+
+        The one before is closed, in a thread, once the last review that it began is answered.
+        """
+        before = self._now
+        self._before = dict(self.evaluations())
+        engine.hits = engine.misses = 0  # Of trying it out.
+        self._now = _Pinned(judge, engine)
+        before.replaced = True
+        self._let_go(before)
+
+    async def settle(self) -> None:
+        """Wait until engines that are no more in force are closed; for the process's end."""
+        await asyncio.gather(*self._closing, return_exceptions=True)
+
+    def _let_go(self, pinned: _Pinned) -> None:
+        if pinned.running == 0 and pinned.engine is not self._now.engine:
+            task = asyncio.create_task(asyncio.to_thread(pinned.engine.close))
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+
 
 _log = structlog.get_logger(__name__)
 
 _MOST_TOLD: Final = 10
 """Rules in a line of the log."""
 
-Read = Callable[[], Bundle]
+ReadBundle = Callable[[], Bundle]
 """Reads a bundle, in a thread; raises BundleRefusedError."""
 
 
@@ -31,7 +147,7 @@ class _Ready:
 
 
 @dataclass
-class Counts:
+class BundleCounts:
     """What has happened to bundles since the process began."""
 
     swapped: int = 0
@@ -51,7 +167,7 @@ class Bundles:
     A bundle that is refused changes nothing: what was in force stays so.
     """
 
-    in_force: InForce
+    in_force: ActiveJudge
     make: MakeEngine
     built_in: Bundle
     """Of this release: no bundle may replace its rules, and one with others is told of."""
@@ -63,7 +179,7 @@ class Bundles:
     """Files of built-in policies in what is in force that are not this release's."""
     refused: dict[str, str] = field(default_factory=dict)
     """Why, by name."""
-    counts: Counts = field(default_factory=Counts)
+    counts: BundleCounts = field(default_factory=BundleCounts)
     _ready: dict[str, _Ready] = field(default_factory=dict)
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -72,7 +188,7 @@ class Bundles:
         """Name what could be put in force at once, and what is."""
         return tuple(sorted({self.name, *self._ready}))
 
-    async def load(self, name: str, read: Read) -> bool:
+    async def load(self, name: str, read: ReadBundle) -> bool:
         """Read a bundle, try it out and keep it ready; say whether it may be put in force.
 
         Reviews go on meanwhile. What is wrong with one that is refused is in `refused`, and in the
@@ -162,7 +278,7 @@ class Bundles:
         await self.in_force.settle()
         self.in_force.engine.close()
 
-    async def _try(self, read: Read) -> _Ready:
+    async def _try(self, read: ReadBundle) -> _Ready:
         samples = self.in_force.engine.recent(MOST_SAMPLES)
 
         def work() -> TrialResult:

@@ -10,21 +10,99 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from operator import attrgetter
+from typing import Any, Final, Protocol
 
+import msgspec
 import structlog
 
-from admission.bundles.live import live_document, live_inputs, reference_of
-from admission.replay.differing import Effect, differences
-from admission.replay.evaluation import Asker
-from admission.replay.inputs import names_in
-from admission.replay.outcomes import Ground, Unknown, standing
+from admission.replay.evaluation import (
+    BundleAnswer,
+    BundleAsker,
+    RecordedInputs,
+    find_group_names,
+    read_inputs,
+)
+from admission.replay.outcomes import (
+    BundleEffect,
+    ReplayBase,
+    UnknownReason,
+    compare_outcomes,
+    replay_decision,
+)
 from core.base.errors import NotSyncedError, SallyportError
 from core.decision.decision import Decision
-from core.decision.request import Request
+from core.decision.document import DecisionDocument
+from core.decision.document_builder import build_document
+from core.decision.request import Operation, Request
+from core.kubernetes.workload_pods import templates_of
 from core.profiles.container_profiles import ProfileSet
 from policies.bundle.format import Bundle, Rule
 from policies.engine.interface import Engine
+from policies.site.fields import POD, DeclaredFields, kind_name
+
+_JUDGED: Final = frozenset({Operation.CREATE, Operation.UPDATE})
+_LABEL: Final = attrgetter("label")
+
+
+def live_inputs(
+    request: Request, decision: Decision, reads: DeclaredFields, names: Mapping[str, str]
+) -> RecordedInputs:
+    """Give what the policies in force saw, and the fields that the candidate reads besides.
+
+    Raises:
+        InvalidObjectError: the object has no longer the shape that it was judged by.
+        ValueError: as `read_inputs`.
+    """
+    evidence, kind = decision.evidence, kind_name(request.kind.group, request.kind.kind)
+    seen = evidence.projection, evidence.context, evidence.fields
+    inputs = read_inputs(kind, *seen, names, asked=request.operation in _JUDGED)
+    wanted = [each for each in (POD, kind) if reads.reads(each)]
+    if not (inputs.asked and inputs.contexts and wanted and request.object):
+        return inputs
+    value = msgspec.json.decode(request.object, type=dict[str, Any])
+    declared = dict(inputs.declared)
+    own, parts = inputs.own, inputs.parts
+    pods = [value] if kind == POD else _pods(request, value)
+    if POD in wanted and len(pods) == inputs.pods:
+        parts = tuple(pods)
+        declared[POD] = msgspec.json.decode(reads.declared(POD), type=list[str])
+    if own is not None and kind in wanted:
+        own = value
+        declared[kind] = msgspec.json.decode(reads.declared(kind), type=list[str])
+    return msgspec.structs.replace(inputs, parts=parts, own=own, declared=declared)
+
+
+def _pods(request: Request, value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [each.pod for each in templates_of(request.kind.group, request.kind.kind, value)]
+
+
+def recorded_answer(document: DecisionDocument, rules: Mapping[str, Rule]) -> BundleAnswer:
+    """Give what the policies in force said, as far as the decision shows it.
+
+    `rules` are those in force. Where nothing is enforced a finding does not say whether it would
+    refuse: the decision as a whole does.
+    """
+    found = {each.rule for each in document.findings}
+    site = {rule for rule in found if rule in rules and rules[rule].site}
+    softer = {rule for rule in site if rules[rule].action == "warn"}
+    refusing = {each.rule for each in document.findings if each.action.value == "deny"}
+    denied = site - softer if document.if_enforced == "refused" else site & refusing
+    return BundleAnswer(
+        needs={each.privilege: (1, each.rule) for each in document.needs},
+        denied=frozenset(r for r in found - site if r.startswith("rules/")),
+        site_denied=frozenset(denied),
+        site_warned=frozenset(site - denied),
+        score=document.isolation.score if document.isolation else None,
+    )
+
+
+def live_document(request: Request, decision: Decision) -> DecisionDocument:
+    """Give the decision as it is recorded, which is what bundles are compared on."""
+    return build_document(
+        "validate", request, decision, cluster="", seconds=0.0, name_subject=_LABEL
+    )
+
 
 MOST_WAITING: Final = 1000
 MOST_BYTES: Final = 16 * 1024 * 1024
@@ -61,7 +139,7 @@ class ShadowCounts:
     cpu_s: float = 0.0
 
 
-class InForceNow(Protocol):
+class ActiveBundle(Protocol):
     """What is read of the bundle in force: its engine has it."""
 
     @property
@@ -88,7 +166,7 @@ class Shadow:
     """Reads and compiles the candidate, in the thread; raises BundleRefusedError."""
     profiles: Callable[[], ProfileSet]
     """Those in force; raises NotSyncedError."""
-    in_force: Callable[[], InForceNow]
+    in_force: Callable[[], ActiveBundle]
     """The bundle in force: with another, counts begin anew."""
     budget: float
     """Share of a core, above 0 and at most 1."""
@@ -158,7 +236,7 @@ class Shadow:
     def _ride(self) -> None:
         bundle, engine = self.load()
         try:
-            self._names = names_in(bundle.sources.values())
+            self._names = find_group_names(bundle.sources.values())
             self.revision = bundle.revision
             _log.info("shadow bundle rides along", revision=self.revision)
             with asyncio.Runner() as runner:
@@ -167,7 +245,7 @@ class Shadow:
             engine.close()
 
     def _follow(self, runner: asyncio.Runner, engine: Engine) -> None:
-        asker = Asker(engine, self.points)
+        asker = BundleAsker(engine, self.points)
         allowed, before = _BURST_S, time.monotonic()
         while not self._stopping:
             now = time.monotonic()
@@ -189,7 +267,7 @@ class Shadow:
             self.counts.cpu_s += spent
 
     def _compare(
-        self, runner: asyncio.Runner, asker: Asker, engine: Engine, waiting: _Waiting
+        self, runner: asyncio.Runner, asker: BundleAsker, engine: Engine, waiting: _Waiting
     ) -> None:
         try:
             runner.run(self._compared(asker, engine, waiting))
@@ -201,7 +279,7 @@ class Shadow:
                 self._failed.add(type(error))
                 _log.error("shadow failed", exc_info=error, decision=waiting.decision.id)
 
-    async def _compared(self, asker: Asker, engine: Engine, waiting: _Waiting) -> None:
+    async def _compared(self, asker: BundleAsker, engine: Engine, waiting: _Waiting) -> None:
         request, decision = waiting.request, waiting.decision
         now = self.in_force()
         if self.counts.against not in {"", now.revision}:
@@ -218,17 +296,17 @@ class Shadow:
         said = await asker.ask(inputs)
         self.counts.unread.update(said.unread)
         if said.error and not decision.error_kind:
-            self._note(decision, request, {Effect.FAILED: frozenset()})
+            self._note(decision, request, {BundleEffect.FAILED: frozenset()})
             return
-        reference = reference_of(document, now.rules)
-        ground = Ground(self._profiles(), "")
-        was = standing(document, reference, reference, ground)
-        becomes = standing(document, said, reference, ground)
+        reference = recorded_answer(document, now.rules)
+        ground = ReplayBase(self._profiles(), "")
+        was = replay_decision(document, reference, reference, ground)
+        becomes = replay_decision(document, said, reference, ground)
         for each in (was, becomes):
-            if isinstance(each, Unknown):
+            if isinstance(each, UnknownReason):
                 self.counts.unknown[each.name.lower().replace("_", "-")] += 1
                 return
-        self._note(decision, request, differences(was, becomes))  # type: ignore[arg-type]
+        self._note(decision, request, compare_outcomes(was, becomes))  # type: ignore[arg-type]
 
     def _profiles(self) -> ProfileSet:
         try:
@@ -245,7 +323,7 @@ class Shadow:
             self.counts.beside += 1
 
     def _note(
-        self, decision: Decision, request: Request, changes: Mapping[Effect, frozenset[str]]
+        self, decision: Decision, request: Request, changes: Mapping[BundleEffect, frozenset[str]]
     ) -> None:
         self.counts.compared += 1
         for effect, rules in changes.items():

@@ -1,8 +1,8 @@
-"""Follows what is to be in force: a file, and what is published in the cluster.
+"""Watches which bundle must be in force: a file, or what is published in the cluster.
 
 A published bundle is loaded as soon as it is wanted, and put in force when it is active, which
 `control` says once every gate has loaded it. Where none is published, each process has the bundle
-of its own settings, and follows its file.
+of its own settings, and watches its file.
 """
 
 import asyncio
@@ -11,12 +11,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 
 import structlog
 
 from admission.bundles.active import Bundles
-from admission.bundles.published import Published
 from core.base.errors import BundleRefusedError, ClusterError, EngineAwayError
 from core.base.times import time_text
 from core.policy_bundles import BASE, LONGEST_PROBLEM, BundleHead, GateAnnouncement, PublishedBundle
@@ -24,6 +23,31 @@ from core.safe_text import traceback_places
 from policies.bundle.file_source import FileSource
 from policies.bundle.format import Bundle, parse_bundle
 from policies.bundle.signatures import NO_KEYS, Keys
+
+
+class PublishedBundles(Protocol):
+    """What is published in the cluster. Implemented by `kube.bundles.watch`."""
+
+    @property
+    def head(self) -> BundleHead | None:
+        """The last head that could be read; None before the cluster's first answer."""
+
+    @property
+    def problem(self) -> str:
+        """Why `head` is not known; empty where it is."""
+
+    async def run(self) -> None:
+        """Keep the head until cancelled."""
+
+    async def fetch(self, stored: PublishedBundle) -> bytes:
+        """Give the file of a bundle; raises ClusterError."""
+
+    async def announce(self, name: str, announcement: GateAnnouncement) -> None:
+        """Write what this process has loaded; raises ClusterError."""
+
+    async def leave(self, name: str) -> None:
+        """Take that back; raises ClusterError."""
+
 
 BEAT_S: Final = 20.0
 """How often a gate writes that it is there still."""
@@ -41,7 +65,7 @@ _log = structlog.get_logger(__name__)
 
 
 @dataclass
-class Following:
+class BundleWatch:
     """Keeps in force what is to be; run `run` as a task."""
 
     bundles: Bundles
@@ -57,7 +81,7 @@ class Following:
     """How often the file is looked at."""
     clock: Callable[[], float] = time.time
     """Unix seconds."""
-    published: Published | None = field(default=None, init=False)
+    published: PublishedBundles | None = field(default=None, init=False)
     """Of a real cluster; see `heed`."""
     _wake: asyncio.Event = field(default_factory=asyncio.Event, init=False)
     _turn: int = field(default=-1, init=False)
@@ -93,7 +117,7 @@ class Following:
         """Say that bundles are not followed now, for a person; empty while they are."""
         return [self._ended] if self._ended else []
 
-    def heed(self, published: Published) -> None:
+    def heed(self, published: PublishedBundles) -> None:
         """Follow what is published too: nothing is judged until it is known what is active."""
         self.published = published
         self.bundles.in_force.waits_for = self.missing

@@ -1,7 +1,7 @@
-"""Who writes where Pods may connect, and what of it is refused: rights to sets, breadth together.
+"""EgressAllowlists and EgressDestinations: what of them is refused or warned of.
 
-Rare kinds: beside access reviews it reads the namespace's allowlists and the sets that one refers
-to, as they are now. What is broad by itself is taken, and opens nothing until it is approved.
+Beside access reviews it reads the namespace's allowlists and the sets that one refers to, as they
+are now. What is broad by itself is accepted, and opens nothing until it is approved.
 """
 
 import asyncio
@@ -11,30 +11,118 @@ from typing import Final
 
 import msgspec
 
-from admission.approvals.opening import annotations_of, ends_within, finding_of, writers_of
-from admission.egress.intent_warnings import Intent, warning, warnings_of
+from admission.approvals.break_glass import annotations_of, check_expiry, guard_finding, writers_of
 from admission.model.facts import GuardFacts
-from admission.model.messages import listed
+from admission.model.messages import join_words, printable
 from core.base import names
 from core.base.errors import InvalidObjectError, NotSyncedError
-from core.base.networks import Span, merge_spans, subtract_spans
+from core.base.networks import Span, any_holds, merge_spans, network_of, subtract_spans
 from core.cluster import Cluster
-from core.decision.decision import Finding
+from core.decision.decision import Action, Finding
 from core.decision.request import Operation, Phase, Request
 from core.egress.allowlists import (
     KIND,
     MAX_DAYS,
     EgressAllowlist,
+    EgressDestinations,
     parse_allowlist,
     parse_destinations,
     read_intent,
 )
+from core.egress.destinations import MAX_PORT, Destination
+from core.egress.dns_names import is_wildcard, readable_name
 from core.people.approvable import UntypedObject
 from core.people.subject import service_account_subject
 from core.people.two_person import person_of
 from egress.compiler.allowlists import may_not_use_message
-from egress.limits.breadth import addresses_of, excess_reasons, measure
+from egress.limits.breadth import addresses_of, breadth_reasons, excess_reasons, measure
 from egress.limits.settings import IntentSettings
+from egress.limits.shared_destinations import name_sharing, tag_sharing_warning
+from egress.model.reserved_ranges import ALWAYS_RESERVED
+
+Intent = EgressAllowlist | EgressDestinations
+
+LONG_DAYS: Final = 180
+_DAY_S: Final = 86_400
+_LINE: Final = 118
+"""Longest message: kubectl prints each as one line."""
+
+
+def warning_finding(rule: str, path: str, message: str, remedy: str) -> Finding:
+    """Give what its author is warned of; the message is cut to one line."""
+    room = _LINE - len(path) - 2 if path else _LINE
+    return Finding(f"egress/{rule}", Action.WARN, path, printable(message, room), remedy)
+
+
+def intent_warnings(what: Intent, ground: IntentSettings, now: float) -> Iterator[Finding]:
+    """Yield what is to be said of an intent by itself."""
+    yield from _broad(what, ground)
+    for index, entry in enumerate(what.spec.to):
+        yield from _of_entry(entry, f"spec.to[{index}]", ground)
+    if what.expires is not None and what.expires > now + LONG_DAYS * _DAY_S:
+        message = f"lies more than {LONG_DAYS} days ahead"
+        yield warning_finding(
+            "lasting", "spec.expiresAt", message, "Renew it when it is still needed."
+        )
+
+
+def _broad(what: Intent, ground: IntentSettings) -> Iterator[Finding]:
+    reasons = breadth_reasons(what.spec.to, ground.limits, ground.tags)
+    for reason in reasons:
+        remedy = "Narrow it, or have it approved."
+        yield warning_finding("broad", "spec.to", reason, remedy)
+    if reasons:
+        command = _command(what)
+        message = f"it opens nothing until two others approve it: {command}"
+        if len(message) > _LINE:
+            message = "it opens nothing until two others approve it: sallyport approve"
+        yield warning_finding("approval", "", message, f"Two others run {command}.")
+
+
+def _command(what: Intent) -> str:
+    if isinstance(what, EgressAllowlist):
+        return f"sallyport approve eal {what.meta.name} -n {what.meta.namespace}"
+    return f"sallyport approve eds {what.meta.name}"
+
+
+def _of_entry(entry: Destination, path: str, ground: IntentSettings) -> Iterator[Finding]:
+    if entry.dns_name is not None:
+        yield from _of_name(entry, entry.dns_name, f"{path}.dnsName", ground)
+    if entry.service_tag is not None and (who := tag_sharing_warning(entry.service_tag)):
+        remedy = "Use private endpoints, named by dnsName and within."
+        yield warning_finding("many-tenants", f"{path}.serviceTag", who, remedy)
+    if entry.cidr is not None:
+        yield from _of_network(entry.cidr, f"{path}.cidr", ground)
+    for port in entry.ranges:
+        if (port.first, port.last) == (1, MAX_PORT):
+            remedy = "Name the ports that are needed."
+            yield warning_finding(
+                "ports", f"{path}.ports", f"opens every port of {port.protocol}", remedy
+            )
+
+
+def _of_network(cidr: str, path: str, ground: IntentSettings) -> Iterator[Finding]:
+    """Tell what no broader network would open, and this one does."""
+    network = network_of(cidr)
+    remedy = "Take it away unless these Pods must reach it."
+    if any_holds(ALWAYS_RESERVED, network):
+        message = f"{cidr} is reserved (metadata, the node itself): this opens it"
+        yield warning_finding("reserved", path, message, remedy)
+    elif any_holds(ground.ranges, network):
+        message = f"{cidr} is the cluster's own (Pods, Services, nodes): this opens it"
+        yield warning_finding("reserved", path, message, remedy)
+
+
+def _of_name(entry: Destination, name: str, path: str, ground: IntentSettings) -> Iterator[Finding]:
+    if (plain := readable_name(name)) != name:
+        remedy = "Make sure that it is the name you mean: letters can look alike."
+        yield warning_finding("punycode", path, f"is read as {plain!a}", remedy)
+    if is_wildcard(name) and not ground.knows_names:
+        message = "stays closed: the engine here knows no patterns of names"
+        yield warning_finding("wildcard", path, message, "Name each host.")
+    if entry.within is None and (who := name_sharing(name)):
+        yield warning_finding("shared", path, who, "Prefer a private endpoint.")
+
 
 _WRITTEN: Final = (names.AUTHOR_ANNOTATION, names.EDITORS_ANNOTATION)
 _SHOWN: Final = 3
@@ -54,7 +142,7 @@ class _Head(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Allowlisting:
+class AllowlistGuard:
     """Knows what must be recorded on an intent, and what speaks against it."""
 
     cluster: Cluster
@@ -90,7 +178,7 @@ class Allowlisting:
         now = self.clock()
         findings: tuple[Finding, ...] = ()
         if what.expires is not None:
-            findings += ends_within(now, what.expires, MAX_DAYS)
+            findings += check_expiry(now, what.expires, MAX_DAYS)
         if isinstance(what, EgressAllowlist):
             before = _allowlist_before(request)
             findings += await self._rights(what, before)
@@ -99,7 +187,7 @@ class Allowlisting:
             findings += tuple(_too_many_here(what, before, others))
             findings += await self._together(what, before, others, now)
             findings += tuple([each async for each in self._absent(what)])
-        return (*findings, *warnings_of(what, self.ground, now))
+        return (*findings, *intent_warnings(what, self.ground, now))
 
     async def _kept(
         self, request: Request, new: UntypedObject, old: UntypedObject | None
@@ -115,7 +203,7 @@ class Allowlisting:
             f"{names.EGRESS_FINALIZER} goes once its policies have gone: control takes it away"
         )
         remedy = "Leave it there, and delete the allowlist."
-        return (finding_of("egress/finalizer", "metadata.finalizers", message, remedy),)
+        return (guard_finding("egress/finalizer", "metadata.finalizers", message, remedy),)
 
     async def _rights(
         self, what: EgressAllowlist, before: EgressAllowlist | None
@@ -143,7 +231,7 @@ class Allowlisting:
                 message = may_not_use_message(refused, name, namespace)
                 remedy = "Ask the owners of the set, or leave it out."
                 place = f"spec.to[{index}].destinations"
-                found.append(finding_of("egress/sets", place, message, remedy))
+                found.append(guard_finding("egress/sets", place, message, remedy))
         return tuple(found)
 
     async def _together(
@@ -175,9 +263,9 @@ class Allowlisting:
         had = addresses_of(before.spec.to, tags) if before else []
         if not (reasons and adding and _beyond(own, merge_spans([*others, *had]))):
             return ()
-        message = f"with {listed(sorted(adding), _SHOWN)} of this namespace: {reasons[0]}"
+        message = f"with {join_words(sorted(adding), _SHOWN)} of this namespace: {reasons[0]}"
         remedy = "Put these networks into one allowlist: two others can approve that one."
-        return (finding_of("egress/together", "spec.to", message, remedy),)
+        return (guard_finding("egress/together", "spec.to", message, remedy),)
 
     async def _absent(self, what: EgressAllowlist) -> AsyncIterator[Finding]:
         """Yield what it rests on and is not there, or not yet: it is taken all the same."""
@@ -185,15 +273,17 @@ class Allowlisting:
         if not self.ground.enrols(await self.cluster.namespace(place)):
             message = "has no effect yet: the namespace is not enrolled, all is open there"
             remedy = f"Its operators set the label {names.EGRESS_LABEL}: deny."
-            yield warning("not-enrolled", "", f"it {message}", remedy)
+            yield warning_finding("not-enrolled", "", f"it {message}", remedy)
         for index, name in enumerate(what.spec.service_accounts):
             if not self._knows(place, name):
                 path = f"spec.serviceAccounts[{index}]"
-                yield warning("account", path, "there is no such ServiceAccount here", "Create it.")
+                yield warning_finding(
+                    "account", path, "there is no such ServiceAccount here", "Create it."
+                )
         for name, index in what.spec.sets.items():
             if await self.cluster.intents.destinations(name) is None:
                 path = f"spec.to[{index}].destinations"
-                yield warning(
+                yield warning_finding(
                     "no-set", path, f"there is no EgressDestinations {name}", "Create it."
                 )
 
@@ -211,13 +301,13 @@ def _too_many_here(
     remedy = "Put what belongs together into one allowlist, and delete those that are over."
     if before is None and len(others) >= MOST_HERE:
         message = f"the namespace has {MOST_HERE} allowlists, or more"
-        yield finding_of("egress/many", "metadata.namespace", message, remedy)
+        yield guard_finding("egress/many", "metadata.namespace", message, remedy)
     own, had = _written_out(what), _written_out(before) if before else 0
     count = own + sum(map(_written_out, others))
     if own > had and count > MOST_NETWORKS:
         message = f"with the namespace's other allowlists it names {count} networks"
         remedy = f"Name fewer and larger ones, or a service tag: {MOST_NETWORKS} can be."
-        yield finding_of("egress/many", "spec.to", message, remedy)
+        yield guard_finding("egress/many", "spec.to", message, remedy)
 
 
 def _written_out(allowlist: EgressAllowlist) -> int:
@@ -234,7 +324,7 @@ def _parse(raw: msgspec.Raw, kind: str, namespace: str) -> Intent:
 
 def _invalid(error: InvalidObjectError) -> Finding:
     """Say what the definition cannot say, and the types do: overlaps, another writing, punycode."""
-    return finding_of("egress/invalid", error.field, error.problem, "Correct it.")
+    return guard_finding("egress/invalid", error.field, error.problem, "Correct it.")
 
 
 def _before(request: Request) -> UntypedObject | None:

@@ -1,4 +1,4 @@
-"""What holds egress is the gate's and control's: labels of Pods, and the policies of namespaces."""
+"""Only the gate and control write what holds egress, whatever a namespace's mode is."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ HOST_NETWORK: Final = "egress/host-network"
 """The rule of Pods that egress does not hold: it only warns."""
 
 
-def egress(_: Request, facts: Facts) -> Outcome:
+def check_egress(_: Request, facts: Facts) -> Outcome:
     """Refuse what would open more than is written down, in whatever mode a namespace is."""
     known = facts.egress
     if known is None or not known.findings:
@@ -19,11 +19,11 @@ def egress(_: Request, facts: Facts) -> Outcome:
     return Outcome(known.findings, known.headline, known.advice, held=True)
 
 
-def beside_egress(_: Request, facts: Facts) -> Outcome:
+def check_host_network(_: Request, facts: Facts) -> Outcome:
     """Warn of Pods on their node's network, in namespaces where policies hold the others."""
     return Outcome(facts.egress.beside, told=True) if facts.egress else NOTHING
 
 
-def is_held(finding: Finding) -> bool:
+def is_of_egress(finding: Finding) -> bool:
     """Say whether a finding is about what holds egress."""
     return finding.rule.startswith("egress/") and finding.rule != HOST_NETWORK

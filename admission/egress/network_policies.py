@@ -1,10 +1,11 @@
-"""Policies that would open what no EgressAllowlist does, and those that Sallyport makes.
+"""Users' NetworkPolicies that would open what no EgressAllowlist does.
 
-Policies only add: whoever may write one may open what an allowlist would need an owner and a reason
-for. So a NetworkPolicy's egress is compared with what is open already
-(`egress.compiler.foreign_policies`), for which the namespace's generated policies are listed; of
-kinds that are not compared, what opens anything takes the verb `exempt`. Generated policies are
-their controller's alone.
+Writes to the policies that Sallyport makes are refused here too.
+
+Policies only add: who may write one could open what an allowlist would need an owner and a reason
+for. So a NetworkPolicy's egress is compared with what is open already (`egress.reach`), for which
+the namespace's generated policies are listed; a policy of a kind that is not compared needs the
+verb `exempt` where it opens anything. Only their controller writes generated policies.
 """
 
 import asyncio
@@ -25,9 +26,9 @@ from core.kubernetes.workload_kinds import CONTROLLER_MANAGER, service_account_u
 from egress.compiler.foreign_policies import EgressRule, find_excess, read_rules, split_rule
 from egress.limits.settings import IntentSettings
 
-GENERATED: Final = "egress/generated"
-OPENS: Final = "egress/opens"
-UNCOMPARED: Final = "egress/uncompared"
+GENERATED_RULE: Final = "egress/generated"
+OPENS_RULE: Final = "egress/opens"
+UNCOMPARED_RULE: Final = "egress/uncompared"
 
 _COMPARED: Final = ("networking.k8s.io", "NetworkPolicy")
 _CILIUM: Final = "cilium.io"
@@ -67,7 +68,7 @@ Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Policing:
+class NetworkPolicyGatherer:
     """Knows who may write which policies."""
 
     cluster: Cluster
@@ -154,7 +155,7 @@ class Policing:
             "An administrator can grant the verb exempt on namespaces.sallyport.dev "
             f"{place} (ClusterRole sallyport-exempt).",
         )
-        finding = Finding(UNCOMPARED, Action.DENY, "spec.egress", message, remedy)
+        finding = Finding(UNCOMPARED_RULE, Action.DENY, "spec.egress", message, remedy)
         return EgressFacts((finding,), _HEADLINE, advice)
 
 
@@ -169,12 +170,12 @@ _INSTEAD: Final = "Write an EgressAllowlist for it, and leave this rule out: pol
 def _opening(rule: EgressRule, found: list[str]) -> Finding:
     more = len(found) - _SHOWN
     told = "; ".join(found[:_SHOWN]) + (f"; and {more} more" if more > 0 else "")
-    return Finding(OPENS, Action.DENY, rule.path, f"opens {told}", _INSTEAD)
+    return Finding(OPENS_RULE, Action.DENY, rule.path, f"opens {told}", _INSTEAD)
 
 
 def _not_known(rule: EgressRule) -> Finding:
     message = "cannot be compared with what is open, which CiliumNetworkPolicies say here"
-    return Finding(UNCOMPARED, Action.DENY, rule.path, message, _INSTEAD)
+    return Finding(UNCOMPARED_RULE, Action.DENY, rule.path, message, _INSTEAD)
 
 
 def _generated(*, deleted: bool) -> tuple[tuple[Finding, ...], str]:
@@ -188,7 +189,7 @@ def _generated(*, deleted: bool) -> tuple[tuple[Finding, ...], str]:
             f"Choose another name, without the label {names.MANAGED_BY_LABEL}: {_OURS}; what "
             "control makes is changed by EgressAllowlists."
         )
-    finding = Finding(GENERATED, Action.DENY, path, message, remedy)
+    finding = Finding(GENERATED_RULE, Action.DENY, path, message, remedy)
     return (finding,), "Generated policies are control's alone."
 
 

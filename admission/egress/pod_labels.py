@@ -1,9 +1,9 @@
-"""Labels by which policies know a Pod: the gate alone sets them, as the Pod is created.
+"""Labels by which egress policies select a Pod: only the gate sets them, at its creation.
 
-Policies select Pods by labels, and whoever may write a Pod writes its labels; so those under
-`egress.sallyport.dev/` are demanded to the letter where they are due, and refused everywhere else,
-whoever asks (docs/adr/0030). It reads the namespace and where the Pod was traced to; in an enrolled
-namespace also whether it is closed, which is in memory (`kube.egress.generated_policies`).
+Who may write a Pod writes its labels; so those under `egress.sallyport.dev/` must match exactly
+where they are due, and are refused everywhere else, whoever asks (docs/adr/0030). It reads the
+namespace and where the Pod was traced to; in an enrolled namespace also whether it is closed, which
+is in memory (`kube.default_denies`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,8 +25,8 @@ from core.egress.pod_labels import PREFIX, egress_labels, reserved_labels
 from core.kubernetes.pod import ObjectMeta, Pod, decode_metadata
 from egress.limits.settings import IntentSettings
 
-LABELS: Final = "egress/labels"
-CLOSED: Final = "egress/default-deny"
+LABELS_RULE: Final = "egress/labels"
+DEFAULT_DENY_RULE: Final = "egress/default-deny"
 _HOST_NETWORK: Final = "spec.hostNetwork"
 
 _POD: Final = ("", "Pod")
@@ -48,7 +48,7 @@ _NAME: Final = 80
 
 
 @dataclass(frozen=True)
-class Labelling:
+class PodLabelGatherer:
     """Knows which Pods have which labels of the gate's."""
 
     cluster: Cluster
@@ -176,7 +176,7 @@ def _changed(request: Request) -> tuple[Finding, ...]:
 def _in_templates(reading: Reading) -> tuple[Finding, ...]:
     remedy = "Take it out of the template: the gate sets it on the Pods, where it is due."
     return tuple(
-        Finding(LABELS, Action.DENY, part.template.place(_path(key)), _RESERVED, remedy)
+        Finding(LABELS_RULE, Action.DENY, part.template.place(_path(key)), _RESERVED, remedy)
         for part, pod in zip(reading.parts, reading.pods, strict=False)
         if part.template is not None
         for key in _reserved(pod.metadata)
@@ -195,7 +195,7 @@ def _not_closed() -> Finding:
         "Try again in some seconds; if this stays, tell your cluster's operators that Sallyport's "
         "control does not write it."
     )
-    return Finding(CLOSED, Action.DENY, "metadata.namespace", message, remedy)
+    return Finding(DEFAULT_DENY_RULE, Action.DENY, "metadata.namespace", message, remedy)
 
 
 def _unknown(key: str) -> Finding:
@@ -203,7 +203,7 @@ def _unknown(key: str) -> Finding:
 
 
 def _finding(key: str, message: str, remedy: str) -> Finding:
-    return Finding(LABELS, Action.DENY, _path(key), message, remedy)
+    return Finding(LABELS_RULE, Action.DENY, _path(key), message, remedy)
 
 
 def _path(key: str) -> str:

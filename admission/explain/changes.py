@@ -1,22 +1,112 @@
-"""Finds what would change a recorded answer: what surely would, then what may. Pure."""
+"""What would change a recorded answer: fields to change, rights to ask for. Pure."""
 
+import shlex
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, Literal
 
-from admission.egress.check import HOST_NETWORK, is_held
-from admission.explain.change import Change, FieldChange
-from admission.explain.granting import asked_in, commands_of, name_subject, place_in_words, place_of
+import msgspec
+
+from admission.egress.check import HOST_NETWORK, is_of_egress
 from admission.model.candidates import is_special
-from admission.model.messages import listed
-from admission.objects import namespace_marks
+from admission.model.messages import join_words
+from admission.objects import namespace_labels
 from admission.profiles import check
-from admission.profiles.denials import is_denial
+from admission.profiles.check import is_denial
 from admission.risk.check import is_of_identity
 from core.base import names
 from core.decision.decision import Finding, Verdict
 from core.decision.document import DecisionDocument, TriedProfile
 from core.decision.namespaces import Mode
+from core.people.subject import SERVICE_ACCOUNT_PREFIX
 from identity.requester_note import PROFILE_PATH
+
+
+class FieldChange(msgspec.Struct, frozen=True, rename="camel"):
+    """One field to change, and how."""
+
+    path: str
+    remedy: str
+
+
+class Change(msgspec.Struct, frozen=True, rename="camel"):
+    """One way to another answer."""
+
+    what: str
+    """A sentence that begins with what to do."""
+    who: Literal["author", "administrator"]
+    size: int
+    """Fields to change; a right weighs as much as 8."""
+    profile: str | None = None
+    """The profile that would then be chosen."""
+    fields: list[FieldChange] = []
+    commands: list[str] = []
+    """What an administrator would type."""
+
+
+def review_namespace(document: DecisionDocument) -> str:
+    """Give where the rights were asked, which is the same of all; empty for all namespaces."""
+    asked = (answer.namespace for answer in document.access_reviews)
+    return next(asked, document.request.namespace)
+
+
+def describe_place(namespace: str) -> str:
+    """Name the place of a right; none is all namespaces."""
+    return f"in namespace {namespace}" if namespace else "in all namespaces"
+
+
+def describe_place_of(document: DecisionDocument) -> str:
+    """Say where the rights count, to who asked."""
+    namespace = review_namespace(document)
+    return (
+        "here"
+        if namespace and namespace == document.request.namespace
+        else describe_place(namespace)
+    )
+
+
+def commands_of(profile: str, namespace: str, label: str) -> list[str]:
+    """Give what an administrator would type. A person's label is no name: USER stands for it.
+
+    The role is written out: `kubectl create role` refuses the verb `use` for kinds that it does not
+    know (k8s.io/kubectl pkg/cmd/create/create_role.go, specialVerbs).
+    """
+    role = shlex.quote(f"use-{profile}")
+    kind = "" if namespace else "cluster"
+    place = f" -n {shlex.quote(namespace)}" if namespace else ""
+    if label.startswith(SERVICE_ACCOUNT_PREFIX):
+        account = label.removeprefix(SERVICE_ACCOUNT_PREFIX)
+        subject = f"--serviceaccount={shlex.quote(account)}"
+    else:
+        subject = "--user=USER"
+    return [
+        f"echo {shlex.quote(_role(profile, namespace))} | kubectl create -f -",
+        f"kubectl create {kind}rolebinding {role}{place} --{kind}role={role} {subject}",
+    ]
+
+
+def _role(profile: str, namespace: str) -> str:
+    place = {"namespace": namespace} if namespace else {}
+    rule = {
+        "apiGroups": [names.GROUP],
+        "resources": [names.PROFILES_RESOURCE],
+        "resourceNames": [profile],
+        "verbs": [names.USE_VERB],
+    }
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "Role" if namespace else "ClusterRole",
+        "metadata": {"name": f"use-{profile}", **place},
+        "rules": [rule],
+    }
+    return msgspec.json.encode(role).decode()
+
+
+def name_subject(label: str) -> str:
+    """Name who lacks the right, to an administrator: a person goes by the pseudonym."""
+    if label.startswith(SERVICE_ACCOUNT_PREFIX):
+        return "service account " + label.removeprefix(SERVICE_ACCOUNT_PREFIX)
+    return f"who asked ({label})"
+
 
 _GRANT_SIZE: Final = 8
 """A right takes another person, and may be more than is needed: it weighs as much as changing
@@ -34,9 +124,9 @@ def changes_of(document: DecisionDocument) -> list[Change]:
         return []
     if document.verdict is Verdict.ERROR:
         return [_after_error(document)]
-    if is_told(document):
+    if is_advisory(document):
         return _take_away(document)
-    if is_later(document):
+    if is_catalogue_warning(document):
         return _before_it_is_raised(document)
     return _without_profiles(document) or [*_take_away(document), *_be_covered(document)]
 
@@ -44,9 +134,9 @@ def changes_of(document: DecisionDocument) -> list[Change]:
 def _without_profiles(document: DecisionDocument) -> list[Change]:
     """Give what would change an answer that no profile has a part in; nothing for any other."""
     rule = document.findings[0].rule if document.findings else ""
-    if rule == namespace_marks.RULE:
+    if rule == namespace_labels.RULE:
         return [_leave_marks(document)]
-    if rule == check.MANY:
+    if rule == check.MANY_RULE:
         remedy = document.findings[0].remedy
         return [_by_author(document, remedy[0].lower() + remedy[1:], 1)]
     if document.findings and all(f.rule.startswith("notes/") for f in document.findings):
@@ -59,7 +149,7 @@ def _take_away(document: DecisionDocument) -> list[Change]:
     found = []
     for what, counts in (
         ("end the risk, or act as another identity:", is_of_identity),
-        ("put right what holds egress:", is_held),
+        ("put right what holds egress:", is_of_egress),
         ("take away what nobody may have:", is_denial),
     ):
         fields = [FieldChange(f.path, f.remedy) for f in document.findings if counts(f)]
@@ -78,10 +168,10 @@ def _be_covered(document: DecisionDocument) -> list[Change]:
 
 def _is_nobodys(finding: Finding) -> bool:
     """Say whether no profile makes a finding good."""
-    return is_denial(finding) or is_held(finding) or is_of_identity(finding)
+    return is_denial(finding) or is_of_egress(finding) or is_of_identity(finding)
 
 
-def is_told(document: DecisionDocument) -> bool:
+def is_advisory(document: DecisionDocument) -> bool:
     """Say whether it was admitted, with a word on who is behind it, or on what egress misses."""
     enforced = document.mode == Mode.ENFORCE.value and not document.break_glass
     warned = document.verdict is Verdict.WARN and bool(document.findings)
@@ -92,7 +182,7 @@ def _only_warns(finding: Finding) -> bool:
     return is_of_identity(finding) or finding.rule == HOST_NETWORK
 
 
-def is_later(document: DecisionDocument) -> bool:
+def is_catalogue_warning(document: DecisionDocument) -> bool:
     """Say whether it was admitted, with warnings of what its profile's catalogue did not know."""
     return (
         document.verdict is Verdict.WARN
@@ -194,7 +284,9 @@ def _fewer_needs(document: DecisionDocument, tried: TriedProfile) -> Change:
     if tried.usable is None:
         then = f"then {tried.profile} covers all, if it may be used:"
     else:
-        right = "that is named" if document.named else f"that may be used {place_of(document)}"
+        right = (
+            "that is named" if document.named else f"that may be used {describe_place_of(document)}"
+        )
         then = f"then {tried.profile}, a profile {right}, covers all:"
     what = f"{_change(document, tried, fields)}; {then}"
     return _by_author(document, what, _size(document, fields), tried.profile, fields)
@@ -202,7 +294,7 @@ def _fewer_needs(document: DecisionDocument, tried: TriedProfile) -> Change:
 
 def _change(document: DecisionDocument, tried: TriedProfile, fields: list[FieldChange]) -> str:
     if not fields:
-        return f"do without {listed(tried.lacks, _SHOWN) if tried.lacks else 'some privileges'}"
+        return f"do without {join_words(tried.lacks, _SHOWN) if tried.lacks else 'some privileges'}"
     word = "this field" if len(fields) == 1 else f"these {len(fields)} fields"
     left_out = (
         ", and others that the record leaves out" if document.more_needs or tried.more_lacks else ""
@@ -232,7 +324,7 @@ def _grants(document: DecisionDocument) -> list[Change]:
 
 
 def _grant(document: DecisionDocument, profile: str) -> Change:
-    namespace = asked_in(document)
+    namespace = review_namespace(document)
     answers = [answer for answer in document.access_reviews if answer.profile == profile]
     missing = [answer.subject for answer in answers if not answer.allowed]
     whose = missing or document.subjects
@@ -240,10 +332,10 @@ def _grant(document: DecisionDocument, profile: str) -> Change:
     others = [label for label in document.subjects if missing and label not in asked]
     if document.more_access_reviews:
         others = []
-    too = f"; {listed(map(name_subject, others), 2)} may lack it too" if others else ""
+    too = f"; {join_words(map(name_subject, others), 2)} may lack it too" if others else ""
     return Change(
-        f"ask for the right to use the profile {profile} {place_in_words(namespace)}, "
-        f"for {listed(map(name_subject, whose), 2) if whose else 'its maker'}{too}.",
+        f"ask for the right to use the profile {profile} {describe_place(namespace)}, "
+        f"for {join_words(map(name_subject, whose), 2) if whose else 'its maker'}{too}.",
         "administrator",
         _GRANT_SIZE,
         profile,
@@ -293,7 +385,7 @@ def _ceiling_matters(document: DecisionDocument) -> bool:
 
 
 def _wider_ceiling(document: DecisionDocument) -> Change:
-    left = listed(document.ceiling, _SHOWN) if document.ceiling else "no profile"
+    left = join_words(document.ceiling, _SHOWN) if document.ceiling else "no profile"
     place = f"namespace {document.request.namespace} ({names.CEILING_ANNOTATION})"
     what = f"ask an administrator to widen the ceiling of {place}, which leaves {left}"
     return Change(f"{what}: {_chosen_then(document)}", "administrator", _GRANT_SIZE)

@@ -7,15 +7,19 @@ from collections.abc import Iterable
 
 import msgspec
 
-from admission.explain.change import Change
-from admission.explain.changes import changes_of, is_later, is_told
-from admission.explain.granting import place_of
+from admission.explain.changes import (
+    Change,
+    changes_of,
+    describe_place_of,
+    is_advisory,
+    is_catalogue_warning,
+)
 from admission.model.messages import printable
 from core.decision.decision import Need, Verdict
 from core.decision.document import DecisionDocument
 
 
-class Look(msgspec.Struct, frozen=True, rename="camel"):
+class RuleMatch(msgspec.Struct, frozen=True, rename="camel"):
     """What one rule found."""
 
     rule: str
@@ -29,7 +33,7 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel"):
     headline: str
     changes: list[Change]
     """Those that surely change the answer, the smallest first; then those that may."""
-    looks: list[Look]
+    looks: list[RuleMatch]
     decision: DecisionDocument
 
 
@@ -45,8 +49,8 @@ def _headline(document: DecisionDocument) -> str:
     what = printable(f"{asked.kind} {place}", 100)
     if document.verdict is Verdict.ERROR:
         return f"Not judged: {what} ({_after_error(document)})."
-    later = is_later(document)
-    told = is_told(document)
+    later = is_catalogue_warning(document)
+    told = is_advisory(document)
     if document.verdict is Verdict.ALLOW or later or told:
         word = "Runs, and would be admitted" if document.source == "sweep" else "Admitted"
         if document.left_alone:
@@ -115,11 +119,11 @@ def _why(document: DecisionDocument) -> str:
     them = "it" if len(lacked) == 1 else "them"
     if document.named is not None:
         return f"it needs {count} that the profile {document.named.profile} does not cover."
-    return f"it needs {count} without a right to {them} {place_of(document)}."
+    return f"it needs {count} without a right to {them} {describe_place_of(document)}."
 
 
-def _looks(needs: Iterable[Need]) -> list[Look]:
+def _looks(needs: Iterable[Need]) -> list[RuleMatch]:
     found: dict[tuple[str, str], list[str]] = {}
     for need in needs:
         found.setdefault((need.rule, need.privilege), []).append(need.path)
-    return [Look(rule, privilege, paths) for (rule, privilege), paths in found.items()]
+    return [RuleMatch(rule, privilege, paths) for (rule, privilege), paths in found.items()]

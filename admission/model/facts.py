@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from admission.model.candidates import Candidates
-from admission.model.judged_object import asks
+from admission.model.judged_object import asks_for_sandbox
 from admission.model.outcome import Outcome
 from core.approvals.break_glass import BreakGlass
 from core.approvals.exceptions import PolicyException
@@ -58,7 +58,7 @@ class SandboxPart(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         return self.template.place(path) if self.template else path
 
 
-class Isolated(msgspec.Struct, frozen=True, gc=False):
+class SandboxOutcome(msgspec.Struct, frozen=True, gc=False):
     """What was decided about one Pod, or one template."""
 
     part: SandboxPart
@@ -75,7 +75,7 @@ class Isolated(msgspec.Struct, frozen=True, gc=False):
 class SandboxFacts(msgspec.Struct, frozen=True, gc=False):
     """What is known of an object of which somebody may ask that its Pods run in a sandbox."""
 
-    decided: tuple[Isolated, ...]
+    decided: tuple[SandboxOutcome, ...]
     """About each part: worked out once, since every check and patch goes by it."""
     own: bool
     """Whether nothing owns the object."""
@@ -121,8 +121,8 @@ class PodFacts(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     access_seconds: float = 0.0
 
 
-class SeenFacts(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What policies are shown of a request: JSON, kept for the record (`admission.replayable`)."""
+class PolicyInputFacts(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """What policies are shown of a request: JSON, kept for the record (`admission.evidence`)."""
 
     projections: tuple[bytes, ...] = ()
     """Of its Pods."""
@@ -138,7 +138,7 @@ class SeenFacts(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Which fields those are, by kind."""
 
 
-class RuledFacts(msgspec.Struct, frozen=True, gc=False):
+class SiteRuleFacts(msgspec.Struct, frozen=True, gc=False):
     """What a site's rules say of an object, after exceptions."""
 
     denied: tuple[Finding, ...] = ()
@@ -147,7 +147,7 @@ class RuledFacts(msgspec.Struct, frozen=True, gc=False):
     """What was used of what is excused."""
 
 
-class MarkFacts(msgspec.Struct, frozen=True, gc=False):
+class NamespaceLabelFacts(msgspec.Struct, frozen=True, gc=False):
     """What is known of a change to the guarded marks of a Namespace."""
 
     changed: tuple[str, ...]
@@ -252,7 +252,7 @@ class Facts(msgspec.Struct, frozen=True, gc=False):
     mode: Mode = Mode.ENFORCE
     namespace: Namespace | None = None
     pod: PodFacts | None = None
-    marks: MarkFacts | None = None
+    marks: NamespaceLabelFacts | None = None
     notes: NoteChange | None = None
     """What the request does to the notes of an object; None where nothing is to be said of it."""
     origin: OriginFacts | None = None
@@ -268,9 +268,9 @@ class Facts(msgspec.Struct, frozen=True, gc=False):
     of."""
     weights: WeightFacts | None = None
     """None where nothing reaches model weights."""
-    ruled: RuledFacts | None = None
+    ruled: SiteRuleFacts | None = None
     """None where no rule of a site says anything."""
-    seen: SeenFacts | None = None
+    seen: PolicyInputFacts | None = None
     """None where policies are shown no Pod, and nothing to a site's rules."""
     relaxed_by: tuple[BreakGlass, ...] = ()
     """What makes warnings of all that would refuse the request."""
@@ -290,7 +290,7 @@ class Facts(msgspec.Struct, frozen=True, gc=False):
 
     def weighs(self, *pods: Pod) -> bool:
         """Say whether anybody, their authors included, may ask that one of these be sandboxed."""
-        return self.may_isolate or any(map(asks, pods))
+        return self.may_isolate or any(map(asks_for_sandbox, pods))
 
     @property
     def root(self) -> RootWorkload | None:

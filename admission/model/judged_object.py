@@ -1,4 +1,4 @@
-"""What of an object is judged, and for whom: values."""
+"""The object that is judged: its Pods, whose rights count, and where. Values."""
 
 import msgspec
 
@@ -11,7 +11,7 @@ from policies.projection.pods import Projection
 from policies.site.fields import NO_FIELDS
 
 
-def asks(pod: Pod) -> bool:
+def asks_for_sandbox(pod: Pod) -> bool:
     """Say whether a Pod's author asks that it run in a sandbox.
 
     Any word of the label counts as `required`, so that none asks out.

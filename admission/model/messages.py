@@ -1,13 +1,38 @@
-"""Puts decisions into words for the person who is refused."""
+"""Messages of decisions, for the person who is refused or warned. Pure."""
 
 import urllib.parse
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import groupby
+from typing import Final
+
+import msgspec
 
 from admission.model.outcome import Outcome
 from core.decision.decision import Finding
 from core.profiles.container_profiles import Profile
+
+VISITOR_ADVICE: Final = (
+    "Entering a Pod takes one profile of your own that covers the way in and the Pod."
+)
+
+_REMEDY: Final = "Enter Pods that a profile of yours covers, or ask for one that covers this too."
+
+
+def path_in_pod(path: str, pod: str) -> str:
+    """Give the path of a field of the Pod that is entered, apart from those of the options."""
+    return f"{path} of Pod {pod}"
+
+
+def remedies_for_visitor(findings: Iterable[Finding], pod: str) -> list[Finding]:
+    """Give findings with what a visitor can do about those that are of the Pod."""
+    return [
+        msgspec.structs.replace(finding, remedy=_REMEDY)
+        if finding.path.endswith(path_in_pod("", pod))
+        else finding
+        for finding in findings
+    ]
+
 
 _LINE = 120
 """Longest first line, in characters."""
@@ -29,7 +54,7 @@ _SHOWN = 25
 """Findings shown in a message; the decision holds them all."""
 
 
-def listed(words: Iterable[str], most: int) -> str:
+def join_words(words: Iterable[str], most: int) -> str:
     """Give `a, b, c or 4 others`; short enough for a sentence."""
     words = list(words)
     shown = words[:most]
@@ -67,7 +92,7 @@ def printable(text: str, most: int) -> str:
     return safe if len(safe) <= most else safe[: most - 1] + "…"
 
 
-def refusal(
+def refusal_message(
     what: str, outcomes: Sequence[Outcome], decision: str, asides: Iterable[str] = ()
 ) -> str:
     """Give the message of a refusal: one line of what, then each finding and its remedy."""
@@ -86,7 +111,7 @@ def refusal(
     return "\n".join(lines)
 
 
-def not_judged(what: str, why: str, remedy: str, decision: str) -> str:
+def error_message(what: str, why: str, remedy: str, decision: str) -> str:
     """Give the message of an error: nobody said no, but nobody could say yes."""
     return (
         f"{printable(what, 64)} could not be judged. This is an error, not a denial.\n\n"
@@ -94,7 +119,7 @@ def not_judged(what: str, why: str, remedy: str, decision: str) -> str:
     )
 
 
-def warnings(outcomes: Sequence[Outcome], decision: str, announced: str = "") -> list[str]:
+def warning_lines(outcomes: Sequence[Outcome], decision: str, announced: str = "") -> list[str]:
     """Give one short line for each finding, as kubectl prints warnings; remedies where they fit.
 
     `announced` is from when its namespace is to enforce, where that is said.
@@ -105,10 +130,10 @@ def warnings(outcomes: Sequence[Outcome], decision: str, announced: str = "") ->
         last = (
             f"This namespace is to enforce from {shown} on: it is refused then; decision {decision}"
         )
-    return [*shown_lines(outcomes), last]
+    return [*finding_lines(outcomes), last]
 
 
-def notices(
+def catalogue_notices(
     outcomes: Sequence[Outcome], decision: str, profile: Profile, catalogue: int
 ) -> list[str]:
     """Give the same of what is admitted today, since the profile knows no newer catalogue."""
@@ -120,10 +145,10 @@ def notices(
         f"Sallyport will refuse this once spec.catalogue of the profile is {catalogue}, "
         f"unless it covers them; decision {decision}"
     )
-    return [*shown_lines(outcomes), why, last]
+    return [*finding_lines(outcomes), why, last]
 
 
-def shown_lines(outcomes: Sequence[Outcome]) -> list[str]:
+def finding_lines(outcomes: Sequence[Outcome]) -> list[str]:
     """Give one short line for each finding; remedies where they fit."""
     lines = []
     for outcome in outcomes:
@@ -134,7 +159,7 @@ def shown_lines(outcomes: Sequence[Outcome]) -> list[str]:
     return lines
 
 
-def told_lines(outcomes: Sequence[Outcome]) -> list[str]:
+def remedy_lines(outcomes: Sequence[Outcome]) -> list[str]:
     """Give a line for each finding, and one for its remedy."""
     groups = [group for outcome in outcomes for group in _grouped(outcome.findings)]
     return [line for group in groups for line in (_said(group[0]), group[0].remedy)]
@@ -166,7 +191,7 @@ def _entry(number: int, group: Sequence[Finding]) -> list[str]:
     lines.append(f"   Fix: {first.remedy}")
     tail = f"rule {first.rule}"
     if first.privilege:
-        covered = listed(first.covered_by, 4) if first.covered_by else "no profile"
+        covered = join_words(first.covered_by, 4) if first.covered_by else "no profile"
         tail += f"; privilege {printable(first.privilege, _PATH)}, covered by {covered}"
     lines.append(f"   ({tail})")
     return lines

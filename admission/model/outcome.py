@@ -1,4 +1,4 @@
-"""What one check says of a request."""
+"""The outcome of one check."""
 
 import msgspec
 

@@ -1,8 +1,7 @@
-"""Reads requests that enter what runs, or make credentials: whose rights count, and for what.
+"""Reads requests that enter a running Pod or make credentials: whose rights count, and for what.
 
-Whoever enters a Pod gets what the Pod has. So one profile that they themselves may use must cover
-the connection and the Pod, whatever profile the Pod was admitted under, for whom
-(docs/adr/0023).
+Who enters a Pod gets what the Pod has. So one profile that they themselves may use must cover the
+connection and the Pod, whatever profile the Pod was admitted under (docs/adr/0023).
 """
 
 from collections.abc import Mapping
@@ -12,10 +11,10 @@ from typing import Final
 
 import msgspec
 
-from admission.model.entering import in_pod
 from admission.model.facts import Facts
 from admission.model.judged_object import Part, Reading
-from admission.objects.reader import Reader
+from admission.model.messages import path_in_pod
+from admission.objects.reader import ObjectReader
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.decision.decision import Need
@@ -56,7 +55,7 @@ _OF_KUBELETS: Final = frozenset(
 )
 
 
-def enters(request: Request) -> bool:
+def is_entry(request: Request) -> bool:
     """Say whether a request enters what runs, or makes a credential."""
     if request.operation is Operation.CONNECT:
         return not request.kind.group and request.kind.kind in CONNECTION_KINDS
@@ -67,7 +66,7 @@ def enters(request: Request) -> bool:
 class EntryReader:
     """Knows the ways in."""
 
-    reader: Reader
+    reader: ObjectReader
 
     async def read(self, request: Request, facts: Facts) -> Reading | str:
         """Read the request, with one GET where it enters a Pod; or say why it is left alone.
@@ -173,13 +172,14 @@ def is_of_pod(need: Need) -> bool:
     return not need.rule.startswith(_OF_CONNECTIONS)
 
 
-def in_entered(answer: PolicyAnswer, pod: str) -> PolicyAnswer:
+def place_in_pod(answer: PolicyAnswer, pod: str) -> PolicyAnswer:
     """Say of what the Pod needs that it is the Pod's, and put it after the connection's own."""
     put = msgspec.structs.replace
     needs = sorted(answer.needs, key=is_of_pod)
     return PolicyAnswer(
         tuple(
-            put(need, path=in_pod(need.path, pod)) if is_of_pod(need) else need for need in needs
+            put(need, path=path_in_pod(need.path, pod)) if is_of_pod(need) else need
+            for need in needs
         ),
-        tuple(put(denial, path=in_pod(denial.path, pod)) for denial in answer.denials),
+        tuple(put(denial, path=path_in_pod(denial.path, pod)) for denial in answer.denials),
     )

@@ -1,16 +1,150 @@
-"""Asks the engine what an object's parts need, and gives the answers as one, about the object."""
+"""Asks the policy engine what an object's parts need, in the context of the request.
+
+The answers are given as one, with paths from the object's root. The context (`policies.context`) is
+read from memory: the Services that let traffic in from outside, and when service accounts were
+made.
+"""
 
 import asyncio
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 import msgspec
 
+from admission.model.facts import Facts
 from admission.model.judged_object import Part, Reading
-from core.sandbox.decision import Signal
+from core.base.errors import NotSyncedError
+from core.cluster import Cluster
+from core.decision.namespaces import Namespace
+from core.decision.request import Request
+from core.kubernetes.pod import Pod
+from core.people.subject import Subject, pseudonymous_group
+from core.sandbox.decision import SandboxMode, Signal
+from identity.subject_kind import SubjectKind
 from policies.engine.interface import Engine, Judgement, PolicyAnswer, ShownFields
+from policies.projection.context import (
+    ABSENT,
+    ABSENT_BESIDES_RISK,
+    NO_STANDINGS,
+    Context,
+    encode_context,
+)
 from policies.projection.pods import encode
 
+_DEFAULT_ACCOUNT: Final = "default"
+"""The service account of a Pod that names none (kubernetes/plugin/pkg/admission/serviceaccount)."""
 
-class EvaluatedPart(msgspec.Struct, frozen=True, gc=False):
+_MOST_SERVICES: Final = 8
+"""Services that are named: one is enough to count, and thousands may select a Pod."""
+
+_MOST_KEPT: Final = 512
+"""Contexts; each takes about 1 KB."""
+
+_MOST_GROUPS: Final = 64
+"""Of a requester whose context is kept."""
+
+_UNSEEN: Final = ("services", "service-accounts")
+
+
+class Surroundings(NamedTuple):
+    """What the cluster shows of a Pod's surroundings."""
+
+    services: tuple[str, ...] = ()
+    """Names of the first that let in from outside of the cluster what the Pod serves."""
+    new_account: bool = False
+    """Whether its service account was made lately."""
+    absent: tuple[str, ...] = ()
+    """What of these is not known."""
+
+
+NO_SURROUNDINGS: Final = Surroundings()
+"""Of what is no Pod."""
+
+
+@dataclass(frozen=True)
+class PolicyContexts:
+    """Knows what policies may see of a request."""
+
+    cluster: Cluster
+    kind_of: Callable[[Subject], SubjectKind]
+    clock: Callable[[], float]
+    new_account_s: float
+    """Age in seconds below which a service account counts as new."""
+    _kept: dict[Hashable, tuple[Namespace | None, tuple[bytes, bytes]]] = field(
+        default_factory=dict
+    )
+    """Told by the namespace's identity too."""
+
+    def seen(self, request: Request, pod: Pod, mode: SandboxMode) -> Surroundings:
+        """Give what the cluster shows of a Pod of the request.
+
+        Raises:
+            NotSyncedError: it is not known, and the score decides.
+        """
+        if not request.namespace:
+            return NO_SURROUNDINGS
+        try:
+            services = self.cluster.exposing(request.namespace, pod.metadata.labels or {})
+            return Surroundings(services[:_MOST_SERVICES], self._is_new(request.namespace, pod))
+        except NotSyncedError:
+            if mode is SandboxMode.BY_RISK:
+                raise
+            return Surroundings(absent=_UNSEEN)
+
+    def context(self, request: Request, facts: Facts, seen: Surroundings) -> bytes:
+        """Give what policies see, as JSON."""
+        return self.contexts(request, facts, seen)[0]
+
+    def contexts(self, request: Request, facts: Facts, seen: Surroundings) -> tuple[bytes, bytes]:
+        """Give what policies see, and what is recorded of it: without names of groups.
+
+        What is asked again is made once: of one Pod, and of all that a controller makes.
+        """
+        subject, risk = request.subject, facts.risk
+        if len(subject.groups) > _MOST_GROUPS:
+            return self._made(request, facts, seen)
+        known_risk = risk and (risk.standings, risk.behaviour)
+        asked = (request.operation, request.subresource, request.namespace)
+        key = (asked, subject.username, subject.label, *subject.groups, seen, known_risk)
+        kept = self._kept.get(key)
+        if kept is None or kept[0] is not facts.namespace:
+            kept = (facts.namespace, self._made(request, facts, seen))
+            self._kept[key] = kept
+            if len(self._kept) > _MOST_KEPT:
+                del self._kept[next(iter(self._kept))]
+        return kept[1]
+
+    def _made(self, request: Request, facts: Facts, seen: Surroundings) -> tuple[bytes, bytes]:
+        subject, namespace, risk = request.subject, facts.namespace, facts.risk
+        groups = tuple(sorted(subject.groups))
+        context = Context(
+            operation=request.operation.value,
+            subresource=request.subresource,
+            namespace=request.namespace,
+            requester=self.kind_of(subject).value,
+            groups=groups,
+            namespace_labels=namespace.labels if namespace else {},
+            new_service_account=seen.new_account,
+            services=seen.services,
+            risk=risk.standings if risk else NO_STANDINGS,
+            behaviour=risk.behaviour if risk else (),
+            absent=(*(ABSENT_BESIDES_RISK if risk else ABSENT), *seen.absent),
+        )
+        encoded = encode_context(context)
+        unnamed = tuple(map(pseudonymous_group, groups))
+        if unnamed == groups:
+            return encoded, encoded
+        return encoded, encode_context(msgspec.structs.replace(context, groups=unnamed))
+
+    def _is_new(self, namespace: str, pod: Pod) -> bool:
+        spec = pod.spec
+        name = spec.service_account_name or spec.service_account or _DEFAULT_ACCOUNT
+        made = self.cluster.service_account_made(namespace, name)
+        return made is None or self.clock() - made < self.new_account_s
+
+
+class PartEvaluation(msgspec.Struct, frozen=True, gc=False):
     """One part, and what the policies say of it."""
 
     part: Part
@@ -22,17 +156,17 @@ class EvaluatedPart(msgspec.Struct, frozen=True, gc=False):
     """With paths from the object's root, without what is not certain."""
 
 
-class Evaluated(msgspec.Struct, frozen=True, gc=False):
+class Evaluation(msgspec.Struct, frozen=True, gc=False):
     """What the policies say of an object."""
 
-    parts: tuple[EvaluatedPart, ...]
+    parts: tuple[PartEvaluation, ...]
     answer: PolicyAnswer
     """What all parts need and what is denied of any, with paths from the object's root."""
     projection: bytes
     """What was evaluated: the projection, or a JSON list of the projections of several parts."""
 
 
-async def evaluate(engine: Engine, reading: Reading) -> Evaluated:
+async def evaluate(engine: Engine, reading: Reading) -> Evaluation:
     """Give what all parts need, and what each does.
 
     Raises:
@@ -40,7 +174,7 @@ async def evaluate(engine: Engine, reading: Reading) -> Evaluated:
     """
     if len(reading.parts) == 1:
         only = await _evaluate(engine, reading.parts[0])
-        return Evaluated((only,), only.answer, only.projection)
+        return Evaluation((only,), only.answer, only.projection)
     parts = []
     for part in reading.parts:
         parts.append(await _evaluate(engine, part))
@@ -49,13 +183,13 @@ async def evaluate(engine: Engine, reading: Reading) -> Evaluated:
     needs = tuple(need for each in parts for need in each.answer.needs)
     denials = tuple(denial for each in parts for denial in each.answer.denials)
     projection = b"[" + b",".join(each.projection for each in parts) + b"]"
-    return Evaluated(tuple(parts), PolicyAnswer(needs, denials), projection)
+    return Evaluation(tuple(parts), PolicyAnswer(needs, denials), projection)
 
 
-class Judging:
+class PartJudge:
     """Asks the engine to judge a part of an object: once of each context."""
 
-    def __init__(self, engine: Engine, part: EvaluatedPart) -> None:
+    def __init__(self, engine: Engine, part: PartEvaluation) -> None:
         self.of = part
         self._engine = engine
         self._said: dict[bytes, Judgement] = {}
@@ -84,10 +218,10 @@ class Judging:
         return _signals(said.signals, self.of.part) if said.signals else ()
 
 
-async def _evaluate(engine: Engine, part: Part) -> EvaluatedPart:
+async def _evaluate(engine: Engine, part: Part) -> PartEvaluation:
     projection = encode(part.projection)
     said = await engine.ask(projection)
-    return EvaluatedPart(part, projection, said, _of_part(said, part))
+    return PartEvaluation(part, projection, said, _of_part(said, part))
 
 
 def _of_part(answer: PolicyAnswer, part: Part) -> PolicyAnswer:

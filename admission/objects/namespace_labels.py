@@ -1,17 +1,49 @@
-"""Reads what a request does to the marks of a Namespace that only few may set."""
+"""A Namespace's mode, ceiling and exemptions change only by who has the verb `exempt`.
+
+The ValidatingAdmissionPolicy `deploy/namespace-guard.yaml` holds the same while the gate is down,
+and on AKS, where the request that sets such a label is itself kept from webhooks.
+"""
 
 import msgspec
 
-from admission.model.facts import Facts, MarkFacts
+from admission.model.facts import Facts, NamespaceLabelFacts
+from admission.model.outcome import NOTHING, Outcome
 from core.base import names
 from core.base.errors import InvalidObjectError
 from core.cluster import Cluster
+from core.decision.decision import Action, Finding
 from core.decision.namespaces import guarded_marks
 from core.decision.request import Request
 from core.kubernetes.pod import ObjectMeta, decode_metadata
 
+RULE = "namespaces/exempt"
 
-async def with_marks(cluster: Cluster, request: Request, facts: Facts) -> Facts:
+
+def check_namespace_labels(request: Request, facts: Facts) -> Outcome:
+    """Refuse guarded marks to a requester without `exempt` on `namespaces.sallyport.dev`."""
+    if facts.marks is None or facts.marks.exempt or not facts.marks.changed:
+        return NOTHING
+    findings = tuple(
+        Finding(
+            rule=RULE,
+            action=Action.DENY,
+            path=path,
+            message="sets, changes or removes a mark that decides how the namespace is guarded",
+            remedy="Leave it as it is, or ask someone who may exempt namespaces to set it.",
+        )
+        for path in facts.marks.changed
+    )
+    return Outcome(
+        findings,
+        "You may not change how this namespace is guarded.",
+        (
+            "An administrator can grant the verb exempt on namespaces.sallyport.dev "
+            f"{request.name} (ClusterRole sallyport-exempt).",
+        ),
+    )
+
+
+async def add_namespace_facts(cluster: Cluster, request: Request, facts: Facts) -> Facts:
     """Give the facts with the marks that change, and whether the requester may change them.
 
     Raises:
@@ -27,7 +59,7 @@ async def with_marks(cluster: Cluster, request: Request, facts: Facts) -> Facts:
         request.subject, names.EXEMPT_VERB, names.NAMESPACES_RESOURCE, request.name, ""
     )
     return msgspec.structs.replace(
-        facts, marks=MarkFacts(changed, exempt), object_uid=metadata.uid or ""
+        facts, marks=NamespaceLabelFacts(changed, exempt), object_uid=metadata.uid or ""
     )
 
 

@@ -1,8 +1,8 @@
 """Reads changes to rights: roles, bindings, identities of service accounts.
 
 They need privileges as Pods do (docs/adr/0024). A binding gives what its role holds, so the role is
-asked of the cluster: one GET. What its author may `use`, `approve` or `exempt` himself, he may give
-to others.
+read from the cluster: one GET. Authors may give to others what they themselves may `use`, `approve`
+or `exempt`.
 """
 
 import asyncio
@@ -55,13 +55,13 @@ _EVERY: Final = frozenset({"%2A", "%00"})
 """All names; and none, by which a rule with an empty resourceName is asked."""
 
 
-def gives(request: Request) -> bool:
+def changes_rights(request: Request) -> bool:
     """Say whether a request changes rights."""
     return request.operation in _JUDGED and (request.kind.group, request.kind.kind) in KINDS
 
 
 @dataclass(frozen=True)
-class GrantReader:
+class RightsReader:
     """Knows what roles and bindings give."""
 
     cluster: Cluster

@@ -1,6 +1,6 @@
 """Reads the object of a request: what of it is judged, for whom, and where rights are asked.
 
-Of the cluster it asks what is in memory: which PersistentVolume a claim is bound to.
+From the cluster it takes only what is in memory: which PersistentVolume a claim is bound to.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,9 +12,8 @@ import msgspec
 
 from admission.model.facts import Facts
 from admission.model.judged_object import Part, Reading
-from admission.objects.unlisted import read_unlisted
-from admission.objects.workloads import noted, read_workload
-from admission.weights.weighing_copies import SNAPSHOT
+from admission.objects.workloads import profile_annotation, read_unlisted, read_workload
+from admission.weights.volumes import SNAPSHOT_KIND
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.cluster import Cluster
@@ -43,7 +42,7 @@ _JUDGED_BEFORE: Final = "it is made from a template that was judged for its auth
 
 
 @dataclass(frozen=True)
-class Reader:
+class ObjectReader:
     """Knows the kinds that carry privileges."""
 
     cluster: Cluster
@@ -92,7 +91,7 @@ class Reader:
         if is_debug(request) and request.old_object is not None:
             projection = mark_added(projection, _pod_of(request.old_object))
             subjects = subjects[:1]  # As of whoever enters: of the Pod's account nothing is asked.
-        name = noted(pod.metadata)
+        name = profile_annotation(pod.metadata)
         return Reading(
             (Part(projection, fields=self._fields(request)),),
             subjects,
@@ -132,7 +131,11 @@ class Reader:
         """
         if not request.running:
             return subjects_of_pod(request.subject, pod, request.namespace, self.controllers)
-        if mode is Mode.ENFORCE and noted(pod.metadata) and not pod.metadata.owner_references:
+        if (
+            mode is Mode.ENFORCE
+            and profile_annotation(pod.metadata)
+            and not pod.metadata.owner_references
+        ):
             return ()
         return (pod_service_account(pod, request.namespace),)
 
@@ -205,12 +208,14 @@ class _Claim(msgspec.Struct):
     spec: _ClaimSpec = _ClaimSpec()
 
 
-_READERS: Final[Mapping[tuple[str, str], Callable[[Reader, Request, Facts], Reading | str]]] = {
-    ("", "Pod"): Reader.read_pod,
-    ("", "PersistentVolume"): Reader.read_volume,
-    ("", "PersistentVolumeClaim"): Reader.read_claim,
-    SNAPSHOT: Reader.read_snapshot,
-    **dict.fromkeys(sorted(OBJECT_KINDS), Reader.read_other),
+_READERS: Final[
+    Mapping[tuple[str, str], Callable[[ObjectReader, Request, Facts], Reading | str]]
+] = {
+    ("", "Pod"): ObjectReader.read_pod,
+    ("", "PersistentVolume"): ObjectReader.read_volume,
+    ("", "PersistentVolumeClaim"): ObjectReader.read_claim,
+    SNAPSHOT_KIND: ObjectReader.read_snapshot,
+    **dict.fromkeys(sorted(OBJECT_KINDS), ObjectReader.read_other),
 }
 
 JUDGED_KINDS: Final = frozenset(_READERS) | WORKLOADS.keys()
@@ -220,7 +225,7 @@ NAMESPACED_KINDS: Final = frozenset(
     {
         ("", "Pod"),
         ("", "PersistentVolumeClaim"),
-        SNAPSHOT,
+        SNAPSHOT_KIND,
         ("resource.k8s.io", "ResourceClaim"),
         ("resource.k8s.io", "ResourceClaimTemplate"),
         *(kind for kind in KINDS if not kind[1].startswith("Cluster")),

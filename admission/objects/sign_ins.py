@@ -1,14 +1,14 @@
-"""Reads what the Pods of a request can sign in to Entra ID as, and where that is seen.
+"""The Entra ID identities that the Pods of a request can sign in as.
 
-It reads memory, and of a service account only where a Pod has a token for Entra.
+It reads memory, and a service account only where a Pod has a token for Entra ID.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from admission.model.entering import in_pod
 from admission.model.judged_object import Reading
+from admission.model.messages import path_in_pod
 from core.cluster import Cluster, SignIn
 from core.decision.request import Request
 from core.kubernetes.pod import Pod
@@ -26,7 +26,7 @@ _TOKEN_REQUEST: Final = "TokenRequest"  # noqa: S105  The name of a kind.
 _UNKNOWN: Final = SignIn()
 
 
-class Shown(NamedTuple):
+class ShownSignIn(NamedTuple):
     """One application, and where the object shows it."""
 
     client_id: str
@@ -37,12 +37,12 @@ class Shown(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SigningIn:
+class SignIns:
     """Knows whom service accounts sign in as."""
 
     cluster: Cluster
 
-    def of(self, request: Request, reading: Reading) -> tuple[Shown, ...]:
+    def of(self, request: Request, reading: Reading) -> tuple[ShownSignIn, ...]:
         """Give what the Pods can sign in as: those of templates, and the one that is entered.
 
         Raises:
@@ -50,17 +50,17 @@ class SigningIn:
         """
         if not reading.pods:
             return tuple(self._of_token(request, reading))
-        found: dict[tuple[str, str], Shown] = {}
+        found: dict[tuple[str, str], ShownSignIn] = {}
         for part, pod in zip(reading.parts, reading.pods, strict=True):
             if not signs_in(pod):
                 continue
             for each in self.of_pod(request.namespace, pod):
                 path = part.template.place(each.path) if part.template else each.path
-                where = in_pod(path, reading.entered) if reading.entered else path
+                where = path_in_pod(path, reading.entered) if reading.entered else path
                 if len(found) >= MOST_SHOWN:
-                    found.setdefault(_HIDDEN, Shown(*_HIDDEN, where))
+                    found.setdefault(_HIDDEN, ShownSignIn(*_HIDDEN, where))
                     return tuple(found.values())
-                shown = Shown(each.client_id, each.tenant, where)
+                shown = ShownSignIn(each.client_id, each.tenant, where)
                 found.setdefault((shown.client_id, shown.tenant), shown)
         return tuple(found.values())
 
@@ -73,7 +73,7 @@ class SigningIn:
         account = self._account(namespace, account_of(pod))
         return client_ids_of(pod, account.client_id, account.tenant)
 
-    def _of_token(self, request: Request, reading: Reading) -> Iterable[Shown]:
+    def _of_token(self, request: Request, reading: Reading) -> Iterable[ShownSignIn]:
         """Give what a token that is asked for would sign in as."""
         if request.kind.kind != _TOKEN_REQUEST:
             return
@@ -81,7 +81,7 @@ class SigningIn:
         for token in read.tokens if read else ():
             if is_for_entra(token.audience):
                 account = self._account(request.namespace, request.name)
-                yield Shown(account.client_id, account.tenant, token.path)
+                yield ShownSignIn(account.client_id, account.tenant, token.path)
                 return
 
     def _account(self, namespace: str, name: str) -> SignIn:

@@ -1,8 +1,11 @@
 """Reads a workload: the Pods that it would make, each judged as such a Pod is, and for whom.
 
-An update counts where it changes a template. Commands and labels are no part of a projection,
-but whoever changes them in a template has Pods made that its former author did not ask for; so
-here templates are compared whole, not as projections (docs/adr/0021).
+An update counts where it changes a template. Commands and labels are no part of a projection, but
+who changes them in a template has Pods made that its former author did not ask for; so templates
+are compared whole, not as projections (docs/adr/0021). Kinds that nobody listed are known by the
+shape of their Pod templates, once `control` has found their definitions. What is said of them is
+early advice, since their Pods are judged in any case: in doubt such an object is left alone
+(docs/adr/0027).
 """
 
 from collections.abc import Mapping
@@ -26,9 +29,9 @@ from policies.projection.pods import project
 from policies.projection.volumes import ClaimLookup
 from policies.site.fields import NO_DECLARED_FIELDS, POD, DeclaredFields
 
-SAME: Final = "the update changes no Pod template"
+TEMPLATES_UNCHANGED: Final = "the update changes no Pod template"
 
-RESTARTED: Final = "kubectl.kubernetes.io/restartedAt"
+RESTARTED_ANNOTATION: Final = "kubectl.kubernetes.io/restartedAt"
 """What `kubectl rollout restart` sets in a template: it makes the same Pods anew."""
 
 
@@ -50,7 +53,7 @@ def read_workload(
         raise InvalidObjectError(workload.kind, "object", "the review holds none")
     value = _decode(workload.kind, request.object)
     if request.operation is Operation.UPDATE and _is_same(workload, request, value):
-        return SAME
+        return TEMPLATES_UNCHANGED
     templates = templates_of(workload.group, workload.kind, value)
     if workload.built_in and not templates:
         raise InvalidObjectError(workload.kind, workload.places[0].path, "must be a Pod template")
@@ -126,9 +129,9 @@ def _lasting(template: PodTemplate) -> Any:
     """Give all of a template but what only says when it was restarted."""
     metadata = template.pod["metadata"]
     annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
-    if not isinstance(annotations, Mapping) or RESTARTED not in annotations:
+    if not isinstance(annotations, Mapping) or RESTARTED_ANNOTATION not in annotations:
         return template.path, template.pod
-    kept = {key: value for key, value in annotations.items() if key != RESTARTED}
+    kept = {key: value for key, value in annotations.items() if key != RESTARTED_ANNOTATION}
     rest = {key: value for key, value in metadata.items() if key != "annotations"}
     metadata = {**rest, "annotations": kept} if kept else rest
     return template.path, {**template.pod, "metadata": metadata}
@@ -183,14 +186,50 @@ def _named(
 
     On what has an owner the annotation is ignored: Deployments copy theirs to their ReplicaSets.
     """
-    if not metadata.owner_references and (name := noted(metadata)):
+    if not metadata.owner_references and (name := profile_annotation(metadata)):
         return name, PROFILE_PATH
     for pod, template in zip(pods, templates, strict=True):
-        if name := noted(pod.metadata):
+        if name := profile_annotation(pod.metadata):
             return name, template.place(PROFILE_PATH)
     return None
 
 
-def noted(metadata: ObjectMeta) -> str | None:
+def profile_annotation(metadata: ObjectMeta) -> str | None:
     """Give the profile that an object names, or was noted under."""
     return (metadata.annotations or {}).get(names.PROFILE_ANNOTATION)
+
+
+OWNED_BY_ANOTHER: Final = "it is made for another object: its Pods are judged"
+NO_TEMPLATE: Final = "nothing in it has the shape of a Pod template"
+MISSHAPEN: Final = "what looks like a Pod template in it is none"
+
+
+def read_unlisted(
+    request: Request,
+    claimed: ClaimLookup,
+    controllers: Controllers,
+    reads: DeclaredFields = NO_DECLARED_FIELDS,
+) -> Reading | str:
+    """Give what is judged of an object of a kind that nobody listed, or why it is left alone."""
+    try:
+        reading = read_workload(_as_workload(request), request, claimed, controllers, reads)
+    except InvalidObjectError as error:
+        return f"{MISSHAPEN}: {error}"
+    if isinstance(reading, str):
+        return reading
+    if not reading.parts:
+        return NO_TEMPLATE
+    # Copies that operators keep for themselves, such as Kueue's, are owned by what they copy.
+    return reading if reading.root else OWNED_BY_ANOTHER
+
+
+def _as_workload(request: Request) -> WorkloadKind:
+    return WorkloadKind(
+        group=request.kind.group,
+        kind=request.kind.kind,
+        resource="",
+        versions=(request.kind.version,),
+        places=(),
+        source="",
+        more="what its operator makes of its templates",
+    )

@@ -1,19 +1,24 @@
 """Asks who may use which profiles, no more than a decision needs, and keeps the answers."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
 import msgspec
 
 from admission.model.candidates import Candidate, Candidates
+from admission.model.facts import NamedProfile
+from admission.model.messages import printable, rule_message
 from core.base import names
 from core.base.deadline import with_deadline
 from core.base.errors import AccessReviewError
 from core.cluster import Cluster
-from core.decision.decision import AccessReview
+from core.decision.decision import AccessReview, Action, Denial, Finding, Need
+from core.decision.namespaces import Mode
 from core.people.subject import Subject
+from policies.bundle.format import Rule
+from policies.engine.entry_points import MOST_OF_MESSAGE
 
 _GROWTH: Final = 4
 """The first profile is asked about alone, for most subjects have it; then 4 at once, 16, 64 …"""
@@ -21,7 +26,7 @@ _GROWTH: Final = 4
 _ADVICE_SECONDS: Final = 0.5
 
 
-class Rights(msgspec.Struct, frozen=True, gc=False):
+class ProfileRights(msgspec.Struct, frozen=True, gc=False):
     """The rights of the subjects of one request, in one namespace."""
 
     cluster: Cluster
@@ -117,3 +122,40 @@ class Rights(msgspec.Struct, frozen=True, gc=False):
             return await with_deadline(_ADVICE_SECONDS, self._ask(profiles))
         except (AccessReviewError, TimeoutError):
             return {}
+
+
+def find_privileges(needs: Iterable[Need], rules: Mapping[str, Rule]) -> dict[str, int]:
+    """Give the different privileges, each with the catalogue in which it appeared."""
+    found: dict[str, int] = {}
+    for need in needs:
+        rule = rules.get(need.rule)
+        version = rule.since if rule else 1
+        found[need.privilege] = min(version, found.get(need.privilege, version))
+    return found
+
+
+def denial_finding(denial: Denial, rules: Mapping[str, Rule]) -> Finding:
+    """Word what a rule denies to everyone."""
+    rule = rules.get(denial.rule)
+    if denial.message:
+        message = printable(denial.message, MOST_OF_MESSAGE)
+    else:
+        message = rule_message(rule.message, denial.value) if rule else "may never be set"
+    remedy = rule.remedy if rule else "Remove it."
+    return Finding(
+        denial.rule, Action.DENY, denial.path, message, remedy, container=denial.container
+    )
+
+
+async def ask_usable(
+    named: NamedProfile | None, tried: Candidates, rights: ProfileRights, mode: Mode
+) -> dict[str, bool]:
+    """Ask which of the profiles that matter may be used.
+
+    Raises:
+        AccessReviewError: the cluster did not say.
+    """
+    if named and named.whoever_asks:
+        return {named.name: True}
+    wanted = tried.only(named.name) if named else tried
+    return await rights.usable(wanted, advise=named is None and mode is not Mode.AUDIT)

@@ -1,4 +1,7 @@
-"""A Pod is admitted when one profile that its subjects may use covers all that it needs."""
+"""A Pod is admitted when one profile that its subjects may use covers all that it needs.
+
+What a built-in rule denies to everyone is refused whatever the profile.
+"""
 
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
@@ -6,24 +9,42 @@ from typing import Final
 import msgspec
 
 from admission.model.candidates import MAX_PRIVILEGES, Candidate, is_special
-from admission.model.entering import ADVICE, for_visitor
 from admission.model.facts import Facts, NamedProfile, PodFacts
-from admission.model.messages import listed, printable, privilege_message
+from admission.model.messages import (
+    VISITOR_ADVICE,
+    join_words,
+    printable,
+    privilege_message,
+    remedies_for_visitor,
+)
 from admission.model.outcome import NOTHING, Outcome
 from core.decision.decision import Action, Finding, Need
 from core.decision.request import Request
 from core.people.subject import Subject
 
-NAMED = "profiles/named"
-NONE = "profiles/none"
-MORE = "profiles/more"
-MANY = "profiles/many"
+
+def check_denials(_: Request, facts: Facts) -> Outcome:
+    """Refuse what a rule denies to everyone."""
+    if facts.pod is None or not facts.pod.denials:
+        return NOTHING
+    return Outcome(facts.pod.denials, "It asks for what nobody may have.")
+
+
+def is_denial(finding: Finding) -> bool:
+    """Say whether a finding is of a rule that denies: its policies lie under `rules/`."""
+    return finding.rule.startswith("rules/")
+
+
+NAMED_RULE = "profiles/named"
+NONE_RULE = "profiles/none"
+MORE_RULE = "profiles/more"
+MANY_RULE = "profiles/many"
 
 MOST_FINDINGS = 200
 """A Pod of 1.5 MiB can need tens of thousands of privileges; naming 200 is help enough."""
 
 
-def profiles(request: Request, facts: Facts) -> Outcome:
+def check_profiles(request: Request, facts: Facts) -> Outcome:
     """Choose the profile, or say what keeps every profile from being chosen."""
     pod = facts.pod
     if pod is None:
@@ -62,7 +83,7 @@ def _too_many(kind: str, pod: PodFacts) -> Outcome:
     else:
         # All others with as much are workloads: one profile must cover all of their Pods.
         path, remedy = _SMALLER.get(kind, ("spec", f"Split the {kind}, or {_POD_NEEDS}"))
-    return Outcome((Finding(MANY, Action.DENY, path, message, remedy),), "It needs too much.")
+    return Outcome((Finding(MANY_RULE, Action.DENY, path, message, remedy),), "It needs too much.")
 
 
 def _by_named(named: NamedProfile, pod: PodFacts, facts: Facts) -> Outcome:
@@ -97,7 +118,7 @@ def _admitted(candidate: Candidate, pod: PodFacts, facts: Facts) -> Outcome:
 
 
 def _named_refused(named: NamedProfile, problem: str, remedy: str) -> Outcome:
-    finding = Finding(NAMED, Action.DENY, named.path, problem, remedy)
+    finding = Finding(NAMED_RULE, Action.DENY, named.path, problem, remedy)
     return Outcome((finding,), f"{problem[0].upper()}{problem[1:]}.")
 
 
@@ -108,7 +129,7 @@ def _refused(request: Request, facts: Facts, pod: PodFacts) -> Outcome:
     own = next((candidate for candidate in near if pod.usable.get(candidate.name)), None)
     covers_all = pod.candidates.covering_names()
     binding = "" if pod.namespace else ": by a ClusterRoleBinding"
-    advice = [ADVICE] if pod.entered else []
+    advice = [VISITOR_ADVICE] if pod.entered else []
     if covers_all:
         advice.append(f"Or ask {_grant(*covers_all)}{where}{binding}.")
     elif facts.namespace and facts.namespace.ceiling is not None:
@@ -124,7 +145,7 @@ def _refused(request: Request, facts: Facts, pod: PodFacts) -> Outcome:
         return _no_profile(pod, tuple(advice))
     if near:
         advice.append(
-            f"The closest profile, {near[0].name}, lacks {listed(sorted(near[0].gaps), 4)}."
+            f"The closest profile, {near[0].name}, lacks {join_words(sorted(near[0].gaps), 4)}."
         )
     who = _who(pod.subjects)
     nowhere = pod.candidates.nowhere()
@@ -136,7 +157,7 @@ def _refused(request: Request, facts: Facts, pod: PodFacts) -> Outcome:
 def _no_profile(pod: PodFacts, advice: tuple[str, ...]) -> Outcome:
     who = _who(pod.subjects)
     finding = Finding(
-        rule=NONE,
+        rule=NONE_RULE,
         action=Action.DENY,
         path="",
         message=f"needs no privilege, but {who} may use no profile at all",
@@ -153,10 +174,10 @@ def _findings(gaps: Collection[str], pod: PodFacts, facts: Facts) -> tuple[Findi
     covered_by = {privilege: pod.candidates.having(privilege) for privilege in privileges}
     findings = [_finding(need, facts, covered_by[need.privilege]) for need in shown]
     if pod.entered:
-        findings = for_visitor(findings, pod.entered)
+        findings = remedies_for_visitor(findings, pod.entered)
     if len(needs) > MOST_FINDINGS:
         message = f"needs privileges at {len(needs) - MOST_FINDINGS} more places"
-        findings.append(Finding(MORE, Action.DENY, "", message, "Mend those shown first."))
+        findings.append(Finding(MORE_RULE, Action.DENY, "", message, "Mend those shown first."))
     return tuple(findings)
 
 
@@ -199,4 +220,4 @@ def _elsewhere(request: Request, pod: PodFacts) -> str:
 
 
 def _grant(*profiles: str) -> str:
-    return f"for the right to use {listed(profiles, 4)}"
+    return f"for the right to use {join_words(profiles, 4)}"

@@ -77,7 +77,7 @@ class _Pod(msgspec.Struct, frozen=True):
 _POD: Final = msgspec.json.Decoder(_Pod)
 
 
-def fill(request: Request, facts: Facts, profile: str | None) -> list[Patch]:
+def fill_defaults(request: Request, facts: Facts, profile: str | None) -> list[Patch]:
     """Give what the mutating pass fills in; `profile` is the one that a Pod is admitted under.
 
     What is not admitted, or only since its namespace does not enforce, stays as its author wrote
@@ -93,10 +93,10 @@ def fill(request: Request, facts: Facts, profile: str | None) -> list[Patch]:
     if defaults is None or facts.mode is not Mode.ENFORCE or request.object is None:
         return []
     excused = frozenset(need.privilege for need in pod.excused)
-    return filled_in(request.object, defaults, excused)
+    return default_patches(request.object, defaults, excused)
 
 
-def filled_in(
+def default_patches(
     pod: bytes | msgspec.Raw, defaults: Defaults, excused: frozenset[str] = frozenset()
 ) -> list[Patch]:
     """Give what these defaults fill in, of a Pod that is admitted; `excused` are privileges.
@@ -111,7 +111,7 @@ def filled_in(
     return list(_filled(spec, _without(defaults, excused)))
 
 
-def note_of(facts: Facts, profile: str | None, filled: list[Patch]) -> dict[str, str]:
+def defaults_note(facts: Facts, profile: str | None, filled: list[Patch]) -> dict[str, str]:
     """Give the annotation that names the profile whose defaults were filled in, if none does yet.
 
     Without it the validating pass, and a second mutating one, might choose another profile for

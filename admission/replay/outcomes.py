@@ -1,7 +1,7 @@
-"""What becomes of a recorded request under what a bundle says of it, all else as it was. Pure.
+"""What becomes of a recorded request under another bundle, and how that differs. Pure.
 
 Profiles, rights, exceptions, the risk of identities, egress and weights stay as they were recorded:
-what differs between two bundles is the bundles' alone.
+only the bundles differ.
 """
 
 import enum
@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from admission.model.candidates import Candidate, candidates
-from admission.replay.evaluation import Said
+from admission.replay.evaluation import BundleAnswer
 from core.base import names
 from core.decision.decision import Action, Finding, Verdict
 from core.decision.document import DecisionDocument
@@ -24,7 +24,7 @@ _PROFILES: Final = ("privileges/", "profiles/")
 _RULES: Final = "rules/"
 
 
-class End(enum.IntEnum):
+class ReplayEnd(enum.IntEnum):
     """What becomes of a request."""
 
     ADMITTED = 0
@@ -32,7 +32,7 @@ class End(enum.IntEnum):
     REFUSED = 2
 
 
-class Unknown(enum.StrEnum):
+class UnknownReason(enum.StrEnum):
     """Why nobody can say it."""
 
     NOT_JUDGED = "it could not be judged when it was asked for"
@@ -46,10 +46,10 @@ was not asked then"
     PARTIAL = "what it needs differs from what another bundle found in a template then"
 
 
-class Standing(msgspec.Struct, frozen=True, gc=False):
+class ReplayOutcome(msgspec.Struct, frozen=True, gc=False):
     """What becomes of a request under one bundle."""
 
-    end: End
+    end: ReplayEnd
     refusing: frozenset[str] = frozenset()
     """Rules that refuse it, or would where the namespace enforced."""
     warning: frozenset[str] = frozenset()
@@ -64,7 +64,7 @@ class Standing(msgspec.Struct, frozen=True, gc=False):
 
 
 @dataclass(frozen=True)
-class Ground:
+class ReplayBase:
     """What replay knows beside the record."""
 
     profiles: ProfileSet
@@ -73,26 +73,26 @@ class Ground:
     """Of the bundle that `reference` is of."""
 
 
-def standing(
-    document: DecisionDocument, said: Said, reference: Said, ground: Ground
-) -> Standing | Unknown:
+def replay_decision(
+    document: DecisionDocument, said: BundleAnswer, reference: BundleAnswer, ground: ReplayBase
+) -> ReplayOutcome | UnknownReason:
     """Give what becomes of a request; `reference` is what the base bundle says of it."""
     if document.verdict is Verdict.ERROR or document.error_kind:
-        return Unknown.NOT_JUDGED
+        return UnknownReason.NOT_JUDGED
     if said.error or reference.error:
-        return Unknown.FAILED
+        return UnknownReason.FAILED
     decided = _Decided(document, reference, ground)
     if decided.may_excuse(said):
-        return Unknown.EXCUSED
+        return UnknownReason.EXCUSED
     refusing, warning = decided.kept(said)
     refusing |= {rule for rule in said.site_denied if rule not in decided.excused}
     refusing |= said.denied - decided.excused_built_in
     warning |= said.site_warned
     lacks = decided.lacks(said)
-    if isinstance(lacks, Unknown):
+    if isinstance(lacks, UnknownReason):
         return lacks
     refusing |= lacks
-    return Standing(
+    return ReplayOutcome(
         decided.end(refusing, warning),
         frozenset(refusing),
         frozenset(warning),
@@ -103,7 +103,9 @@ def standing(
 class _Decided:
     """One recorded decision."""
 
-    def __init__(self, document: DecisionDocument, reference: Said, ground: Ground) -> None:
+    def __init__(
+        self, document: DecisionDocument, reference: BundleAnswer, ground: ReplayBase
+    ) -> None:
         self._document = document
         self._reference = reference
         self._ground = ground
@@ -127,12 +129,12 @@ class _Decided:
             return frozenset()
         return denied - self._found
 
-    def may_excuse(self, said: Said) -> bool:
+    def may_excuse(self, said: BundleAnswer) -> bool:
         """Say whether an exception may have excused what is denied, and nobody knows it."""
         unseen = (said.site_denied | said.denied) - self._found
         return bool(self._document.exceptions and unseen and not self._same_bundle)
 
-    def kept(self, said: Said) -> tuple[set[str], set[str]]:
+    def kept(self, said: BundleAnswer) -> tuple[set[str], set[str]]:
         """Give the rules of what no bundle changes: those that refuse, those that warn."""
         left_out = () if self._as_recorded(said) else _PROFILES
         kept = [
@@ -151,7 +153,7 @@ class _Decided:
             return False
         return not (finding.privilege is not None and self._document.profile)
 
-    def _needs(self, said: Said) -> Mapping[str, tuple[int, str]]:
+    def _needs(self, said: BundleAnswer) -> Mapping[str, tuple[int, str]]:
         """Give what counts of what it needs: what a template leaves open did not count then."""
         if not self._same_bundle:
             return said.needs
@@ -159,29 +161,29 @@ class _Decided:
         left_open = self._reference.needs.keys() - recorded
         return {name: one for name, one in said.needs.items() if name not in left_open}
 
-    def _as_recorded(self, said: Said) -> bool:
+    def _as_recorded(self, said: BundleAnswer) -> bool:
         if self._same_bundle and said.needs == self._reference.needs:
             return True
         recorded = {need.privilege for need in self._document.needs}
         return not self._document.more_needs and self._needs(said).keys() == recorded
 
-    def lacks(self, said: Said) -> frozenset[str] | Unknown:
+    def lacks(self, said: BundleAnswer) -> frozenset[str] | UnknownReason:
         """Give the rules of what no profile covers; none where it is as recorded, or one does."""
         document = self._document
         if self._as_recorded(said):
             return frozenset()
         cut = any(need.privilege.endswith("…") for need in document.needs)
         if document.more_needs or document.more_access_reviews or cut:
-            return Unknown.CUT
+            return UnknownReason.CUT
         if not self._same_bundle and document.request.kind != "Pod":
-            return Unknown.PARTIAL
+            return UnknownReason.PARTIAL
         return self._by_profiles(self._needs(said))
 
-    def _by_profiles(self, needs: Mapping[str, tuple[int, str]]) -> frozenset[str] | Unknown:
+    def _by_profiles(self, needs: Mapping[str, tuple[int, str]]) -> frozenset[str] | UnknownReason:
         document, profiles = self._document, self._ground.profiles
         known = profiles.by_name
         if {tried.profile for tried in document.tried} - known.keys():
-            return Unknown.PROFILES
+            return UnknownReason.PROFILES
         ceiling = document.ceiling
         marks = {} if ceiling is None else {names.CEILING_ANNOTATION: ",".join(ceiling)}
         namespace = Namespace(document.request.namespace, annotations=marks)
@@ -198,7 +200,7 @@ class _Decided:
         if document.profile in known and document.exceptions and self._covered(near):
             return frozenset()
         if unasked:
-            return Unknown.RIGHTS
+            return UnknownReason.RIGHTS
         own = next((each for each in near if self._usable(each.name)), None)
         return frozenset(needs[gap][1] for gap in (own.gaps if own else needs))
 
@@ -222,15 +224,15 @@ class _Decided:
         whole = len(answers) >= max(len(document.subjects), 1)
         return True if whole else None
 
-    def end(self, refusing: set[str], warning: set[str]) -> End:
+    def end(self, refusing: set[str], warning: set[str]) -> ReplayEnd:
         """Give what becomes of it: where nothing is enforced, and in an emergency, it is let in."""
         document = self._document
         held = not self._enforces and not document.allowed
         if refusing and (self._enforces or held) and not document.break_glass:
-            return End.REFUSED
-        return End.WARNED if refusing or warning else End.ADMITTED
+            return ReplayEnd.REFUSED
+        return ReplayEnd.WARNED if refusing or warning else ReplayEnd.ADMITTED
 
-    def sandboxed(self, said: Said) -> bool:
+    def sandboxed(self, said: BundleAnswer) -> bool:
         """Say whether its score demands a sandbox: what it was, and what the signals change."""
         was = self._document.isolation
         if was is None or was.excused:
@@ -240,3 +242,55 @@ class _Decided:
         if said.score is None or self._reference.score is None:
             return was.score >= was.threshold
         return was.score + said.score - self._reference.score >= was.threshold
+
+
+class BundleEffect(enum.StrEnum):
+    """What putting a bundle in force would change for a request."""
+
+    NEWLY_REFUSED = "newlyRefused"
+    NEWLY_ADMITTED = "newlyAdmitted"
+    """It was refused."""
+    WOULD_REFUSE = "wouldRefuse"
+    """It would newly be refused if its namespace enforced; it is warned of or recorded now."""
+    NEWLY_WARNED = "newlyWarned"
+    NO_LONGER_WARNED = "noLongerWarned"
+    NEWLY_SANDBOXED = "newlySandboxed"
+    """Its score would reach the threshold."""
+    NO_LONGER_SANDBOXED = "noLongerSandboxed"
+    FAILED = "failed"
+    """The candidate's policies fail on it, which refuses it as an error; the base's do not."""
+
+
+def compare_outcomes(
+    base: ReplayOutcome, candidate: ReplayOutcome
+) -> dict[BundleEffect, frozenset[str]]:
+    """Give the effects, each with the rules that make it; of the sandbox no rules are named."""
+    found: dict[BundleEffect, frozenset[str]] = {}
+    was, becomes = base.end is ReplayEnd.REFUSED, candidate.end is ReplayEnd.REFUSED
+    if becomes and not was:
+        found[BundleEffect.NEWLY_REFUSED] = candidate.refusing - base.refusing or candidate.refusing
+    elif was and not becomes:
+        found[BundleEffect.NEWLY_ADMITTED] = base.refusing - candidate.refusing or base.refusing
+    elif not was:
+        found |= _milder(base, candidate)
+    if candidate.sandboxed != base.sandboxed:
+        effect = (
+            BundleEffect.NEWLY_SANDBOXED
+            if candidate.sandboxed
+            else BundleEffect.NO_LONGER_SANDBOXED
+        )
+        found[effect] = frozenset()
+    return found
+
+
+def _milder(base: ReplayOutcome, candidate: ReplayOutcome) -> dict[BundleEffect, frozenset[str]]:
+    """Give the effects on what is refused by neither."""
+    found: dict[BundleEffect, frozenset[str]] = {}
+    if candidate.refusing and not base.refusing:
+        found[BundleEffect.WOULD_REFUSE] = candidate.refusing
+    before, after = (each.warning | each.refusing for each in (base, candidate))
+    if new := after - before - found.get(BundleEffect.WOULD_REFUSE, frozenset()):
+        found[BundleEffect.NEWLY_WARNED] = new
+    if gone := before - after:
+        found[BundleEffect.NO_LONGER_WARNED] = gone
+    return found

@@ -1,25 +1,25 @@
-"""Who asked for an object is noted on it by the gate alone, and its Pods are traced to them."""
+"""Only the gate notes who asked for an object, and its Pods match the note on their root."""
 
 from admission.model.facts import Facts, OriginFacts, PodFacts
-from admission.model.messages import listed, printable
+from admission.model.messages import join_words, printable
 from admission.model.outcome import NOTHING, Outcome
-from admission.profiles.check import profiles
-from admission.risk.check import risk
-from admission.weights.check import weights
+from admission.profiles.check import check_profiles
+from admission.risk.check import check_risk
+from admission.weights.check import check_weights
 from core.decision.decision import Action, Finding
 from core.decision.namespaces import Namespace, WhenUnnoted
 from core.decision.request import Phase, Request
 from core.kubernetes.requester_notes import RootWorkload
 from identity.requester_note import required_notes, wrong_notes
 
-GONE = "notes/owner-gone"
-UNNOTED = "notes/unnoted"
-ROOT = "notes/root"
+OWNER_GONE_RULE = "notes/owner-gone"
+UNNOTED_RULE = "notes/unnoted"
+ROOT_RULE = "notes/root"
 
 _SHOWN = 4
 
 
-def notes(request: Request, facts: Facts) -> Outcome:
+def check_notes(request: Request, facts: Facts) -> Outcome:
     """Refuse a note that is not the gate's, and a Pod that its root does not stand for.
 
     On the way to the final state the notes are not there yet: the mutating pass is only told what
@@ -64,9 +64,9 @@ def _otherwise(request: Request, facts: Facts) -> tuple[str | None, bool]:
     pod = facts.pod
     if pod is None or facts.notes is None or not facts.notes.workload:
         return None, False
-    outcome = profiles(request, facts)
+    outcome = check_profiles(request, facts)
     refused = outcome.denies or bool(pod.denials) or _cannot_be_isolated(pod)
-    refused = refused or risk(request, facts).denies or weights(request, facts).denies
+    refused = refused or check_risk(request, facts).denies or check_weights(request, facts).denies
     noted = not refused and _says_all(pod)
     return outcome.profile if noted else None, refused
 
@@ -85,13 +85,13 @@ def _of_origin(origin: OriginFacts, namespace: Namespace | None) -> tuple[Findin
     if root is None:
         message = "is owned by an object that is not there any more; it would be removed at once"
         remedy = "Nothing needs to be done; what the owner made goes with it."
-        return (Finding(GONE, Action.DENY, "metadata.ownerReferences", message, remedy),)
+        return (Finding(OWNER_GONE_RULE, Action.DENY, "metadata.ownerReferences", message, remedy),)
     if root.requester is None:
         if namespace is None or namespace.when_unnoted is WhenUnnoted.SERVICE_ACCOUNT:
             return ()
         message = f"comes from {_name(root)}, which does not say who asked for it"
         remedy = f"Submit {_name(root)} again with a change of its template, or create it anew."
-        return (Finding(UNNOTED, Action.DENY, "metadata.ownerReferences", message, remedy),)
+        return (Finding(UNNOTED_RULE, Action.DENY, "metadata.ownerReferences", message, remedy),)
     return _of_profile(root, origin)
 
 
@@ -102,10 +102,10 @@ def _of_profile(root: RootWorkload, origin: OriginFacts) -> tuple[Finding, ...]:
     if origin.gaps is None:
         message = f"comes from {_name(root)}, noted under the profile {name}, which is gone"
     else:
-        lacking = listed(sorted(origin.gaps), _SHOWN)
+        lacking = join_words(sorted(origin.gaps), _SHOWN)
         message = f"needs more than the profile {name} noted on {_name(root)} covers: {lacking}"
     remedy = f"Submit {_name(root)} again with a change of its template: it is judged anew then."
-    return (Finding(ROOT, Action.DENY, "metadata.ownerReferences", message, remedy),)
+    return (Finding(ROOT_RULE, Action.DENY, "metadata.ownerReferences", message, remedy),)
 
 
 def _name(root: RootWorkload) -> str:

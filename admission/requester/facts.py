@@ -1,7 +1,8 @@
-"""Reads what a request does to the notes of an object, and where what a controller made comes from.
+"""Who asked for an object, and under which profile: noted on it, on its owners or its namespace.
 
-Only reviews of kube-apiserver have notes to speak of: a file has none yet, and of what runs the
-sweep trusts no more than it shows, but for a sandbox that a note demands (docs/adr/0013).
+Only reviews of kube-apiserver have such notes: a file has none yet. For Pods that run or are
+entered the sweep trusts no more than the object shows, except for a sandbox that a noted profile
+requires (docs/adr/0013, 0028).
 """
 
 from collections.abc import Mapping
@@ -12,31 +13,98 @@ from typing import Final
 import msgspec
 
 from admission.model.candidates import Candidates, candidates
-from admission.model.facts import Facts, OriginFacts
+from admission.model.facts import Facts, NamedProfile, OriginFacts
 from admission.model.judged_object import Reading
-from admission.requester.demanding import Demanding, is_noted, trusts
-from admission.requester.owner_chain import Origin, trace
+from admission.objects.reader import is_debug
+from admission.requester.owner_chain import OwnerOrigin, trace_owners
 from core.base.errors import InvalidObjectError
 from core.cluster import Cluster
+from core.decision.namespaces import Namespace
 from core.decision.request import Operation, Phase, Request
 from core.kubernetes.pod import ObjectMeta, OwnerReference, decode_metadata
 from core.kubernetes.requester_notes import (
     NO_NOTES,
+    OwnerObject,
     RequesterNotes,
     controller_reference,
     kind_of_owner,
     read_notes,
 )
-from core.kubernetes.workload_kinds import GroupKind, may_carry
+from core.kubernetes.workload_kinds import WORKLOADS, GroupKind, may_carry
+from core.sandbox.decision import SandboxMode
 from identity.profile_subjects import Controllers
-from identity.requester_note import Change, NoteChange
+from identity.requester_note import PROFILE_PATH, Change, NoteChange
 
 _POD: Final = ("", "Pod")
+_UNNOTED: Final = frozenset({("", "PodTemplate")})
+"""Kinds of the table that nothing is made for by a controller: no way leads to them."""
+
+_with = msgspec.structs.replace
+
+
+@dataclass(frozen=True)
+class NotedProfiles:
+    """Knows where Pods come from."""
+
+    cluster: Cluster
+    controllers: Controllers
+
+    async def of_running(
+        self, request: Request, metadata: ObjectMeta | None, facts: Facts
+    ) -> Facts:
+        """Add the profile noted where a Pod that runs says it comes from; None: it does not run.
+
+        A workload's Pods stand side by side in the sweep's list: they share what is remembered.
+
+        Raises:
+            OwnerUnknownError: the cluster did not say who owns it.
+        """
+        if metadata is None or not _may_demand(facts):
+            return facts
+        return await self._told(request, controller_reference(metadata.owner_references), facts)
+
+    async def of_entered(self, request: Request, metadata: ObjectMeta, facts: Facts) -> Facts:
+        """Add the profile noted on the Pod that is entered, or where it says it comes from.
+
+        Else whoever has a right to another profile would enter what the sweep says must be in a
+        sandbox.
+
+        Raises:
+            OwnerUnknownError: the cluster did not say who owns it.
+        """
+        if not _may_demand(facts):
+            return facts
+        if not metadata.owner_references:
+            return _with(facts, told=read_notes(metadata.annotations).profile)
+        return await self._told(request, controller_reference(metadata.owner_references), facts)
+
+    async def _told(self, request: Request, owner: OwnerReference | None, facts: Facts) -> Facts:
+        if owner is None or not self.controllers.follows(owner):
+            return facts
+        follows, place = self.controllers.follows, request.namespace
+        origin = await trace_owners(self.cluster, place, owner, follows=follows, trusts=trusts)
+        return _with(facts, told=origin.notes.profile)
+
+
+def _may_demand(facts: Facts) -> bool:
+    """Say whether a noted profile may demand a sandbox that the namespace does not."""
+    strictest = facts.namespace is not None and facts.namespace.sandbox is SandboxMode.REQUIRED
+    return bool(facts.profiles.sandboxes) and not strictest
+
+
+def trusts(owner: OwnerObject) -> bool:
+    """Say whether notes on objects of an owner's kind are the gate's: its webhook sees them."""
+    return is_noted((owner.group, owner.kind))
+
+
+def is_noted(kind: GroupKind) -> bool:
+    """Say whether objects of a kind carry notes."""
+    return kind == _POD or (kind in WORKLOADS and kind not in _UNNOTED)
+
+
 _COPIED: Final = ("apps", "ReplicaSet")
 _BINDING: Final = ("", "Binding")
 """Its annotations become the Pod's, unasked."""
-
-_with = msgspec.structs.replace
 
 
 class _Asked(msgspec.Struct, frozen=True, gc=False):
@@ -59,15 +127,15 @@ class _Asked(msgspec.Struct, frozen=True, gc=False):
 
 
 @dataclass(frozen=True)
-class Noting:
+class RequesterGatherer:
     """Knows which objects carry notes, and who makes objects for others."""
 
     cluster: Cluster
     controllers: Controllers
 
     @cached_property
-    def _demanding(self) -> Demanding:
-        return Demanding(self.cluster, self.controllers)
+    def _demanding(self) -> NotedProfiles:
+        return NotedProfiles(self.cluster, self.controllers)
 
     async def facts_of(self, request: Request, reading: Reading | str, facts: Facts) -> Facts:
         """Add what notes say, and where the object comes from, to the facts of a request.
@@ -196,8 +264,8 @@ class Noting:
         made = owner is not None and self.controllers.makes(username, (kind_of_owner(owner),))
         return _Asked(request, kind, metadata, owner, made, judged)
 
-    async def _trace(self, asked: _Asked, *, fresh: bool = False) -> Origin:
-        return await trace(
+    async def _trace(self, asked: _Asked, *, fresh: bool = False) -> OwnerOrigin:
+        return await trace_owners(
             self.cluster,
             asked.request.namespace,
             asked.owner,
@@ -272,3 +340,28 @@ def _metadata(request: Request, raw: msgspec.Raw | None) -> ObjectMeta:
     if raw is None:
         raise InvalidObjectError(request.kind.kind, "object", "the review holds none")
     return decode_metadata(raw, request.kind.kind)
+
+
+def would_admit(named: NamedProfile, tried: Candidates, usable: Mapping[str, bool]) -> bool:
+    """Say whether the profile that is named would admit."""
+    one = tried.only(named.name).first()
+    return one is not None and not one.gaps and bool(usable.get(named.name))
+
+
+def named_profile(request: Request, reading: Reading, facts: Facts) -> NamedProfile | None:
+    """Give the profile that the asker, the object's note, its author or the namespace names."""
+    if request.asked_profile is not None:
+        return NamedProfile(request.asked_profile, "", whoever_asks=True)
+    if noted := profile_of(facts):
+        return NamedProfile(noted, PROFILE_PATH)
+    if reading.named is not None and not is_debug(request):
+        return NamedProfile(*reading.named)
+    return None if reading.gives else namespace_profile(facts.namespace)
+
+
+def namespace_profile(namespace: Namespace | None) -> NamedProfile | None:
+    """Give the profile that a namespace names for all."""
+    if namespace is None or not (name := namespace.profile):
+        return None
+    path = f"{PROFILE_PATH} of Namespace {namespace.name}"
+    return NamedProfile(name, path, of_namespace=True)

@@ -1,8 +1,8 @@
-"""Follows what a controller made to who asked for it: owner references, by UID, up to the root.
+"""Follows owner references from what a controller made to its root, by UID.
 
-It reads one owner for each hop, from memory or by one GET (`core.cluster.Cluster.owner`): a
-gang's Pods share theirs. A reference is followed only where a controller is configured for the
-owner's kind, since only then somebody is known who writes such references for a reason.
+It reads one owner for each hop, from memory or by one GET (`core.cluster.Cluster.owner`): a gang's
+Pods share theirs. A reference is followed only where a controller is configured for the owner's
+kind, since only then somebody is known who writes such references for a reason.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ Trusts = Callable[[OwnerObject], bool]
 """Whether notes on objects of an owner's kind are the gate's: they pass its webhook."""
 
 
-class Origin(msgspec.Struct, frozen=True, gc=False):
+class OwnerOrigin(msgspec.Struct, frozen=True, gc=False):
     """What tracing found."""
 
     root: RootWorkload | None
@@ -33,7 +33,7 @@ class Origin(msgspec.Struct, frozen=True, gc=False):
     """The nearest note on the way: its maker's, or its root's (docs/adr/0022)."""
 
 
-async def trace(  # noqa: PLR0913  Where to look, from where, and what counts.
+async def trace_owners(  # noqa: PLR0913  Where to look, from where, and what counts.
     cluster: Cluster,
     namespace: str,
     reference: OwnerReference | None,
@@ -41,7 +41,7 @@ async def trace(  # noqa: PLR0913  Where to look, from where, and what counts.
     follows: Follows,
     trusts: Trusts,
     fresh: bool = False,
-) -> Origin:
+) -> OwnerOrigin:
     """Follow an owner to its root; `fresh` believes nothing that is remembered.
 
     An owner further up that is not there ends the way below it: what it owned is being orphaned
@@ -63,7 +63,7 @@ async def trace(  # noqa: PLR0913  Where to look, from where, and what counts.
             notes = owner.notes
         upward = owner.owner if owner.owner and follows(owner.owner) else None
     if last is None:
-        return Origin(None)
+        return OwnerOrigin(None)
     own = last.notes.requester if trusts(last) else None
     root = RootWorkload(
         last.kind,
@@ -75,4 +75,4 @@ async def trace(  # noqa: PLR0913  Where to look, from where, and what counts.
         straight=notes.requester == own,
         grants=notes.grants,
     )
-    return Origin(root, notes)
+    return OwnerOrigin(root, notes)

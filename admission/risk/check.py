@@ -1,7 +1,8 @@
-"""Whoever is at risk does what the risk table lets them do, and no more (docs/adr/0033).
+"""Identities at risk may do what the risk table lets them do, and no more (docs/adr/0033).
 
 Three identities count: who asks, who submitted the workload that it is made for, and what the Pod
-can sign in as. Where the table says `sandbox`, `admission.sandbox.check` holds the Pod to it.
+can sign in as. Where the table says `sandbox`, the sandbox check (`admission.sandbox.check`) holds
+the Pod to it.
 """
 
 from collections.abc import Iterator
@@ -9,7 +10,12 @@ from typing import Final
 
 from admission.model.facts import Facts, PodFacts, RiskFacts
 from admission.model.outcome import NOTHING, Outcome
-from admission.risk.messages import what_is_known, what_is_left, what_to_do, whose
+from admission.risk.messages import (
+    describe_risk,
+    list_allowed_operations,
+    name_identity,
+    suggest_remedy,
+)
 from core.decision.decision import Action, Finding
 from core.decision.request import Request
 from core.risk.model import AssessedIdentity, Effect, Role, Standing
@@ -21,13 +27,13 @@ BEHAVIOUR: Final = "identity/behaviour"
 """The rule of what is unusual: it only warns."""
 
 
-def risk(_: Request, facts: Facts) -> Outcome:
+def check_risk(_: Request, facts: Facts) -> Outcome:
     """Refuse what the risk table denies; say what it warns of, or puts into a sandbox."""
     known = facts.risk
     if known is None or not known.speaks:
         return NOTHING
     findings = (*_of_identities(known, facts), *_of_behaviour(known))
-    left = what_is_left(known.meanwhile)
+    left = list_allowed_operations(known.meanwhile)
     return Outcome(findings, _headline(known, facts), (left,) if left else (), told=True)
 
 
@@ -41,18 +47,19 @@ def rule_of(one: AssessedIdentity) -> str:
     return STALE if one.standing is Standing.STALE else RISK
 
 
-def sandboxed_by(facts: Facts) -> str:
+def sandbox_rule(facts: Facts) -> str:
     """Give the rule by which a sandbox is demanded for a risk."""
     rules = {rule_of(one) for one in _sandboxing(facts)}
     return STALE if rules == {STALE} else RISK
 
 
-def why_sandboxed(facts: Facts) -> str:
+def sandbox_reason(facts: Facts) -> str:
     """Say to who is refused why a sandbox is demanded, and what ends that."""
     known = facts.risk
     return " ".join(
-        f"{_capital(whose(one, facts.root))} {what_is_known(one)}, so it must run in a sandbox. "
-        f"{what_to_do(one, known.said.get(one.row, '') if known else '')}"
+        f"{_capital(name_identity(one, facts.root))} {describe_risk(one)}, "
+        "so it must run in a sandbox. "
+        f"{suggest_remedy(one, known.said.get(one.row, '') if known else '')}"
         for one in _sandboxing(facts)[:1]
     )
 
@@ -73,13 +80,13 @@ def _of_identities(known: RiskFacts, facts: Facts) -> Iterator[Finding]:
 
 
 def _finding(one: AssessedIdentity, known: RiskFacts, facts: Facts) -> Finding:
-    message = f"{whose(one, facts.root)} {what_is_known(one)}"
+    message = f"{name_identity(one, facts.root)} {describe_risk(one)}"
     refused = one.effect is Effect.DENY
     if one.effect is Effect.SANDBOX and facts.pod:
         refused = _runs_in_none(facts.pod)
         message += f"; {'this cannot' if refused else 'it must'} run in a sandbox"
     action = Action.DENY if refused else Action.WARN
-    remedy = what_to_do(one, known.said.get(one.row, ""))
+    remedy = suggest_remedy(one, known.said.get(one.row, ""))
     return Finding(rule_of(one), action, _path(one, known, facts), message, remedy)
 
 
@@ -113,7 +120,7 @@ def _headline(known: RiskFacts, facts: Facts) -> str:
     one = known.assessed[0]
     if rule_of(one) == STALE:
         return "Nobody knows now whether somebody behind it is at risk."
-    return f"{_capital(whose(one, facts.root))} {what_is_known(one)}."
+    return f"{_capital(name_identity(one, facts.root))} {describe_risk(one)}."
 
 
 def _capital(text: str) -> str:

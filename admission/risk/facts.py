@@ -1,36 +1,95 @@
 """Gathers whose risk counts for a request, and what the risk table says of each (docs/adr/0033).
 
 It reads memory: the snapshot (100,000 identities, under 40 MiB), service accounts, the Pod that was
-read already. Where the installation asks nobody for risk it costs one look. What the Pods of a gang
-share is worked out once a second.
+read already. Where the installation uses no risk it costs one look. What the Pods of a gang share
+is worked out once a second. The class of an operation counts what a request adds: deleting is never
+judged, nor an update that leaves unchanged what was judged for somebody before.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import structlog
 
 from admission.model.facts import Facts, RiskFacts
 from admission.model.judged_object import Reading
-from admission.objects.sign_ins import Shown, SigningIn
-from admission.risk.risky_operations import of_own_kind, of_what_is_read
+from admission.objects.connect_requests import is_entry
+from admission.objects.rbac_changes import changes_rights
+from admission.objects.reader import is_debug
+from admission.objects.sign_ins import ShownSignIn, SignIns
+from core.approvals import approvals, break_glass, exceptions
+from core.base import names
 from core.base.errors import InvalidObjectError
+from core.base.json_errors import DECODE_ERRORS
 from core.cluster import Cluster
 from core.decision.decision import record_risk
 from core.decision.document import DecisionDocument
 from core.decision.namespaces import Namespace
-from core.decision.request import Request
+from core.decision.request import Operation, Request
+from core.egress import allowlists
 from core.people.subject import Subject
 from core.risk.model import AssessedIdentity, Behaviour, Effect, OperationClass, Role
 from core.risk.snapshot import RiskSnapshot
+from core.weights import access_grants, stores
 from identity.risk.decision import NO_NAMESPACE_RISK, NamespaceRisk, decide
 from identity.risk.principals import Principal, principal_of, principal_of_client, principal_of_note
 from identity.risk.standings import Freshness
 from identity.risk.table import SHIPPED, RiskTable, parse_table
 from policies.projection.context import Standings
+
+_OF_KINDS: Final[Mapping[str, OperationClass]] = {
+    exceptions.KIND: OperationClass.ASK,
+    allowlists.KIND: OperationClass.ASK,
+    allowlists.SET_KIND: OperationClass.ASK,
+    **dict.fromkeys(approvals.APPROVES, OperationClass.APPROVE),
+    break_glass.KIND: OperationClass.BREAK_GLASS,
+    approvals.PROFILE: OperationClass.CHANGE_RIGHTS,
+    access_grants.KIND: OperationClass.ASK,
+    stores.KIND: OperationClass.CHANGE_RIGHTS,
+}
+"""Sallyport's own kinds."""
+
+
+class _Specified(msgspec.Struct):
+    spec: Any = None
+
+
+def operation_of_object(request: Request) -> OperationClass:
+    """Give the class of a request whose object carries privileges, or that enters what runs."""
+    created = request.operation is Operation.CREATE and not request.subresource
+    if created and request.kind.kind == "Pod" and not request.kind.group:
+        return OperationClass.CREATE_WORKLOAD  # Nearly every request.
+    if request.operation is Operation.CONNECT or is_debug(request):
+        return OperationClass.EXEC
+    if changes_rights(request):
+        return OperationClass.CHANGE_RIGHTS
+    if is_entry(request):
+        return OperationClass.MAKE_CREDENTIALS
+    return OperationClass.CREATE_WORKLOAD
+
+
+def operation_of_own_kind(request: Request) -> OperationClass | None:
+    """Give the class of a request for one of Sallyport's objects; None where it changes nothing."""
+    found = _OF_KINDS.get(request.kind.kind) if request.kind.group == names.GROUP else None
+    return found if found is not None and _changes(request) else None
+
+
+def _changes(request: Request) -> bool:
+    """Say whether a request changes what an object says; what cannot be read might."""
+    if request.operation is not Operation.UPDATE or request.old_object is None:
+        return True
+    try:
+        old, new = (
+            msgspec.json.decode(raw or b"", type=_Specified).spec
+            for raw in (request.old_object, request.object)
+        )
+    except DECODE_ERRORS:
+        return True
+    return bool(old != new)
+
 
 KEPT_S: Final = 1.0
 """Seconds for which what Pods share is remembered: much less than any age that counts."""
@@ -76,7 +135,7 @@ class _Lately:
 
 
 @dataclass(frozen=True)
-class Risking:
+class RiskGatherer:
     """Knows the risk of identities."""
 
     cluster: Cluster
@@ -95,7 +154,7 @@ class Risking:
             return facts
         lately, now = self._lately, self.clock()
         lately.turn_to(snapshot, now)
-        operation = of_what_is_read(request)
+        operation = operation_of_object(request)
         reads = facts.weights is not None and bool(facts.weights.stores)
         shown = self._signing_in.of(request, reading)
         root, namespace = facts.root, facts.namespace
@@ -105,10 +164,10 @@ class Risking:
         if known is not None:
             return _with(facts, risk=known[0])
         people = _people(None if _unsaid(request) else request.subject, author)
-        found = self._assess(snapshot, people, shown, operation, place_of(namespace))
+        found = self._assess(snapshot, people, shown, operation, risk_place(namespace))
         if reads:  # Judged in both columns: the stricter one counts.
             reading_them = OperationClass.READ_WEIGHTS
-            other = self._assess(snapshot, people, shown, reading_them, place_of(namespace))
+            other = self._assess(snapshot, people, shown, reading_them, risk_place(namespace))
             found = max(found, other, key=lambda each: each.effect.severity)
         lately.keep(key, found, namespace)
         return _with(facts, risk=found)
@@ -120,14 +179,14 @@ class Risking:
             NotSyncedError: its namespace is not known.
         """
         snapshot = self.cluster.risk()
-        operation = _of_marks(facts) or of_own_kind(request)
+        operation = _of_marks(facts) or operation_of_own_kind(request)
         if snapshot is None or operation is None:
             return facts
         self._lately.turn_to(snapshot, self.clock())
         # Of a namespace that is being made, or that is itself changed: as it was.
         name = request.name if facts.marks else request.namespace
         known = bool(name) and not (facts.marks and request.old_object is None)
-        place = place_of(await self.cluster.namespace(name)) if known else NO_NAMESPACE_RISK
+        place = risk_place(await self.cluster.namespace(name)) if known else NO_NAMESPACE_RISK
         people = _people(request.subject, None)
         risk = self._assess(snapshot, people, (), operation, place)
         return _with(facts, risk=risk, left_alone="" if risk.speaks else facts.left_alone)
@@ -143,21 +202,21 @@ class Risking:
             for each in document.risk
             if each.role == Role.WORKLOAD.value
         )
-        shown = tuple(Shown(client, "", "") for client in clients)
+        shown = tuple(ShownSignIn(client, "", "") for client in clients)
         author = document.root.requester if document.root else None
         people = _people(request.subject, author)
-        operation, place = of_what_is_read(request), place_of(facts.namespace)
+        operation, place = operation_of_object(request), risk_place(facts.namespace)
         return _with(facts, risk=self._assess(snapshot, people, shown, operation, place))
 
     @cached_property
-    def _signing_in(self) -> SigningIn:
-        return SigningIn(self.cluster)
+    def _signing_in(self) -> SignIns:
+        return SignIns(self.cluster)
 
     def _assess(
         self,
         snapshot: RiskSnapshot,
         people: Sequence[Principal],
-        shown: Sequence[Shown],
+        shown: Sequence[ShownSignIn],
         operation: OperationClass,
         place: NamespaceRisk,
     ) -> RiskFacts:
@@ -194,7 +253,7 @@ class Risking:
         )
 
 
-def place_of(namespace: Namespace | None) -> NamespaceRisk:
+def risk_place(namespace: Namespace | None) -> NamespaceRisk:
     """Give what a namespace says of risk."""
     if namespace is None:
         return NO_NAMESPACE_RISK

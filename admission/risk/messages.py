@@ -1,4 +1,4 @@
-"""Says to people what is known of an identity's risk, and what they can do about it. Pure.
+"""Messages about the risk of an identity, and what its owner can do. Pure.
 
 Ids of events and times, and what Entra ID calls a state: no name, no address.
 """
@@ -53,7 +53,7 @@ _DOING: Final[Mapping[OperationClass, str]] = {
 }
 
 
-def whose(one: AssessedIdentity, root: RootWorkload | None) -> str:
+def name_identity(one: AssessedIdentity, root: RootWorkload | None) -> str:
     """Name the identity to the person who asks."""
     if one.role is Role.REQUESTER:
         return "your account"
@@ -63,19 +63,19 @@ def whose(one: AssessedIdentity, root: RootWorkload | None) -> str:
     return "what it signs in as"
 
 
-def what_is_known(one: AssessedIdentity) -> str:
+def describe_risk(one: AssessedIdentity) -> str:
     """Say what is known of an identity: `is at risk (level medium, since …)`."""
     since = f", since {_minute(one.since)}" if one.since else ""
     return _WHAT[one.standing].format(since=since, age=_age(one))
 
 
-def what_to_do(one: AssessedIdentity, said: str) -> str:
+def suggest_remedy(one: AssessedIdentity, said: str) -> str:
     """Say what helps; `said` is what the site tells people of this row."""
     own = f"{printable(said, 200)} " if said else ""
     return f"{own}{_remedy(one)} (row {one.row} of the risk table)"
 
 
-def what_is_left(meanwhile: Iterable[OperationClass]) -> str:
+def list_allowed_operations(meanwhile: Iterable[OperationClass]) -> str:
     """Say what the identities of a refused request may do until it is put right."""
     words = ", ".join(_DOING[each] for each in meanwhile)
     return f"Until then you may still: {words}." if words else ""

@@ -1,7 +1,7 @@
-"""Warns whoever submits Pods that must be sandboxed when the sandbox has no room for them. Pure.
+"""Warns the author of Pods that must run in a sandbox when its nodes have no room for them. Pure.
 
-A warning and no finding: what is decided does not depend on it, and the same object gets the same
-verdict when the nodes are full. Of what controllers make nobody is warned: nobody would read it.
+A warning and no finding: no decision depends on it, so the same object gets the same verdict when
+the nodes are full. Nobody is warned of what controllers make: nobody would read it.
 """
 
 import datetime as dt
@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from admission.model.facts import Facts, Isolated
+from admission.model.facts import Facts, SandboxOutcome
 from admission.model.messages import printable
 from core.base.errors import InvalidObjectError
 from core.base.json_errors import DECODE_ERRORS, decode_error
@@ -66,7 +66,7 @@ def may_lack_room(request: Request, facts: Facts) -> bool:
     return made or _kind(request) != _POD
 
 
-def lacking_room(request: Request, facts: Facts, decision: str) -> list[str]:
+def capacity_warnings(request: Request, facts: Facts, decision: str) -> list[str]:
     """Say for which Pods of an admitted object there is no room: lines for its author."""
     sandbox = facts.pod.sandbox if facts.pod else None
     if sandbox is None or not sandbox.pools:
@@ -86,7 +86,7 @@ def lacking_room(request: Request, facts: Facts, decision: str) -> list[str]:
 
 
 def _wanted(
-    request: Request, decided: Sequence[Isolated], pools: Mapping[str, NodePool]
+    request: Request, decided: Sequence[SandboxOutcome], pools: Mapping[str, NodePool]
 ) -> Mapping[str, list[_Wanted]]:
     """Give what is wanted of each RuntimeClass, by its name.
 

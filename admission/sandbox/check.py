@@ -1,20 +1,15 @@
-"""What must run in a sandbox runs in one: never silently without it, never where it would break.
-
-The class that is missing is set by the mutating pass, so only a Pod's final state must have it.
-A template may be without: what is made of it is a Pod (docs/adr/0028).
-"""
+"""Pods that must run in a sandbox name its RuntimeClass, and are able to run under it."""
 
 from collections.abc import Iterator
 from typing import Final
 
 import msgspec
 
-from admission.model.entering import in_pod
-from admission.model.facts import Facts, Isolated
-from admission.model.messages import printable
+from admission.model.facts import Facts, SandboxOutcome
+from admission.model.messages import path_in_pod, printable
 from admission.model.outcome import NOTHING, Outcome
-from admission.risk.check import sandboxed_by, why_sandboxed
-from admission.sandbox.decision import FIELD, isolated
+from admission.risk.check import sandbox_reason, sandbox_rule
+from admission.sandbox.decision import RUNTIME_CLASS_FIELD, sandbox_decisions
 from core.decision.decision import Action, Finding
 from core.decision.namespaces import Mode
 from core.decision.request import Phase, Request
@@ -39,9 +34,9 @@ _EXCEPTION: Final = (
 )
 
 
-def sandboxing(request: Request, facts: Facts) -> Outcome:
+def check_sandbox(request: Request, facts: Facts) -> Outcome:
     """Say which sandbox an object's Pods must run in, and what is against it."""
-    found = isolated(facts)
+    found = sandbox_decisions(facts)
     if not found:
         return NOTHING
     if facts.pod and facts.pod.entered:
@@ -64,7 +59,7 @@ def sandboxing(request: Request, facts: Facts) -> Outcome:
     )
 
 
-def _of_entered(each: Isolated, pod: str, facts: Facts) -> Outcome:
+def _of_entered(each: SandboxOutcome, pod: str, facts: Facts) -> Outcome:
     """Say whether a Pod that must run in a sandbox is entered, and is in none.
 
     What its sandbox cannot run is no reason: it is in it.
@@ -78,23 +73,23 @@ def _of_entered(each: Isolated, pod: str, facts: Facts) -> Outcome:
         f"Have {name} created anew: its successor gets the RuntimeClass {each.isolation.runtime}. "
         "Enter that one."
     )
-    finding = Finding(ENTERED, Action.DENY, in_pod(FIELD, name), message, remedy)
+    finding = Finding(ENTERED, Action.DENY, path_in_pod(RUNTIME_CLASS_FIELD, name), message, remedy)
     finding = _named(finding, each, facts)
     headline = "That Pod must run in a sandbox, and does not."
     return Outcome((finding,), headline, (_why(each.isolation, facts),), isolation=each.isolation)
 
 
-def _named(finding: Finding, each: Isolated, facts: Facts) -> Finding:
+def _named(finding: Finding, each: SandboxOutcome, facts: Facts) -> Finding:
     """Give a finding the rule of risk where that alone demands the sandbox.
 
     So no exception for the sandbox's rules excuses it, and a BreakGlass relaxes it.
     """
     if not each.isolation.identity:
         return finding
-    return msgspec.structs.replace(finding, rule=sandboxed_by(facts))
+    return msgspec.structs.replace(finding, rule=sandbox_rule(facts))
 
 
-def _missing(each: Isolated, request: Request, facts: Facts) -> bool:
+def _missing(each: SandboxOutcome, request: Request, facts: Facts) -> bool:
     """Say whether a Pod's final state lacks its class.
 
     Where its namespace does not enforce, the mutating pass sets none, and nothing would be gained
@@ -105,8 +100,8 @@ def _missing(each: Isolated, request: Request, facts: Facts) -> bool:
     return bool(each.lacks) and final and is_pod and facts.mode is Mode.ENFORCE
 
 
-def _of_part(each: Isolated, *, missing: bool) -> Iterator[Finding]:
-    path = each.part.place(FIELD)
+def _of_part(each: SandboxOutcome, *, missing: bool) -> Iterator[Finding]:
+    path = each.part.place(RUNTIME_CLASS_FIELD)
     if missing:
         message = "must run in a sandbox, and has no RuntimeClass"
         remedy = f"Set it to {each.lacks} in a new Pod: one that runs cannot be moved."
@@ -150,7 +145,7 @@ def _why(isolation: SandboxDecision, facts: Facts) -> str:
     if isolation.asked:
         return "Its label sallyport.dev/sandbox asks for the sandbox, whatever word it has."
     if isolation.identity:
-        return why_sandboxed(facts)
+        return sandbox_reason(facts)
     if isolation.mode is SandboxMode.REQUIRED:
         of_namespace = facts.namespace and facts.namespace.sandbox is SandboxMode.REQUIRED
         return f"Its {'namespace' if of_namespace else 'profile'} demands the sandbox."

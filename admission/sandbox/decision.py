@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from admission.model.facts import Facts, Isolated, PodFacts, SandboxPart
+from admission.model.facts import Facts, PodFacts, SandboxOutcome, SandboxPart
 from core.base.errors import InvalidObjectError
 from core.decision.decision import Need, Patch
 from core.decision.namespaces import Mode
@@ -28,7 +28,7 @@ from sandbox.runtime_choice import (
     sandbox_record,
 )
 
-FIELD: Final = "spec.runtimeClassName"
+RUNTIME_CLASS_FIELD: Final = "spec.runtimeClassName"
 
 _NONE: Final = RuntimeChoice("")
 
@@ -67,14 +67,16 @@ def weigh_part(
     return score_risk(part.signals, by_exception, rules, site.points)
 
 
-def must(part: SandboxPart, mode: SandboxMode, weighed: RiskScore, site: SandboxSettings) -> bool:
+def needs_sandbox(
+    part: SandboxPart, mode: SandboxMode, weighed: RiskScore, site: SandboxSettings
+) -> bool:
     """Say whether a part must run in a sandbox, whoever is behind it."""
     return is_sandbox_required(
         mode, asked=part.asked, score=weighed.score, threshold=site.threshold
     )
 
 
-def decide(  # noqa: PLR0913  All that it is made of.
+def decide_sandbox(  # noqa: PLR0913  All that it is made of.
     part: SandboxPart,
     weighed: RiskScore,
     mode: SandboxMode,
@@ -83,35 +85,35 @@ def decide(  # noqa: PLR0913  All that it is made of.
     *,
     excused: bool = False,
     risky: bool = False,
-) -> Isolated:
+) -> SandboxOutcome:
     """Decide about one part; `risky` is whether the risk of an identity demands a sandbox.
 
     Where it is excused, that and its author alone demand anything.
     """
     counts = SandboxMode.NEVER if excused else mode
-    demands = must(part, counts, weighed, site)
+    demands = needs_sandbox(part, counts, weighed, site)
     choice = choose_runtime(site, part.named, part.features, classes) if demands or risky else _NONE
     isolation = sandbox_record(
         site, mode, weighed, choice.runtime, asked=part.asked, excused=excused
     )
     if risky and not demands:
         isolation = msgspec.structs.replace(isolation, identity=True)
-    return Isolated(part, isolation, choice.refusals)
+    return SandboxOutcome(part, isolation, choice.refusals)
 
 
-def isolated(facts: Facts) -> tuple[Isolated, ...]:
+def sandbox_decisions(facts: Facts) -> tuple[SandboxOutcome, ...]:
     """Give what was decided about each part of an object."""
     sandbox = facts.pod.sandbox if facts.pod else None
     return sandbox.decided if sandbox else ()
 
 
-def isolate(request: Request, facts: Facts, *, refused: bool) -> list[Patch]:
+def sandbox_patches(request: Request, facts: Facts, *, refused: bool) -> list[Patch]:
     """Give what the mutating pass sets, of an object that is not refused."""
     pod = facts.pod
     mutating = request.phase is Phase.MUTATING and facts.mode is Mode.ENFORCE
     if not mutating or refused or pod is None or request.object is None:
         return []
-    found = [each for each in isolated(facts) if each.lacks]
+    found = [each for each in sandbox_decisions(facts) if each.lacks]
     if not found:
         return []
     if (request.kind.group, request.kind.kind) == ("", "Pod"):
@@ -139,7 +141,9 @@ def _takes_it(request: Request) -> bool:
     return request.operation is Operation.CREATE or not fixed
 
 
-def _in_templates(request: Request, whole: msgspec.Raw, found: list[Isolated]) -> Iterator[Patch]:
+def _in_templates(
+    request: Request, whole: msgspec.Raw, found: list[SandboxOutcome]
+) -> Iterator[Patch]:
     """Set it in the templates that are written as Pods are; of the others the Pods get it.
 
     Nor in those that an update leaves as they were: it may change another of several.

@@ -1,36 +1,75 @@
-"""Gathers what decides about the sandbox of an object, where anybody may ask for one.
+"""Gathers what decides about the sandbox of an object, where anybody may require one.
 
 It reads memory: the cluster's RuntimeClasses (a dozen), exceptions and their approvals. Where no
-profile, no namespace and no author asks for a sandbox it costs a look at the Pod's labels.
+profile, no namespace and no author asks for a sandbox it costs a look at the Pod's labels. What one
+Pod of a gang weighs is kept for the others (docs/adr/0028).
 """
 
-from collections.abc import Mapping
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
-from admission.approvals.exceptions import Excuser, idle, naming
-from admission.model.entering import in_pod
-from admission.model.facts import Facts, SandboxFacts, SandboxPart
-from admission.model.judged_object import Reading, asks
-from admission.objects.evaluation import Judging
-from admission.objects.situation import Seen, Situations
-from admission.profiles.check import profiles
-from admission.recorded import recorded_weight
+from admission.approvals.exceptions import ExceptionLookup, find_naming, not_in_force_message
+from admission.evidence import weight_from_record
+from admission.model.facts import Facts, SandboxFacts, SandboxOutcome, SandboxPart
+from admission.model.judged_object import Reading, asks_for_sandbox
+from admission.model.messages import path_in_pod
+from admission.objects.evaluation import PartJudge, PolicyContexts, Surroundings
+from admission.profiles.check import check_profiles
 from admission.sandbox.capacity import may_lack_room
-from admission.sandbox.decision import decide, mode_of, must, weigh_part
-from admission.sandbox.gangs import MOST_BYTES, Gangs, Kept
+from admission.sandbox.decision import decide_sandbox, mode_of, needs_sandbox, weigh_part
 from core.approvals.exceptions import PolicyException
 from core.decision.decision import Denial
 from core.decision.document import DecisionDocument
+from core.decision.namespaces import Namespace
 from core.decision.request import Request
 from core.kubernetes.pod import Pod
 from core.people.two_person import NotApproved
 from core.sandbox.capacity import NodePool
 from core.sandbox.decision import REQUIRED, RuntimeClass, SandboxMode
+from policies.engine.interface import PolicyAnswer
 from sandbox.risk_score import RiskScore
 from sandbox.runtime_choice import SandboxSettings
+
+MOST_KEPT: Final = 512
+"""Gangs that are created at a time."""
+
+MOST_BYTES: Final = 8 * 1024
+"""Of a projection whose answer is kept, which takes some twenty times that: of hostile ones,
+MOST_KEPT would be gigabytes."""
+
+
+class WeighedPod(NamedTuple):
+    """What one Pod weighs, and what that was worked out from."""
+
+    answer: PolicyAnswer
+    """Told by its identity, as the namespace is: kept, so that nothing else gets that."""
+    namespace: Namespace | None
+    part: SandboxPart
+    weighed: RiskScore
+    decided: tuple[SandboxOutcome, ...] = ()
+    """What that comes to where it need not run in a sandbox; empty where it must."""
+
+
+class GangCache:
+    """The last few of what controllers made, by all that decides how much it weighs."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[Hashable, WeighedPod] = OrderedDict()
+
+    def find(self, key: Hashable) -> WeighedPod | None:
+        """Give what is kept under a key."""
+        return self._kept.get(key)
+
+    def keep(self, key: Hashable, kept: WeighedPod) -> None:
+        """Keep it, and forget the oldest where there are too many."""
+        self._kept[key] = kept
+        if len(self._kept) > MOST_KEPT:
+            self._kept.popitem(last=False)
+
 
 _DEMAND: Final = Denial(REQUIRED, "")
 """What an exception excuses."""
@@ -38,22 +77,22 @@ _DEMAND: Final = Denial(REQUIRED, "")
 _with = msgspec.structs.replace
 
 
-def may_be_asked(reading: Reading, facts: Facts) -> bool:
+def may_need_sandbox(reading: Reading, facts: Facts) -> bool:
     """Say whether a profile, the namespace or the author may ask that the Pods be sandboxed."""
     return bool(reading.pods) and facts.weighs(*reading.pods)
 
 
 @dataclass(frozen=True)
-class Isolating:
+class SandboxGatherer:
     """Knows the sandboxes of the cluster, and what is excused from them."""
 
-    excuser: Excuser
-    situations: Situations
+    excuser: ExceptionLookup
+    situations: PolicyContexts
     site: SandboxSettings
-    gangs: Gangs = field(default_factory=Gangs)
+    gangs: GangCache = field(default_factory=GangCache)
 
     async def facts_of(
-        self, request: Request, reading: Reading, parts: tuple[Judging, ...], facts: Facts
+        self, request: Request, reading: Reading, parts: tuple[PartJudge, ...], facts: Facts
     ) -> Facts:
         """Add what decides about the sandbox, after exceptions.
 
@@ -64,7 +103,7 @@ class Isolating:
         if pod is None:
             return facts
         risky = facts.risk is not None and facts.risk.isolates
-        chosen = profiles(request, facts)
+        chosen = check_profiles(request, facts)
         mode = mode_of(facts, chosen.profile)
         weighed = []
         for part, each in zip(parts, reading.pods, strict=True):
@@ -73,7 +112,7 @@ class Isolating:
                 sandbox = SandboxFacts(kept.decided, reading.root, chosen)
                 return _with(facts, pod=_with(pod, sandbox=sandbox))
             weighed.append((kept.part, kept.weighed))
-        excusable = any(must(part, mode, sum_, self.site) for part, sum_ in weighed)
+        excusable = any(needs_sandbox(part, mode, sum_, self.site) for part, sum_ in weighed)
         wanted = excusable or risky
         cluster = self.excuser.cluster
         runtimes = self.site.runtimes if wanted else ()
@@ -84,7 +123,9 @@ class Isolating:
         def known(*, excused: bool) -> Facts:
             decided = tuple(
                 [
-                    decide(part, sum_, mode, self.site, classes, excused=excused, risky=risky)
+                    decide_sandbox(
+                        part, sum_, mode, self.site, classes, excused=excused, risky=risky
+                    )
                     for part, sum_ in weighed
                 ]
             )
@@ -114,25 +155,27 @@ class Isolating:
         pod, was = facts.pod, document.isolation
         if pod is None or not (was or facts.may_isolate):
             return facts
-        chosen = profiles(request, facts)
+        chosen = check_profiles(request, facts)
         mode = mode_of(facts, chosen.profile)
-        weighed = recorded_weight(document, mode)
+        weighed = weight_from_record(document, mode)
         first = self.site.runtimes[0]
         asked = was is not None and was.asked
         part = SandboxPart(named=document.sandbox or first, asked=asked, needs=pod.needs)
         risky = facts.risk is not None and facts.risk.isolates
-        wanted = risky or must(part, mode, weighed, self.site)
+        wanted = risky or needs_sandbox(part, mode, weighed, self.site)
         cluster = self.excuser.cluster
         classes = {name: cluster.runtime_class(name) for name in self.site.runtimes if wanted}
         excused = was is not None and was.excused
-        decided = decide(part, weighed, mode, self.site, classes, excused=excused, risky=risky)
+        decided = decide_sandbox(
+            part, weighed, mode, self.site, classes, excused=excused, risky=risky
+        )
         return _with(
             facts, pod=_with(pod, sandbox=SandboxFacts((decided,), own=True, chosen=chosen))
         )
 
     async def _weigh(
-        self, request: Request, facts: Facts, judging: Judging, pod: Pod, mode: SandboxMode
-    ) -> Kept:
+        self, request: Request, facts: Facts, judging: PartJudge, pod: Pod, mode: SandboxMode
+    ) -> WeighedPod:
         """Weigh one part: what its object shows, and what only the request does.
 
         What a controller makes of one template weighs the same, and is worked out once: the answer
@@ -144,9 +187,14 @@ class Isolating:
         alone = facts.pod is None or facts.pod.excused or facts.pod.entered or part.part.template
         if alone or large or not subject.is_system:
             anew = await self._weigh_anew(request, facts, judging, pod, seen)
-            return Kept(part.answer, namespace, *anew)
+            return WeighedPod(part.answer, namespace, *anew)
         asker = (mode, subject.username, *subject.groups)
-        asked = (request.operation, request.subresource, pod.spec.runtime_class_name, asks(pod))
+        asked = (
+            request.operation,
+            request.subresource,
+            pod.spec.runtime_class_name,
+            asks_for_sandbox(pod),
+        )
         risk = facts.risk
         known_risk = risk and (risk.isolates, risk.standings, risk.behaviour)
         fields = part.part.fields
@@ -155,25 +203,25 @@ class Isolating:
         if known is None:
             made, weighed = await self._weigh_anew(request, facts, judging, pod, seen)
             risky = risk is not None and risk.isolates
-            free = not (risky or must(made, mode, weighed, self.site))
-            decided = (decide(made, weighed, mode, self.site, {}),) if free else ()
-            known = Kept(part.answer, namespace, made, weighed, decided)
+            free = not (risky or needs_sandbox(made, mode, weighed, self.site))
+            decided = (decide_sandbox(made, weighed, mode, self.site, {}),) if free else ()
+            known = WeighedPod(part.answer, namespace, made, weighed, decided)
             self.gangs.keep(key, known)
         return known
 
     async def _weigh_anew(
-        self, request: Request, facts: Facts, judging: Judging, pod: Pod, seen: Seen
+        self, request: Request, facts: Facts, judging: PartJudge, pod: Pod, seen: Surroundings
     ) -> tuple[SandboxPart, RiskScore]:
         part = judging.of
         context = self.situations.context(request, facts, seen)
         signals = (*part.answer.signals, *await judging.signals(context))
         if facts.pod and facts.pod.entered:
             name = facts.pod.entered
-            signals = tuple([_with(s, path=s.path and in_pod(s.path, name)) for s in signals])
+            signals = tuple([_with(s, path=s.path and path_in_pod(s.path, name)) for s in signals])
         made = SandboxPart(
             template=part.part.template,
             named=pod.spec.runtime_class_name,
-            asked=asks(pod),
+            asked=asks_for_sandbox(pod),
             needs=part.answer.needs,
             signals=signals,
             features=part.answer.features,
@@ -196,7 +244,7 @@ class Isolating:
             answer = await self.excuser.standing_of(exception)
             if not isinstance(answer, NotApproved):
                 return exception, []
-            asides.append(idle(exception.meta.name, answer.reasons[0]))
+            asides.append(not_in_force_message(exception.meta.name, answer.reasons[0]))
         return None, asides
 
     def _naming(self, request: Request, facts: Facts) -> list[PolicyException]:
@@ -207,4 +255,4 @@ class Isolating:
         """
         found = self.excuser.known(request, facts)
         meant = [e for e in found if any(one.excuses_denial(_DEMAND) for one in e.spec.excuses)]
-        return naming(meant, request, facts.root)
+        return find_naming(meant, request, facts.root)

@@ -1,4 +1,4 @@
-"""Asks a site's rules what they deny and what they warn of, and what exceptions excuse of it.
+"""Gathers what a site's rules deny and warn of, after exceptions.
 
 It reads memory: the namespace's labels, exceptions and their approvals. Where the bundle has no
 rules of a site for the kind of an object, that costs a look into an empty set.
@@ -10,13 +10,17 @@ from typing import Final
 
 import msgspec
 
-from admission.approvals.exceptions import Excused, Excuser, idle, naming
-from admission.model.facts import Facts, RuledFacts
+from admission.approvals.exceptions import (
+    ExceptionLookup,
+    ExceptionResult,
+    find_naming,
+    not_in_force_message,
+)
+from admission.evidence import add_object_inputs, add_pod_inputs
+from admission.model.facts import Facts, SiteRuleFacts
 from admission.model.judged_object import Reading
-from admission.objects.evaluation import Judging
-from admission.objects.situation import NOTHING_SEEN, Seen, Situations
-from admission.profiles.needing import denied
-from admission.replayable import with_object, with_pods
+from admission.objects.evaluation import NO_SURROUNDINGS, PartJudge, PolicyContexts, Surroundings
+from admission.profiles.access_reviews import denial_finding
 from core.base.json_errors import DECODE_ERRORS, decode_error
 from core.decision.decision import Action, Denial, Finding
 from core.decision.request import Operation, Phase, Request
@@ -31,12 +35,12 @@ _NO_NEEDS: Final = PolicyAnswer(())
 
 
 @dataclass(frozen=True)
-class Ruling:
+class SiteRuleGatherer:
     """Knows what a site's rules say."""
 
     engine: Engine
-    situations: Situations
-    excuser: Excuser
+    situations: PolicyContexts
+    excuser: ExceptionLookup
 
     def judges(self, request: Request) -> bool:
         """Say whether some rule is asked about the request's own object, which is no Pod."""
@@ -45,7 +49,7 @@ class Ruling:
         return asked and kind != POD and kind in self.engine.reads.kinds
 
     async def of_pods(
-        self, request: Request, reading: Reading, parts: tuple[Judging, ...], facts: Facts
+        self, request: Request, reading: Reading, parts: tuple[PartJudge, ...], facts: Facts
     ) -> Facts:
         """Add what policies see of each Pod, or Pod template, of an object, and what rules say.
 
@@ -61,7 +65,9 @@ class Ruling:
         reads = self.engine.reads
         projections = tuple([each.of.projection for each in parts])
         fields = tuple([each.of.part.fields for each in parts])
-        facts = with_pods(facts, reads, projections, tuple([one[1] for one in contexts]), fields)
+        facts = add_pod_inputs(
+            facts, reads, projections, tuple([one[1] for one in contexts]), fields
+        )
         if not _asked(request) or POD not in reads.kinds:
             return facts
         denials: list[Denial] = []
@@ -84,9 +90,9 @@ class Ruling:
         kind = _kind_of(request)
         fields = self._fields(kind, request.object)
         if request.old_object is not None and fields == self._fields(kind, request.old_object):
-            return with_object(facts, self.engine.reads, kind, b"", b"")
-        context, recorded = self.situations.contexts(request, facts, NOTHING_SEEN)
-        facts = with_object(facts, self.engine.reads, kind, recorded, fields)
+            return add_object_inputs(facts, self.engine.reads, kind, b"", b"")
+        context, recorded = self.situations.contexts(request, facts, NO_SURROUNDINGS)
+        facts = add_object_inputs(facts, self.engine.reads, kind, recorded, fields)
         said = await self.engine.judge(NO_POD, _NO_NEEDS, context, ShownFields(kind, fields))
         return await self._ruled(request, facts, said)
 
@@ -96,7 +102,7 @@ class Ruling:
         except DECODE_ERRORS as error:
             raise decode_error(kind, error) from error
 
-    def _seen(self, request: Request, pod: Pod) -> Seen:
+    def _seen(self, request: Request, pod: Pod) -> Surroundings:
         return self.situations.seen(request, pod, SandboxMode.NEVER)
 
     @cached_property
@@ -110,21 +116,26 @@ class Ruling:
         denials = [each for each in said.denials if each.rule not in self._rules]
         softer = [each for each in said.denials if each.rule in self._rules]
         excused = await self._excused(request, facts, denials)
-        before = facts.ruled or RuledFacts()
-        ruled = RuledFacts(
-            denied=(*before.denied, *(denied(each, facts.rules) for each in excused.denials)),
+        before = facts.ruled or SiteRuleFacts()
+        ruled = SiteRuleFacts(
+            denied=(
+                *before.denied,
+                *(denial_finding(each, facts.rules) for each in excused.denials),
+            ),
             warned=(
                 *before.warned,
-                *(_warned(denied(one, facts.rules)) for one in (*softer, *said.warnings)),
+                *(_warned(denial_finding(one, facts.rules)) for one in (*softer, *said.warnings)),
             ),
             exceptions=(*before.exceptions, *excused.used),
         )
-        asides = tuple(idle(name, why) for name, why in excused.idle)
+        asides = tuple(not_in_force_message(name, why) for name, why in excused.idle)
         return msgspec.structs.replace(facts, ruled=ruled, asides=(*facts.asides, *asides))
 
-    async def _excused(self, request: Request, facts: Facts, denials: list[Denial]) -> Excused:
+    async def _excused(
+        self, request: Request, facts: Facts, denials: list[Denial]
+    ) -> ExceptionResult:
         known = self.excuser.of_namespace(request) if denials else ()
-        return await self.excuser.excuse(naming(known, request, facts.root), (), denials)
+        return await self.excuser.excuse(find_naming(known, request, facts.root), (), denials)
 
 
 def _kind_of(request: Request) -> str:

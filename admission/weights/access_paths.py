@@ -1,7 +1,7 @@
-"""Reads by which ways the Pods of a request reach model weights, and as whom they would.
+"""The paths by which the Pods of a request reach model weights: volumes, sign-ins, network.
 
-It reads memory: the stores, volumes of claims, and of a service account only where a Pod has a
-token for Entra. Where there is no WeightStore it costs one look.
+It reads memory: the stores, volumes of claims, and a service account only where a Pod has a token
+for Entra ID. Where there is no WeightStore it costs one look.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,9 +11,9 @@ from typing import Final
 
 import msgspec
 
-from admission.model.entering import in_pod
 from admission.model.judged_object import Part, Reading
-from admission.objects.sign_ins import SigningIn, account_of
+from admission.model.messages import path_in_pod
+from admission.objects.sign_ins import SignIns, account_of
 from core.base.errors import NotSyncedError
 from core.cluster import Cluster
 from core.decision.request import Request
@@ -33,7 +33,7 @@ MOST_LOOKED_AT: Final = 10_000
 
 
 @dataclass(frozen=True)
-class Reached:
+class AccountPath:
     """One way, and the service account of the Pod that has it."""
 
     way: AccessPath
@@ -41,12 +41,14 @@ class Reached:
 
 
 @dataclass(frozen=True)
-class Reaching:
+class AccessPaths:
     """Knows the ways to weights."""
 
     cluster: Cluster
 
-    def of(self, request: Request, reading: Reading, stores: WeightStoreSet) -> tuple[Reached, ...]:
+    def of(
+        self, request: Request, reading: Reading, stores: WeightStoreSet
+    ) -> tuple[AccountPath, ...]:
         """Give the ways of a request's Pods, or of the token that it asks for; each once.
 
         Raises:
@@ -54,28 +56,32 @@ class Reaching:
                 cannot be read.
             InvalidObjectError: a volume does not have its shape.
         """
-        found: dict[tuple[str, str, str, str], Reached] = {}
+        found: dict[tuple[str, str, str, str], AccountPath] = {}
         for count, each in enumerate(self._all(request, reading, stores)):
             one, way = each, each.way
             if count == MOST_LOOKED_AT:
-                return tuple(Reached(way, one.account) for way in _any_of(stores, way.path))
+                return tuple(AccountPath(way, one.account) for way in _any_of(stores, way.path))
             key = (way.store.name, f"{way.by}{way.public}", way.container, one.account)
             if key not in found and len(found) >= MOST_WAYS:
                 key = (way.store.name, f"{way.by}{bool(way.public)}", "", one.account)
                 way = msgspec.structs.replace(way, container="")
-                one = Reached(way, one.account)
+                one = AccountPath(way, one.account)
             known = found.setdefault(key, one)
             if known is not one and not known.way.rights >= way.rights:
                 rights = known.way.rights | way.rights
-                found[key] = Reached(msgspec.structs.replace(known.way, rights=rights), one.account)
+                found[key] = AccountPath(
+                    msgspec.structs.replace(known.way, rights=rights), one.account
+                )
         return tuple(found.values())
 
-    def _all(self, request: Request, reading: Reading, stores: WeightStoreSet) -> Iterator[Reached]:
+    def _all(
+        self, request: Request, reading: Reading, stores: WeightStoreSet
+    ) -> Iterator[AccountPath]:
         if not reading.pods:
             for shown in self._signing_in.of(request, reading):
                 _require_readable(stores)
                 for way in stores.signing_in(shown.client_id, shown.path):
-                    yield Reached(way, request.name)
+                    yield AccountPath(way, request.name)
             return
         for part, pod in zip(reading.parts, reading.pods, strict=True):
             account = account_of(pod)
@@ -86,7 +92,7 @@ class Reaching:
             )
             for way in ways:
                 path = _placed(way.path, part, reading)
-                yield Reached(msgspec.structs.replace(way, path=path), account)
+                yield AccountPath(msgspec.structs.replace(way, path=path), account)
 
     def _volumes(self, request: Request, pod: Pod, stores: WeightStoreSet) -> Iterator[AccessPath]:
         if not pod.spec.volumes:
@@ -139,8 +145,8 @@ class Reaching:
         return (*self.cluster.showing(f"{namespace}/{name}"), *taken)
 
     @property
-    def _signing_in(self) -> SigningIn:
-        return SigningIn(self.cluster)
+    def _signing_in(self) -> SignIns:
+        return SignIns(self.cluster)
 
 
 def _of_mounting_identities(
@@ -172,4 +178,4 @@ def _require_readable(stores: WeightStoreSet) -> None:
 
 def _placed(path: str, part: Part, reading: Reading) -> str:
     path = part.template.place(path) if part.template else path
-    return in_pod(path, reading.entered) if reading.entered else path
+    return path_in_pod(path, reading.entered) if reading.entered else path

@@ -17,14 +17,14 @@ from core.decision.request import Request
 from core.weights.access_grants import KIND
 from core.weights.access_paths import AccessPath, UngrantedPath
 
-GRANT: Final = "weights/grant"
-PUBLIC_ROUTE: Final = "weights/public-route"
+GRANT_RULE: Final = "weights/grant"
+PUBLIC_ROUTE_RULE: Final = "weights/public-route"
 
 _MOST_REASONS: Final = 3
 _MOST_HINTS: Final = 2
 
 
-def weights(_: Request, facts: Facts) -> Outcome:
+def check_weights(_: Request, facts: Facts) -> Outcome:
     """Refuse what reaches weights without a live grant, or by a public address."""
     known = facts.weights
     if known is None or not (known.ungranted or known.around or known.findings):
@@ -41,7 +41,7 @@ def _ungranted(known: WeightFacts) -> Iterator[Finding]:
             f"Ask for an {KIND} that names {account} and whoever asks, and have two others "
             f"approve it (sallyport approve accessgrant NAME); an example is below."
         )
-        yield Finding(GRANT, Action.DENY, one.way.path, message, remedy)
+        yield Finding(GRANT_RULE, Action.DENY, one.way.path, message, remedy)
 
 
 def _what(way: AccessPath) -> str:
@@ -70,13 +70,13 @@ def _around(way: AccessPath) -> Finding:
     if way.by == "network":
         message = f"may go to WeightStore {way.store.name} by public addresses ({way.shown})"
         remedy = "Take that out of the EgressAllowlist, or open the private endpoint's address."
-        return Finding(PUBLIC_ROUTE, Action.DENY, way.path, message, remedy)
+        return Finding(PUBLIC_ROUTE_RULE, Action.DENY, way.path, message, remedy)
     message = (
         f"goes to WeightStore {way.store.name} by {printable(way.public, 100)}, which is not its "
         f"private endpoint"
     )
     remedy = f"Leave the address out, or name {way.store.host}."
-    return Finding(PUBLIC_ROUTE, Action.DENY, way.path, message, remedy)
+    return Finding(PUBLIC_ROUTE_RULE, Action.DENY, way.path, message, remedy)
 
 
 def _headline(known: WeightFacts) -> str:

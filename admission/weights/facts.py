@@ -15,9 +15,8 @@ import msgspec
 from admission.approvals.approvals import ask_approved
 from admission.model.facts import Facts, WeightFacts
 from admission.model.judged_object import Reading
-from admission.weights.access_paths import Reached, Reaching
-from admission.weights.volumes import against_volume, is_volume
-from admission.weights.weighing_copies import against_copy, is_copying
+from admission.weights.access_paths import AccessPaths, AccountPath
+from admission.weights.volumes import copy_findings, is_copy, is_volume, volume_findings
 from core.base import names
 from core.cluster import Cluster
 from core.decision.decision import Finding
@@ -73,7 +72,7 @@ class _Lately:
 
 
 @dataclass(frozen=True)
-class WeightGranting:
+class WeightGatherer:
     """Knows who was given weights."""
 
     cluster: Cluster
@@ -94,7 +93,7 @@ class WeightGranting:
         stores = self.cluster.weights.stores()
         if not stores:
             return facts
-        if is_volume(request) or is_copying(request):
+        if is_volume(request) or is_copy(request):
             findings = self._against(request, stores)
             known = WeightFacts(findings=findings) if findings else None
             return msgspec.structs.replace(facts, weights=known)
@@ -114,8 +113,8 @@ class WeightGranting:
 
     def _against(self, request: Request, stores: WeightStoreSet) -> tuple[Finding, ...]:
         if is_volume(request):
-            return against_volume(request, stores)
-        return against_copy(request, self.cluster.kept_in, stores)
+            return volume_findings(request, stores)
+        return copy_findings(request, self.cluster.kept_in, stores)
 
     def _known(
         self, key: _Key, stores: WeightStoreSet, grants: Sequence[AccessGrant], namespace: str
@@ -144,12 +143,12 @@ class WeightGranting:
         self._lately.found[key] = _Covered(found, stores, grants, consents)
 
     @cached_property
-    def _reaching(self) -> Reaching:
-        return Reaching(self.cluster)
+    def _reaching(self) -> AccessPaths:
+        return AccessPaths(self.cluster)
 
     async def _held(
         self,
-        reached: Sequence[Reached],
+        reached: Sequence[AccountPath],
         namespace: str,
         asker: Asker,
         grants: Sequence[AccessGrant],
@@ -174,7 +173,7 @@ class WeightGranting:
         )
 
     async def _sorted(
-        self, one: Reached, grants: Sequence[AccessGrant], asker: Asker, answers: _Answers
+        self, one: AccountPath, grants: Sequence[AccessGrant], asker: Asker, answers: _Answers
     ) -> tuple[list[AccessGrant], tuple[tuple[str, str], ...]]:
         """Give the grants that cover a way, and of the others why they do not."""
         covering: list[AccessGrant] = []
@@ -205,7 +204,7 @@ class WeightGranting:
         return ""
 
 
-def _way_key(one: Reached) -> _Key:
+def _way_key(one: AccountPath) -> _Key:
     way = one.way
     where = (way.store.name, way.by, way.shown, way.container, way.rights, way.public)
     return (*where, way.path, one.account)

@@ -11,8 +11,8 @@ from types import MappingProxyType
 from typing import Final
 from urllib.parse import quote
 
-from admission.objects import namespace_marks
-from admission.profiles.check import MANY, MORE, NAMED, NONE
+from admission.objects import namespace_labels
+from admission.profiles.check import MANY_RULE, MORE_RULE, NAMED_RULE, NONE_RULE
 from cli.formats.places import Place
 from cli.formats.report import Located, Report, identity
 from cli.results import Result, name_result
@@ -29,11 +29,11 @@ FINGERPRINT: Final = "sallyportFinding/v1"
 
 _CHECKS: Final = MappingProxyType(
     {
-        NAMED: "The profile that is named cannot be had",
-        NONE: "No profile may be used",
-        MORE: "There are more findings than are shown",
-        MANY: "More privileges are needed than are judged",
-        namespace_marks.RULE: "Guarded labels of a namespace are changed",
+        NAMED_RULE: "The profile that is named cannot be had",
+        NONE_RULE: "No profile may be used",
+        MORE_RULE: "There are more findings than are shown",
+        MANY_RULE: "More privileges are needed than are judged",
+        namespace_labels.RULE: "Guarded labels of a namespace are changed",
     }
 )
 """What is judged in Python, and so has no METADATA."""

@@ -6,8 +6,7 @@ from typing import Final
 
 import msgspec
 
-from admission.replay.differing import Effect, differences
-from admission.replay.outcomes import Standing
+from admission.replay.outcomes import BundleEffect, ReplayOutcome, compare_outcomes
 from core.decision.document import DecisionDocument, uuid7_time
 from core.decision.rollout import document_requester
 
@@ -45,7 +44,7 @@ class Count(_Part, frozen=True):
 class Changed(_Part, frozen=True):
     """What the candidate would change in one way."""
 
-    effect: Effect
+    effect: BundleEffect
     reviews: int
     rules: list[Count]
     namespaces: list[Count]
@@ -97,7 +96,7 @@ class Replayed(_Part, frozen=True):
     not_reproduced_examples: list[str]
     verdict: str
 
-    def of(self, effect: Effect) -> int:
+    def of(self, effect: BundleEffect) -> int:
         """Give how many reviews an effect has."""
         return next((each.reviews for each in self.changes if each.effect is effect), 0)
 
@@ -156,14 +155,18 @@ class Tallies:
         self.reviews = self.compared = self.beside = 0
         self.unlike: list[str] = []
         self.unlike_count = 0
-        self._effects: dict[Effect, _Tally] = defaultdict(_Tally)
+        self._effects: dict[BundleEffect, _Tally] = defaultdict(_Tally)
         self._left: dict[tuple[str, str, bool], _Tally] = defaultdict(_Tally)
 
-    def compare(self, document: DecisionDocument, was: Standing, becomes: Standing) -> None:
+    def compare(
+        self, document: DecisionDocument, was: ReplayOutcome, becomes: ReplayOutcome
+    ) -> None:
         """Count what changes for one review, of which both bundles say what becomes of it."""
-        self.note(document, differences(was, becomes))
+        self.note(document, compare_outcomes(was, becomes))
 
-    def note(self, document: DecisionDocument, changes: Mapping[Effect, frozenset[str]]) -> None:
+    def note(
+        self, document: DecisionDocument, changes: Mapping[BundleEffect, frozenset[str]]
+    ) -> None:
         """Count what changes for one review."""
         self.compared += 1
         for effect, rules in changes.items():
@@ -193,7 +196,7 @@ class Tallies:
                 advice=ADVICE[effect],
                 times=tally.times(),
             )
-            for effect in Effect
+            for effect in BundleEffect
             if (tally := self._effects.get(effect))
         ]
 
@@ -212,16 +215,17 @@ class Tallies:
         ]
 
 
-ADVICE: Final[Mapping[Effect, str]] = {
-    Effect.NEWLY_REFUSED: "Let the rule warn first (action: warn in the file of --rules), tell "
-    "these requesters, or write a PolicyException for what must stay.",
-    Effect.NEWLY_ADMITTED: "See that this is meant: a rule that refused it is gone, weaker, or "
-    "holds in fewer namespaces.",
-    Effect.WOULD_REFUSE: "Nothing is refused there now; `sallyport rollout status` shows it.",
-    Effect.NEWLY_WARNED: "People see these warnings in kubectl: see that they say what to do.",
-    Effect.NO_LONGER_WARNED: "See that this is meant.",
-    Effect.NEWLY_SANDBOXED: "They would run in the sandbox, or be refused where they cannot: "
+ADVICE: Final[Mapping[BundleEffect, str]] = {
+    BundleEffect.NEWLY_REFUSED: "Let the rule warn first (action: warn in the file of --rules), "
+    "tell these requesters, or write a PolicyException for what must stay.",
+    BundleEffect.NEWLY_ADMITTED: "See that this is meant: a rule that refused it is gone, weaker, "
+    "or holds in fewer namespaces.",
+    BundleEffect.WOULD_REFUSE: "Nothing is refused there now; `sallyport rollout status` shows it.",
+    BundleEffect.NEWLY_WARNED: "People see these warnings in kubectl: "
+    "see that they say what to do.",
+    BundleEffect.NO_LONGER_WARNED: "See that this is meant.",
+    BundleEffect.NEWLY_SANDBOXED: "They would run in the sandbox, or be refused where they cannot: "
     "try one of each in it before.",
-    Effect.NO_LONGER_SANDBOXED: "See that this is meant: they would run without the sandbox.",
-    Effect.FAILED: "Mend the candidate: what its policies fail on is refused as an error.",
+    BundleEffect.NO_LONGER_SANDBOXED: "See that this is meant: they would run without the sandbox.",
+    BundleEffect.FAILED: "Mend the candidate: what its policies fail on is refused as an error.",
 }

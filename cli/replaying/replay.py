@@ -14,9 +14,14 @@ from typing import Final
 
 import msgspec
 
-from admission.replay.differing import Effect
-from admission.replay.evaluation import Said
-from admission.replay.outcomes import End, Ground, Unknown, standing
+from admission.replay.evaluation import BundleAnswer
+from admission.replay.outcomes import (
+    BundleEffect,
+    ReplayBase,
+    ReplayEnd,
+    UnknownReason,
+    replay_decision,
+)
 from audit.ledger.store.decisions import MOST_ROWS, DecisionQuery
 from audit.ledger.store.store import Store
 from cli import exits
@@ -102,7 +107,7 @@ async def _replayed(
     times: tuple[int, int],
 ) -> Replayed:
     since_ms, until_ms = times
-    ground = Ground(await _profiles(settings), revisions[0])
+    ground = ReplayBase(await _profiles(settings), revisions[0])
     bundles = Bundles(base.path, asked.candidate, settings.evaluation, settings.sandbox.points)
     query = DecisionQuery(namespace=asked.namespace, since_ms=since_ms, until_ms=until_ms)
     async with open_ledger(settings) as store:
@@ -136,9 +141,9 @@ async def _replayed(
 
 def exit_code(found: Replayed) -> int:
     """Give the exit code: what could not be judged weighs more than what is newly refused."""
-    if not found.whole or found.of(Effect.FAILED):
+    if not found.whole or found.of(BundleEffect.FAILED):
         return exits.NOT_JUDGED
-    return exits.REFUSED if found.of(Effect.NEWLY_REFUSED) else exits.ADMITTED
+    return exits.REFUSED if found.of(BundleEffect.NEWLY_REFUSED) else exits.ADMITTED
 
 
 async def _profiles(settings: Settings) -> ProfileSet:
@@ -171,11 +176,11 @@ class _Run:
 
     store: Store
     pool: Executor
-    ground: Ground
+    ground: ReplayBase
     tallies: Tallies = field(default_factory=Tallies)
-    _known: dict[_Key, tuple[Said, Said] | None] = field(default_factory=dict)
+    _known: dict[_Key, tuple[BundleAnswer, BundleAnswer] | None] = field(default_factory=dict)
     """None where the ledger has not all of it, or it is on its way."""
-    _said: dict[bytes, Said] = field(default_factory=dict)
+    _said: dict[bytes, BundleAnswer] = field(default_factory=dict)
     """Equal answers are kept once."""
     _told: float = field(default_factory=time.monotonic)
 
@@ -248,7 +253,7 @@ class _Run:
             self._told = time.monotonic()
             sys.stderr.write(f"{self.tallies.reviews:,} reviews compared\n")
 
-    def _kept(self, content: bytes) -> Said:
+    def _kept(self, content: bytes) -> BundleAnswer:
         said = self._said.get(content)
         if said is None:
             said = self._said[content] = decode_said(content)
@@ -268,18 +273,18 @@ class _Run:
         if not any(key[:3]):
             tallies.beside += 1
             return
-        was = standing(document, base, base, self.ground)
-        becomes = standing(document, candidate, base, self.ground)
-        if was is Unknown.NOT_JUDGED:
+        was = replay_decision(document, base, base, self.ground)
+        becomes = replay_decision(document, candidate, base, self.ground)
+        if was is UnknownReason.NOT_JUDGED:
             tallies.leave(document.id, was, failure=False)
         elif candidate.error and not base.error:
-            tallies.note(document, {Effect.FAILED: frozenset()})
-        elif isinstance(was, Unknown) or isinstance(becomes, Unknown):
-            unknown = was if isinstance(was, Unknown) else becomes
+            tallies.note(document, {BundleEffect.FAILED: frozenset()})
+        elif isinstance(was, UnknownReason) or isinstance(becomes, UnknownReason):
+            unknown = was if isinstance(was, UnknownReason) else becomes
             tallies.leave(document.id, str(unknown))
         else:
             same = document.revisions.policy == self.ground.revision
-            if same and (was.end is End.REFUSED) == document.allowed:
+            if same and (was.end is ReplayEnd.REFUSED) == document.allowed:
                 tallies.not_reproduced(document.id)
             tallies.compare(document, was, becomes)
 

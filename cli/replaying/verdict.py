@@ -1,19 +1,19 @@
 """Says in one line what putting a bundle in force would change, and how much was seen."""
 
-from admission.replay.differing import Effect
+from admission.replay.outcomes import BundleEffect
 from cli.replaying.counts import Replayed
 
 
 def verdict_of(found: Replayed) -> str:
     """Give the line."""
     seen = f"{found.compared:,} of {found.reviews:,} reviews compared"
-    refused, failed = found.of(Effect.NEWLY_REFUSED), found.of(Effect.FAILED)
+    refused, failed = found.of(BundleEffect.NEWLY_REFUSED), found.of(BundleEffect.FAILED)
     others = [
         f"{found.of(effect):,} {word}"
         for effect, word in (
-            (Effect.NEWLY_ADMITTED, "newly admitted"),
-            (Effect.NEWLY_WARNED, "newly warned of"),
-            (Effect.NEWLY_SANDBOXED, "newly sandboxed"),
+            (BundleEffect.NEWLY_ADMITTED, "newly admitted"),
+            (BundleEffect.NEWLY_WARNED, "newly warned of"),
+            (BundleEffect.NEWLY_SANDBOXED, "newly sandboxed"),
         )
         if found.of(effect)
     ]

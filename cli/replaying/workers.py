@@ -10,15 +10,14 @@ from typing import Final
 
 import msgspec
 
-from admission.replay.evaluation import Asker, Said
-from admission.replay.inputs import names_in, read_inputs
+from admission.replay.evaluation import BundleAnswer, BundleAsker, find_group_names, read_inputs
 from cli.replaying.embedded import load_embedded
 from cli.settings_sections import Evaluation
 from policies import BUILT_IN_BUNDLE
 from policies.bundle.format import read_bundle
 
 _ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic")
-_DECODER: Final = msgspec.msgpack.Decoder(Said)
+_DECODER: Final = msgspec.msgpack.Decoder(BundleAnswer)
 
 
 class Recorded(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -47,7 +46,7 @@ class Bundles:
 class _Process:
     """What one process has."""
 
-    askers: tuple[Asker, Asker]
+    askers: tuple[BundleAsker, BundleAsker]
     names: Mapping[str, str]
     """Of groups, as the record has them."""
 
@@ -60,9 +59,12 @@ def begin(bundles: Bundles) -> None:
     """
     paths = [each or BUILT_IN_BUNDLE for each in (bundles.base, bundles.candidate)]
     texts = [text for path in paths for text in read_bundle(path).sources.values()]
-    _Process.names = names_in(texts)
+    _Process.names = find_group_names(texts)
     engines = [load_embedded(read_bundle(path), bundles.evaluation) for path in paths]
-    _Process.askers = (Asker(engines[0], bundles.points), Asker(engines[1], bundles.points))
+    _Process.askers = (
+        BundleAsker(engines[0], bundles.points),
+        BundleAsker(engines[1], bundles.points),
+    )
 
 
 def ask_both(recorded: Sequence[Recorded]) -> list[tuple[bytes, bytes]]:
@@ -78,7 +80,7 @@ async def _ask(recorded: Sequence[Recorded]) -> list[tuple[bytes, bytes]]:
             content = each.projection, each.context, each.fields
             inputs = read_inputs(each.kind, *content, _Process.names, asked=each.asked)
         except ValueError as error:
-            said = Said(error=f"the record cannot be read: {error}")
+            said = BundleAnswer(error=f"the record cannot be read: {error}")
             answers.append((_ENCODER.encode(said),) * 2)
             continue
         both = await base.ask(inputs), await candidate.ask(inputs)
@@ -86,7 +88,7 @@ async def _ask(recorded: Sequence[Recorded]) -> list[tuple[bytes, bytes]]:
     return answers
 
 
-def decode_said(content: bytes) -> Said:
+def decode_said(content: bytes) -> BundleAnswer:
     """Read what a bundle said."""
     return _DECODER.decode(content)
 

@@ -205,7 +205,7 @@ class DecisionDocument(_Part, frozen=True):
     projection: str = ""
     """`sha256:` and the digest of the projection, which is stored once; empty without one."""
     context: str = ""
-    """The same of what `judge` sees of the request (`admission.replayable`), which is stored beside
+    """The same of what `judge` sees of the request (`admission.evidence`), which is stored beside
     the projections; empty in records of earlier releases."""
     fields: str = ""
     """The same of the fields that a site's rules read; empty where they read none."""

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pytest
 
-from admission.replay.outcomes import End, Standing
+from admission.replay.outcomes import ReplayEnd, ReplayOutcome
 from audit.ledger.store.decisions import DecisionQuery
 from audit.ledger.store.store import Store
 from cli.replaying import replay
@@ -35,7 +35,11 @@ VARIETY: Final = size(ci=40, proof=500)
 PAGE: Final = 500
 LONGEST_S: Final = 120.0
 
-ENDS: Final = {Verdict.ALLOW: End.ADMITTED, Verdict.WARN: End.WARNED, Verdict.DENY: End.REFUSED}
+ENDS: Final = {
+    Verdict.ALLOW: ReplayEnd.ADMITTED,
+    Verdict.WARN: ReplayEnd.WARNED,
+    Verdict.DENY: ReplayEnd.REFUSED,
+}
 
 
 @dataclass(frozen=True)
@@ -107,16 +111,16 @@ def judge(
     return Anew(ids, allowed, asyncio.run(decisions(ledger)), ledger)
 
 
-def said_by(document: DecisionDocument) -> tuple[End, frozenset[str], frozenset[str]]:
+def said_by(document: DecisionDocument) -> tuple[ReplayEnd, frozenset[str], frozenset[str]]:
     """Give what a gate decided: the end, all rules that speak, those of them that refuse."""
     refusing = {each.rule for each in document.findings if each.action is Action.DENY}
     rules = frozenset(each.rule for each in document.findings)
     return ENDS[document.verdict], rules, frozenset(refusing)
 
 
-def foretold(standing: Standing) -> tuple[End, frozenset[str], frozenset[str]]:
+def foretold(standing: ReplayOutcome) -> tuple[ReplayEnd, frozenset[str], frozenset[str]]:
     """Give the same of what replay says; where nothing is enforced, what would refuse warns."""
-    refusing = standing.refusing if standing.end is End.REFUSED else frozenset[str]()
+    refusing = standing.refusing if standing.end is ReplayEnd.REFUSED else frozenset[str]()
     return standing.end, standing.refusing | standing.warning, refusing
 
 
@@ -130,11 +134,11 @@ def test_each_decision_is_as_a_gate_with_the_candidate_makes_it(
     asked = list(reviews(COUNT, seed=7, variety=VARIETY))
     was = judge(tmp_path / "base", base, asked, monkeypatch)
     becomes = judge(tmp_path / "candidate", candidate, asked, monkeypatch)
-    noted: dict[str, tuple[Standing, Standing]] = {}
+    noted: dict[str, tuple[ReplayOutcome, ReplayOutcome]] = {}
     right = Tallies.compare
 
     def noting(
-        tallies: Tallies, document: DecisionDocument, was: Standing, becomes: Standing
+        tallies: Tallies, document: DecisionDocument, was: ReplayOutcome, becomes: ReplayOutcome
     ) -> None:
         noted[document.id] = was, becomes
         right(tallies, document, was, becomes)

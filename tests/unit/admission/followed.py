@@ -5,9 +5,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from admission.bundles.active import Bundles
-from admission.bundles.in_force import InForce
-from admission.bundles.watch import Following
+from admission.bundles.active import ActiveJudge, Bundles
+from admission.bundles.watch import BundleWatch
 from core.base.errors import ClusterError
 from core.cluster import Cluster
 from core.policy_bundles import BundleHead, GateAnnouncement, PublishedBundle
@@ -76,20 +75,20 @@ def _make(of: Bundle) -> RememberingEngine:
     return make(of)  # As it is then: a test may replace it.
 
 
-def first_of(cluster: Cluster, base: Bundle) -> InForce:
+def first_of(cluster: Cluster, base: Bundle) -> ActiveJudge:
     """Give what is in force at the beginning."""
-    return InForce(make(base), lambda engine: judge_of(cluster, engine))
+    return ActiveJudge(make(base), lambda engine: judge_of(cluster, engine))
 
 
 @asynccontextmanager
 async def follow(
     cluster: Cluster, place: Place | None = None, file: Path | None = None
-) -> AsyncIterator[Following]:
+) -> AsyncIterator[BundleWatch]:
     """Follow until the end, from the built-in bundle, or a file's."""
     source = FileSource(file) if file else None
     base = source.read() if source else read_bundle(BUILT_IN_BUNDLE)
     bundles = Bundles(first_of(cluster, base), _make, read_bundle(BUILT_IN_BUNDLE))
-    found = Following(bundles, base, source, name="gate-0", poll_s=0.02)
+    found = BundleWatch(bundles, base, source, name="gate-0", poll_s=0.02)
     if place is not None:
         place.wake = found.wake
         found.heed(place)
@@ -109,7 +108,7 @@ async def until(condition: Callable[[], object]) -> None:
             await asyncio.sleep(0.01)
 
 
-async def in_force(found: Following) -> str:
+async def in_force(found: BundleWatch) -> str:
     """Give the revision that a review is judged by."""
     decision = await found.bundles.in_force.validate(request(pod()), budget=10)
     return decision.policy_revision

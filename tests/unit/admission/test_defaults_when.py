@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from admission.profiles.defaults import fill
+from admission.profiles.defaults import fill_defaults
 from core.decision.decision import Verdict
 from core.decision.namespaces import Mode
 from core.decision.request import Kind, Operation, Phase
@@ -112,5 +112,5 @@ async def test_what_an_exception_excuses_is_not_filled_in(
     need = next(each for each in facts.pod.needs if each.privilege == privilege)
     pod_facts = msgspec.structs.replace(facts.pod, excused=(need,))
     excused = msgspec.structs.replace(facts, pod=pod_facts)
-    before, after = (str(fill(asked, each, "lax")) for each in (facts, excused))
+    before, after = (str(fill_defaults(asked, each, "lax")) for each in (facts, excused))
     assert (kept in before, kept in after) == (True, False)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from admission.approvals.exceptions import naming
+from admission.approvals.exceptions import find_naming
 from admission.gather import Gatherer
 from admission.judge import Judge
 from core.approvals.approvals import account_of
@@ -239,7 +239,7 @@ def _deployment() -> PolicyException:
 )
 def test_a_pod_is_meant_by_its_root(root: RootWorkload | None, named: bool) -> None:  # noqa: FBT001
     """By group, kind and name; not where somebody else is noted on the way to it."""
-    assert bool(naming([_deployment()], request(pod(), name="llama-x"), root)) is named
+    assert bool(find_naming([_deployment()], request(pod(), name="llama-x"), root)) is named
 
 
 @pytest.mark.parametrize(
@@ -253,4 +253,4 @@ def test_a_pod_is_meant_by_its_root(root: RootWorkload | None, named: bool) -> N
 )
 def test_a_workload_is_meant_in_its_version(kind: Kind, name: str, named: bool) -> None:  # noqa: FBT001
     """What is submitted in another version, or has no name yet, is not named."""
-    assert bool(naming([_deployment()], request(pod(), kind=kind, name=name), None)) is named
+    assert bool(find_naming([_deployment()], request(pod(), kind=kind, name=name), None)) is named

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from admission.explain.change import Change
+from admission.explain.changes import Change
 from admission.explain.explanation import Explanation, explain
 from core.decision.document import DecisionSource
 from core.decision.request import Request

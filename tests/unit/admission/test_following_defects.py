@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from admission.bundles import watch
-from admission.bundles.active import Bundles, Read
-from admission.bundles.watch import Following
+from admission.bundles.active import Bundles, ReadBundle
+from admission.bundles.watch import BundleWatch
 from core.base.errors import EngineAwayError
 from core.cluster import Cluster
 from core.policy_bundles import BASE, LONGEST_PROBLEM, PublishedBundle
@@ -166,7 +166,7 @@ async def test_a_file_is_followed_again_after_a_defect(
     file.write_bytes(FIRST)
     load, failing = Bundles.load, [True]
 
-    async def broken(bundles: Bundles, name: str, read: Read) -> bool:
+    async def broken(bundles: Bundles, name: str, read: ReadBundle) -> bool:
         if failing:
             raise LookupError("a defect")
         return await load(bundles, name, read)
@@ -196,7 +196,7 @@ async def test_a_defect_that_comes_again_is_tried_more_and_more_seldom(
             raise asyncio.CancelledError
 
     built_in = read_bundle(BUILT_IN_BUNDLE)
-    found = Following(Bundles(first_of(cluster, built_in), followed.make, built_in), built_in)
+    found = BundleWatch(Bundles(first_of(cluster, built_in), followed.make, built_in), built_in)
     found.heed(Place(None))
 
     async def broken() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from admission.replay.inputs import names_in, read_inputs
+from admission.replay.evaluation import find_group_names, read_inputs
 from audit.ledger.records.recorder import LedgerRecorder
 from core.decision.decision import Decision
 from core.decision.document import decode_document
@@ -115,7 +115,7 @@ async def test_what_a_rule_compares_groups_with_is_found_again(
 ) -> None:
     """By the texts of the candidate; a name that stands nowhere in it stays what it is."""
     evidence = (await decide(folder.cluster(), site, request(labelled(pod()), CAROL))).evidence
-    names = names_in(['x := "researchers"\ny := `raw`'])
+    names = find_group_names(['x := "researchers"\ny := `raw`'])
     inputs = read_inputs("Pod", evidence.projection, evidence.context, b"", names, asked=True)
     assert json.loads(inputs.contexts[0])["groups"] == ["researchers", "system:authenticated"]
     stays = read_inputs("Pod", evidence.projection, evidence.context, b"", {}, asked=True)

@@ -5,9 +5,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from admission.replay.differing import Effect, differences
-from admission.replay.evaluation import Said
-from admission.replay.outcomes import End, Ground, Standing, Unknown, standing
+from admission.replay.evaluation import BundleAnswer
+from admission.replay.outcomes import (
+    BundleEffect,
+    ReplayBase,
+    ReplayEnd,
+    ReplayOutcome,
+    UnknownReason,
+    compare_outcomes,
+    replay_decision,
+)
 from core.decision.decision import Action, Finding, Isolated, Need, Verdict
 from core.decision.document import AccessAnswer, Asked, DecisionDocument, Revisions, TriedProfile
 from kube.cluster.folder import FolderCluster, read_profiles
@@ -15,7 +22,7 @@ from policies import SHIPPED_PROFILES
 
 ALICE = "user:2bd806c97f0e00af"
 PROFILES = FolderCluster(None, shipped=read_profiles([SHIPPED_PROFILES])).profiles()
-GROUND = Ground(PROFILES, "base")
+GROUND = ReplayBase(PROFILES, "base")
 NETWORK = "host/network"
 PULLS = "image/from/docker.io/library"
 NEEDS = {PULLS: (1, "privileges/image/registry")}
@@ -59,15 +66,17 @@ def answer(profile: str, *, allowed: bool) -> AccessAnswer:
     return AccessAnswer(subject=ALICE, profile=profile, namespace="train", allowed=allowed)
 
 
-def said(*more: str, **fields: Any) -> Said:
+def said(*more: str, **fields: Any) -> BundleAnswer:
     """Give what a bundle says: that the Pod needs what every Pod does, and more."""
     needs = NEEDS | {each: (1, need(each).rule) for each in more}
-    return Said(needs=needs, **fields)
+    return BundleAnswer(needs=needs, **fields)
 
 
-def end(made: DecisionDocument, candidate: Said, base: Said | None = None) -> Standing | Unknown:
+def end(
+    made: DecisionDocument, candidate: BundleAnswer, base: BundleAnswer | None = None
+) -> ReplayOutcome | UnknownReason:
     """Give what becomes of it."""
-    return standing(made, candidate, base or said(), GROUND)
+    return replay_decision(made, candidate, base or said(), GROUND)
 
 
 REFUSED = said(site_denied=frozenset({SITE}))
@@ -75,11 +84,11 @@ REFUSED = said(site_denied=frozenset({SITE}))
 
 def test_what_a_rule_denies_is_refused_where_it_is_enforced() -> None:
     """And warned of elsewhere; an emergency lets it in."""
-    assert end(document(), REFUSED) == Standing(End.REFUSED, frozenset({SITE}))
+    assert end(document(), REFUSED) == ReplayOutcome(ReplayEnd.REFUSED, frozenset({SITE}))
     warns = end(document(mode="warn", if_enforced="admitted"), REFUSED)
-    assert warns == Standing(End.WARNED, frozenset({SITE}))
+    assert warns == ReplayOutcome(ReplayEnd.WARNED, frozenset({SITE}))
     broken = end(document(break_glass=["now@u"]), REFUSED)
-    assert broken == Standing(End.WARNED, frozenset({SITE}))
+    assert broken == ReplayOutcome(ReplayEnd.WARNED, frozenset({SITE}))
 
 
 def test_what_other_checks_said_stays() -> None:
@@ -87,30 +96,30 @@ def test_what_other_checks_said_stays() -> None:
     made = document(
         verdict=Verdict.DENY, allowed=False, findings=[finding("identity/risk"), finding(SITE)]
     )
-    assert end(made, said()) == Standing(End.REFUSED, frozenset({"identity/risk"}))
+    assert end(made, said()) == ReplayOutcome(ReplayEnd.REFUSED, frozenset({"identity/risk"}))
 
 
 def test_an_exception_that_was_used_still_excuses() -> None:
     """The base denies it and the record does not say so: that was excused."""
     made = document(exceptions=["labels@u"])
-    assert end(made, REFUSED, base=REFUSED) == Standing(End.ADMITTED)
-    other = standing(made, REFUSED, REFUSED, Ground(PROFILES, "another"))
-    assert other is Unknown.EXCUSED
+    assert end(made, REFUSED, base=REFUSED) == ReplayOutcome(ReplayEnd.ADMITTED)
+    other = replay_decision(made, REFUSED, REFUSED, ReplayBase(PROFILES, "another"))
+    assert other is UnknownReason.EXCUSED
 
 
 def test_more_needs_are_judged_by_the_rights_of_then() -> None:
     """A profile that covers them is enough where its right was asked and given."""
     more = said(NETWORK)
     allowed = document(access_reviews=[answer("pss-privileged", allowed=True)])
-    assert end(allowed, more) == Standing(End.ADMITTED)
+    assert end(allowed, more) == ReplayOutcome(ReplayEnd.ADMITTED)
     refused = document(
         access_reviews=[
             *(answer(each.name, allowed=False) for each in PROFILES.ordered),
             answer("pss-restricted", allowed=True),
         ]
     )
-    assert end(refused, more) == Standing(End.REFUSED, frozenset({"privileges/host"}))
-    assert end(document(), more) is Unknown.RIGHTS
+    assert end(refused, more) == ReplayOutcome(ReplayEnd.REFUSED, frozenset({"privileges/host"}))
+    assert end(document(), more) is UnknownReason.RIGHTS
 
 
 def test_fewer_needs_are_admitted_by_a_profile_of_then() -> None:
@@ -124,21 +133,23 @@ def test_fewer_needs_are_admitted_by_a_profile_of_then() -> None:
     )
     base, candidate = said(NETWORK), said()
     was, becomes = (end(made, each, base=base) for each in (base, candidate))
-    assert isinstance(was, Standing)
-    assert isinstance(becomes, Standing)
-    assert differences(was, becomes) == {Effect.NEWLY_ADMITTED: frozenset({"privileges/host"})}
+    assert isinstance(was, ReplayOutcome)
+    assert isinstance(becomes, ReplayOutcome)
+    assert compare_outcomes(was, becomes) == {
+        BundleEffect.NEWLY_ADMITTED: frozenset({"privileges/host"})
+    }
 
 
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"verdict": Verdict.ERROR, "error_kind": "deadline"}, Unknown.NOT_JUDGED),
-        ({"more_needs": 3}, Unknown.CUT),
-        ({"more_access_reviews": 3}, Unknown.CUT),
-        ({"tried": [TriedProfile(profile="ours")]}, Unknown.PROFILES),
+        ({"verdict": Verdict.ERROR, "error_kind": "deadline"}, UnknownReason.NOT_JUDGED),
+        ({"more_needs": 3}, UnknownReason.CUT),
+        ({"more_access_reviews": 3}, UnknownReason.CUT),
+        ({"tried": [TriedProfile(profile="ours")]}, UnknownReason.PROFILES),
     ],
 )
-def test_what_cannot_be_known_is_said(change: dict[str, Any], why: Unknown) -> None:
+def test_what_cannot_be_known_is_said(change: dict[str, Any], why: UnknownReason) -> None:
     """Never taken for an admission."""
     assert end(document(**change), said(NETWORK)) is why
 
@@ -147,13 +158,13 @@ def test_needs_of_another_bundle_in_a_template_are_not_known() -> None:
     """A template may leave open what it needs, and only the bundle of then shows where."""
     asked = msgspec.structs.replace(document().request, kind="Job", group="batch")
     made = document(request=asked, revisions=Revisions(policy="older"))
-    assert end(made, said(NETWORK)) is Unknown.PARTIAL
-    assert end(made, said()) == Standing(End.ADMITTED)
+    assert end(made, said(NETWORK)) is UnknownReason.PARTIAL
+    assert end(made, said()) == ReplayOutcome(ReplayEnd.ADMITTED)
 
 
 def test_what_a_template_leaves_open_does_not_count() -> None:
     """The bundle of then found it too, and it did not count."""
-    assert end(document(), said(NETWORK), base=said(NETWORK)) == Standing(End.ADMITTED)
+    assert end(document(), said(NETWORK), base=said(NETWORK)) == ReplayOutcome(ReplayEnd.ADMITTED)
 
 
 def test_a_ceiling_still_holds() -> None:
@@ -161,7 +172,9 @@ def test_a_ceiling_still_holds() -> None:
     made = document(
         ceiling=["pss-restricted"], access_reviews=[answer("pss-privileged", allowed=True)]
     )
-    assert end(made, said(NETWORK)) == Standing(End.REFUSED, frozenset({"privileges/host"}))
+    assert end(made, said(NETWORK)) == ReplayOutcome(
+        ReplayEnd.REFUSED, frozenset({"privileges/host"})
+    )
 
 
 def test_a_score_that_reaches_the_threshold_sandboxes() -> None:
@@ -171,25 +184,25 @@ def test_a_score_that_reaches_the_threshold_sandboxes() -> None:
         end(made, said(score=10), said(score=10)),
         end(made, said(score=30), said(score=10)),
     )
-    assert isinstance(was, Standing)
-    assert isinstance(becomes, Standing)
-    assert differences(was, becomes) == {Effect.NEWLY_SANDBOXED: frozenset()}
+    assert isinstance(was, ReplayOutcome)
+    assert isinstance(becomes, ReplayOutcome)
+    assert compare_outcomes(was, becomes) == {BundleEffect.NEWLY_SANDBOXED: frozenset()}
 
 
 def test_what_is_not_enforced_is_told_apart() -> None:
     """Nothing is refused there, and would be if it enforced."""
     made = document(mode="audit", if_enforced="admitted")
     was, becomes = end(made, said()), end(made, REFUSED)
-    assert isinstance(was, Standing)
-    assert isinstance(becomes, Standing)
-    assert differences(was, becomes) == {Effect.WOULD_REFUSE: frozenset({SITE})}
+    assert isinstance(was, ReplayOutcome)
+    assert isinstance(becomes, ReplayOutcome)
+    assert compare_outcomes(was, becomes) == {BundleEffect.WOULD_REFUSE: frozenset({SITE})}
 
 
 def test_warnings_come_and_go() -> None:
     """By rule."""
-    was = Standing(End.WARNED, warning=frozenset({"rules/a/a"}))
-    becomes = Standing(End.WARNED, warning=frozenset({"rules/a/b"}))
-    assert differences(was, becomes) == {
-        Effect.NEWLY_WARNED: frozenset({"rules/a/b"}),
-        Effect.NO_LONGER_WARNED: frozenset({"rules/a/a"}),
+    was = ReplayOutcome(ReplayEnd.WARNED, warning=frozenset({"rules/a/a"}))
+    becomes = ReplayOutcome(ReplayEnd.WARNED, warning=frozenset({"rules/a/b"}))
+    assert compare_outcomes(was, becomes) == {
+        BundleEffect.NEWLY_WARNED: frozenset({"rules/a/b"}),
+        BundleEffect.NO_LONGER_WARNED: frozenset({"rules/a/a"}),
     }

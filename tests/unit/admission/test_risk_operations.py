@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from admission.risk.risky_operations import of_own_kind, of_what_is_read
+from admission.risk.facts import operation_of_object, operation_of_own_kind
 from core.base.errors import NotSyncedError
 from core.decision.decision import Action, Verdict
 from core.decision.request import Kind, Operation, Request
@@ -96,7 +96,7 @@ def approval(kind: str = "Approval") -> dict[str, Any]:
 )
 def test_what_is_read_is_of_one_class(asks: Request, expected: OperationClass) -> None:
     """Whatever enters what runs is one class, a debug container too."""
-    assert of_what_is_read(asks) is expected
+    assert operation_of_object(asks) is expected
 
 
 @pytest.mark.parametrize(
@@ -115,13 +115,13 @@ def test_own_kinds_are_of_one_class_where_they_change(
     made: dict[str, Any], expected: OperationClass
 ) -> None:
     """A label, a status and a finalizer are no change; of another group it is nothing."""
-    assert of_own_kind(own(made)) is expected
+    assert operation_of_own_kind(own(made)) is expected
     changed = made | {"spec": {**made["spec"], "reason": "another"}}
-    assert of_own_kind(own(changed, old=made)) is expected
+    assert operation_of_own_kind(own(changed, old=made)) is expected
     labelled = made | {"metadata": {**made["metadata"], "labels": {"a": "b"}}}
-    assert of_own_kind(own(labelled, old=made)) is None
+    assert operation_of_own_kind(own(labelled, old=made)) is None
     other = Kind(made["kind"], "v1", "example.com")
-    assert of_own_kind(request(made, CAROL, kind=other)) is None
+    assert operation_of_own_kind(request(made, CAROL, kind=other)) is None
 
 
 def test_what_cannot_be_read_may_change_something() -> None:
@@ -133,7 +133,7 @@ def test_what_cannot_be_read_may_change_something() -> None:
         operation=Operation.UPDATE,
         kind=Kind("PolicyException", "v1alpha1", "sallyport.dev"),
     )
-    assert of_own_kind(asks) is OperationClass.ASK
+    assert operation_of_own_kind(asks) is OperationClass.ASK
 
 
 @pytest.mark.parametrize(

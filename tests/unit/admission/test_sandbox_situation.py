@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from admission.model.facts import Facts, RiskFacts
-from admission.objects.situation import Situations
+from admission.objects.evaluation import PolicyContexts
 from core.decision.decision import Verdict
 from core.decision.namespaces import Namespace
 from core.kubernetes.pod import Pod
@@ -132,7 +132,7 @@ def _situation(
     **labels: str,
 ) -> Any:
     """Give the context of a Pod's creation as policies see it."""
-    situations = Situations(Watched(folder.cluster(), lost=lost), kind_of, lambda: NOW, 60.0)
+    situations = PolicyContexts(Watched(folder.cluster(), lost=lost), kind_of, lambda: NOW, 60.0)
     asked = msgspec.structs.replace(request(pod()), subject=subject)
     facts = Facts(ProfileSet("r", ()), "", {}, namespace=Namespace("train", labels), risk=risk)
     context = situations.context(asked, facts, situations.seen(asked, Pod(), mode))

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from admission.bundles.in_force import InForce
+from admission.bundles.active import ActiveJudge
 from admission.judge import Judge
 from core.cluster import Cluster
 from core.decision.decision import Decision, Verdict
@@ -23,13 +23,13 @@ def cluster(folder: Folder) -> Cluster:
     return folder.namespace("train").cluster()
 
 
-def in_force(cluster: Cluster, engine: RememberingEngine) -> InForce:
+def in_force(cluster: Cluster, engine: RememberingEngine) -> ActiveJudge:
     """Begin with an engine."""
 
     def make(of: RememberingEngine) -> Judge:
         return judge_of(cluster, of)
 
-    return InForce(engine, make)
+    return ActiveJudge(engine, make)
 
 
 def speaks_of(decision: Decision) -> set[str]:

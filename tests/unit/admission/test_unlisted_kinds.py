@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from admission.objects.unlisted import MISSHAPEN, NO_TEMPLATE, OWNED
+from admission.objects.workloads import MISSHAPEN, NO_TEMPLATE, OWNED_BY_ANOTHER
 from core.decision.decision import Decision, Verdict
 from core.decision.request import Kind, Operation, Phase
 from core.people.subject import Subject
@@ -106,7 +106,7 @@ async def test_an_update_counts_where_it_changes_a_template(
     [
         ({"metadata": {"name": "w"}, "spec": {"size": 1}}, NO_TEMPLATE),
         ({"metadata": {"name": "w"}}, NO_TEMPLATE),
-        (widget(above=OWNER, hostNetwork=True), OWNED),
+        (widget(above=OWNER, hostNetwork=True), OWNED_BY_ANOTHER),
         (widget(hostNetwork=True, volumes="none"), MISSHAPEN),
     ],
 )

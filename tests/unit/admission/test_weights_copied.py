@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from admission.weights.weighing_copies import against_copy
+from admission.weights.volumes import copy_findings
 from core.base.errors import NotSyncedError
 from core.decision.decision import Verdict
 from core.decision.request import Kind, Operation, Request
@@ -159,9 +159,9 @@ def test_not_to_know_the_stores_is_an_error() -> None:
 
     for source in (WEIGHTS, RESTORED):
         with pytest.raises(NotSyncedError, match="WeightStore new cannot be read"):
-            against_copy(asks(claim(dataSource=source)), kept_in, stores)
+            copy_findings(asks(claim(dataSource=source)), kept_in, stores)
     of_disk = asks(claim(dataSource=WEIGHTS | {"name": "disk"}))
-    assert not against_copy(of_disk, kept_in, stores)
+    assert not copy_findings(of_disk, kept_in, stores)
 
 
 @pytest.mark.parametrize("source", [{"dataSource": "weights"}, {"dataSourceRef": {"name": 1}}])

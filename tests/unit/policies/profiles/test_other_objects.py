@@ -10,7 +10,7 @@ import pytest
 
 from admission.model.facts import Facts
 from admission.model.judged_object import Reading
-from admission.objects.reader import Reader
+from admission.objects.reader import ObjectReader
 from core.kubernetes import pod as k8s
 from core.kubernetes.persistent_volumes import parse_persistent_volume
 from core.profiles.container_profiles import ProfileSet
@@ -112,7 +112,7 @@ def claiming(tmp_path: Path) -> Claiming:
             *pod["spec"].get("volumes", ()),
             {"name": "data", "persistentVolumeClaim": {"claimName": "data"}},
         ]
-        reader = Reader(FolderCluster(tmp_path), Controllers())
+        reader = ObjectReader(FolderCluster(tmp_path), Controllers())
         reading = reader.read(request(pod, namespace="train"), Facts(ProfileSet("", ()), "", {}))
         assert isinstance(reading, Reading)
         return reading.parts[0].projection
