@@ -17,12 +17,12 @@ from admission.model.candidates import candidates
 from admission.model.facts import Facts
 from admission.model.messages import refusal_message
 from admission.profiles.access_reviews import ProfileRights
+from app.settings.root import Settings
+from app.wiring import make_engine, make_judge, modes_of
 from audit.ledger.records.frames import FrameKind, decision_frame_id
 from audit.ledger.spool.queue import Spool, SpoolSettings
 from bench.reviews import GANG, USUAL, Pods
 from bench.servers import stage_cluster
-from cli.parts import make_engine, make_judge, modes_of
-from cli.settings import Settings
 from core.decision.decision import Decision
 from core.decision.document import encode_document
 from core.decision.document_builder import build_document

@@ -19,12 +19,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from app.processes.auditor.weight_sources import named_sources
 from audit.access.ingest.pipeline import slow_garbage_collection
 from audit.access.sources.merger import SourceMerger
 from audit.ledger.store.store import Store
 from bench.servers import ROOT
 from bench.weight_ingest_evidence import write_evidence
-from cli.weight_sources import named_sources
 from tests.harness.postgres import Postgres, require_postgres
 from tests.harness.storage_logs import lines
 from tests.unit.audit.weights.ingest.world import CLUSTER, cluster, ingest_of

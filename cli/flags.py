@@ -8,7 +8,7 @@ import typer
 from cli.output import Format
 
 if TYPE_CHECKING:
-    from cli.settings import Settings
+    from app.settings.root import Settings
 
 
 ClusterFlag = Annotated[
@@ -40,7 +40,7 @@ def read_flags(config: Path | None, *, ledger: str | None = None, **flags: Any) 
     Raises:
         SettingsError: naming the setting that is wrong.
     """
-    from cli.settings import read_settings  # noqa: PLC0415 (keeps --help and completion quick)
+    from app.settings.root import read_settings  # noqa: PLC0415 (keeps --help and completion quick)
 
     url = None if ledger is None else {"url": ledger}
     return read_settings(config, {**flags, "ledger": url})

@@ -7,24 +7,24 @@ import typer
 from typer.exceptions import TyperException
 
 from cli import exits
-from cli.approve_command import APPROVE, approve
-from cli.certs import app as certs_app
-from cli.decisions_command import DECISIONS, decisions
-from cli.egress import app as egress_app
-from cli.explain_command import EXPLAIN, explain
-from cli.ledger_app import app as ledger_app
-from cli.policy import app as policy_app
-from cli.processes import AUDITOR, CONTROL, GATE, RUN, auditor, control, gate, run
-from cli.profile import app as profile_app
-from cli.report import REPORT, report
-from cli.review_command import REVIEW, review
-from cli.risk import app as risk_app
-from cli.rollout import app as rollout_app
-from cli.sandbox import app as sandbox_app
+from cli.approve.command import APPROVE, approve
+from cli.certs.command import app as certs_app
+from cli.decisions.command import DECISIONS, decisions
+from cli.egress.command import app as egress_app
+from cli.explain.command import EXPLAIN, explain
+from cli.ledger.command import app as ledger_app
+from cli.policy.command import app as policy_app
+from cli.processes.command import AUDITOR, CONTROL, GATE, RUN, auditor, control, gate, run
+from cli.profile.command import app as profile_app
+from cli.report.command import REPORT, report
+from cli.review.command import REVIEW, review
+from cli.risk.command import app as risk_app
+from cli.rollout.command import app as rollout_app
+from cli.sandbox.command import app as sandbox_app
 from cli.text import safe_text
-from cli.verify_command import VERIFY, verify
-from cli.weights import app as weights_app
-from cli.who_can import app as who_can_app
+from cli.verify.command import VERIFY, verify
+from cli.weights.command import app as weights_app
+from cli.who_can.command import app as who_can_app
 from core.base.errors import SallyportError, SettingsError
 
 ROOT = """**Examples**

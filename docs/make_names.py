@@ -14,6 +14,7 @@ from pydantic_core import PydanticUndefined
 
 from admission.bundles.active import BundleCounts
 from admission.bundles.shadow import Shadow
+from app.settings.root import Settings
 from audit.access.ingest.metrics import WeightsCollector
 from audit.behaviour.metrics import BehaviourCollector
 from audit.clients.auditor import AuditorChannel
@@ -23,7 +24,6 @@ from audit.ledger.records.destination import Receipt
 from audit.ledger.spool.metrics import ReceiverCollector, SpoolCollector
 from audit.ledger.spool.queue import SpoolStatus
 from audit.ledger.spool.shipper import ShipperStatus
-from cli.settings import Settings
 from control.approval_events import ApprovalEvents
 from control.backstop import BackstopMetrics
 from control.bundles.activation import BundleActivation

@@ -10,37 +10,37 @@ from typing import Any
 
 import msgspec
 
-from cli.formats.difference import FORMAT as DIFFERENCE
-from cli.formats.difference import Difference
-from cli.policy_benching import FORMAT as POLICY_BENCH
-from cli.policy_benching import Benched
-from cli.policy_linting import FORMAT as POLICY_LINT
-from cli.policy_linting import Linted
-from cli.policy_made import FORMAT as POLICY_MADE
-from cli.policy_made import Activation, Begun, MadeBundle
-from cli.policy_published import FORMAT as POLICY_STATUS
-from cli.policy_published import Standing
-from cli.policy_testing import FORMAT as POLICY_TEST
-from cli.policy_testing import Tested
-from cli.replaying.counts import FORMAT as REPLAY
-from cli.replaying.counts import Replayed
-from cli.results import Reviewed
-from cli.risk_show import FORMAT as RISK_SHOW
-from cli.risk_show import Shown
-from cli.risk_status import FORMAT as RISK_STATUS
-from cli.risk_status import Status
-from cli.risk_table import FORMAT as RISK_TABLE
-from cli.risk_table import Matrix
-from cli.rollout_plan import FORMAT as ROLLOUT_PLAN
-from cli.rollout_plan import Plan
-from cli.rollout_set import FORMAT as ROLLOUT_SET
-from cli.rollout_set import Answer
-from cli.rollout_standing import FORMAT as ROLLOUT_STATUS
-from cli.rollout_standing import Status as RolloutStatus
-from cli.sandbox_report import FORMAT as SANDBOX_REPORT
-from cli.sandbox_report import Report
-from cli.shadow_status import FORMAT as SHADOW
-from cli.shadow_status import ShadowStatus
+from cli.policy.bench.run import FORMAT as POLICY_BENCH
+from cli.policy.bench.run import Benched
+from cli.policy.lint.render import FORMAT as POLICY_LINT
+from cli.policy.lint.render import Linted
+from cli.policy.published.status import FORMAT as POLICY_STATUS
+from cli.policy.published.status import Standing
+from cli.policy.replay.counts import FORMAT as REPLAY
+from cli.policy.replay.counts import Replayed
+from cli.policy.shadow.status import FORMAT as SHADOW
+from cli.policy.shadow.status import ShadowStatus
+from cli.policy.test.run import FORMAT as POLICY_TEST
+from cli.policy.test.run import Tested
+from cli.policy.types import FORMAT as POLICY_MADE
+from cli.policy.types import Activation, Begun, MadeBundle
+from cli.review.difference import FORMAT as DIFFERENCE
+from cli.review.difference import Difference
+from cli.risk.show import FORMAT as RISK_SHOW
+from cli.risk.show import Shown
+from cli.risk.status import FORMAT as RISK_STATUS
+from cli.risk.status import Status
+from cli.risk.table import FORMAT as RISK_TABLE
+from cli.risk.table import Matrix
+from cli.rollout.plan import FORMAT as ROLLOUT_PLAN
+from cli.rollout.plan import Plan
+from cli.rollout.set import FORMAT as ROLLOUT_SET
+from cli.rollout.set import Answer
+from cli.rollout.verdicts import FORMAT as ROLLOUT_STATUS
+from cli.rollout.verdicts import Status as RolloutStatus
+from cli.sandbox.run import FORMAT as SANDBOX_REPORT
+from cli.sandbox.run import Report
+from cli.shared.results import Reviewed
 from core.decision.document import FORMAT as DECISION
 from core.decision.document import DecisionDocument
 from core.risk.look_back import FORMAT as LOOK_BACK

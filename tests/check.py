@@ -14,7 +14,7 @@ from tests.tools.provide import CannotProvideError, provide
 
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
-ROOMS = "admission audit certs cli control core egress identity kube policies sandbox webhooks"
+ROOMS = "admission app audit certs cli control core egress identity kube policies sandbox webhooks"
 CODE = [*ROOMS.split(), "bench", "deploy", "docs", "tests"]
 
 LICENCES = {

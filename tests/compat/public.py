@@ -19,12 +19,12 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 from sqlalchemy.schema import CreateIndex, CreateTable
 
+from app.settings.root import Settings
 from audit.access.detections.catalogue import DETECTIONS
 from audit.ledger.store.store import Store
 from audit.ledger.store.tables import METADATA
 from cli import exits
 from cli.main import app
-from cli.settings import Settings
 from core.base import names
 from docs.make_names import _registry
 from docs.make_schemas import SCHEMAS

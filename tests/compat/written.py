@@ -13,22 +13,22 @@ from audit.access.reads_protocol import ReadsPage
 from audit.ledger.log.verdict import Verdict
 from audit.ledger.server.acts_protocol import ActsPage
 from audit.reports.model import Report
-from cli.approve import Answer as Approved
-from cli.certs_status import Status as CertificatesStatus
-from cli.egress_release import Released
-from cli.egress_suggest import Answer as SuggestedEgress
-from cli.egress_verify import Verified as VerifiedEgress
-from cli.ledger_keys import PublicKey
-from cli.ledger_verify import CheckedProof
-from cli.policy_cases import JudgedCase
-from cli.profile_check import Checked
-from cli.profile_diff import Difference as ProfileDifference
-from cli.profile_suggest import Suggestion
-from cli.report_making import Made
-from cli.verify import Verified
-from cli.weights_access import Accesses
-from cli.weights_ingest import TakenIn
-from cli.who_can_use import Answer as WhoCanUse
+from cli.approve.run import Answer as Approved
+from cli.certs.run import Status as CertificatesStatus
+from cli.egress.release import Released
+from cli.egress.suggest import Answer as SuggestedEgress
+from cli.egress.verify import Verified as VerifiedEgress
+from cli.policy.cases import JudgedCase
+from cli.profile.check import Checked
+from cli.profile.diff import Difference as ProfileDifference
+from cli.profile.suggest import Suggestion
+from cli.report.run import Made
+from cli.shared.ledger_keys import PublicKey
+from cli.shared.ledger_verification import CheckedProof
+from cli.verify.run import Verified
+from cli.weights.access import Accesses
+from cli.weights.ingest import TakenIn
+from cli.who_can.run import Answer as WhoCanUse
 from core.decision.decision import Decision
 from core.sandbox.capacity import Capacity
 from docs.make_schemas import SCHEMAS

@@ -18,8 +18,8 @@ from typing import Any, Final
 import msgspec
 from prometheus_client import CollectorRegistry
 
-from cli.egress_control import make_egress
-from cli.settings import Settings
+from app.processes.control.egress import make_egress
+from app.settings.root import Settings
 from control.egress.loop import Egress
 from control.loop import LoopMetrics, RunningLoop
 from kube.client.connection import Connection

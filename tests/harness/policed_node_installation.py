@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from cli.control import LEASE
+from app.processes.control.process import LEASE
 from kube.leader.lease import RELEASED_S
 from tests.api.record.installation import Installation
 from tests.harness.client import Json, connect

@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import structlog
 
+from app.settings.root import Settings
+from app.wiring import make_engine, make_judge
 from audit.ledger.records.frames import Frame
 from audit.ledger.records.recorder import LedgerRecorder
 from audit.ledger.store.store import Store
-from cli.parts import make_engine, make_judge
-from cli.settings import Settings
 from core.cluster import Cluster
 from tests.harness.json_patch import apply_patch
 from tests.unit.admission.world import pod

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import pytest
 
+from app.settings.root import Settings, read_settings
 from cli import exits
-from cli.egress_render import render
-from cli.egress_verify import Verified, exit_code, verify
-from cli.settings import Settings, read_settings
+from cli.egress.render import render
+from cli.egress.verify import Verified, exit_code, verify
 from core.base import names
 from tests.api.egress.control.field import allowlist
 from tests.harness.client import Client, connect, read_objects

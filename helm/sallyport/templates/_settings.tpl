@@ -1,4 +1,4 @@
-{{/* The files of settings (cli/settings.py), one for each process. */}}
+{{/* The files of settings (app/settings/root.py), one for each process. */}}
 
 {{- define "sallyport.settings.common" -}}
 {{- with .Values.clusterId -}}

@@ -8,10 +8,10 @@ import pytest
 from prometheus_client import CollectorRegistry
 from rich.console import Console
 
+from app.settings.root import Settings
 from certs.rotation import RotationSettings
-from cli.certs_status import Status, exit_code, read_status
-from cli.certs_text import print_status
-from cli.settings import Settings
+from cli.certs.render import print_status
+from cli.certs.run import Status, exit_code, read_status
 from control.certificates.status import CertificateStatus
 from core.base.errors import ClusterError, SettingsError
 from kube.client.objects import Objects, open_objects

@@ -2,8 +2,8 @@
 
 import pytest
 
-from cli.egress_ground import default_deny_of
-from cli.settings_egress import Egress
+from app.egress_intents import default_deny_of
+from app.settings.egress import Egress
 from core.kubernetes.workload_kinds import WORKLOADS
 from core.people.subject import Subject
 from core.policy_bundles import GATES_NAME, HEAD_NAME, MOST_PARTS, SLOTS, part_name

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from cli.risk_text import shown_time
+from cli.risk.words import shown_time
 from core.risk.snapshot import SnapshotDraft
 from kube.client.objects import open_objects
 from kube.risk.store import RiskStore

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from cli.profile_check import check_profile
-from cli.profile_suggest import suggest_profile
-from cli.settings import Settings, read_settings
-from cli.who_can_use import Answer, list_users
+from app.settings.root import Settings, read_settings
+from cli.profile.check import check_profile
+from cli.profile.suggest import suggest_profile
+from cli.who_can.run import Answer, list_users
 from core.base.errors import ClusterError, NotSyncedError
 from identity.rights.holders import Holder, as_subject
 from identity.rights.who_can import who_can_use

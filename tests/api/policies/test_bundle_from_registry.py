@@ -11,7 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ed25519
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from cli.control import LEASE
+from app.processes.control.process import LEASE
 from policies.bundle.format import add_signature
 from policies.bundle.signatures import SigningKey
 from tests.api.policies.published import until

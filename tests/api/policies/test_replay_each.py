@@ -13,12 +13,12 @@ from typing import Any, Final
 import pytest
 
 from admission.replay.outcomes import ReplayEnd, ReplayOutcome
+from app.settings.root import Settings
+from app.settings.sections import Ledger
 from audit.ledger.store.decisions import DecisionQuery
 from audit.ledger.store.store import Store
-from cli.replaying import replay
-from cli.replaying.counts import Tallies
-from cli.settings import Settings
-from cli.settings_sections import Ledger
+from cli.policy.replay import run
+from cli.policy.replay.counts import Tallies
 from core.decision.decision import Action, Verdict
 from core.decision.document import DecisionDocument, decode_document
 from tests.harness.evidence import record
@@ -145,7 +145,7 @@ def test_each_decision_is_as_a_gate_with_the_candidate_makes_it(
 
     monkeypatch.setattr(Tallies, "compare", noting)
     settings = Settings(ledger=Ledger(url=was.ledger), cluster=tmp_path / "cluster")
-    found = asyncio.run(replay.replay(settings, replay.Asked(candidate, base, jobs=1)))
+    found = asyncio.run(run.replay(settings, run.Asked(candidate, base, jobs=1)))
     assert found.left == []
     beside, unlike, effects = 0, [], Counter[str]()
     for old, new, allowed in zip(was.ids, becomes.ids, becomes.allowed, strict=True):

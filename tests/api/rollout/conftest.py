@@ -9,8 +9,8 @@ from typing import Any, Final
 import pytest
 
 from cli.flags import read_flags
-from cli.rollout_standing import Standing, Status
-from cli.rollout_status import Asked, read_status
+from cli.rollout.status import Asked, read_status
+from cli.rollout.verdicts import Standing, Status
 from tests.api.record.installation import Installation, installed
 from tests.harness import rbac
 from tests.harness.client import ApiStatusError, Client, connect

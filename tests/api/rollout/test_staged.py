@@ -6,7 +6,7 @@ import random
 import time
 from typing import Final
 
-from cli.rollout_standing import Standing, Verdict
+from cli.rollout.verdicts import Standing, Verdict
 from tests.api.admission.objects import until_known
 from tests.api.record.installation import Installation
 from tests.api.rollout.conftest import PEOPLE, Rollout, refused

@@ -4,8 +4,8 @@ import pytest
 
 from cli import exits
 from cli.flags import read_flags
-from cli.verify import Verified, exit_code, verify
-from cli.verify_answers import Standing
+from cli.verify.answers import Standing
+from cli.verify.run import Verified, exit_code, verify
 from core.base.errors import SettingsError
 from core.decision.namespaces import Mode
 from tests.api.admission.objects import until_known

@@ -11,8 +11,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 from structlog.testing import capture_logs
 
 from admission.bundles.shadow import MOST_BYTES, MOST_WAITING, Shadow
-from cli.parts import make_engine
-from cli.settings import Settings
+from app.settings.root import Settings
+from app.wiring import make_engine
 from core.base.errors import BundleRefusedError
 from policies.bundle.format import Bundle, read_bundle
 from policies.engine.interface import Engine

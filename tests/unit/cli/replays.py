@@ -7,7 +7,7 @@ from typing import Any
 
 from admission.replay.outcomes import BundleEffect
 from audit.ledger.records.frames import Frame, FrameKind
-from cli.replaying.counts import ADVICE, FORMAT, Changed, Count, Left, Of, Replayed
+from cli.policy.replay.counts import ADVICE, FORMAT, Changed, Count, Left, Of, Replayed
 from core.decision.document import DecisionDocument, decode_document, encode_document
 from tests.harness.recorded_reviews import Frames, keep
 from tests.harness.replayed import Scene

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
-from cli.policy_checked import check
-from cli.settings import Settings
+from app.bundle_check import check
+from app.settings.root import Settings
 from core.base.errors import BundleRefusedError
 from core.policy_bundles import LONGEST_PROBLEM
 from policies import BUILT_IN_BUNDLE

@@ -1,6 +1,6 @@
 """What of a process's memory is moved into huge pages."""
 
-from cli.huge_pages import PAGE, private_memory, use_huge_pages
+from app.processes.gate.huge_pages import PAGE, private_memory, use_huge_pages
 
 MAPS = """\
 55d0c0000000-55d0c0600000 rw-p 00000000 00:00 0                          [heap]

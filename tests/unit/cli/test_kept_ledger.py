@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
+from app.processes.auditor import ledger as kept_ledger
+from app.processes.auditor.ledger import KeptLedger, open_kept_ledger
+from app.settings.root import read_settings
 from audit.ledger.log.head_publisher import HeadPublisher
 from audit.ledger.records.frames import Frame, FrameKind
 from audit.ledger.store.retention import RemovedCounts
 from audit.ledger.store.store import Store
-from cli import kept_ledger
-from cli.kept_ledger import KeptLedger, open_kept_ledger
-from cli.settings import read_settings
 from core.base.errors import LedgerError
 from tests.harness.postgres import Postgres, require_postgres
 from tests.unit.audit.store.conftest import clock

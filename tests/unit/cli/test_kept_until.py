@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from app.processes.control.record import MARGIN_S, KeptUntil
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.spool.queue import Spool
-from cli.record_control import MARGIN_S, KeptUntil
 from tests.api.kube.objects import wait_for
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.settings import read_settings
+from app.settings.root import read_settings
 from core.base.errors import SettingsError
 
 

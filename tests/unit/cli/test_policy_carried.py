@@ -9,9 +9,9 @@ import jsonschema
 import msgspec
 import pytest
 
-from cli import policy_carrying
-from cli.policy_checked import check
-from cli.settings import Settings
+from app.bundle_check import check
+from app.settings.root import Settings
+from cli.policy.build import bundle_cases
 from core.base.errors import BundleRefusedError
 from policies.bundle.format import (
     FORMAT,
@@ -103,14 +103,14 @@ def test_what_is_left_out_is_told(author: Run, acme: Path, monkeypatch: pytest.M
     large = REFUSED.replace("name: a}, spec", "name: a, annotations: {a: b}}, spec")
     large = large.replace("name: a, image: a", "name: b, image: a")
     write(acme / "cases", {"other.yaml": other, "z.yaml": large})
-    monkeypatch.setattr(policy_carrying, "MOST_CASES", 2)
+    monkeypatch.setattr(bundle_cases, "MOST_CASES", 2)
     said = built(author, acme)
     assert said["cases"] == 2
     assert [(Path(each["file"]).name, each["why"]) for each in said["leftOut"]] == [
         ("other.yaml", "it chooses other rules or parameters than --rules"),
         ("z.yaml", "a bundle carries at most 200 cases of 1024 KiB together"),
     ]
-    monkeypatch.setattr(policy_carrying, "MOST_BYTES", 100)
+    monkeypatch.setattr(bundle_cases, "MOST_BYTES", 100)
     said = built(author, acme)
     assert (said["cases"], len(said["leftOut"])) == (0, 4)
 
@@ -138,13 +138,13 @@ def test_no_more_cases_are_carried_than_may_be(
     made = "name: several\nwhy: It asks twice.\nobject: " + pods
     several = f"{made}\nexpect: deny\nfindings: [{{rule: labels/team}}]\n"
     write(acme / "cases", {"several.yaml": several})
-    monkeypatch.setattr(policy_carrying, "MOST_CASES", 3)
+    monkeypatch.setattr(bundle_cases, "MOST_CASES", 3)
     said = built(author, acme)
     assert (said["cases"], [each["name"] for each in said["leftOut"]]) == (2, ["several"])
-    monkeypatch.setattr(policy_carrying, "MOST_CASES", 4)
+    monkeypatch.setattr(bundle_cases, "MOST_CASES", 4)
     assert built(author, acme)["cases"] == 4
     check((acme / "b.tar.gz").read_bytes(), "b", Settings())
-    monkeypatch.setattr(policy_carrying, "MOST_CASES", 2)
+    monkeypatch.setattr(bundle_cases, "MOST_CASES", 2)
     write(acme / "cases", {"several.yaml": several.replace("expect: deny", "expect: warn")})
     assert "the case 'several' is deny, and expects warn" in built(author, acme, code=2)
 

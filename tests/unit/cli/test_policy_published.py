@@ -13,10 +13,10 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from cli.policy_bundles import print_standing
-from cli.policy_published import standing_of
-from cli.policy_wanting import change, wait_until_active, want_previous
-from cli.settings import Settings
+from app.settings.root import Settings
+from cli.policy.published.activation import change, wait_until_active, want_previous
+from cli.policy.published.command import print_standing
+from cli.policy.published.status import standing_of
 from core.base.errors import BundleRefusedError, ClusterError, SettingsError
 from core.policy_bundles import BASE, CONTROL, BundleHead, GateAnnouncement, PublishedBundle
 from kube.bundles.store import BundleStore, with_active
@@ -194,7 +194,7 @@ def in_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def opened(_: Settings) -> AsyncIterator[BundleStore]:
         yield await published(BundleHead(turn=5, wanted=NOW, active=NOW, bundles=BUNDLES))
 
-    monkeypatch.setattr("cli.policy_published.open_store", opened)
+    monkeypatch.setattr("cli.policy.published.status.open_store", opened)
     monkeypatch.chdir(tmp_path)
 
 

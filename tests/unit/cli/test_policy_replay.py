@@ -10,10 +10,10 @@ import msgspec
 import pytest
 from prometheus_client import CollectorRegistry
 
-from cli.replaying.embedded import ONLY_EMBEDDED
-from cli.settings import Settings
-from cli.settings_shadow import Shadow
-from cli.shadow import open_shadow
+from app.embedded import ONLY_EMBEDDED
+from app.processes.gate.shadow import open_shadow
+from app.settings.root import Settings
+from app.settings.settings_shadow import Shadow
 from core.decision.decision import Verdict
 from core.decision.document import DecisionDocument
 from policies import BUILT_IN_REGO

@@ -13,8 +13,8 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from admission.bundles.shadow import Shadow
-from cli import shadow_asking
-from cli.shadow_asking import read_metrics
+from cli.policy.shadow import gate_metrics
+from cli.policy.shadow.gate_metrics import read_metrics
 from tests.unit.cli.conftest import Run
 from webhooks.bundle_metrics import ShadowCollector
 
@@ -150,7 +150,7 @@ def test_an_answer_that_trickles_is_given_up() -> None:
 
 def test_an_answer_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut off, it would be read as if it were all."""
-    monkeypatch.setattr(shadow_asking, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(gate_metrics, "MOST_BYTES", 1 << 20)
     piece = b"# x\n" * 1024
     for url in answered(b"HTTP/1.1 200 OK\r\n\r\n", *(piece,) * 300):
         assert read_metrics(url, seconds=60.0) == ([], "its answer is larger than 1 MiB")

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from cli import recording as module
-from cli.recording import Recording, cluster_id, known, open_recording
-from cli.settings import Settings
+from app import recorder as module
+from app.recorder import Recording, cluster_id, known, open_recording
+from app.settings.root import Settings
 from core.base.errors import NotSyncedError
 from kube.cluster.folder import FolderCluster
 from tests.unit.audit.auditor import Memory

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from admission.replay.outcomes import BundleEffect
-from cli.replaying.counts import Count, Left, Tallies
-from cli.replaying.page import page
-from cli.replaying.pictures import bars, columns
+from cli.policy.replay.counts import Count, Left, Tallies
+from cli.policy.replay.page import page
+from cli.policy.replay.pictures import bars, columns
 from core.base.ids import uuid7
 from core.base.times import milliseconds_of
 from tests.harness.pages import parsed, require_closed, require_readable

@@ -8,8 +8,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from jsonschema import Draft202012Validator
 
-from cli.results import Result, Reviewed
-from cli.review_diff import compare
+from cli.review.diff import compare
+from cli.shared.results import Result, Reviewed
 from core.decision.decision import Action, Finding, Verdict
 from tests.unit.cli.conftest import Done, Run
 from tests.unit.cli.manifests import BAD, BROKEN, CONFIG_MAP, GOOD, cluster, pod, write

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cli.parts import make_engine, make_judge
-from cli.settings import Settings, read_settings
-from cli.settings_sections import Sandbox
+from app.settings.root import Settings, read_settings
+from app.settings.sections import Sandbox
+from app.wiring import make_engine, make_judge
 from core.base.errors import SettingsError
 from kube.cluster.folder import FolderCluster
 from policies import SHIPPED_PROFILES

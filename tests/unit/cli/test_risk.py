@@ -7,12 +7,12 @@ import msgspec
 import pytest
 from rich.console import Console
 
+from app.settings.identity import Identity
 from cli.output import make_console
-from cli.risk_reading import freshness_of
-from cli.risk_show import Asked, Shown, make_shown, principal_named, print_shown
-from cli.risk_status import Status, exit_code, make_status, print_status
-from cli.risk_table import Wanted, make_matrix, print_matrix
-from cli.settings_identity import Identity
+from cli.risk.show import Asked, Shown, make_shown, principal_named, print_shown
+from cli.risk.snapshot import freshness_of
+from cli.risk.status import Status, exit_code, make_status, print_status
+from cli.risk.table import Wanted, make_matrix, print_matrix
 from core.base.errors import SettingsError
 from core.cluster import SignIn
 from core.risk.model import (

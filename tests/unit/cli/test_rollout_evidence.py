@@ -7,9 +7,9 @@ from typing import Any, Final
 import pytest
 
 from audit.ledger.store.store import Store
-from cli.rollout_plan import plan_of
-from cli.rollout_reading import Evidence, EvidenceReader, Period
-from cli.rollout_standing import Standing, Status, Verdict, exit_code, standing_of, workloads_of
+from cli.rollout.evidence import Evidence, EvidenceReader, Period
+from cli.rollout.plan import plan_of
+from cli.rollout.verdicts import Standing, Status, Verdict, exit_code, standing_of, workloads_of
 from core.decision.decision import Running
 from core.decision.decision import Verdict as Decided
 from core.decision.document import DecisionDocument, Revisions, SweepDocument

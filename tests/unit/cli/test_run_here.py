@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from cli import here
-from cli.here import LocalGate
-from cli.settings import Settings
-from cli.showcase import Showcase
-from cli.state import state_folder
+from app.processes.run import process
+from app.processes.run.process import LocalGate
+from app.settings.root import Settings
+from app.state_folder import state_folder
+from cli.processes.showcase import Showcase
 from tests.unit.cli.conftest import Run
 
 
@@ -26,7 +26,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
         noted.append(settings)
         return 0
 
-    monkeypatch.setattr(here, "serve_until_told", serve)
+    monkeypatch.setattr(process, "serve_until_signal", serve)
     return noted
 
 
@@ -75,7 +75,7 @@ def test_without_examples_a_cluster_must_be_given(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As when it is installed from a wheel."""
-    monkeypatch.setattr(here, "_EXAMPLES", tmp_path / "none")
+    monkeypatch.setattr(process, "_EXAMPLES", tmp_path / "none")
     done = run("run")
     assert (done.code, done.out) == (64, "")
     assert "give --cluster DIR" in done.err

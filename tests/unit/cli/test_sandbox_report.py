@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.sandbox_report import recreate
+from cli.sandbox.run import recreate
 from core.base.ids import uuid7
 from core.decision.decision import Isolated, Running
 from core.people.subject import Subject
@@ -150,7 +150,7 @@ def test_more_than_a_page_is_read(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A cluster may have more Pods outside than the ledger gives at once."""
-    monkeypatch.setattr("cli.sandbox_report.MOST_ROWS", 2)
+    monkeypatch.setattr("cli.sandbox.run.MOST_ROWS", 2)
     names = [f"p-{number}" for number in range(5)]
     rows = shown(run, keep(tmp_path, [found(name) for name in names]))
     assert [row["pod"] for row in rows] == names

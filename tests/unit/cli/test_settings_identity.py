@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from cli.settings_identity import Identity, require_sources, require_tenant
+from app.settings.identity import Identity, require_sources, require_tenant
 from core.base.errors import SettingsError
 
 GUID = "11111111-2222-3333-4444-555555555555"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from cli.settings import Settings, read_settings
-from cli.settings_sections import MIB
+from app.settings.root import Settings, read_settings
+from app.settings.sections import MIB
 from core.base.errors import SettingsError
 from core.decision.namespaces import Mode
 from kube.client.settings import LiveSettings

@@ -3,8 +3,8 @@
 import pytest
 
 from cli import exits
-from cli.verify import FORMAT, Verified, exit_code
-from cli.verify_answers import Standing, judged_workload, refused_marks, refused_pod
+from cli.verify.answers import Standing, judged_workload, refused_marks, refused_pod
+from cli.verify.run import FORMAT, Verified, exit_code
 from core.base import names
 from core.decision.namespaces import Mode
 from tests.unit.cli.conftest import Run

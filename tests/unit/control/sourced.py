@@ -12,8 +12,8 @@ from cryptography.hazmat.primitives.asymmetric import ed25519
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from prometheus_client import CollectorRegistry
 
-from cli.bundle_source import make_taking
-from cli.settings import Settings
+from app.processes.control.bundle_source import make_taking
+from app.settings.root import Settings
 from control.bundles.registry import RegistryImport
 from core.policy_bundles import BundleHead, PublishedBundle
 from kube.bundles.store import BundleStore

@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.asymmetric import ed25519
 from prometheus_client import CollectorRegistry
 from structlog.testing import capture_logs
 
-from cli.bundle_source import make_taking, saying
-from cli.policy_published import standing_of
+from app.processes.control.bundle_source import make_taking, saying
+from cli.policy.published.status import standing_of
 from core.base.errors import ClusterError, SettingsError
 from core.policy_bundles import (
     BASE,

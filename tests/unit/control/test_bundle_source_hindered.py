@@ -9,7 +9,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 from structlog.testing import capture_logs
 
-from cli.bundle_source import make_taking
+from app.processes.control.bundle_source import make_taking
 from core.base.errors import (
     BundleRefusedError,
     ClusterError,

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from cli.bundle_source import saying
-from cli.policy_bundles import print_standing
-from cli.policy_published import standing_of
-from cli.policy_wanting import want, want_previous
+from app.processes.control.bundle_source import saying
+from cli.policy.published.activation import want, want_previous
+from cli.policy.published.command import print_standing
+from cli.policy.published.status import standing_of
 from core.policy_bundles import BASE, CONTROL, BundleHead, GateAnnouncement
 from kube.bundles.store import with_active
 from policies.bundle.format import add_signature

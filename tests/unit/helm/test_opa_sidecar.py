@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.parts import server_of
+from app.wiring import server_of
 from tests.harness.helm import Helm, pod_templates
 from tests.unit.helm.switches import SWITCHES
 from tests.unit.helm.test_settings_files import settings_of

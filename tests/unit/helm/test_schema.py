@@ -8,7 +8,7 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from cli.settings import Settings
+from app.settings.root import Settings
 from tests.harness.helm import CHART, CRDS, Helm, HelmFailedError, Values
 
 SCHEMA = json.loads((CHART / "values.schema.json").read_text())

@@ -5,10 +5,10 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from app import recorder
+from app.settings.identity import Identity, require_sources, require_tenant
+from app.settings.root import Settings, read_settings
 from audit.ledger.spool.queue import Spool
-from cli import recording
-from cli.settings import Settings, read_settings
-from cli.settings_identity import Identity, require_sources, require_tenant
 from kube.leader.lease import LeaseSettings
 from tests.harness.client import Json
 from tests.harness.helm import Helm, named, pod_templates
@@ -20,7 +20,7 @@ FOLDER = PurePosixPath("/etc/sallyport")
 
 PROBES_S = 1.0
 """What the status listener waits for at the end (webhooks/server.py)."""
-LAST_DELIVERY_S = recording._DRAIN_S  # noqa: SLF001 -- no part of what others may rely on
+LAST_DELIVERY_S = recorder._DRAIN_S  # noqa: SLF001 -- no part of what others may rely on
 CLOSE_S = inspect.signature(Spool.close).parameters["seconds"].default
 
 

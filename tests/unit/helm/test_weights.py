@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from cli.risk_sources import sign_in_of
-from cli.settings import Settings
-from cli.settings_azure_roles import demand_sign_in
-from cli.settings_weights import demand_whole
-from cli.weight_sources import cluster_of
+from app.entra_clients import sign_in_of
+from app.processes.auditor.weight_sources import cluster_of
+from app.settings.azure_roles import demand_sign_in
+from app.settings.root import Settings
+from app.settings.weights import demand_whole
 from identity.clients.tokens import CredentialKind
 from tests.harness.client import Json
 from tests.harness.helm import Helm, Values, named, pod_templates

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from cli.egress_ground import default_deny_of
-from cli.settings_egress import Egress
+from app.egress_intents import default_deny_of
+from app.settings.egress import Egress
 from core.base.errors import NotSyncedError
 from kube.client.connection import Connection
 from kube.client.settings import DefaultDeny, LiveSettings

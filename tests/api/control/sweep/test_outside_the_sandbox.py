@@ -11,7 +11,7 @@ from admission.judge import Judge
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store
 from cli.flags import read_flags
-from cli.sandbox_report import Report, read_report
+from cli.sandbox.run import Report, read_report
 from core.decision.document import DecisionDocument, decode_document, uuid7_unix_ms
 from tests.api.control.sweep.conftest import SWEEP, SweptCluster
 from tests.api.control.sweep.swept import Swept

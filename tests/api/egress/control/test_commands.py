@@ -5,11 +5,11 @@ from typing import Any
 
 import yaml
 
-from cli.egress_explain import answer
-from cli.egress_graph import make_picture
-from cli.egress_plan import make_plan
-from cli.egress_render import render
-from cli.settings import Settings, read_settings
+from app.settings.root import Settings, read_settings
+from cli.egress.explain import answer
+from cli.egress.graph import make_picture
+from cli.egress.plan import make_plan
+from cli.egress.render import render
 from core.base import names
 from core.egress.pod_labels import egress_labels
 from kube.egress.network_policies import digest_of

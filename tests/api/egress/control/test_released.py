@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.egress_release import exit_code, release
-from cli.settings import read_settings
+from app.settings.root import read_settings
+from cli.egress.release import exit_code, release
 from core.base import names
 from core.base.errors import ClusterError, SettingsError
 from tests.api.egress.control.field import FLOOR, OWN, PATIENCE_S, Field

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from cli.egress_ground import default_deny_of
-from cli.settings_egress import Egress
+from app.egress_intents import default_deny_of
+from app.settings.egress import Egress
 from egress.render.target import EngineKind
 from kube.client.settings import LiveSettings
 from kube.cluster.live import LiveCluster

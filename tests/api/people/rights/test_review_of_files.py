@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cli.results import Result
-from cli.review import review
-from cli.settings import Settings
-from cli.subjects import Terms
+from app.settings.root import Settings
+from cli.review.run import review
+from cli.shared.results import Result
+from cli.shared.subjects import Terms
 from core.decision.decision import Verdict
 from core.people.subject import Subject
 from tests.api.people.rights.asking import (

@@ -5,7 +5,7 @@ import hashlib
 import sys
 
 from audit.ledger.store.store import Store
-from cli.report_forms import FORMS
+from cli.report.forms import FORMS
 from tests.unit.audit.reports.records import read
 
 

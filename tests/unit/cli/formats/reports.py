@@ -2,10 +2,10 @@
 
 from hypothesis import strategies as st
 
-from cli.formats.places import Place
-from cli.formats.report import Located, Report
 from cli.output import as_unicode
-from cli.results import Result, Reviewed
+from cli.review.report import Located, Report
+from cli.review.yaml_positions import Place
+from cli.shared.results import Result, Reviewed
 from core.decision.decision import Action, Finding, Verdict
 from policies.bundle.format import Rule
 

@@ -4,11 +4,11 @@ import re
 
 from hypothesis import given
 
-from cli.formats.github import github_commands
-from cli.formats.places import Place
-from cli.formats.report import Located, Report
 from cli.output import as_unicode
-from cli.results import Reviewed
+from cli.review.github import github_commands
+from cli.review.report import Located, Report
+from cli.review.yaml_positions import Place
+from cli.shared.results import Reviewed
 from cli.text import safe_text
 from core.decision.decision import Action, Finding, Verdict
 from tests.unit.cli.formats.reports import HOSTILE, files, finding, located, report, result, texts

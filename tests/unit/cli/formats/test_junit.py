@@ -5,9 +5,9 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given
 
-from cli.formats.junit import junit_xml
-from cli.formats.report import Report
-from cli.results import Result, Reviewed, Unjudged
+from cli.review.junit import junit_xml
+from cli.review.report import Report
+from cli.shared.results import Result, Reviewed, Unjudged
 from core.decision.decision import Action, Finding, Verdict
 from tests.unit.cli.formats.reports import HOSTILE, files, finding, report, result, texts
 

@@ -8,7 +8,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.formats.places import Place, Steps, find_places, steps_to
+from cli.review.yaml_positions import Place, Steps, find_places, steps_to
 
 TEXT = """\
 # é😀

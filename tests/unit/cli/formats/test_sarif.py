@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from jsonschema import Draft4Validator
 
-from cli.formats.places import Place
-from cli.formats.report import Located, Report
-from cli.formats.sarif import FINGERPRINT, sarif_log
-from cli.results import Reviewed
+from cli.review.report import Located, Report
+from cli.review.sarif import FINGERPRINT, sarif_log
+from cli.review.yaml_positions import Place
+from cli.shared.results import Reviewed
 from cli.text import safe_text
 from core.decision.decision import Action, Finding, Verdict
 from tests.harness.sarif import sarif_schema

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from app.processes.auditor.anchoring import open_anchors
+from app.processes.auditor.ledger import open_kept_ledger
+from app.processes.run import process
+from app.settings.root import read_settings
 from audit.clients.anchor_blob import BlobAnchor
 from audit.clients.anchor_config_map import ConfigMapAnchor
 from audit.ledger.log.anchor_file import FileAnchor
-from cli import here
-from cli.anchoring import open_anchors
-from cli.kept_ledger import open_kept_ledger
-from cli.settings import read_settings
 from core.base.errors import SettingsError
 from core.base.ids import uuid7
 from tests.unit.audit.store.documents import CLUSTER, document, frame
@@ -86,12 +86,12 @@ def test_what_the_auditor_keeps_is_anchored_and_verified(
 
 def test_sallyport_run_anchors_its_own_ledger_beside_it(tmp_path: Path) -> None:
     """In the state folder, where nothing else is said; another ledger is anchored as it says."""
-    own = here._with_ledger(read_settings(None, {}), tmp_path)  # noqa: SLF001  The whole of it needs a port.
+    own = process._with_ledger(read_settings(None, {}), tmp_path)  # noqa: SLF001  The whole of it needs a port.
     assert [place.file for place in own.ledger.anchors] == [tmp_path / "anchor.jsonl"]
     url = read_settings(None, {"ledger": {"url": "sqlite:////elsewhere.db"}})
-    assert here._with_ledger(url, tmp_path).ledger.anchors == []  # noqa: SLF001  As above.
+    assert process._with_ledger(url, tmp_path).ledger.anchors == []  # noqa: SLF001  As above.
     given = read_settings(None, {"ledger": {"anchors": [{"file": "/mnt/a"}]}})
-    assert here._with_ledger(given, tmp_path).ledger.anchors == given.ledger.anchors  # noqa: SLF001  As above.
+    assert process._with_ledger(given, tmp_path).ledger.anchors == given.ledger.anchors  # noqa: SLF001  As above.
 
 
 def _now_ms() -> int:

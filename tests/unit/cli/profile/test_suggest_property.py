@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from admission.judge import Judge
-from cli.examining import Found, found_of
-from cli.parts import make_engine, make_judge
-from cli.profile_suggest import Suggestion, suggest_for
-from cli.profile_yaml import profile_yaml
-from cli.settings import read_settings
+from app.settings.root import read_settings
+from app.wiring import make_engine, make_judge
+from cli.profile.pods import Found, found_of
+from cli.profile.profile_yaml import profile_yaml
+from cli.profile.suggest import Suggestion, suggest_for
 from core.profiles.container_profiles import Profile, build_profile_set, parse_profile
 from kube.cluster.folder import FolderCluster
 from policies import SHIPPED_PROFILES

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.who_can_use import compare_with_cluster
+from cli.who_can.run import compare_with_cluster
 from core.base.errors import AccessReviewError
 from core.cluster import Cluster
 from identity.rights.who_can import who_can_use

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 import structlog
 
+from app.processes.gate.process import Where
+from app.processes.run import process
+from app.processes.run.sample import LEDGER, MARK, bringing_sample, needs_sample
+from app.settings.root import Settings
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store
-from cli import here
-from cli.sample import LEDGER, MARK, bringing_sample, needs_sample
-from cli.serve import Where
-from cli.settings import Settings
 from core.weights.access import decode_access
 
 _LOGGER = structlog.get_logger()
@@ -59,10 +59,10 @@ def test_run_brings_none_where_it_shows_nothing(
         noted.append(where)
         return 0
 
-    monkeypatch.setattr(here, "serve_until_told", serve)
+    monkeypatch.setattr(process, "serve_until_signal", serve)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     with pytest.raises(SystemExit):
-        here.serve_here(Settings(), lambda _: lambda _: None, examples=examples)
+        process.serve_here(Settings(), lambda _: lambda _: None, examples=examples)
     opened = noted[0].open_destination
     assert isinstance(opened, partial)
     assert opened.keywords["sample"] == (tmp_path / "sallyport" / "run" if examples else None)

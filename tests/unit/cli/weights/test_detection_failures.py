@@ -2,7 +2,7 @@
 
 from structlog.testing import capture_logs
 
-from cli.detection_failures import telling_failures
+from app.processes.auditor.detection_failures import telling_failures
 
 
 def test_each_place_where_a_detection_fails_is_told_once_without_its_words() -> None:

@@ -1,7 +1,7 @@
 """How the loops of egress are put together from the settings."""
 
-from cli.egress_control import enrolled_labels
-from cli.settings_egress import Egress, EgressResolver, enrolment_of
+from app.processes.control.egress import enrolled_labels
+from app.settings.egress import Egress, EgressResolver, enrolment_of
 from core.base import names
 from core.decision.namespaces import Namespace
 from core.kubernetes.label_selectors import matches

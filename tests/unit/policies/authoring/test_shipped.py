@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.policy_testing import run_all
+from cli.policy.test.run import run_all
 from policies import LIBRARY
 from policies.authoring.lint.linter import lint
 from policies.site.choices import NO_CHOICES, Choices, read_choices

@@ -13,8 +13,8 @@ import msgspec
 import yaml
 
 from cli.flags import read_flags
-from cli.review import review
-from cli.subjects import make_terms
+from cli.review.run import review
+from cli.shared.subjects import make_terms
 from policies.gatekeeper_import.importer import ConvertedRules
 from tests.unit.policies.importing.imported import built, carried
 

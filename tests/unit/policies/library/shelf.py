@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 import yaml
 
-from cli.local_judge import open_judge
-from cli.results import Reviewed
-from cli.review import judge_each
-from cli.settings import Settings
-from cli.subjects import Terms
+from app.settings.root import Settings
+from cli.review.run import judge_each
+from cli.shared.judge import open_judge
+from cli.shared.results import Reviewed
+from cli.shared.subjects import Terms
 from kube.manifests.reader import Manifest
 from policies import BUILT_IN_REGO, LIBRARY
 from policies.build.builder import build

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 import structlog
 
+from app.processes.auditor.weight_logs import ingest_of, open_weights
+from app.settings.root import Settings
+from app.settings.weights import Weights, WeightsEventHub, WeightsNetworks
 from audit.ledger.records.frames import FrameKind
 from audit.ledger.store.store import Store
-from cli.auditor_weights import ingest_of, open_weights
-from cli.settings import Settings
-from cli.settings_weights import Weights, WeightsEventHub, WeightsNetworks
 from core.base.errors import LedgerError, SettingsError
 from tests.harness.storage_logs import lines, resource_id
 from tests.unit.audit.weights.ingest.world import CLUSTER, ids
@@ -52,7 +52,7 @@ async def test_ledger_that_fails_is_tried_again(
     ledger: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is not the end of it, and the log says what is wrong."""
-    monkeypatch.setattr("cli.auditor_weights.AGAIN_S", 0.05)
+    monkeypatch.setattr("app.processes.auditor.weight_logs.AGAIN_S", 0.05)
     fails = iter([True, True, False])
     real = ledger.places
 

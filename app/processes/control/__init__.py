@@ -1,0 +1,1 @@
+"""The process whose leader looks after the cluster."""

@@ -1,0 +1,146 @@
+"""Puts together the loops of egress, for `sallyport control`."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final
+
+from prometheus_client import CollectorRegistry
+
+from app.settings.egress import Egress as Section
+from app.settings.egress import enrolment_of, limits_of, names_of, ranges_of, target_of
+from app.settings.root import Settings
+from app.wiring import terms_of
+from control.egress.approvals import Approvals
+from control.egress.cluster_state import EgressState
+from control.egress.desired_state import DesiredStates
+from control.egress.dns_refresh import DnsRefresh, NameServers
+from control.egress.dns_store import DnsStore
+from control.egress.eviction import Evictions
+from control.egress.lookups import EgressLookups
+from control.egress.loop import Egress
+from control.egress.metrics import EgressMetrics
+from control.egress.plan import Json
+from control.egress.queue import Queue
+from control.egress.reconciler import ClusterPolicies, Reconciler
+from control.egress.service_tags import TagFile
+from control.egress.weight_openings import WeightOpenings
+from control.egress.writer import Writer
+from core.base import names
+from core.base.errors import SettingsError
+from core.cluster import Cluster
+from core.kubernetes.label_selectors import Requirement, Requirements, sort_requirements
+from egress.dns.resolver import Resolver, ResolverSettings, Server, server_of, servers_of_system
+from egress.model.facts import EgressFacts
+from egress.model.openings import CompiledAllowlists
+from egress.render import clusternetworkpolicy, render
+from egress.render.target import RenderTarget
+from kube.client.objects import Objects
+from kube.cluster.access_reviews import Ask
+from kube.egress.watch import EgressWatch
+
+OPEN: Final = "open"
+
+_RESOLV_CONF: Final = Path("/etc/resolv.conf")
+
+
+def make_egress(  # noqa: PLR0913, PLR0917  Each is another part of the process.
+    settings: Settings,
+    objects: Objects,
+    world: EgressWatch,
+    cluster: Cluster,
+    ask: Ask,
+    registry: CollectorRegistry,
+) -> Egress:
+    """Give the loops; `ask` puts access reviews to the cluster, each anew.
+
+    Raises:
+        SettingsError: a setting of the section `egress` is wrong.
+    """
+    section = settings.egress
+    target = target_of(section)
+    terms = terms_of(settings, cluster)
+    state = EgressState(world, enrolment_of(section, settings.namespace).enrols)
+    writer = Writer(objects)
+    wanting = DesiredStates(
+        state,
+        EgressLookups(objects, world, ask),
+        Approvals(cluster, lambda: terms, limits_of(section)),
+        lambda meaning: render(meaning, target),
+        clusternetworkpolicy.passes if section.floor else _nothing,
+    )
+    queue = Queue()
+
+    def touch(name: str) -> None:
+        for each in sorted(state.referring("name", name)):
+            queue.add(each, urgent=True)
+
+    naming = DnsRefresh(
+        DnsStore(objects, settings.namespace),
+        _resolver(section),
+        state.referred_names,
+        touch,
+        target.reserved,
+        names_of(section),
+    )
+    return Egress(
+        state,
+        Reconciler(
+            state,
+            wanting,
+            writer,
+            Evictions(objects, writer),
+            section.foreign_policies == "delete",
+            WeightOpenings(objects, settings.namespace, cluster.weights),
+        ),
+        naming,
+        TagFile(section.tags),
+        EgressMetrics(registry),
+        EgressFacts(0.0, ranges=ranges_of(section)),
+        ClusterPolicies(state, wanting, writer, _floor(section, settings.namespace, target)),
+        queue,
+    )
+
+
+def enrolled_labels(section: Section, own: str) -> Requirements:
+    """Give which namespaces are enrolled as what their labels must be; `own` is Sallyport's.
+
+    Where the default is `deny`, those that it leaves out and their own label enrols are not among
+    them: labels cannot say "or". Their own policies close them.
+    """
+    labelled = Requirement(names.EGRESS_LABEL, "NotIn", (OPEN,))
+    if section.default == OPEN:
+        return sort_requirements([labelled, Requirement(names.EGRESS_LABEL, "Exists")])
+    never = tuple(sorted(enrolment_of(section, own).excluded))
+    return sort_requirements([labelled, Requirement(names.NAMESPACE_NAME_LABEL, "NotIn", never)])
+
+
+def _floor(section: Section, own: str, target: RenderTarget) -> Callable[[], tuple[Json, ...]]:
+    if not section.floor:
+        return tuple
+    policies = clusternetworkpolicy.floor(enrolled_labels(section, own), target.dns)
+    return lambda: policies
+
+
+def _nothing(_: CompiledAllowlists) -> tuple[Json, ...]:
+    return ()
+
+
+def _resolver(section: Section) -> NameServers:
+    resolver = section.resolver
+    settings = ResolverSettings(resolver.timeout, resolver.tries, resolver.at_once)
+    return Resolver(_servers(resolver.servers), settings)
+
+
+def _servers(texts: Iterable[str]) -> tuple[Server, ...]:
+    """Give the servers that are set, or those of the Pod itself.
+
+    Raises:
+        SettingsError: one is no address, or there are none.
+    """
+    if named := tuple(map(server_of, texts)):
+        return named
+    try:
+        return servers_of_system(_RESOLV_CONF.read_text())
+    except OSError as error:
+        message = f"egress.resolver.servers: {_RESOLV_CONF} cannot be read ({error.strerror})"
+        raise SettingsError(message) from None

@@ -1,0 +1,117 @@
+"""Puts together what `control` does for the weights: who can open them, how grants end."""
+
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from admission.approvals.approvals import ask_approved
+from app.entra_clients import federated_token
+from app.processes.control.risk import Surroundings
+from app.settings.azure_roles import demand_sign_in
+from app.wiring import terms_of
+from audit.ledger.records.recorder import LedgerRecorder
+from control.loop import Loop
+from control.weights.access.grant_expiry import GrantExpiry
+from control.weights.access.live_grants import LiveGrants
+from control.weights.access.loop import AccessMetrics, StoreAccesses
+from control.weights.access.reader import AccessReader
+from control.weights.access.status import AccessStatus
+from core.base import names
+from core.cluster import SignIn as AccountSignIn
+from core.people.two_person import Approved, Consent, NotApproved
+from core.weights.access_grants import AccessGrant
+from core.weights.pod_lifecycle import ObjectChange
+from identity.clients.resource_manager import ManagerSettings, ResourceManager
+from identity.clients.tokens import CredentialKind, SignIn, Tokens
+from kube.cluster.live import LiveCluster
+
+
+@dataclass
+class WeightsControl:
+    """All that has to do with the weights, but for what is recorded of Pods."""
+
+    around: Surroundings
+    manager: ResourceManager | None
+    """Azure Resource Manager, where it is asked."""
+
+    def loops(self, cluster_id: str, recorder: LedgerRecorder | None) -> list[Loop]:
+        """Give all loops."""
+        around = self.around
+        section, facts = around.settings.weights, _GrantFacts(around.cluster)
+        endings = GrantExpiry(
+            around.objects, facts, around.registry, time.time, section.grants.when_ended
+        )
+        if self.manager is None:
+            return [endings.loop]
+        accesses = StoreAccesses(
+            self.manager,
+            AccessReader(self.manager, time.time),
+            LiveGrants(facts, self._approve, time.time),
+            around.cluster.weights.stores,
+            lambda: cluster_id,
+            recorder.record_change if recorder else _record_nothing,
+            AccessStatus(around.objects, around.settings.namespace, time.time),
+            AccessMetrics(around.registry),
+            section.azure.every,
+            section.azure.just_in_time,
+        )
+        return [endings.loop, accesses.loop]
+
+    async def _approve(
+        self, grant: AccessGrant, consents: Sequence[Consent], now: float
+    ) -> Approved | NotApproved:
+        cluster, terms = self.around.cluster, terms_of(self.around.settings, self.around.cluster)
+        return await ask_approved(
+            cluster, grant.approvable, consents, names.GRANTS_TIER, now, terms
+        )
+
+
+@dataclass(frozen=True)
+class _GrantFacts:
+    """What is known of grants, from the watches of the process."""
+
+    cluster: LiveCluster
+
+    def grants(self) -> Sequence[AccessGrant]:
+        """Give all grants."""
+        return self.cluster.weights.everywhere()
+
+    def consents(self, namespace: str, uid: str) -> tuple[Consent, ...]:
+        """Give the approvals of one."""
+        return self.cluster.exceptions.consents(namespace, uid)
+
+    def sign_in(self, namespace: str, account: str) -> AccountSignIn | None:
+        """Give whom a ServiceAccount signs in as."""
+        return self.cluster.service_account_sign_in(namespace, account)
+
+
+def _record_nothing(_: ObjectChange) -> None:
+    """Without a spool nothing is recorded; control says so when it starts."""
+
+
+@asynccontextmanager
+async def open_weights(around: Surroundings) -> AsyncIterator[WeightsControl]:
+    """Give what has to do with the weights.
+
+    Raises:
+        SettingsError: the section `weights.azure` is incomplete.
+    """
+    section, identity = around.settings.weights.azure, around.settings.identity
+    if not section.enabled:
+        yield WeightsControl(around, None)
+        return
+    demand_sign_in(section, identity)
+    sign_in = SignIn(
+        (section.tenant or identity.tenant).lower(),
+        (section.client_id or identity.client_id).lower(),
+        CredentialKind(section.credential),
+        section.token_file or federated_token(),
+        authority=section.authority,
+        trust=section.trust,
+    )
+    manager = ResourceManager(Tokens(sign_in), ManagerSettings(section.manager, section.trust))
+    try:
+        yield WeightsControl(around, manager)
+    finally:
+        await manager.close()

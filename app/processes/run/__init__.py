@@ -1,0 +1,1 @@
+"""Gate and ledger in one process on a person's machine."""

@@ -1,0 +1,161 @@
+"""All settings of a process, read once: flag, then `SALLYPORT_…`, then a YAML file.
+
+`__` stands between levels in the environment: `SALLYPORT_STATUS__PORT=9081`.
+`docs/reference/names.md` lists them, made from this module.
+"""
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+
+from app.settings.bundles import Bundles
+from app.settings.certificates import Certificates
+from app.settings.egress import Egress
+from app.settings.identity import Identity
+from app.settings.messages import (
+    explain,
+    name_setting,
+    refuse_unknown_variables,
+    unreadable_variable,
+)
+from app.settings.rollout import Rollout
+from app.settings.sections import (
+    LIVE,
+    Access,
+    Approvals,
+    CapacitySection,
+    Discovery,
+    Evaluation,
+    Ledger,
+    Listen,
+    Receive,
+    Record,
+    Sandbox,
+    Shipping,
+    Spool,
+    Status,
+    SweepSection,
+)
+from app.settings.settings_file import read_file
+from app.settings.settings_shadow import Shadow
+from app.settings.weights import Weights
+from core.base.errors import SettingsError
+from core.decision.namespaces import Mode
+
+
+class Settings(BaseSettings):
+    """Everything that can be set."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="SALLYPORT_", env_nested_delimiter="__", extra="forbid", frozen=True
+    )
+    listen: Listen = Listen()
+    status: Status = Status()
+    access: Access = Access()
+    evaluation: Evaluation = Evaluation()
+    record: Record = Record()
+    spool: Spool = Spool()
+    shipping: Shipping = Shipping()
+    receive: Receive = Receive()
+    ledger: Ledger = Ledger()
+    sweep: SweepSection = SweepSection()
+    discovery: Discovery = Discovery()
+    approvals: Approvals = Approvals()
+    sandbox: Sandbox = Sandbox()
+    shadow: Shadow = Shadow()
+    capacity: CapacitySection = CapacitySection()
+    egress: Egress = Egress()
+    identity: Identity = Identity()
+    weights: Weights = Weights()
+    certificates: Certificates = Certificates()
+    cluster_id: str = Field(
+        "",
+        max_length=63,
+        pattern="^[A-Za-z0-9._-]*$",
+        description="Names this cluster in every record; without it the UID of kube-system.",
+    )
+    namespace: str = Field("sallyport-system", description="Where Sallyport itself is installed.")
+    cluster: Path | None = Field(None, description="A folder of YAML that stands in for a cluster.")
+    kubeconfig: Path | None = Field(None, description="Without it and `cluster`: in-cluster.")
+    bundle: Path | None = Field(None, description="A policy bundle; without it the built-in one.")
+    bundles: Bundles = Bundles()
+    default_mode: Mode = Field(Mode.ENFORCE, description="For namespaces without the label.")
+    rollout: Rollout = Rollout()
+    max_staleness: float = Field(
+        LIVE.max_staleness_s,
+        ge=5,
+        le=3600,
+        description="Seconds without the watches before nothing is judged.",
+    )
+    pipelines: list[str] = Field(
+        default_factory=list,
+        description="User names of pipelines, service accounts among them: decisions name them as "
+        "such.",
+    )
+    controllers: list[str] = Field(
+        default_factory=list,
+        description="Controllers beside Kubernetes' own, as `USER` or `USER=KIND.GROUP,…`: their "
+        "own rights never count for what objects of these kinds own. Without kinds, those that "
+        "the table of workloads gives to the user.",
+    )
+    shared_accounts: list[str] = Field(
+        default_factory=list,
+        description="User names of accounts that more than one person may hold: they cannot "
+        "approve. Beside those of AKS's local accounts and of kubeadm.",
+    )
+    log_format: Literal["json", "console"] = Field(
+        "json", description="`console` is for a person at a terminal."
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 (pydantic's signature)
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 (pydantic's signature)
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Flags first, then the environment; `read_settings` adds the file."""
+        del settings_cls
+        return (init_settings, env_settings)
+
+
+def read_settings(file: Path | None, flags: dict[str, Any]) -> Settings:
+    """Read all settings; flags that are None were not given.
+
+    Raises:
+        SettingsError: naming each wrong setting and what it must be.
+    """
+    refuse_unknown_variables(Settings.model_fields)
+    given = {name: value for name, value in flags.items() if value is not None}
+    try:
+        settings = _with_file(read_file(file) if file else {})(**given)
+    except ValidationError as error:
+        raise SettingsError("; ".join(map(explain, error.errors()))) from error
+    except ValueError as error:  # of which pydantic-settings' own error is one
+        raise SettingsError(unreadable_variable(error)) from error
+    if settings.cluster and settings.kubeconfig:
+        names = " and ".join(map(name_setting, ("cluster", "kubeconfig")))
+        raise SettingsError(f"{names}: give one")
+    return settings
+
+
+def _with_file(values: dict[str, Any]) -> type[Settings]:
+    class WithFile(Settings):
+        @classmethod
+        def settings_customise_sources(
+            cls, settings_cls: type[BaseSettings], *args: Any, **sources: Any
+        ) -> tuple[PydanticBaseSettingsSource, ...]:
+            """Add the file's values, as what is asked last."""
+            higher = super().settings_customise_sources(settings_cls, *args, **sources)
+            return (*higher, InitSettingsSource(settings_cls, values))
+
+    return WithFile

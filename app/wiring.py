@@ -1,0 +1,230 @@
+"""Joins the parts of a process: engine, cluster, judge. The composition root."""
+
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from admission.gather import Gatherer
+from admission.judge import Judge
+from app.egress_intents import ground_of
+from app.settings.identity import Identity, require_tenant
+from app.settings.root import Settings
+from app.settings.sections import MIB, Evaluation, Sandbox
+from app.settings.settings_engine import Opa
+from core.base.errors import ClusterError, NotSyncedError, SettingsError
+from core.cluster import Cluster
+from core.decision.rollout import Modes
+from core.people.two_person import SHARED_ACCOUNTS, ApprovalTerms
+from identity.profile_subjects import parse_controllers
+from identity.risk.standings import Freshness, PeopleAtRisk
+from kube.client.connection import Connection
+from kube.client.settings import DefaultDeny, LiveSettings
+from kube.cluster.folder import FolderCluster, read_profiles
+from kube.cluster.live import NAMESPACES_PATH, PROFILES_PATH, LiveCluster
+from kube.resources.persistent_volumes import VOLUMES_PATH
+from policies import BUILT_IN_BUNDLE, SHIPPED_PROFILES
+from policies.bundle.format import Bundle, read_bundle, wording_refusals
+from policies.engine.cache import RememberingEngine
+from policies.engine.embedded_engine import EmbeddedEngine, Limits
+from policies.engine.interface import Engine
+from policies.engine.opa_endpoint import OpaServer
+from sandbox.runtime_choice import SandboxSettings
+
+CLUSTER_WAIT_S: Final = 10.0
+"""Seconds that a person waits until what is watched of a cluster has been loaded."""
+
+_ANSWER_S: Final = 5.0
+"""Seconds that a person waits for the first answer of a cluster."""
+
+
+def make_engine(
+    bundle: Path | None, evaluation: Evaluation, observe: Callable[[float], None] = lambda _: None
+) -> RememberingEngine:
+    """Load the bundle into the engine; `observe` gets the seconds of each evaluation.
+
+    Raises:
+        BundleRefusedError: it cannot be put in force.
+    """
+    return load_engine(read_bundle(bundle or BUILT_IN_BUNDLE), evaluation, observe)
+
+
+def load_engine(
+    bundle: Bundle, evaluation: Evaluation, observe: Callable[[float], None] = lambda _: None
+) -> RememberingEngine:
+    """Load a bundle that was read; `observe` gets the seconds of each evaluation.
+
+    Raises:
+        BundleRefusedError: it cannot be put in force.
+        SettingsError: an OPA server is to evaluate it, and none is named.
+    """
+    limits = limits_of(evaluation)
+    engine: Engine
+    with wording_refusals():
+        if evaluation.engine == "opa":
+            from policies.clients.opa_server.engine import OpaServerEngine  # noqa: PLC0415 (slow)
+
+            engine = OpaServerEngine(bundle, server_of(evaluation.opa), limits, observe)
+        else:
+            engine = EmbeddedEngine(bundle, limits, observe)
+    return RememberingEngine(engine, evaluation.remembered)
+
+
+def limits_of(evaluation: Evaluation) -> Limits:
+    """Give what one evaluation may take."""
+    return Limits(seconds=evaluation.seconds, memory_bytes=evaluation.memory_mib * MIB)
+
+
+def server_of(section: Opa) -> OpaServer:
+    """Give the OPA server that the settings name.
+
+    Raises:
+        SettingsError: they name none.
+    """
+    return OpaServer(section.url, section.push, section.token_file, section.ca_file)
+
+
+def require_profile(cluster: Cluster, name: str, flag: str = "") -> None:
+    """Demand that a profile exists; `flag`, with a space, is what named it.
+
+    Raises:
+        SettingsError: there is none of this name.
+    """
+    known = cluster.profiles().by_name
+    if name not in known:
+        raise SettingsError(f"{flag}{name}: no such profile; there are: {', '.join(known)}")
+
+
+def terms_of(settings: Settings, cluster: Cluster) -> ApprovalTerms:
+    """Give whose approvals never count or do not count now, and what needs them."""
+    shared = frozenset(name.casefold() for name in settings.shared_accounts)
+    return ApprovalTerms(
+        SHARED_ACCOUNTS | shared,
+        profiles=settings.approvals.profiles,
+        at_risk=PeopleAtRisk(cluster.risk),
+        suspends=settings.identity.suspend_exceptions,
+    )
+
+
+def make_judge(cluster: Cluster, engine: Engine, settings: Settings) -> Judge:
+    """Join cluster and engine into what answers reviews.
+
+    Raises:
+        SettingsError: points are set of a rule that there is not.
+    """
+    controllers = parse_controllers(settings.controllers)
+    pipelines = frozenset(settings.pipelines)
+    terms = terms_of(settings, cluster)
+    site = _site(settings.sandbox, engine.rules)
+    gatherer = Gatherer(
+        cluster,
+        engine,
+        controllers,
+        pipelines=pipelines,
+        terms=terms,
+        site=site,
+        ground=ground_of(settings.egress, settings.namespace),
+        freshness=_freshness(settings.identity),
+    )
+    return Judge(gatherer, modes_of(settings), when_unrecorded=settings.record.when_full)
+
+
+def modes_of(settings: Settings) -> Modes:
+    """Give which mode holds where."""
+    return settings.rollout.modes(settings.default_mode)
+
+
+def _freshness(section: Identity) -> Freshness:
+    """Give how old what is known of risk may be."""
+    return Freshness(section.max_age, section.revoked_for, section.tenant)
+
+
+def runtimes_of(sandbox: Sandbox) -> tuple[str, ...]:
+    """Give the site's RuntimeClasses, in the order of choice."""
+    return tuple(filter(None, dict.fromkeys((sandbox.runtime, sandbox.second))))
+
+
+def _site(sandbox: Sandbox, rules: Collection[str]) -> SandboxSettings:
+    for rule in sandbox.points:
+        if rule not in rules:
+            message = f"sandbox.points: there is no rule {rule}; docs/sandbox/signals.md has them"
+            raise SettingsError(message)
+    return SandboxSettings(
+        runtimes_of(sandbox),
+        sandbox.handlers,
+        sandbox.threshold,
+        sandbox.points,
+        sandbox.gpu_label,
+        sandbox.new_account_hours * 3600.0,
+    )
+
+
+async def require_answers(kubeconfig: Path) -> None:
+    """Ask once for all that is watched: a command that a person waits for does not try again.
+
+    Raises:
+        NotSyncedError: the cluster does not answer, or refuses.
+        SettingsError: the credentials are missing or broken.
+    """
+    connection = Connection(kubeconfig)
+    await connection.open()
+    try:
+        for path in ("/version", PROFILES_PATH, NAMESPACES_PATH, VOLUMES_PATH):
+            await connection.get(path, _ANSWER_S, {"limit": "1"})
+    except ClusterError as error:
+        raise NotSyncedError(f"--kubeconfig {kubeconfig}: {error}") from error
+    finally:
+        await connection.close()
+
+
+@asynccontextmanager
+async def open_cluster(
+    settings: Settings, wait_s: float | None = None, default_deny: DefaultDeny | None = None
+) -> AsyncIterator[Cluster]:
+    """Give the cluster that the settings name, started; stop it at the end.
+
+    With `wait_s`, what must be loaded first is waited for so many seconds. With `default_deny`, it
+    is watched which namespaces have that policy.
+
+    Raises:
+        NotSyncedError: it was waited for in vain.
+    """
+    if settings.cluster is not None:
+        yield FolderCluster(settings.cluster, shipped=read_profiles([SHIPPED_PROFILES]))
+        return
+    async with open_live(settings, default_deny) as cluster:
+        if wait_s is not None:
+            await cluster.wait(wait_s)
+        yield cluster
+
+
+@asynccontextmanager
+async def open_live(
+    settings: Settings, default_deny: DefaultDeny | None = None
+) -> AsyncIterator[LiveCluster]:
+    """Give the real cluster that the settings name, started; stop it at the end.
+
+    Raises:
+        SettingsError: the credentials are missing or broken, or risk decides and no tenant is
+            named.
+    """
+    live = replace(_live_settings(settings), default_deny=default_deny)
+    cluster = LiveCluster(settings.kubeconfig, live)
+    await cluster.start()
+    try:
+        yield cluster
+    finally:
+        await cluster.stop()
+
+
+def _live_settings(settings: Settings) -> LiveSettings:
+    require_tenant(settings.identity)
+    return LiveSettings(
+        namespace=settings.namespace,
+        risk=settings.identity.enabled,
+        max_staleness_s=settings.max_staleness,
+        allow_age_s=settings.access.allow_age,
+        deny_age_s=settings.access.deny_age,
+        review_timeout_s=settings.access.timeout,
+    )

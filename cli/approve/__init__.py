@@ -1,0 +1,1 @@
+"""The command `sallyport approve`: shows what two people must approve, and approves it."""

@@ -1,0 +1,1 @@
+"""The command `sallyport decisions`: what the ledger holds, listed."""

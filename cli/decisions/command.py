@@ -1,0 +1,73 @@
+"""The command `sallyport decisions`."""
+
+import asyncio
+from typing import Annotated, Optional
+
+import typer
+
+from cli.flags import (
+    ConfigFlag,
+    LedgerFlag,
+    OutputFlag,
+    read_flags,
+)
+from cli.output import Format, make_console
+from core.decision.decision import Verdict
+from core.decision.document import DecisionSource
+
+DECISIONS = """**Examples**
+
+    sallyport decisions --verdict deny --since 2h
+
+    sallyport decisions -n train --user alice
+
+    sallyport decisions --rule privileges/host/network -o json
+
+    sallyport decisions --follow --verdict deny --verdict error
+
+Without --ledger it is that of the setting ledger.url, else what `run` keeps.
+A user name is looked for as its pseudonym too. `explain ID` says more of one.
+
+**Exit codes**: 0 listed, also where none matches; 2 there is no ledger, or it
+does not answer; 64 wrong usage; 130 ended with Ctrl-C."""
+
+
+def decisions(  # noqa: PLR0913, PLR0917 (one parameter a flag)
+    namespace: Annotated[
+        str | None, typer.Option("--namespace", "-n", help="In this namespace.")
+    ] = None,
+    user: Annotated[
+        str | None, typer.Option(help="Asked for by this user, or oid:…, user:…, system:….")
+    ] = None,
+    rule: Annotated[str | None, typer.Option(help="With a finding of this rule.")] = None,
+    verdict: Annotated[
+        Optional[list[Verdict]],  # noqa: UP045 (typer)
+        typer.Option(metavar="VERDICT", help="allow, warn, deny or error; may be repeated."),
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(help="Not before: 15m, 2h, 3d ago, or a time (RFC 3339).")
+    ] = None,
+    kind: Annotated[str | None, typer.Option(help="Of this kind.")] = None,
+    name: Annotated[str | None, typer.Option(help="Of this name.")] = None,
+    source: Annotated[
+        DecisionSource | None, typer.Option(help="Taken by this webhook, or by the sweep.")
+    ] = None,
+    cluster_id: Annotated[str | None, typer.Option(help="Of the cluster with this id.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many.")] = 50,
+    follow: Annotated[  # noqa: FBT002 (typer)
+        bool, typer.Option("--follow", "-f", help="Go on with those that come; end with Ctrl-C.")
+    ] = False,
+    ledger: LedgerFlag = None,
+    config: ConfigFlag = None,
+    output: OutputFlag = Format.TABLE,
+) -> None:
+    """List the decisions that were recorded, the newest first; with -f the newest last."""
+    from cli.decisions import run as listed  # noqa: PLC0415 (keeps --help and completion quick)
+    from cli.shared.decision_queries import make_query  # noqa: PLC0415
+
+    filters = {"namespace": namespace, "rule": rule, "kind": kind, "name": name, "source": source}
+    chosen = {**filters, "verdicts": frozenset(verdict or ()), "limit": limit}
+    query = make_query({**chosen, "cluster": cluster_id}, user, since)
+    settings = read_flags(config, ledger=ledger)
+    ask = listed.follow if follow else listed.show
+    asyncio.run(ask(settings, query, output, make_console(400)))

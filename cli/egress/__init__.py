@@ -1,0 +1,1 @@
+"""The commands of `sallyport egress`: where Pods may connect."""

@@ -1,0 +1,329 @@
+"""`sallyport egress`: where Pods may connect, and what would change that."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from cli.egress.flags import (
+    Drawn,
+    EngineFlag,
+    EngineName,
+    Files,
+    FlowFormat,
+    NamespaceFlag,
+    TagsFlag,
+    Written,
+)
+from cli.flags import ClusterFlag, ConfigFlag, KubeconfigFlag, OutputFlag, read_flags
+from cli.logs import log_to_stderr
+from cli.output import Format, make_console, print_json
+
+if TYPE_CHECKING:
+    from app.settings.root import Settings
+
+EGRESS = """**Examples**
+
+    sallyport egress plan intents/ --kubeconfig ~/.kube/config
+
+    sallyport egress explain research/train-0 pypi.org:443 --cluster dir/
+
+**Exit codes**: 0 open, or nothing changes; 1 closed, or something changes;
+2 the cluster does not answer; 64 wrong usage."""
+
+RENDER = """**Examples**
+
+    sallyport egress render intents.yaml
+
+    sallyport egress render --cluster examples/egress/cluster -n research
+
+    sallyport egress render intents/ --engine cilium -o json
+
+With files alone each namespace counts as enrolled, unless a Namespace in them
+says otherwise. With a cluster, files lie over what it has. What stays closed
+is told on standard error, with the field's path.
+
+**Exit codes**: 0 all is rendered; 1 something stays closed that an intent
+says; 2 the cluster does not answer; 64 wrong usage, or nothing to render."""
+
+PLAN = """**Examples**
+
+    sallyport egress plan intents/ --kubeconfig ~/.kube/config
+
+    sallyport egress plan intents/ --cluster examples/egress/cluster
+
+    kubectl get eal packages -o yaml | sallyport egress plan --delete -
+
+Files may hold EgressAllowlists, EgressDestinations and Namespaces. What waits
+for an approval or a right is shown as such, and counts as a change.
+
+**Exit codes**: 0 nothing opens or closes; 1 something does; 2 the cluster
+does not answer; 64 wrong usage, or no intents."""
+
+EXPLAIN = """**Examples**
+
+    sallyport egress explain research/train-0 pypi.org:443 --cluster dir/
+
+    sallyport egress explain -n research train-0 192.0.2.7:53/udp
+
+    sallyport egress explain research/train-0 catalogue.data:80
+
+    sallyport egress explain research/train-0 [2001:db8::7]:443 -o json
+
+    sallyport egress explain research/train-0 pod/data/catalogue-0:8080
+
+**Exit codes**: 0 it is open; 1 it is closed, or open to some of its addresses
+alone; 2 the cluster does not answer; 64 wrong usage, or no such Pod."""
+
+SUGGEST = """**Examples**
+
+    hubble observe -o json | sallyport egress suggest - > intents.yaml
+
+    sallyport egress suggest PT1H.json --kubeconfig ~/.kube/config
+
+    sallyport egress suggest examples/egress/flows/flows.csv
+
+    sallyport egress suggest flows.csv -n research --tags ServiceTags.json
+
+The columns of a CSV: namespace, service_account or pod, destination, port,
+protocol; and verdict, count, time. Azure's logs know addresses alone: name
+the cluster whose Pods they are of. Scans and reserved ranges are left out.
+
+**Exit codes**: 0 done, also where nothing is suggested; 2 nothing could be
+read, or the cluster does not answer; 64 wrong usage, or no such file."""
+
+GRAPH = """**Examples**
+
+    sallyport egress graph --out egress.svg --kubeconfig ~/.kube/config
+
+    sallyport egress graph --cluster examples/egress/cluster --out egress.svg
+
+    sallyport egress graph -n research -o json --kubeconfig ~/.kube/config
+
+Dashed is reach that no intent names: through Pods of namespaces that are not
+enrolled, Pods on their node's network, and DNS where names are not filtered.
+
+**Exit codes**: 0 drawn; 2 the cluster does not answer; 64 wrong usage, or
+nothing to draw."""
+
+VERIFY = """**Examples**
+
+    sallyport egress verify research/train-0 --kubeconfig ~/.kube/config
+
+    sallyport egress verify -n research --kubeconfig ~/.kube/config
+
+    sallyport egress verify research/train-0 --try 198.51.100.9:443
+
+It runs a small program in the Pod (pods/exec), with python3, bash or nc. Tried
+are what intents open, and what must be closed: metadata, the wire server, the
+kubelet, kube-apiserver, Pods and destinations of others. Of a namespace one
+Pod for each service account. Only TCP is tried.
+
+**Exit codes**: 0 all is as intents say; 1 something differs; 2 something could
+not be tried, or the cluster does not answer; 64 wrong usage."""
+
+RELEASE = """**Examples**
+
+    sallyport egress release --kubeconfig ~/.kube/config
+
+    sallyport egress release -o json --kubeconfig ~/.kube/config
+
+Takes the finalizer off that `control` puts on allowlists, of all namespaces:
+without `control` neither they nor their namespaces could be deleted. Policies
+stay as they are. `helm uninstall` does it by itself; run it where that was told
+to leave hooks out, or failed. With Sallyport installed the gate refuses it.
+
+**Exit codes**: 0 none is held any more; 1 some still are, with why; 2 the
+cluster does not answer; 64 wrong usage."""
+
+
+app = typer.Typer(help="Say where Pods may connect.", no_args_is_help=True, epilog=EGRESS)
+
+
+@app.callback()
+def egress() -> None:
+    """Say where Pods may connect."""
+    log_to_stderr()
+
+
+@app.command(epilog=RENDER)
+def render(  # noqa: PLR0913, PLR0917 (one parameter a flag)
+    files: Files = None,
+    namespace: NamespaceFlag = None,
+    engine: EngineFlag = None,
+    tags: TagsFlag = None,
+    cluster: ClusterFlag = None,
+    kubeconfig: KubeconfigFlag = None,
+    config: ConfigFlag = None,
+    output: Annotated[Written, typer.Option("--output", "-o", help="How to print.")] = Written.YAML,
+) -> None:
+    """Print the policies that intents come to, as an engine has them."""
+    from cli.egress import render as egress_render  # noqa: PLC0415 (keeps --help and completion quick)
+
+    settings = _settings(config, cluster, kubeconfig, engine, tags)
+    done = asyncio.run(egress_render.render(settings, files or [], namespace))
+    egress_render.write(done, as_json=output is Written.JSON)
+    raise typer.Exit(egress_render.exit_code(done))
+
+
+@app.command(epilog=PLAN)
+def plan(  # noqa: PLR0913, PLR0917 (one parameter a flag)
+    files: Annotated[
+        list[str], typer.Argument(help="Files, folders, or - for standard input.", metavar="FILES")
+    ],
+    delete: Annotated[bool, typer.Option("--delete", help="As if they were deleted.")] = False,  # noqa: FBT002 (typer)
+    engine: EngineFlag = None,
+    tags: TagsFlag = None,
+    cluster: ClusterFlag = None,
+    kubeconfig: KubeconfigFlag = None,
+    config: ConfigFlag = None,
+    output: OutputFlag = Format.TABLE,
+) -> None:
+    """Say which connections a change opens and closes, by who makes them."""
+    from cli.egress import plan as egress_plan  # noqa: PLC0415 (keeps --help and completion quick)
+    from cli.egress.text import print_plan  # noqa: PLC0415
+
+    settings = _settings(config, cluster, kubeconfig, engine, tags)
+    found = asyncio.run(egress_plan.make_plan(settings, files, delete=delete))
+    if output is Format.JSON:
+        print_json(found)
+    else:
+        print_plan(found, make_console())
+    raise typer.Exit(egress_plan.exit_code(found))
+
+
+@app.command(epilog=EXPLAIN)
+def explain(  # noqa: PLR0913, PLR0917 (one parameter a flag)
+    pod: Annotated[str, typer.Argument(metavar="POD", help="NAMESPACE/NAME, or with -n its name.")],
+    to: Annotated[str, typer.Argument(metavar="HOST:PORT", help="HOST:PORT or HOST:PORT/udp.")],
+    namespace: NamespaceFlag = None,
+    engine: EngineFlag = None,
+    tags: TagsFlag = None,
+    cluster: ClusterFlag = None,
+    kubeconfig: KubeconfigFlag = None,
+    config: ConfigFlag = None,
+    output: OutputFlag = Format.TABLE,
+) -> None:
+    """Say which intent opens one connection, or what is missing."""
+    from cli.egress import explain as egress_explain  # noqa: PLC0415 (keeps --help and completion quick)
+    from cli.egress.text import print_explanation  # noqa: PLC0415
+
+    settings = _settings(config, cluster, kubeconfig, engine, tags)
+    answer = asyncio.run(egress_explain.answer(settings, (namespace, pod), to))
+    if output is Format.JSON:
+        print_json(answer)
+    else:
+        print_explanation(answer, make_console())
+    raise typer.Exit(egress_explain.exit_code(answer))
+
+
+@app.command(epilog=VERIFY)
+def verify(  # noqa: PLR0913, PLR0917 (one parameter a flag)
+    pod: Annotated[
+        str | None, typer.Argument(metavar="POD", help="NAMESPACE/NAME, or with -n its name.")
+    ] = None,
+    namespace: NamespaceFlag = None,
+    others: Annotated[
+        Optional[list[str]],  # noqa: UP045 (typer)
+        typer.Option("--try", metavar="HOST:PORT", help="Try this too; may be repeated."),
+    ] = None,
+    timeout: Annotated[
+        int, typer.Option(min=1, max=60, help="Seconds until no answer counts as closed.")
+    ] = 3,
+    engine: EngineFlag = None,
+    tags: TagsFlag = None,
+    kubeconfig: KubeconfigFlag = None,
+    config: ConfigFlag = None,
+    output: OutputFlag = Format.TABLE,
+) -> None:
+    """Try real connections from Pods, and compare them with the intents."""
+    from cli.egress import verify as egress_verify  # noqa: PLC0415 (keeps --help and completion quick)
+
+    settings = _settings(config, None, kubeconfig, engine, tags)
+    found = asyncio.run(egress_verify.verify(settings, pod, namespace, others or [], timeout))
+    if output is Format.JSON:
+        print_json(found)
+    else:
+        egress_verify.print_verified(found, make_console())
+    raise typer.Exit(egress_verify.exit_code(found))
+
+
+@app.command(epilog=SUGGEST)
+def suggest(  # noqa: PLR0913, PLR0917 (one parameter a flag)
+    flows: Annotated[
+        list[str], typer.Argument(help="Files of flows, or - for standard input.", metavar="FLOWS")
+    ],
+    form: Annotated[
+        FlowFormat, typer.Option("--format", help="What they are; auto looks at each file.")
+    ] = FlowFormat.AUTO,
+    namespace: NamespaceFlag = None,
+    engine: EngineFlag = None,
+    tags: TagsFlag = None,
+    cluster: ClusterFlag = None,
+    kubeconfig: KubeconfigFlag = None,
+    config: ConfigFlag = None,
+    output: Annotated[Written, typer.Option("--output", "-o", help="How to print.")] = Written.YAML,
+) -> None:
+    """Write the least allowlists for flows that were observed, with the evidence."""
+    from cli.egress import suggest as egress_suggest  # noqa: PLC0415 (keeps --help and completion quick)
+
+    settings = _settings(config, cluster, kubeconfig, engine, tags)
+    observed = asyncio.run(egress_suggest.read_flows(settings, flows, form, namespace))
+    egress_suggest.write(observed, as_json=output is Written.JSON)
+    raise typer.Exit(egress_suggest.exit_code(observed))
+
+
+@app.command(epilog=GRAPH)
+def graph(  # noqa: PLR0913, PLR0917 (one parameter a flag)
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The SVG to write.", metavar="FILE")
+    ] = None,
+    namespace: NamespaceFlag = None,
+    engine: EngineFlag = None,
+    tags: TagsFlag = None,
+    cluster: ClusterFlag = None,
+    kubeconfig: KubeconfigFlag = None,
+    config: ConfigFlag = None,
+    output: Annotated[
+        Drawn, typer.Option("--output", "-o", help="What to make; json goes to standard output.")
+    ] = Drawn.SVG,
+) -> None:
+    """Draw who may reach what, and what comes with it."""
+    from cli.egress import graph as egress_graph  # noqa: PLC0415 (keeps --help and completion quick)
+
+    if output is Drawn.SVG and out is None:
+        raise typer.BadParameter("name the SVG to write", param_hint="--out")
+    settings = _settings(config, cluster, kubeconfig, engine, tags)
+    picture = asyncio.run(egress_graph.make_picture(settings, namespace))
+    if out is not None:
+        egress_graph.write_svg(picture, out)
+    if output is Drawn.JSON:
+        print_json(picture)
+
+
+@app.command(epilog=RELEASE)
+def release(
+    kubeconfig: KubeconfigFlag = None, config: ConfigFlag = None, output: OutputFlag = Format.TABLE
+) -> None:
+    """Let allowlists be deleted once Sallyport has been uninstalled."""
+    from cli.egress import release as egress_release  # noqa: PLC0415 (keeps --help and completion quick)
+
+    done = asyncio.run(egress_release.release(_settings(config, None, kubeconfig, None, None)))
+    if output is Format.JSON:
+        print_json(done)
+    else:
+        egress_release.print_released(done, make_console())
+    raise typer.Exit(egress_release.exit_code(done))
+
+
+def _settings(
+    config: Path | None,
+    cluster: Path | None,
+    kubeconfig: Path | None,
+    engine: EngineName | None,
+    tags: Path | None,
+) -> "Settings":
+    of_egress = {"engine": engine and engine.value, "tags": tags}
+    given = {name: value for name, value in of_egress.items() if value is not None}
+    return read_flags(config, cluster=cluster, kubeconfig=kubeconfig, egress=given)

@@ -1,0 +1,187 @@
+"""Puts together what the commands of egress look at: a cluster or a folder, and files over it."""
+
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeVar
+
+from app.settings.root import Settings
+from cli.output import STANDARD_INPUT
+from cli.text import safe_line
+from core.base import names
+from core.base.errors import InvalidObjectError, SettingsError
+from core.egress.allowlists import KIND, SET_KIND, EgressAllowlist
+from core.people.subject import Subject, service_account_subject
+from egress.analysis.cluster_egress import ClusterEgress, EgressRights, EgressSettings
+from egress.analysis.overlay import Intents
+from egress.compiler.allowlists import references_of
+from egress.compiler.service_backends import known_service
+from egress.model.facts import KnownService
+from kube.client.connection import Connection
+from kube.client.objects import Objects
+from kube.client.settings import LiveSettings
+from kube.cluster.access_reviews import AccessQuestion, AccessReviews
+from kube.cluster.folder import read_rbac
+from kube.egress.snapshot import Snapshot, allowlist_of, destinations_of, read_cluster, read_folder
+from kube.manifests.reader import Manifest, read_paths, read_stream
+from kube.rbac.authorizer import Question, Rbac
+from kube.resources.live_pods import LivePod
+from kube.resources.namespaces import parse_namespace
+
+Ask = Callable[[Subject, str, str, str, str], Awaitable[bool]]
+"""Whether a subject may do a verb on a resource of Sallyport's, by name, in a namespace."""
+
+_TIMEOUT_S: Final = 10.0
+
+
+def read_intents(paths: Sequence[str]) -> Intents:
+    """Read the allowlists, sets and Namespaces of files, folders and `-`.
+
+    Raises:
+        SettingsError: a path cannot be read, or holds none of these.
+        InvalidObjectError: one is broken; the message names file, document and field.
+    """
+    allowlists, sets, namespaces = [], [], []
+    for manifest in _manifests(paths):
+        key = (manifest.group, manifest.kind)
+        if key == (names.GROUP, KIND):
+            allowlists.append(_placed(manifest, allowlist_of))
+        elif key == (names.GROUP, SET_KIND):
+            sets.append(_placed(manifest, destinations_of))
+        elif key == ("", "Namespace"):
+            namespaces.append(_placed(manifest, parse_namespace))
+    if paths and not (allowlists or sets or namespaces):
+        message = "no EgressAllowlist, EgressDestinations or Namespace is in it"
+        raise SettingsError(f"{', '.join(paths)}: {message}")
+    return Intents(tuple(allowlists), tuple(sets), tuple(namespaces))
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a cluster is looked at, and how it is asked."""
+
+    objects: Objects | None
+    ask: Ask
+    connection: Connection | None = None
+
+
+@asynccontextmanager
+async def open_source(settings: Settings) -> AsyncIterator[Source]:
+    """Give the cluster that the settings name, or one in which nobody has any right.
+
+    Raises:
+        SettingsError: the credentials are missing or broken.
+    """
+    if settings.kubeconfig is None:
+        rbac = Rbac(*read_rbac(settings.cluster)) if settings.cluster else Rbac([], [])
+        yield Source(None, _asker(rbac))
+        return
+    connection = Connection(settings.kubeconfig)
+    await connection.open()
+    reviews = AccessReviews(connection, LiveSettings(review_timeout_s=_TIMEOUT_S))
+
+    async def ask(subject: Subject, verb: str, resource: str, name: str, namespace: str) -> bool:
+        return await reviews.ask(AccessQuestion(subject, verb, resource, name, namespace))
+
+    try:
+        yield Source(Objects(connection, _TIMEOUT_S), ask, connection)
+    finally:
+        await connection.close()
+
+
+async def look(
+    settings: Settings, source: Source, within: Collection[str] | None, intents: Intents
+) -> Snapshot:
+    """Look at a cluster once; say what of it is broken.
+
+    Raises:
+        ClusterError: it does not answer, or lets us list not all of it.
+        SettingsError, InvalidObjectError: the folder cannot be read.
+    """
+    if source.objects is None:
+        seen = read_folder(settings.cluster)
+    else:
+        others = intents.allowlists
+        seen = await read_cluster(source.objects, settings.namespace, within, others)
+        sys.stderr.write(f"{len(seen.allowlists)} allowlists and {len(seen.pods)} Pods read\n")
+    for problem in seen.broken:
+        sys.stderr.write(f"sallyport: left out: {safe_line(problem)}\n")
+    return seen
+
+
+async def make_world(
+    snapshot: Snapshot, site: EgressSettings, ask: Ask, others: Iterable[EgressAllowlist] = ()
+) -> ClusterEgress:
+    """Give what a snapshot means; rights are asked for `others` too.
+
+    Raises:
+        AccessReviewError: the cluster did not say who may do what.
+    """
+    wanted = references_of((*snapshot.allowlists.values(), *others), snapshot.sets).rights
+    usable = [
+        (namespace, account, name)
+        for namespace, account, name in sorted(wanted)
+        if await ask(
+            service_account_subject(namespace, account),
+            names.USE_VERB,
+            names.DESTINATIONS_RESOURCE,
+            name,
+            namespace,
+        )
+    ]
+    tier = (names.APPROVE_VERB, names.TIERS_RESOURCE, names.EGRESS_TIER, "")
+    holders = [
+        each.consent.approval
+        for each in snapshot.approvals
+        if each.consent and await ask(each.consent.approver, *tier)
+    ]
+    rights = EgressRights(frozenset(usable), frozenset(holders))
+    return ClusterEgress(snapshot, site, rights, _services(snapshot))
+
+
+def _services(snapshot: Snapshot) -> dict[tuple[str, str], KnownService]:
+    pods: dict[str, list[LivePod]] = {}
+    for each in snapshot.pods:
+        live = LivePod(each.name, "", each.labels, each.addresses, each.host_network, 0.0)
+        pods.setdefault(each.namespace, []).append(live)
+    return {
+        key: known_service(
+            shape,
+            snapshot.endpoints.get(key, ()),
+            [
+                each
+                for each in pods.get(key[0], ())
+                if all(each.labels.get(label) == value for label, value in shape.selector)
+            ],
+        )
+        for key, shape in snapshot.services.items()
+    }
+
+
+def _asker(rbac: Rbac) -> Ask:
+    async def ask(subject: Subject, verb: str, resource: str, name: str, namespace: str) -> bool:
+        return rbac.allows(subject, Question(verb, names.GROUP, resource, name, namespace))
+
+    return ask
+
+
+_Parsed = TypeVar("_Parsed")
+
+
+def _placed(manifest: Manifest, parse: Callable[[bytes], _Parsed]) -> _Parsed:
+    """Parse, naming the file where the parser named the object alone."""
+    try:
+        return parse(manifest.raw)
+    except InvalidObjectError as error:
+        what = f"{manifest.source}: {error.what}"
+        raise InvalidObjectError(what, error.field, error.problem) from error
+
+
+def _manifests(paths: Sequence[str]) -> Iterable[Manifest]:
+    for path in paths:
+        if path == STANDARD_INPUT:
+            yield from read_stream(sys.stdin.buffer, "standard input")
+        else:
+            yield from read_paths([Path(path)])

@@ -1,0 +1,1 @@
+"""The command `sallyport explain`: why a decision was taken, and what would change it."""

@@ -1,0 +1,69 @@
+"""The command `sallyport explain`."""
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from cli.flags import (
+    BundleFlag,
+    ClusterFlag,
+    ConfigFlag,
+    GroupFlag,
+    KubeconfigFlag,
+    LedgerFlag,
+    NamespaceFlag,
+    OutputFlag,
+    read_flags,
+)
+from cli.logs import log_to_stderr
+from cli.output import Format, make_console, print_json
+
+EXPLAIN = """**Examples**
+
+    sallyport explain 01a1fe42-0ac4-7b5f-946c-9f0144aa65d3
+
+    sallyport explain job.yaml --as alice --cluster examples/cluster
+
+    sallyport explain 01a1fe42 --as bob --kubeconfig ~/.kube/config
+
+    SALLYPORT_LEDGER__URL=postgresql+psycopg://… sallyport explain 01a1fe42
+
+The first eight digits of an id are enough where no other begins so.
+
+**Exit codes**: 0 it was admitted; 1 it was refused; 2 it could not be judged,
+or the ledger or cluster does not answer; 64 wrong usage, or nothing to
+explain."""
+
+
+def explain(  # noqa: PLR0913, PLR0917 (one parameter a flag)
+    target: Annotated[
+        str, typer.Argument(metavar="ID|FILE", help="A decision's id, a manifest, or a decision.")
+    ],
+    as_user: Annotated[
+        str | None, typer.Option("--as", help="Explain it as if this user had asked, today.")
+    ] = None,
+    as_group: GroupFlag = None,
+    namespace: NamespaceFlag = "default",
+    ledger: LedgerFlag = None,
+    cluster: ClusterFlag = None,
+    kubeconfig: KubeconfigFlag = None,
+    bundle: BundleFlag = None,
+    config: ConfigFlag = None,
+    output: OutputFlag = Format.TABLE,
+) -> None:
+    """Say why a decision was taken, and what would change it: the smallest change first."""
+    log_to_stderr()
+    from cli.explain.run import exit_code, explain_target, print_explanations  # noqa: PLC0415
+    from cli.shared.subjects import make_terms  # noqa: PLC0415
+
+    terms = make_terms(None, as_user, tuple(as_group or ()), namespace)
+    settings = read_flags(
+        config, ledger=ledger, cluster=cluster, kubeconfig=kubeconfig, bundle=bundle
+    )
+    explanations = asyncio.run(explain_target(settings, target, terms))
+    if output is Format.JSON:
+        print_json(explanations)
+    else:
+        print_explanations(explanations, make_console())
+    raise typer.Exit(exit_code(explanations))

@@ -1,1 +1,0 @@
-"""The faces of a review: what `sallyport review -o` prints for whom."""

@@ -1,0 +1,1 @@
+"""The commands of `sallyport ledger`: proofs that the ledger is what was recorded."""

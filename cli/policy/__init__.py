@@ -1,0 +1,1 @@
+"""The commands of `sallyport policy`, a folder or a module for each verb."""

@@ -1,0 +1,1 @@
+"""The commands `sallyport policy status`, `activate` and `rollback`: bundles in a cluster."""

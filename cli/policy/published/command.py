@@ -1,0 +1,227 @@
+"""`sallyport policy status|activate|rollback`: bundles in a cluster."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from cli import exits
+from cli.flags import ConfigFlag, KubeconfigFlag, OutputFlag, read_flags
+from cli.output import Format, make_console, print_json
+from cli.text import safe_line
+from core.base.errors import ClusterError
+
+if TYPE_CHECKING:
+    from app.settings.root import Settings
+    from cli.policy.published.status import GateStanding, Standing
+    from cli.policy.types import Activation
+
+STATUS = """**Examples**
+
+    sallyport policy status
+
+    sallyport policy status --kubeconfig admin.conf -o json
+
+It says too whether another release built what is in force, and what control
+makes of the registry that it follows.
+
+**Exit codes**: 0 what is wanted is in force in every gate; 1 somebody lacks or
+refuses it, or what is in the registry is not taken; 2 the cluster did not say;
+64 wrong usage."""
+
+ACTIVATE = """**Examples**
+
+    sallyport policy activate my-bundle.tar.gz
+
+    sallyport policy activate 5f0c2d9e7a41
+
+    sallyport policy activate base
+
+    sallyport policy activate my-bundle.tar.gz --wait 300 -o json
+
+`base` is the bundle of each gate's own settings, without which the built-in
+one. Needs the verb exempt on namespaces.sallyport.dev of Sallyport's namespace.
+
+**Exit codes**: 0 in force; 1 refused, and by whom; 2 not in force in time, or
+the cluster did not answer; 64 wrong usage."""
+
+ROLLBACK = """**Examples**
+
+    sallyport policy rollback
+
+    sallyport policy rollback --now
+
+    sallyport policy rollback -o json
+
+**Exit codes**: 0 in force; 1 refused, and by whom; 2 not in force in time, or
+the cluster did not answer; 64 wrong usage, or there is nothing to go back to."""
+
+
+WaitFlag = Annotated[
+    float, typer.Option(help="Seconds to wait until it is active; 0 waits for nothing.", min=0)
+]
+NowFlag = Annotated[
+    bool,
+    typer.Option(
+        "--now",
+        help="Do not wait until every gate has it: each switches once it has. Without control.",
+    ),
+]
+
+
+def policy_status(
+    kubeconfig: KubeconfigFlag = None,
+    config: ConfigFlag = None,
+    output: OutputFlag = Format.TABLE,
+) -> None:
+    """Say which bundle is wanted, which is in force in each gate, and who refuses it."""
+    from cli.policy.published import status as published  # noqa: PLC0415 (keeps --help quick)
+
+    settings = read_flags(config, kubeconfig=kubeconfig)
+
+    async def read() -> "Standing":
+        async with published.open_store(settings) as store:
+            return await published.standing_of(store, settings.namespace)
+
+    found = asyncio.run(read())
+    if output is Format.JSON:
+        print_json(found)
+    else:
+        print_standing(found, make_console())
+    raise typer.Exit(exits.ADMITTED if found.is_settled else exits.REFUSED)
+
+
+def policy_activate(  # noqa: PLR0913, PLR0917 (each is a flag)
+    bundle: Annotated[
+        str, typer.Argument(metavar="FILE|REVISION", help="A bundle, or one that is published.")
+    ],
+    kubeconfig: KubeconfigFlag = None,
+    config: ConfigFlag = None,
+    wait: WaitFlag = 60.0,
+    now: NowFlag = False,  # noqa: FBT002 (typer's flags)
+    output: OutputFlag = Format.TABLE,
+) -> None:
+    """Publish a bundle, and put it in force in all gates at once when each has loaded it."""
+    _change(read_flags(config, kubeconfig=kubeconfig), bundle, _Wish(wait, now, output))
+
+
+def policy_rollback(
+    kubeconfig: KubeconfigFlag = None,
+    config: ConfigFlag = None,
+    wait: WaitFlag = 60.0,
+    now: NowFlag = False,  # noqa: FBT002 (typer's flags)
+    output: OutputFlag = Format.TABLE,
+) -> None:
+    """Put the bundle in force again that was before; or want one no more that still waits."""
+    _change(read_flags(config, kubeconfig=kubeconfig), None, _Wish(wait, now, output))
+
+
+def print_standing(found: "Standing", console: Console) -> None:
+    """Print it for people: what is refused last."""
+    style = "green" if found.is_settled else "red"
+    console.print(Text.assemble("active: ", (safe_line(found.active), style)), end="")
+    waits = f"; wanted: {found.wanted}" if found.wanted != found.active else ""
+    console.print(Text(safe_line(f"{waits}; before: {found.previous}")))
+    for table in (_bundles(found), _gates(found)):
+        if table.row_count:
+            console.print()
+            console.print(table)
+    if found.gone:
+        console.print()
+        said = f"gone, nobody waits for them (nothing heard for 75 s): {', '.join(found.gone)}"
+        console.print(Text(safe_line(said)))
+    if found.source:
+        console.print()
+        console.print(Text(safe_line(f"control follows {found.source}{_too_old(found)}")))
+    if found.source_problem:
+        said = f"control does not take what is there: {found.source_problem}"
+        console.print(Text(safe_line(said), style="red"))
+    for gate in [*found.gates, *([found.control] if found.control else [])]:
+        if gate.foreign:
+            console.print()
+            console.print(Text(safe_line(_foreign(gate)), style="yellow"))
+        lines = [f"{gate.name} refuses {name}: {why}" for name, why in gate.refused.items()]
+        lines += [f"{gate.name} tries again: {gate.problem}"] if gate.problem else []
+        for line in lines:
+            console.print()
+            console.print(Text(safe_line(line), style="red"))
+
+
+def _too_old(found: "Standing") -> str:
+    return f", but to nothing that was built before {found.not_before}" if found.not_before else ""
+
+
+def _foreign(gate: "GateStanding") -> str:
+    return (
+        f"{gate.name}: {gate.revision} was built by another release: {gate.foreign} files of its "
+        "built-in policies are in force in place of this release's: build it again"
+    )
+
+
+def _bundles(found: "Standing") -> Table:
+    table = _grid("BUNDLE", "BUILT", "PUBLISHED", "FROM")
+    for one in found.bundles:
+        table.add_row(
+            *map(_cell, (one.revision, one.built or "–", one.published or "–", one.source or "–"))
+        )
+    return table
+
+
+def _gates(found: "Standing") -> Table:
+    table = _grid("GATE", "IN FORCE", "REVISION", "READY", "SEEN")
+    for one in found.gates:
+        ready = ", ".join(each for each in one.loaded if each != one.in_force) or "–"
+        table.add_row(*map(_cell, (one.name, one.in_force, one.revision, ready, one.seen)))
+    return table
+
+
+def _grid(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _cell(text: str) -> Text:
+    return Text(safe_line(text))
+
+
+@dataclass(frozen=True)
+class _Wish:
+    wait: float
+    now: bool
+    output: Format
+
+
+def _change(settings: "Settings", target: str | None, wish: _Wish) -> None:
+    from cli.policy.published import activation  # noqa: PLC0415 (keeps --help quick)
+    from cli.policy.published.status import open_store  # noqa: PLC0415
+
+    async def change() -> "Activation":
+        async with open_store(settings) as store:
+            return await activation.change(store, settings, target, wish.wait, at_once=wish.now)
+
+    made = asyncio.run(change())
+    if made.refused:
+        typer.echo(safe_line(f"refused: {made.refused}"), err=True)
+    if wish.output is Format.JSON:
+        print_json(made)
+    elif not (made.refused or made.problem):
+        typer.echo(safe_line(_worded(made, now=wish.now)))
+    if made.problem:
+        raise ClusterError(made.problem)
+    raise typer.Exit(exits.REFUSED if made.refused else exits.ADMITTED)
+
+
+def _worded(made: "Activation", *, now: bool) -> str:
+    if now:
+        return f"{made.wanted} is active"
+    if not made.active:
+        return f"{made.wanted} is wanted"
+    if made.wanted == made.before:
+        return f"{made.wanted} is in force still, and nothing else is wanted"
+    return f"{made.wanted} is in force, in place of {made.before}"

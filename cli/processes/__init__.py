@@ -1,0 +1,1 @@
+"""The commands `gate`, `control`, `auditor` and `run`."""

@@ -1,0 +1,1 @@
+"""The commands of `sallyport profile`: suggest, diff and check."""

@@ -1,1 +1,0 @@
-"""Judges recorded reviews with another bundle: `sallyport policy replay`."""

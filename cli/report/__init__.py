@@ -1,0 +1,1 @@
+"""The command `sallyport report`: reports for security reviews."""

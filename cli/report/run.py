@@ -1,0 +1,241 @@
+"""Makes reports: reads the ledger, writes the files, says what a reviewer should look at first."""
+
+import asyncio
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from rich.console import Console
+from rich.text import Text
+
+from app.ledger import open_ledger
+from app.settings.root import Settings
+from audit.ledger.records.frames import FrameKind
+from audit.ledger.store.store import Store
+from audit.reports.builder import SAMPLE_CLUSTER, make_report
+from audit.reports.cases import build_case_rows as tell_cases
+from audit.reports.html import title_of
+from audit.reports.ledger_state import add_verdict, read_ledger
+from audit.reports.model import AttentionItem, LedgerState, Report
+from audit.reports.pages import ReportRequest
+from audit.reports.periods import Period, month_before, parse_period, parse_span, time_text
+from audit.reports.reader import read_tallies
+from audit.reports.tallies.bounded_rows import DistinctTexts
+from cli.report.forms import FORMS, parse_forms
+from cli.report.names import read_names
+from cli.text import safe_line
+from core.base.errors import LedgerError, SettingsError
+from core.weights.events import Severity
+
+FORMAT: Final = 1
+"""Version of `sallyport report -o json`."""
+
+_PROGRESS_EVERY_S: Final = 2.0
+_SHOWN: Final = 8
+"""Clusters that an error names."""
+_LAST_MS: Final = 2**48 - 1
+_COLOURS: Final = {"critical": "red", "high": "red", "medium": "yellow", "low": "blue"}
+_ORDER: Final = [severity.value for severity in Severity]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was typed."""
+
+    period: str | None
+    since: str | None
+    until: str | None
+    store: str
+    cluster: str | None
+    sample: bool
+    forms: str
+    folder: Path
+    names: Path | None
+    publish: bool
+    verify: bool
+    anchors: tuple[Path, ...]
+    keys: tuple[Path, ...]
+
+
+class Made(msgspec.Struct, frozen=True, rename="camel"):
+    """`sallyport report -o json`."""
+
+    format: int
+    title: str
+    begin: str
+    end: str
+    sample: bool
+    digest: str
+    files: list[str]
+    published: int
+    """Objects that were written into the cluster."""
+    accesses: int
+    severities: dict[str, int]
+    sound: bool | None
+    """What `--verify` found; null where it was not asked."""
+    attention: list[AttentionItem]
+
+
+async def make(settings: Settings, asked: Asked) -> Made:
+    """Make the report and write its files.
+
+    Raises:
+        SettingsError: something that was typed is wrong.
+        LedgerError: there is no ledger, or it cannot be read.
+        ReportError: a form cannot be made here.
+        ClusterError: the cluster does not take it.
+    """
+    forms, people = parse_forms(asked.forms), read_names(asked.names)
+    if asked.publish and settings.kubeconfig is None:
+        raise SettingsError("--publish: say into which cluster: give --kubeconfig FILE")
+    if not asked.folder.is_dir():
+        raise SettingsError(f"--to {asked.folder}: there is no such folder")
+    _check_anchors(asked)
+    async with open_ledger(settings) as store:
+        report = await _read(store, settings, asked, people)
+    files = [_write(report, form, asked.folder) for form in forms]
+    published = 0
+    if asked.publish and settings.kubeconfig is not None:
+        from cli.report.report_publish import publish  # noqa: PLC0415  A client's import takes a second.
+
+        published = await publish(report, settings.kubeconfig)
+    return Made(
+        format=FORMAT,
+        title=title_of(report),
+        begin=report.scope.begin,
+        end=report.scope.end,
+        sample=report.scope.sample,
+        digest=report.digest,
+        files=[str(path) for path in files],
+        published=published,
+        accesses=report.completeness.accesses,
+        severities=report.severities,
+        sound=report.ledger.sound,
+        attention=report.attention,
+    )
+
+
+def as_grave(made: Made, severity: Severity) -> bool:
+    """Say whether there is a finding as grave as this."""
+    return any(made.severities.get(word) for word in _ORDER[_ORDER.index(severity.value) :])
+
+
+def tell(made: Made, console: Console) -> None:
+    """Say for a person what was made, and what needs attention."""
+    sample = " (sample: made up)" if made.sample else ""
+    console.print(Text(f"Access to model weights, {made.title}{sample}", style="bold"))
+    for one in made.attention:
+        word = Text(f"{one.severity:<9}", style=_COLOURS[one.severity])
+        console.print(Text.assemble(word, safe_line(one.text)))
+    for file in made.files:
+        console.print(Text(safe_line(file)))
+    if made.published:
+        console.print(f"{made.published} OpenReports objects written into the cluster")
+    console.print(Text(made.digest, style="dim"))
+
+
+def _check_anchors(asked: Asked) -> None:
+    if asked.verify and not asked.anchors:
+        raise SettingsError(
+            "--verify: give --anchor FILE: without one whoever wrote the ledger could have "
+            "written it anew"
+        )
+    for flag, paths in (("--anchor", asked.anchors), ("--key", asked.keys)):
+        if paths and not asked.verify:
+            raise SettingsError(f"{flag}: give --verify too")
+        for path in paths:
+            if not path.exists():
+                raise SettingsError(f"{flag} {path}: there is no such file")
+
+
+async def _verified(state: LedgerState, settings: Settings, asked: Asked) -> LedgerState:
+    """Verify the ledger where that was asked for: all of it, not the period alone."""
+    if not asked.verify:
+        return state
+    from cli.shared.ledger_verification import Wish, verify  # noqa: PLC0415  Few ask for it.
+
+    wish = Wish(anchors=asked.anchors, keys=asked.keys)
+    verdict = await asyncio.to_thread(verify, None, settings, wish)
+    return add_verdict(state, verdict, len(asked.anchors))
+
+
+async def _read(store: Store, settings: Settings, asked: Asked, people: dict[str, str]) -> Report:
+    cluster = SAMPLE_CLUSTER if asked.sample else asked.cluster
+    period = await _period(store, asked)
+    state = await read_ledger(store)
+    wanted = ReportRequest(period, asked.store, cluster, state.size)
+    tallies = await read_tallies(store, wanted, _progress())
+    if cluster is None:
+        _require_one(tallies.clusters)
+    state = await _verified(state, settings, asked)
+    return make_report(tallies, period, state, tell_cases, store=asked.store, people=people)
+
+
+def _require_one(clusters: DistinctTexts) -> None:
+    """Refuse to tell of several clusters as if they were one, or of a sample as if it were real.
+
+    Raises:
+        SettingsError: the ledger has records of several.
+    """
+    found = clusters.list()
+    if len(found) > 1:
+        more = len(found) > _SHOWN or clusters.more
+        named = ", ".join(found[:_SHOWN]) + (", …" if more else "")
+        sample = " (--sample: the made-up month)" * (SAMPLE_CLUSTER in found)
+        raise SettingsError(
+            f"--cluster-id: the ledger has records of several clusters for this time: {named}; "
+            f"name the one that the report is of{sample}"
+        )
+
+
+async def _period(store: Store, asked: Asked) -> Period:
+    now_ms = int(time.time() * 1000)
+    if asked.period is not None:
+        if asked.since is not None or asked.until is not None:
+            raise SettingsError("--period: give either a month, or --since and --until")
+        return parse_period(asked.period)
+    if asked.since is not None:
+        return parse_span(asked.since, asked.until or time_text(now_ms))
+    if asked.until is not None:
+        raise SettingsError("--until: give --since too")
+    return await _sample_month(store) if asked.sample else month_before(now_ms)
+
+
+async def _sample_month(store: Store) -> Period:
+    """Give the month that the ledger's sample is of: that of its first access."""
+    kind = FrameKind.ACCESS
+    found = await store.documents(kind, 0, _LAST_MS, cluster=SAMPLE_CLUSTER, limit=1)
+    if not found:
+        raise LedgerError(
+            "the ledger has no sample month: `sallyport run` makes one in a new ledger, within "
+            "its first minute"
+        )
+    at_ms = int.from_bytes(found[0].id[:6])
+    return parse_period(time_text(at_ms)[:7])
+
+
+def _write(report: Report, form: str, folder: Path) -> Path:
+    begin, end = report.scope.begin, report.scope.end
+    month = begin[:7] if title_of(report)[0].isalpha() else f"{begin[:10]}-{end[:10]}"
+    made = FORMS[form]
+    path = folder / f"sallyport-report-{month}{made.suffix}"
+    content = made.make(report)
+    path.write_bytes(content)
+    return path
+
+
+def _progress() -> Callable[[str, int], None]:
+    """Give what tells of progress: plain lines on standard error, only when it takes long."""
+    told_at = time.monotonic()
+
+    def note(what: str, count: int) -> None:
+        nonlocal told_at
+        if time.monotonic() - told_at >= _PROGRESS_EVERY_S:
+            told_at = time.monotonic()
+            sys.stderr.write(f"read {count:,} documents ({what})\n")
+
+    return note

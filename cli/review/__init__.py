@@ -1,0 +1,1 @@
+"""The command `sallyport review`: manifests judged without a gate, in five formats."""

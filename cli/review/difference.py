@@ -1,0 +1,116 @@
+"""What a change newly needs, as `sallyport review --diff` prints it for people and programs."""
+
+from typing import Final
+
+import msgspec
+from rich.console import Console
+from rich.text import Text
+
+from cli.output import shown_file
+from cli.review.report import Report
+from cli.shared.results import Result, Reviewed, name_result, verdict_word
+from cli.text import safe_line
+from core.decision.decision import Finding, Verdict
+
+FORMAT: Final = 1
+"""Version of `sallyport review --diff -o json`."""
+
+_MOST: Final = 20
+"""Findings shown of one object; JSON has them all."""
+
+
+class Compared(Reviewed, rename="camel", frozen=True, kw_only=True):
+    """An element of the list of reviewed objects, compared with what the object was.
+
+    `verdict` is the whole object's, `findings` are the new ones alone.
+    """
+
+    new: bool
+    """There was no such object."""
+    newly: Verdict
+    """What the new findings alone would give; the exit code is made of these."""
+    gained: list[str]
+    """Privileges that it needs and did not need, covered or not."""
+    lost: list[str]
+    """Privileges that it needed and does not need."""
+
+
+class Gone(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
+    """An object of the old state that is no more."""
+
+    file: str
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+
+
+class Difference(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
+    """The document of `sallyport review --diff -o json`."""
+
+    format: int = FORMAT
+    old: str
+    objects: list[Compared]
+    gone: list[Gone]
+
+
+def as_difference(report: Report) -> Difference:
+    """Give the document of a report that compares."""
+    gone = [msgspec.convert(each, Gone, from_attributes=True) for each in report.gone]
+    objects = [_compared(result) for result in report.results]
+    return Difference(old=report.old or "", objects=objects, gone=gone)
+
+
+def _compared(result: Result) -> Compared:
+    change = result.change
+    fields = msgspec.structs.asdict(result.element)
+    return Compared(
+        **fields,
+        new=change is not None and change.new,
+        newly=result.verdict,
+        gained=list(change.gained) if change else [],
+        lost=list(change.lost) if change else [],
+    )
+
+
+def print_difference(report: Report, console: Console) -> None:
+    """Print each object that needs something else than before, what is gone, and a count."""
+    changed = [result for result in report.results if _is_shown(result)]
+    for result in changed:
+        _print(result, console)
+    for each in report.gone:
+        named = f"{name_result(each)}  (it was in {shown_file(each.file)})"
+        console.print(_line(Text("gone", style="dim"), named))
+    same = len(report.results) - len(changed)
+    counts = f"{len(changed)} changed, {same} as before, {len(report.gone)} gone"
+    console.print(Text(safe_line(f"Compared with {report.old}: {counts}"), style="dim"))
+
+
+def _is_shown(result: Result) -> bool:
+    change = result.change
+    differs = change is not None and (change.new or change.gained or change.lost)
+    return bool(differs or result.element.findings)
+
+
+def _print(result: Result, console: Console) -> None:
+    change, element = result.change, result.element
+    new = " (new)" if change and change.new else ""
+    named = f"{name_result(element, result.place)}{new}  {shown_file(element.file)}"
+    console.print(_line(verdict_word(result, result.verdict), named))
+    for sign, privileges in (("+", change.gained), ("-", change.lost)) if change else ():
+        for privilege in privileges:
+            console.print(Text(safe_line(f"  {sign} {privilege}")))
+    for finding in element.findings[:_MOST]:
+        _print_finding(finding, console)
+    if len(element.findings) > _MOST:
+        console.print(Text(f"  … and {len(element.findings) - _MOST} more"))
+
+
+def _print_finding(finding: Finding, console: Console) -> None:
+    where = f"{finding.path}: " if finding.path else ""
+    console.print(Text(safe_line(f"  {where}{finding.message}")))
+    console.print(Text(safe_line(f"    Fix: {finding.remedy}")))
+
+
+def _line(word: Text, text: str) -> Text:
+    return Text.assemble(word, "  ", safe_line(text))

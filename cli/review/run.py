@@ -1,0 +1,85 @@
+"""`sallyport review`: what the gate would say of manifests, without asking a gate."""
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from admission.judge import Judge
+from app.settings.root import Settings
+from app.wiring import require_profile
+from cli import exits
+from cli.output import shown_file
+from cli.review.report import Report
+from cli.shared.defaults_preview import fills_of
+from cli.shared.judge import BUDGET, open_judge
+from cli.shared.manifest_facts import Files, read_files
+from cli.shared.manifests import read_manifests
+from cli.shared.progress_part import tell_progress
+from cli.shared.requests import prepare
+from cli.shared.results import Result, Unjudged, of_decision
+from cli.shared.subjects import Terms
+from core.base.errors import SettingsError
+from core.decision.decision import Verdict
+from kube.manifests.reader import Manifest
+
+
+async def review(settings: Settings, paths: Sequence[str], terms: Terms) -> Report:
+    """Judge every object of the files, folders and (for `-`) standard input, in their order.
+
+    A file that cannot be read gives an element with the verdict `error`; the others are judged.
+
+    Raises:
+        SettingsError: a path or the profile does not exist, or there is no object at all.
+        CannotJudgeError: the cluster does not answer.
+    """
+    async with open_judge(settings) as judge:
+        return Report(await judge_files(judge, paths, terms), judge.gatherer.engine.rules)
+
+
+async def judge_files(judge: Judge, paths: Sequence[str], terms: Terms) -> list[Result]:
+    """Do what `review` does, with a judge that is open."""
+    if terms.profile is not None:
+        require_profile(judge.gatherer.cluster, terms.profile, "--profile ")
+    results = await judge_each(judge, read_manifests(paths), terms)
+    if not results:
+        raise SettingsError(f"no object found in {', '.join(map(shown_file, paths))}")
+    return results
+
+
+def exit_code(results: Sequence[Result]) -> int:
+    """Give the exit code: what could not be judged weighs more than what was refused."""
+    verdicts = {result.verdict for result in results}
+    if Verdict.ERROR in verdicts:
+        return exits.NOT_JUDGED
+    return exits.REFUSED if Verdict.DENY in verdicts else exits.ADMITTED
+
+
+async def judge_each(
+    judge: Judge, items: Iterable[Manifest | Result], terms: Terms
+) -> list[Result]:
+    """Judge each object, with what the others say of it; what is none has its result already."""
+    read = list(items)
+    files = read_files(read, judge, terms)
+    judge = files.judge(judge)
+    results = []
+    for number, item in enumerate(read, 1):
+        tell_progress(number, "judged")
+        results.append(item if isinstance(item, Result) else await _one(judge, item, terms, files))
+    return results
+
+
+async def _one(judge: Judge, manifest: Manifest, terms: Terms, files: Files) -> Result:
+    element, request = prepare(manifest, terms, files)
+    if isinstance(request, Unjudged):
+        result = Result(element, request)
+    else:
+        decision = await judge.validate(request, budget=BUDGET)
+        element = msgspec.structs.replace(
+            element,
+            defaults=fills_of(judge.gatherer.cluster.profiles(), decision, manifest),
+            notes=files.notes(manifest, decision),
+        )
+        result = of_decision(element, decision)
+    part = manifest.source.removeprefix(manifest.file)
+    return dataclasses.replace(result, file=manifest.file, part=part)

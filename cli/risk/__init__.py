@@ -1,0 +1,1 @@
+"""The commands of `sallyport risk`: who is at risk, and what that does."""

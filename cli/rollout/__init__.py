@@ -1,0 +1,1 @@
+"""The commands of `sallyport rollout`: enforcing, namespace by namespace."""

@@ -1,0 +1,1 @@
+"""What two or more commands share; commands import no other command."""

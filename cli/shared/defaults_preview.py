@@ -1,0 +1,83 @@
+"""What a profile's defaults would fill in, shown before the Pods are there."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from admission.profiles.defaults import default_patches
+from cli.shared.results import Fill
+from core.base.errors import InvalidObjectError
+from core.decision.decision import Decision, Patch
+from core.decision.namespaces import Mode
+from core.decision.request import Request
+from core.kubernetes.pod_templates import PodTemplate, template_at
+from core.kubernetes.workload_pods import templates_of
+from core.profiles.container_profiles import ProfileSet
+from core.profiles.defaults import Defaults
+from kube.manifests.reader import Manifest
+
+_INDEX: Final = re.compile(r"/(\d+)(?=/|$)")
+
+
+def fills_of(profiles: ProfileSet, decision: Decision, manifest: Manifest) -> list[Fill]:
+    """Give what the gate would fill in of an object that was admitted as it is.
+
+    Of a workload: of its Pods, when they are created. What its operator makes of a template is
+    unknown, and left out.
+    """
+    if not decision.allowed or decision.mode != Mode.ENFORCE.value or decision.profile is None:
+        return []
+    profile = profiles.by_name[decision.profile]
+    needs = {need.privilege for need in decision.evidence.needs}
+    left = {each for each in needs if not profile.covers(each)}
+    excused = frozenset(left) if decision.evidence.exceptions else frozenset[str]()
+    return fills(profile.defaults, manifest.group, manifest.kind, manifest.value, excused)
+
+
+def fills_asked(
+    profiles: ProfileSet, profile: str | None, request: Request, prefix: str
+) -> list[Fill]:
+    """Give what a profile would fill in of a request's object, which lies at `prefix`."""
+    if profile is None or request.object is None:
+        return []
+    value = msgspec.json.decode(request.object)
+    kind = request.kind
+    filled = fills(profiles.by_name[profile].defaults, kind.group, kind.kind, value)
+    return [Fill(f"{prefix}.{each.path}" if prefix else each.path, each.value) for each in filled]
+
+
+def fills(
+    defaults: Defaults | None,
+    group: str,
+    kind: str,
+    value: Mapping[str, Any],
+    excused: frozenset[str] = frozenset(),
+) -> list[Fill]:
+    """Give what defaults fill in of a Pod, or of the Pods of an object that has templates."""
+    if defaults is None:
+        return []
+    return [
+        _fill(patch, template)
+        for template in _templates(group, kind, value)
+        for patch in default_patches(msgspec.json.encode(template.pod), defaults, excused)
+        if patch["op"] == "add"
+    ]
+
+
+def _templates(group: str, kind: str, value: Mapping[str, Any]) -> Iterator[PodTemplate]:
+    if (group, kind) == ("", "Pod"):
+        yield template_at("", value)
+        return
+    try:
+        found = templates_of(group, kind, value)
+    except InvalidObjectError:
+        return  # It was not admitted either.
+    yield from (template for template in found if not template.partial)
+
+
+def _fill(patch: Patch, template: PodTemplate) -> Fill:
+    pointer = str(patch["path"])
+    path = _INDEX.sub(r"[\1]", pointer).replace("/-", "[]").strip("/").replace("/", ".")
+    return Fill(template.place(path), patch["value"])

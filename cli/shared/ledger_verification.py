@@ -1,0 +1,166 @@
+"""`sallyport ledger verify`: an export, a ledger or a proof, against anchors and keys."""
+
+import asyncio
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from app.ledger import ledger_url
+from app.settings.root import Settings
+from audit.ledger.log.anchor_check import AnchorReading, NotedHeads
+from audit.ledger.log.keys import Keys, public_key
+from audit.ledger.log.problems import ms_text
+from audit.ledger.log.proofs import Proof, decode_proof, find_fault, heads_of
+from audit.ledger.log.verdict import Verdict, verdict_of
+from audit.ledger.log.verifier import Terms, Trust, Verifier, verify_export
+from audit.ledger.store.log_export import make_opening
+from audit.ledger.store.verification import VerifiableLedger, verify_ledger
+from cli import exits
+from cli.shared.decision_queries import read_since
+from cli.shared.ledger_keys import given_keys, told_keys
+from cli.shared.progress import Progress
+from core.base.errors import InvalidObjectError, SettingsError
+
+_ROOT_DIGITS: Final = 64
+_MOST_PROOF: Final = 16 * 1024 * 1024
+_HOURS: Final = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What was asked for."""
+
+    anchors: tuple[Path, ...] = ()
+    heads: tuple[str, ...] = ()
+    keys: tuple[Path, ...] = ()
+    since: str | None = None
+    until: str | None = None
+    keep_days: int = 90
+    late_days: float = 3.0
+
+    def times(self, now_ms: int) -> tuple[int | None, int | None]:
+        """Give the times that were asked for, in milliseconds since the epoch.
+
+        Raises:
+            SettingsError: one is none.
+        """
+        since = None if self.since is None else read_since(self.since, now_ms)
+        return since, None if self.until is None else read_since(self.until, now_ms, "--until")
+
+    def terms(self, now_ms: int) -> Terms:
+        """Give what the verifier goes by."""
+        since, until = ("" if each is None else ms_text(each) for each in self.times(now_ms))
+        return Terms(self.keep_days, int(self.late_days * _HOURS), since, until, now_ms)
+
+
+class CheckedProof(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """`sallyport ledger verify --proof -o json`."""
+
+    sound: bool
+    proof: Proof
+    problems: list[str]
+    anchored: bool
+    """Whether an anchor was asked."""
+
+
+def verify(export: Path | None, settings: Settings | None, wish: Wish) -> Verdict:
+    """Verify an export, or without one the ledger of the settings.
+
+    Raises:
+        SettingsError: something that was typed is wrong, or there is nothing to go by.
+        InvalidObjectError: the file is no export.
+        LedgerError: the ledger cannot be read.
+        OSError: a file cannot be read.
+    """
+    with ExitStack() as stack:
+        trust = _trust(wish, stack)
+        progress = Progress("verified")
+        if export is not None:
+            return verdict_of(verify_export(export, trust, progress.tell))
+        if settings is None:
+            raise SettingsError("name an export, or a ledger")
+        return verdict_of(asyncio.run(_verify_ledger(settings, wish, trust, progress)))
+
+
+def check_proof(path: Path, wish: Wish) -> CheckedProof:
+    """Check a proof.
+
+    Raises:
+        SettingsError: there is nothing to go by.
+        InvalidObjectError: the file holds none.
+        OSError: a file cannot be read.
+    """
+    with ExitStack() as stack:
+        trust = _trust(wish, stack)
+        try:
+            with path.open("rb") as file:
+                proof = decode_proof(file.read(_MOST_PROOF))
+            keys = Keys(trust.keys, map(public_key, proof.keys))
+            size = heads_of(proof)[-1].size
+            anchored = [
+                line.head
+                for reading in trust.anchors
+                for line in reading
+                if line.head is not None and line.head.size == size
+            ]
+            said = find_fault(proof, keys, anchored if trust.anchors else None)
+        except ValueError as error:
+            raise InvalidObjectError(str(path), "", str(error)) from None
+    said += [each.says for reading in trust.anchors for each in reading.problems]
+    return CheckedProof(sound=not said, proof=proof, problems=said, anchored=bool(trust.anchors))
+
+
+def exit_code(*, sound: bool) -> int:
+    """Give the exit code."""
+    return exits.ADMITTED if sound else exits.REFUSED
+
+
+async def _verify_ledger(
+    settings: Settings, wish: Wish, trust: Trust, progress: Progress
+) -> Verifier:
+    now_ms = int(time.time() * 1000)
+    ledger = VerifiableLedger(ledger_url(settings))
+    try:
+        await ledger.open(make=False)
+        told = told_keys(settings, wish.keys)
+        opening = await make_opening(ledger, told, *wish.times(now_ms), now_ms)
+        return await verify_ledger(ledger, opening, trust, progress.tell)
+    finally:
+        await ledger.close()
+
+
+def _trust(wish: Wish, stack: ExitStack) -> Trust:
+    """Open anchors, and read keys.
+
+    Raises:
+        SettingsError: there is neither, so anybody could have written what is verified.
+    """
+    if not (wish.anchors or wish.heads or wish.keys):
+        raise SettingsError(
+            "give --anchor FILE, --head SIZE:ROOT or --key PEM: without any of them whoever wrote "
+            "the ledger could have written it anew"
+        )
+    readings = [AnchorReading(str(path), _lines(path, stack)) for path in wish.anchors]
+    noted = [NotedHeads(list(map(_noted, wish.heads)))] if wish.heads else []
+    now_ms = int(time.time() * 1000)
+    return Trust([*readings, *noted], given_keys(wish.keys), wish.terms(now_ms))
+
+
+def _lines(path: Path, stack: ExitStack) -> Iterator[bytes]:
+    """Give the lines of an anchor; of a folder those of its files, in the order of their names."""
+    files: Sequence[Path] = sorted(path.iterdir()) if path.is_dir() else [path]
+    opened = [stack.enter_context(each.open("rb")) for each in files]
+    return (line for file in opened for line in file)
+
+
+def _noted(text: str) -> tuple[int, str]:
+    size, _, root = text.partition(":")
+    is_root = len(root) == _ROOT_DIGITS and not root.strip("0123456789abcdef")
+    if not (size.isdecimal() and size.isascii() and is_root):
+        raise SettingsError(f"--head {text}: give SIZE:ROOT, as `sallyport ledger heads` prints it")
+    return int(size), root

@@ -1,0 +1,49 @@
+"""Which mode holds in the namespaces of a cluster: by the gate's own settings.
+
+The chart keeps them in a ConfigMap; whoever may not read it goes by settings of their own.
+"""
+
+from typing import Final
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from app.settings.rollout import Rollout
+from app.settings.root import Settings
+from app.wiring import modes_of
+from core.base.errors import ClusterError
+from core.decision.namespaces import Mode
+from core.decision.rollout import Modes
+from kube.client.objects import Objects
+
+_CONFIG: Final = "sallyport-gate"
+_FILE: Final = "config.yaml"
+
+
+class _Kept(BaseModel):
+    """What of the gate's settings decides modes."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    default_mode: Mode = Mode.ENFORCE
+    rollout: Rollout = Rollout()
+
+
+async def read_modes(objects: Objects, settings: Settings) -> tuple[Modes, list[str]]:
+    """Give which mode holds where; and, where only `settings` say it, a note of why that is so."""
+    path = f"/api/v1/namespaces/{settings.namespace}/configmaps/{_CONFIG}"
+    try:
+        found = await objects.get(path)
+        text = (found or {}).get("data", {}).get(_FILE)
+        if text is None:
+            problem = "there is none"
+        else:
+            kept = _Kept.model_validate(yaml.safe_load(text) or {})
+            return kept.rollout.modes(kept.default_mode), []
+    except ClusterError as error:
+        problem = str(error)
+    except (ValidationError, yaml.YAMLError):
+        problem = f"its {_FILE} cannot be read"
+    return modes_of(settings), [
+        f"modes of namespaces without the label are by this command's own settings: ConfigMap "
+        f"{settings.namespace}/{_CONFIG}: {problem}"
+    ]

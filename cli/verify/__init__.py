@@ -1,0 +1,1 @@
+"""The command `sallyport verify`: dry runs that show whether a cluster is guarded."""

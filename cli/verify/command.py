@@ -1,0 +1,59 @@
+"""The command `sallyport verify`."""
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from cli.flags import (
+    ConfigFlag,
+    KubeconfigFlag,
+    OutputFlag,
+    read_flags,
+)
+from cli.logs import log_to_stderr
+from cli.output import Format, make_console, print_json
+from core.decision.namespaces import Mode
+
+VERIFY = """**Examples**
+
+    sallyport verify --kubeconfig ~/.kube/config
+
+    sallyport verify -n research -o json --kubeconfig ~/.kube/config
+
+    helm test sallyport -n sallyport-system --logs
+
+Asks by dry runs: are the webhooks registered, is a workload judged, is a Pod
+refused that nobody may run, are the marks of a namespace guarded? Nothing is
+written. In a Pod it asks as the Pod's service account. Which mode holds is read
+from the ConfigMap sallyport-gate; with --default-mode from the settings alone.
+
+**Exit codes**: 0 all holds; 1 something is broken; 2 the cluster does not
+answer, or something else stands between; 64 wrong usage."""
+
+
+def verify(
+    namespace: Annotated[
+        str, typer.Option("--namespace", "-n", help="One that is judged and exists.")
+    ] = "default",
+    default_mode: Annotated[
+        Mode | None,
+        typer.Option(help="Of namespaces without the label; else as the gate's ConfigMap says."),
+    ] = None,
+    kubeconfig: KubeconfigFlag = None,
+    config: ConfigFlag = None,
+    output: OutputFlag = Format.TABLE,
+) -> None:
+    """Ask a cluster by dry runs whether what arrives is judged; in a Pod, its own."""
+    log_to_stderr()
+    from cli.verify.run import exit_code, print_verified  # noqa: PLC0415 (keeps --help quick)
+    from cli.verify.run import verify as run_verify  # noqa: PLC0415
+
+    settings = read_flags(config, kubeconfig=kubeconfig, default_mode=default_mode)
+    by_settings = default_mode is not None
+    verified = asyncio.run(run_verify(settings, namespace, by_settings=by_settings))
+    if output is Format.JSON:
+        print_json(verified)
+    else:
+        print_verified(verified, make_console())
+    raise typer.Exit(exit_code(verified))

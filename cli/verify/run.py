@@ -1,0 +1,196 @@
+"""`sallyport verify`: asks a cluster, by dry runs, whether what arrives is judged."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+from rich.console import Console
+from rich.text import Text
+
+from app.settings.root import Settings
+from app.wiring import modes_of
+from cli import exits
+from cli.shared.modes import read_modes
+from cli.text import safe_line
+from cli.verify.answers import Standing, Step, judged_workload, refused_marks, refused_pod
+from cli.verify.verify_objects import MARKS, deployment, pod
+from core.base import names
+from core.base.errors import ClusterError, SettingsError
+from core.decision.namespaces import Mode, Namespace
+from kube.client.connection import Connection
+from kube.client.objects import Objects
+from kube.resources.namespaces import parse_namespace
+
+FORMAT: Final = 1
+
+_TIMEOUT_S: Final = 35.0
+"""The longest that webhooks may take (30 s), and a little."""
+_REGISTRATIONS: Final = "/apis/admissionregistration.k8s.io/v1"
+_KINDS: Final = ("validatingwebhookconfigurations", "mutatingwebhookconfigurations")
+_DRY: Final = {"dryRun": "All"}
+_COLOURS: Final = {Standing.HOLDS: "green", Standing.BROKEN: "red", Standing.UNKNOWN: "magenta"}
+
+
+class Verified(msgspec.Struct, frozen=True, rename="camel"):
+    """What `-o json` prints."""
+
+    format: int
+    namespace: str
+    mode: str
+    """Of that namespace."""
+    steps: list[Step]
+    notes: list[str]
+    """What could not be read, and what was taken instead."""
+
+
+async def verify(settings: Settings, namespace: str, *, by_settings: bool = False) -> Verified:
+    """Ask the cluster. Nothing is written: every request that could is a dry run.
+
+    `by_settings`: which mode holds is said by `settings`, and the cluster is not asked for it.
+
+    Raises:
+        SettingsError: a folder stands in for the cluster, or there is no such namespace.
+        ClusterError: kube-apiserver does not answer.
+    """
+    if settings.cluster is not None:
+        raise SettingsError("a folder judges nothing: give --kubeconfig FILE")
+    connection = Connection(settings.kubeconfig)
+    await connection.open()
+    try:
+        objects = Objects(connection, _TIMEOUT_S)
+        known = (modes_of(settings), []) if by_settings else await read_modes(objects, settings)
+        modes, notes = known
+        mode = modes.of(await _namespace(connection, namespace))
+        steps = [
+            await _registered(connection),
+            await _judged(connection, namespace),
+            await _refused(connection, namespace, mode),
+            await _guarded(connection, namespace),
+        ]
+    finally:
+        await connection.close()
+    return Verified(FORMAT, namespace, mode.value, steps, notes)
+
+
+async def _namespace(connection: Connection, namespace: str) -> Namespace:
+    path = f"/api/v1/namespaces/{namespace}"
+    try:
+        return parse_namespace(await connection.get(path, _TIMEOUT_S, {}))
+    except ClusterError as error:
+        if error.status != HTTPStatus.NOT_FOUND:
+            raise
+        raise SettingsError(f"there is no namespace {namespace}: name one that is judged") from None
+
+
+async def _registered(connection: Connection) -> Step:
+    """Say whether kube-apiserver asks the gate at all, and trusts it."""
+    name = "registered"
+    for kind in _KINDS:
+        try:
+            body = await connection.get(f"{_REGISTRATIONS}/{kind}/sallyport", _TIMEOUT_S, {})
+        except ClusterError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                remedy = (
+                    "when a gate is ready, run `helm upgrade` with the values of the installation "
+                    "and webhooks.enabled=true"
+                )
+                return Step(name, Standing.BROKEN, f"there is no {kind} sallyport", remedy)
+            return Step(name, Standing.UNKNOWN, str(error), "")
+        for webhook in msgspec.json.decode(body)["webhooks"]:
+            trouble = _trouble(kind, webhook)
+            if trouble:
+                return Step(name, Standing.BROKEN, *trouble)
+    return Step(name, Standing.HOLDS, "the webhooks are registered, fail closed, with a CA", "")
+
+
+def _trouble(kind: str, webhook: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Give what is wrong with a webhook's registration, and what to do."""
+    if not webhook["clientConfig"].get("caBundle"):
+        return (
+            f"{webhook['name']}: kube-apiserver was not given the gate's CA",
+            "control puts it there within half a minute; if not, its log says why",
+        )
+    if kind == _KINDS[0] and webhook["failurePolicy"] != "Fail":
+        return (
+            f"{webhook['name']}: failurePolicy is {webhook['failurePolicy']}: while the gate is "
+            "not reached, everything is admitted unjudged",
+            "set webhooks.validating.failurePolicy=Fail",
+        )
+    return None
+
+
+async def _judged(connection: Connection, namespace: str) -> Step:
+    path = f"/apis/apps/v1/namespaces/{namespace}/deployments"
+    status, answer = await _dry_run(connection, "POST", path, deployment(namespace))
+    return judged_workload(status, answer)
+
+
+async def _refused(connection: Connection, namespace: str, mode: Mode) -> Step:
+    path = f"/api/v1/namespaces/{namespace}/pods"
+    status, answer = await _dry_run(connection, "POST", path, pod(namespace))
+    return refused_pod(status, answer, mode)
+
+
+async def _guarded(connection: Connection, namespace: str) -> Step:
+    path = f"/api/v1/namespaces/{namespace}"
+    status, answer = await _dry_run(connection, "PATCH", path, MARKS)
+    may = status == 0 and await _may_exempt(connection, namespace)
+    return refused_marks(status, answer, may_exempt=may)
+
+
+async def _dry_run(
+    connection: Connection, method: str, path: str, body: object
+) -> tuple[int, dict[str, Any]]:
+    """Give the failure's HTTP status and text as `message`; 0 and the object where it is taken.
+
+    Raises:
+        ClusterError: kube-apiserver gave no answer.
+    """
+    kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
+    try:
+        taken = await connection.send(
+            method, path, _TIMEOUT_S, body=body, parameters=_DRY, content_type=kind
+        )
+    except ClusterError as error:
+        if error.status is None:
+            raise
+        return error.status, {"message": str(error)}
+    return 0, msgspec.json.decode(taken)
+
+
+async def _may_exempt(connection: Connection, namespace: str) -> bool:
+    attributes = {
+        "verb": "exempt",
+        "group": names.GROUP,
+        "resource": "namespaces",
+        "name": namespace,
+    }
+    body = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": attributes},
+    }
+    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    answer = msgspec.json.decode(await connection.post(path, _TIMEOUT_S, body))
+    return bool(answer["status"]["allowed"])
+
+
+def exit_code(verified: Verified) -> int:
+    """Give the exit code: whether something is broken, or else not known."""
+    found = {step.standing for step in verified.steps}
+    if Standing.BROKEN in found:
+        return exits.REFUSED
+    return exits.NOT_JUDGED if Standing.UNKNOWN in found else exits.ADMITTED
+
+
+def print_verified(verified: Verified, console: Console) -> None:
+    """Print a line a step, and what to do below it."""
+    console.print(Text(safe_line(f"namespace {verified.namespace}, mode {verified.mode}")))
+    for step in verified.steps:
+        line = Text(f"{step.standing.value:8}", style=_COLOURS[step.standing])
+        console.print(line.append(safe_line(f"{step.name}: {step.found}"), style="default"))
+        if step.remedy:
+            console.print(Text(safe_line(f"         what to do: {step.remedy}")))
+    for note in verified.notes:
+        console.print(Text(safe_line(f"note: {note}")))
